@@ -13,15 +13,14 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
 
+use crate::listing::ListedMember;
 use crate::network::Network;
-use crate::proof::{self, Proof};
+use crate::proof::{self, Proof, SECRET_BYTES_MAX};
 use crate::table::{Entry, ID_BYTES_MAX, Id, Member, Table};
 use crate::time::seconds_of;
 
 /// Shorter secrets can be guessed.
 const SECRET_BYTES_MIN: usize = 16;
-/// An HMAC takes longer with a longer one.
-const SECRET_BYTES_MAX: usize = 256;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,27 +31,27 @@ struct Contents {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MemberText {
-    name: String,
+pub(crate) struct MemberText {
+    pub(crate) name: String,
     #[serde(default)]
-    roles: Vec<String>,
+    pub(crate) roles: Vec<String>,
     #[serde(default)]
-    accounts: Vec<String>,
+    pub(crate) accounts: Vec<String>,
     #[serde(default, rename = "key")]
-    keys: Vec<Spanned<KeyText>>,
+    pub(crate) keys: Vec<Spanned<KeyText>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeyText {
-    id: String,
-    secret: Option<String>,
-    secret_hash: Option<String>,
-    ed25519: Option<String>,
-    certificate: Option<String>,
-    address: Option<String>,
-    password: Option<String>,
-    expires: Option<Datetime>,
+pub(crate) struct KeyText {
+    pub(crate) id: String,
+    pub(crate) secret: Option<String>,
+    pub(crate) secret_hash: Option<String>,
+    pub(crate) ed25519: Option<String>,
+    pub(crate) certificate: Option<String>,
+    pub(crate) address: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) expires: Option<Datetime>,
 }
 
 /// The text of an access file. Errors: it cannot be read, or others may read it.
@@ -84,6 +83,13 @@ pub(crate) fn parse(text: &str) -> Result<Table, String> {
     }
     table.complete();
     Ok(table)
+}
+
+/// The members of an access file, as they are written. Errors: as for `parse`.
+pub(crate) fn members(text: &str) -> Result<Vec<ListedMember>, String> {
+    parse(text)?;
+    let contents = toml::from_str(text).map_err(|error| without_values(error.message()));
+    contents.map(|Contents { members }| members.iter().map(|member| ListedMember::from(member.get_ref())).collect())
 }
 
 /// Where the part of a long file ends that begins here: between two members. All at once a million members would take gigabytes, and most

@@ -3,12 +3,17 @@
 //!
 //! A try with an unknown key takes as long as one with a wrong secret, and neither is told from the other: the answer is none.
 
+mod edit;
 mod file;
+mod holder;
+mod listing;
 mod network;
 mod proof;
 mod random;
 mod table;
 mod time;
+mod tries;
+mod watch;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -19,8 +24,12 @@ use std::time::SystemTime;
 use engine::AccountId;
 use exchange::Principal;
 
-pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret};
+pub use crate::edit::{Author, NewKey, NewMember, Revoked, add, list, revoke};
+pub use crate::listing::{KeyKind, ListedKey, ListedMember};
+pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret, hmac_hex};
 pub use crate::random::random_text;
+pub use crate::tries::Tries;
+pub use crate::watch::Watch;
 
 use crate::proof::Claim;
 use crate::table::{Entry, Table};
@@ -102,6 +111,11 @@ impl Access {
         self.table().address(address).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
     }
 
+    /// How many keys there are.
+    pub fn keys(&self) -> usize {
+        self.table().len()
+    }
+
     /// How a key signs. A key that there is not looks like one with a secret.
     pub fn key_algorithm(&self, key: &str) -> Algorithm {
         self.table().key(key).map_or(Algorithm::Hmac, |entry| entry.proof.algorithm())
@@ -131,7 +145,7 @@ fn judge(entry: Option<&Entry>, claim: &Claim<'_>, now: SystemTime) -> Option<Pr
 /// Secrets do not get into logs.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access").field("keys", &self.table().len()).finish_non_exhaustive()
+        f.debug_struct("Access").field("keys", &self.keys()).finish_non_exhaustive()
     }
 }
 

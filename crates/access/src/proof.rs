@@ -15,6 +15,9 @@ use subtle::ConstantTimeEq;
 use crate::network::Network;
 use crate::random::random_bytes;
 
+/// No secret is longer: what is sent for one costs no more to compare.
+pub(crate) const SECRET_BYTES_MAX: usize = 256;
+
 /// How a key's requests are signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -88,6 +91,9 @@ impl Claim<'_> {
     pub(crate) fn holds(&self, proof: Option<&Proof>) -> bool {
         match self {
             Claim::Secret(secret) => {
+                if secret.len() > SECRET_BYTES_MAX {
+                    return false;
+                }
                 let known = proof.and_then(Proof::secret_hash);
                 let same = bool::from(sha256(secret.as_bytes()).ct_eq(known.unwrap_or(&NOTHING)));
                 same && known.is_some()
@@ -141,8 +147,7 @@ fn sha256(text: &[u8]) -> [u8; 32] {
 
 /// What an access file holds of a secret that is sent, and not signed with: `sha256:…`.
 pub fn hash_of_secret(secret: &str) -> String {
-    let digits: String = sha256(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex(&sha256(secret.as_bytes())))
 }
 
 /// What an access file holds of a password: `$argon2id$…`. Errors: there is no randomness for its salt.
@@ -152,12 +157,17 @@ pub fn hash_of_password(password: &str) -> Result<String, String> {
     hash.map(|hash| hash.to_string()).map_err(|error| format!("the password cannot be hashed: {error}"))
 }
 
-/// What signs this text with this secret.
-#[cfg(test)]
-pub(crate) fn hmac_of(secret: &str, text: &[&[u8]]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
+/// What signs this text with this secret: HMAC-SHA-256 in hexadecimal digits.
+pub fn hmac_hex(secret: &str, text: &[&[u8]]) -> String {
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
+        unreachable!("invariant: a secret of any length is taken");
+    };
     text.iter().for_each(|part| mac.update(part));
-    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&mac.finalize().into_bytes())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// 32 bytes in hexadecimal digits.

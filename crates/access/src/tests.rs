@@ -7,7 +7,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use exchange::{Read, Role};
 
 use super::*;
-use crate::proof::{hmac_of, public_key};
+use crate::proof::public_key;
 
 const SECRET: &str = "a-secret-of-some-length";
 const TODAY: SystemTime = UNIX_EPOCH;
@@ -54,7 +54,7 @@ fn each_kind_of_key_proves_whose_it_is() {
     );
     let access = access(&text);
     let signature = signer().sign(b"one two");
-    let hmac = hmac_of(SECRET, &[b"one two"]);
+    let hmac = hmac_hex(SECRET, &[b"one two"]);
     let proven = [
         access.by_secret("signs", SECRET, TODAY),
         access.by_secret("sends", SECRET, TODAY),
@@ -78,7 +78,7 @@ fn each_kind_of_key_proves_whose_it_is() {
         access.by_secret("nobody", "", TODAY),
         access.by_hmac("sends", &[b"one two"], &hmac, TODAY),
         access.by_hmac("signs", &[b"one two "], &hmac, TODAY),
-        access.by_hmac("nobody", &[b"one two"], &hmac_of(&"\0".repeat(32), &[b"one two"]), TODAY),
+        access.by_hmac("nobody", &[b"one two"], &hmac_hex(&"\0".repeat(32), &[b"one two"]), TODAY),
         access.by_ed25519("curve", &[b"one two "], &signature.to_bytes(), TODAY),
         access.by_ed25519("nobody", &[b"x"], &SigningKey::from_bytes(&[0; 32]).sign(b"x").to_bytes(), TODAY),
         access.by_ed25519("curve", &[b"one two"], b"short", TODAY),
@@ -203,4 +203,116 @@ fn a_file_that_others_may_read_is_refused() {
     }
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("changed");
     assert!(Access::read(&path).is_ok());
+}
+
+mod files {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+    use std::time::Instant;
+
+    use super::*;
+
+    const AUTHOR: Author<'_> = Author { name: "root", from: "here" };
+
+    fn file() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("access.toml");
+        (folder, path)
+    }
+
+    fn add_secret(path: &Path, member: &str, id: &str, new: bool) -> Result<(), String> {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
+        let (roles, accounts) = if new { (words(&["trader"]), words(&["7", "5"])) } else { (vec![], vec![]) };
+        let key = NewKey { member, id, kind: KeyKind::Hmac, value: SECRET, expires: Some("2030-01-01T00:00:00Z") };
+        add(path, &key, &NewMember { roles: &roles, accounts: &accounts }, &AUTHOR)
+    }
+
+    fn ids(path: &Path) -> Vec<(String, Vec<String>)> {
+        let members = list(path).expect("an access file");
+        let keys = |member: &ListedMember| member.keys.iter().map(|key| key.id.clone()).collect();
+        members.iter().map(|member| (member.name.clone(), keys(member))).collect()
+    }
+
+    #[test]
+    fn keys_are_added_and_revoked_and_what_stood_beside_them_stays() {
+        let (_folder, path) = file();
+        add_secret(&path, "alice", "a1", true).expect("a new file");
+        add_secret(&path, "bob", "b1", true).expect("a new member");
+        add_secret(&path, "alice", "a2", false).expect("another key");
+        let text = std::fs::read_to_string(&path).expect("a file");
+        std::fs::write(&path, text.replace("[[member]]\nname = \"bob\"", "# He is new.\n[[member]]\nname = \"bob\""))
+            .expect("written");
+        add_secret(&path, "bob", "b2", false).expect("another key");
+        let all = |names: &[(&str, &[&str])]| -> Vec<(String, Vec<String>)> {
+            names
+                .iter()
+                .map(|(name, ids)| ((*name).to_owned(), ids.iter().map(|&id| id.to_owned()).collect()))
+                .collect()
+        };
+        assert_eq!(ids(&path), all(&[("alice", &["a1", "a2"]), ("bob", &["b1", "b2"])]));
+        assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+        revoke(&path, &Revoked::Key("b1"), &AUTHOR).expect("it is there");
+        revoke(&path, &Revoked::Key("a1"), &AUTHOR).expect("it is there");
+        assert_eq!(ids(&path), all(&[("alice", &["a2"]), ("bob", &["b2"])]));
+        revoke(&path, &Revoked::Member("alice"), &AUTHOR).expect("she is there");
+        assert_eq!(ids(&path), all(&[("bob", &["b2"])]));
+        for (faulty, why) in [
+            (add_secret(&path, "bob", "b2", false), "an earlier one has the same id"),
+            (add_secret(&path, "bob", "b3", true), "is there already"),
+            (add_secret(&path, "b ob", "b3", true), "name has other characters"),
+            (revoke(&path, &Revoked::Key("a1"), &AUTHOR), "there is none of this name"),
+            (revoke(&path, &Revoked::Member("alice"), &AUTHOR), "there is none of this name"),
+        ] {
+            let fault = faulty.expect_err(why);
+            assert!(fault.contains(why) && !fault.contains(SECRET), "{fault}");
+        }
+        assert_eq!(ids(&path), all(&[("bob", &["b2"])]), "what was refused changed nothing");
+        let log = std::fs::read_to_string(path.with_extension("toml.log")).expect("a log");
+        let lines: Vec<&str> = log.lines().filter_map(|line| line.split_once(' ')).map(|(_, rest)| rest).collect();
+        assert_eq!(lines.len(), 7, "{log}");
+        assert_eq!(lines[0], "user=root from=here add member=alice key=a1 kind=hmac");
+        assert_eq!(lines[6], "user=root from=here revoke member=alice");
+        assert!(!log.contains(SECRET));
+    }
+
+    #[test]
+    fn a_file_that_is_written_otherwise_is_changed_by_hand() {
+        let (_folder, path) = file();
+        let text = format!("member = [{{ name = \"alice\", key = [{{ id = \"a1\", secret = \"{SECRET}\" }}] }}]\n");
+        std::fs::write(&path, &text).expect("written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("changed");
+        for refused in [add_secret(&path, "alice", "a2", false), revoke(&path, &Revoked::Key("a1"), &AUTHOR)] {
+            assert!(refused.expect_err("no tables").contains("change them by hand"));
+        }
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
+    }
+
+    #[test]
+    fn a_change_of_the_file_counts_within_a_second_and_a_broken_one_never() {
+        let (_folder, path) = file();
+        add_secret(&path, "alice", "a1", true).expect("a new file");
+        let (access, _watch) = Access::follow(&path).expect("an access file");
+        let principal = access.by_secret("a1", SECRET, TODAY).expect("the secret");
+        let sound = std::fs::read_to_string(&path).expect("a file");
+        for broken in ["", "[[", &sound.replace("trader", "traitor")] {
+            std::fs::write(&path, broken).expect("written");
+            std::thread::sleep(Duration::from_millis(800));
+            assert!(principal.rights().may_read(Read::Market), "{broken}");
+            assert_eq!(access.by_secret("a1", SECRET, TODAY).as_ref(), Some(&principal));
+        }
+        std::fs::write(&path, &sound).expect("written");
+        add_secret(&path, "alice", "a2", false).expect("another key");
+        until(|| access.by_secret("a2", SECRET, TODAY).is_some());
+        revoke(&path, &Revoked::Key("a1"), &AUTHOR).expect("it is there");
+        until(|| !principal.rights().may_read(Read::Market));
+        assert!(access.by_secret("a2", SECRET, TODAY).is_some_and(|other| other.rights().may_read(Read::Market)));
+    }
+
+    fn until(holds: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !holds() {
+            assert!(begin.elapsed() < Duration::from_secs(1), "it lasts too long");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }

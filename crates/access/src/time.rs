@@ -27,6 +27,20 @@ pub(crate) fn seconds_of(written: &Datetime) -> Option<Seconds> {
     Some(Seconds(days * 86_400 + minutes * 60 + i64::from(time.second.unwrap_or(0))))
 }
 
+/// As RFC 3339 has it.
+pub(crate) fn written(time: Seconds) -> String {
+    let (days, second) = (time.0.div_euclid(86_400), time.0.rem_euclid(86_400));
+    // The day is sought: no year has more than 366 days, so the first guess is never too late.
+    let mut year = 1970 + days / 366;
+    while days_since_1970(year + 1, 1, 1) <= days {
+        year += 1;
+    }
+    let month = (2..=12).take_while(|&month| days_since_1970(year, month, 1) <= days).last().unwrap_or(1);
+    let day = days - days_since_1970(year, month, 1) + 1;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 /// Years begin in March here, so that the day that some years lack is their last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
@@ -50,6 +64,10 @@ mod tests {
         ] {
             let parsed: Datetime = written.parse().expect("a time");
             assert_eq!(seconds_of(&parsed), Some(Seconds(seconds)), "{written}");
+        }
+        for text in ["1970-01-01T00:00:00Z", "2000-02-29T12:00:00Z", "2026-12-31T23:59:59Z", "2100-03-01T00:00:01Z"] {
+            let parsed: Datetime = text.parse().expect("a time");
+            assert_eq!(written(seconds_of(&parsed).expect("a whole one")), text);
         }
         for lacking in ["2027-01-01", "2027-01-01T00:00:00", "00:00:00"] {
             assert_eq!(seconds_of(&lacking.parse().expect("half a time")), None, "{lacking}");

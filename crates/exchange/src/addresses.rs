@@ -74,7 +74,7 @@ impl Drop for Visitor {
 }
 
 /// What counts as one source: an IPv4 address, also one written as IPv6, or an IPv6 network.
-fn source_of(address: IpAddr) -> IpAddr {
+pub fn source_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => {

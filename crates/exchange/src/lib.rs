@@ -26,7 +26,7 @@ mod replacement;
 mod requests;
 mod status;
 
-pub use addresses::{Addresses, Visitor};
+pub use addresses::{Addresses, Visitor, source_of};
 pub use answer::{Answer, Unavailable};
 pub use batch::{Batch, Exchange};
 pub use bound::Bound;

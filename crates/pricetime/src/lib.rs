@@ -2,6 +2,7 @@
 //!
 //! Nothing depends on this crate but the binary and tests.
 
+pub mod access_tool;
 pub mod backend;
 pub mod backup;
 pub mod check;
@@ -15,6 +16,8 @@ pub mod inspect;
 pub mod journal_tool;
 pub mod keys;
 pub mod logging;
+pub mod login;
+pub mod members;
 pub mod projection;
 pub mod records;
 pub mod send;

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use pricetime::access_tool::{self, AccessArgs};
 use pricetime::backup::{self, BackupArgs};
 use pricetime::check::CheckArgs;
 use pricetime::demo::command::{self as demo, DemoArgs};
@@ -50,6 +51,8 @@ enum Command {
     Store(Box<StoreArgs>),
     /// Make API keys for the compatible interface
     Keys(KeysArgs),
+    /// Say who may do what: members, their roles and keys
+    Access(AccessArgs),
     /// Copy a data folder, also of a running server, and check the copy
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Some(Command::Journal(args)) => journal_tool::run(&args),
         Some(Command::Store(args)) => store_tool::run(&args),
         Some(Command::Keys(args)) => keys::run(&args),
+        Some(Command::Access(args)) => access_tool::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),
         Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
         Some(Command::Bench { words }) => Err(format!(

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::client::{Client, ClientError, Reply, is_between_messages, parse_timeout};
+use crate::login::{Login, LoginError};
 
 /// Send XML requests and print the replies
 ///
@@ -26,6 +27,9 @@ pub struct SendArgs {
     /// Send all requests over one connection; otherwise each has its own, which works with every server
     #[arg(long)]
     pub one_connection: bool,
+    /// Log in first: the id of a key that signs with a secret, and the file that holds nothing but the secret
+    #[arg(long, env = "PRICETIME_LOGIN", value_name = "KEY:SECRETFILE")]
+    pub login: Option<Login>,
 }
 
 /// Why `send` gave up; the exit code is then 2.
@@ -43,6 +47,9 @@ pub enum SendError {
     /// The server could not be asked.
     #[error("request {number}: {source}")]
     Client { number: usize, source: ClientError },
+    /// The login failed.
+    #[error("login: {0}")]
+    Login(LoginError),
     /// What came is no reply of this protocol.
     #[error("request {number}: {to} answered something else than <results>: is it a server of this protocol?")]
     Malformed { number: usize, to: String },
@@ -87,7 +94,16 @@ impl Sender<'_> {
         let failed = |source| SendError::Client { number, source };
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => Client::connect(&self.args.to, self.args.timeout).map_err(failed)?,
+            None => {
+                let mut client = Client::connect(&self.args.to, self.args.timeout).map_err(failed)?;
+                self.args
+                    .login
+                    .as_ref()
+                    .map(|login| login.log_in(&mut client))
+                    .transpose()
+                    .map_err(SendError::Login)?;
+                client
+            }
         };
         client.send_frame(request).map_err(failed)?;
         let reply = client.read_reply().map_err(failed)?;
@@ -184,7 +200,7 @@ mod tests {
     }
 
     fn args(to: String, one_connection: bool) -> SendArgs {
-        SendArgs { files: Vec::new(), to, timeout: Duration::from_secs(5), one_connection }
+        SendArgs { files: Vec::new(), to, timeout: Duration::from_secs(5), one_connection, login: None }
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::connections::Connections;
 use crate::demo::{Crowd, Plan, Traders};
 use crate::keys;
 use crate::logging;
+use crate::members::{self, Members};
 use crate::settings::{ServeArgs, Settings};
 
 /// How long a stopping server waits for its clients to take their replies.
@@ -66,16 +67,17 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
     };
+    let members = members::open(&settings)?;
     let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store: settings.store.kind() };
     let metrics = metrics();
     let connections = Connections::allowed(&settings)?;
-    let web = Web::start(web_settings(&settings, &connections), status.clone(), about, metrics.clone()).map_err(
-        |(address, error)| {
-            let flag = if address == settings.http { "--http" } else { "--binance-at" };
-            cannot_listen(address, flag, &error)
-        },
-    )?;
-    let server = Server::start(&settings, &connections, &status, &endings, metrics, (web, keys), demo)?;
+    let access = members.as_ref().map(|members| members.access.clone());
+    let of_web = web::Settings { access, ..web_settings(&settings, &connections) };
+    let web = Web::start(of_web, status.clone(), about, metrics.clone()).map_err(|(address, error)| {
+        let flag = if address == settings.http { "--http" } else { "--binance-at" };
+        cannot_listen(address, flag, &error)
+    })?;
+    let server = Server::start(&settings, &connections, &status, &endings, metrics, (web, keys, members), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
@@ -93,6 +95,7 @@ pub fn web_settings(settings: &Settings, connections: &Connections) -> web::Sett
         addresses: connections.addresses.clone(),
         idle_timeout: settings.idle_timeout.0,
         answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
+        access: None,
     }
 }
 
@@ -103,6 +106,7 @@ struct Server {
     backend: Backend,
     gateway: Gateway,
     opened: Opened,
+    members: Option<Members>,
 }
 
 impl Server {
@@ -112,7 +116,7 @@ impl Server {
         status: &Status,
         endings: &Sender<Ending>,
         metrics: Metrics,
-        (web, keys): (Web, Keys),
+        (web, keys, members): (Web, Keys, Option<Members>),
         demo: Option<(Plan, Crowd)>,
     ) -> Result<Server, String> {
         let mut keys = keys;
@@ -128,7 +132,10 @@ impl Server {
             Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
         };
         let (backend, opened) = Backend::open(settings, status, metrics.clone(), Clock::system(), failed)?;
-        let gateway = xml::start(xml_settings(settings, connections, &metrics), backend.exchange())
+        let exchange = members::guarded(members.as_ref(), backend.exchange());
+        let xml_settings =
+            xml::Settings { desk: members::desk(members.as_ref()), ..xml_settings(settings, connections, &metrics) };
+        let gateway = xml::start(xml_settings, Arc::clone(&exchange))
             .map_err(|error| cannot_listen(settings.xml, "--xml", &error))?;
         if settings.stop_after_requests > 0 {
             let endings = endings.clone();
@@ -136,13 +143,13 @@ impl Server {
         }
         web.watch(Arc::new(gateway.counting()));
         if let Some(asker) = backend.asker() {
-            web.open(web::Market { exchange: backend.exchange(), asker, keys, records: backend.records() });
+            web.open(web::Market { exchange, asker, keys, records: backend.records() });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);
         let traders = demo.map(|(plan, crowd)| plan.start(crowd, backend.exchange())).transpose();
         let traders = traders.map_err(|error| format!("cannot start the simulated traders: {error}"))?;
-        Ok(Server { web, traders, backend, gateway, opened })
+        Ok(Server { web, traders, backend, gateway, opened, members })
     }
 
     /// Says where everything is, what was recovered, and how to try it.
@@ -167,12 +174,15 @@ impl Server {
         if let Some(address) = compatible {
             text += &format!("  Binance    http://{address}/api/v3, ws://{address}/ws\n");
         }
+        if let Some(members) = &self.members {
+            text += &format!("  members    {} keys\n", members.access.keys());
+        }
         for note in notes {
             text += &format!("  {note}\n");
         }
         let listening = [Some(("XML", xml)), Some(("HTTP", http)), compatible.map(|address| ("Binance", address))];
         for (what, address) in listening.into_iter().flatten() {
-            if !address.ip().is_loopback() {
+            if self.members.is_none() && !address.ip().is_loopback() {
                 text += &format!(
                     "  warning    {what} is on {address}, which is not loopback: there are no passwords, so whoever reaches it can \
                      trade with every account\n"

@@ -80,6 +80,11 @@ settings! {
     binance_at: String = String::new(), "PRICETIME_BINANCE_AT";
     /// API keys of the compatible interface; `pricetime keys add` makes them
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
+    /// Who may do what: an access file, which `pricetime access` makes; without one it is access.toml in the data folder, if it is there
+    access: PathBuf = PathBuf::new(), "PRICETIME_ACCESS";
+    /// Without an access file, listen on other addresses than loopback all the same: whoever reaches them may do everything
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    open_to_anyone: bool = false, "PRICETIME_OPEN_TO_ANYONE";
     /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health and metrics
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     feed: bool = true, "PRICETIME_FEED";

@@ -38,6 +38,9 @@ struct Asking {
     wrong: bool,
 }
 
+/// What a connection may follow in all, as different members: more than it may subscribe to.
+const FOLLOWED_MAX: usize = 512;
+
 tokio::task_local! {
     static ASKING: RefCell<Asking>;
 }
@@ -71,19 +74,23 @@ pub(crate) fn claimed_wrongly() {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().wrong = true);
 }
 
-/// Whether one was.
+/// Whether one was, since this was last asked.
 pub(crate) fn was_wrong() -> bool {
-    ASKING.try_with(|asking| asking.borrow().wrong).unwrap_or_default()
+    ASKING.try_with(|asking| std::mem::take(&mut asking.borrow_mut().wrong)).unwrap_or_default()
 }
 
-/// Notes what a connection is being told from now on, and as whom.
-pub(crate) fn follows(asker: Asker, read: Read) {
-    let _ = ASKING.try_with(|asking| {
+/// Notes what a connection is being told from now on, and as whom. False if that is too much.
+pub(crate) fn follows(asker: Asker, read: Read) -> bool {
+    let noted = ASKING.try_with(|asking| {
         let followed = &mut asking.borrow_mut().followed;
-        if !followed.iter().any(|(who, what)| *what == read && who.principal == asker.principal) {
+        let is_there = followed.iter().any(|(who, what)| *what == read && who.principal == asker.principal);
+        let has_room = followed.len() < FOLLOWED_MAX;
+        if !is_there && has_room {
             followed.push((asker, read));
         }
+        is_there || has_room
     });
+    noted.unwrap_or(true)
 }
 
 /// What is followed so far: by a request that becomes a connection.
@@ -93,13 +100,19 @@ pub(crate) fn followed() -> Vec<(Asker, Read)> {
 
 /// A connection begins with what its request followed.
 pub(crate) fn follows_all(followed: Vec<(Asker, Read)>) {
-    followed.into_iter().for_each(|(asker, read)| follows(asker, read));
+    followed.into_iter().for_each(|(asker, read)| {
+        follows(asker, read);
+    });
+}
+
+/// A connection is no longer told this.
+pub(crate) fn leaves(read: Read) {
+    let _ = ASKING.try_with(|asking| asking.borrow_mut().followed.retain(|(_, its)| *its != read));
 }
 
 /// Whether whoever is told something may still be told it.
 pub(crate) fn still_may() -> bool {
-    let may = |asking: &RefCell<Asking>| {
-        asking.borrow().followed.iter().all(|(asker, read)| asker.rights().may_read(*read))
-    };
+    let may =
+        |asking: &RefCell<Asking>| asking.borrow().followed.iter().all(|(asker, read)| asker.rights().may_read(*read));
     ASKING.try_with(may).unwrap_or(true)
 }

@@ -98,7 +98,9 @@ async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Reques
         Need::Read(place) | Need::Act(place) => {
             let accounts = accounts(&mut request, place).await;
             let acts = matches!(need, Need::Act(_));
-            let theirs = accounts.iter().all(|account| if acts { may_act(&rights, *account) } else { may(Read::Account(*account)) });
+            let theirs = accounts
+                .iter()
+                .all(|account| if acts { may_act(&rights, *account) } else { may(Read::Account(*account)) });
             if !rights.roles.is_empty() && !theirs {
                 return Err(Problem::unknown_account());
             }
@@ -107,12 +109,10 @@ async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Reques
     };
     match allowed {
         true => Ok(request),
-        false if rights.roles.is_empty() => Err(Problem::unauthenticated(HOW)),
+        false if rights.roles.is_empty() => Err(Problem::unknown_asker()),
         false => Err(Problem::not_permitted()),
     }
 }
-
-const HOW: &str = "who asks is not known: log in at /api/v1/sessions, or sign the request; docs/API.md says how";
 
 /// Whether somebody may place and cancel orders of an account.
 fn may_act(rights: &Rights, account: AccountId) -> bool {
@@ -143,7 +143,8 @@ async fn who(members: &Members, address: IpAddr, request: Request) -> Result<(As
         Ok(_) => return by_signature(members, address, request).await,
         Err(Unsigned::Not) => {}
         Err(Unsigned::Partly) => {
-            let why = "a signed request has each of the headers pricetime-key, pricetime-time and pricetime-signature once";
+            let why =
+                "a signed request has each of the headers pricetime-key, pricetime-time and pricetime-signature once";
             return Err(Problem::unauthenticated(why));
         }
         Err(Unsigned::NotOfNow) => {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use engine::AccountId;
 
+use crate::asking::Asker;
 use crate::keys::{LENGTH, random_text};
 
 /// How long a listen key is good for after it was last asked for or kept.
@@ -35,26 +36,28 @@ impl fmt::Debug for ListenKeyText {
 }
 
 /// One for each account that asked for it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct ListenKeys(Mutex<HashMap<AccountId, ListenKey>>);
 
-#[derive(Debug)]
 struct ListenKey {
     key: String,
+    /// Whoever asked for it last, where members are known.
+    holder: Option<Asker>,
     until: Instant,
 }
 
 impl ListenKeys {
     /// The listen key of an account: the one that it has, now valid for another hour, or a new one.
-    pub(crate) fn of(&self, account: AccountId) -> std::io::Result<String> {
+    pub(crate) fn of(&self, account: AccountId, holder: Option<Asker>) -> std::io::Result<String> {
         let now = Instant::now();
         let mut all = self.lock(now);
         if let Some(its) = all.get_mut(&account) {
             its.until = now + GOOD_FOR;
+            its.holder = holder;
             return Ok(its.key.clone());
         }
         let key = random_text()?;
-        all.insert(account, ListenKey { key: key.clone(), until: now + GOOD_FOR });
+        all.insert(account, ListenKey { key: key.clone(), holder, until: now + GOOD_FOR });
         Ok(key)
     }
 
@@ -72,9 +75,10 @@ impl ListenKeys {
         all.get(&account).is_some_and(|its| its.key == key) && all.remove(&account).is_some()
     }
 
-    /// The account that a key belongs to.
-    pub(crate) fn find(&self, key: &str) -> Option<AccountId> {
-        self.lock(Instant::now()).iter().find(|(_, its)| its.key == key).map(|(account, _)| *account)
+    /// The account that a key belongs to, and who asked for it.
+    pub(crate) fn find(&self, key: &str) -> Option<(AccountId, Option<Asker>)> {
+        let all = self.lock(Instant::now());
+        all.iter().find(|(_, its)| its.key == key).map(|(account, its)| (*account, its.holder.clone()))
     }
 
     /// The keys that are still valid.
@@ -93,12 +97,12 @@ mod tests {
     fn an_account_has_one_listen_key_until_it_stops() {
         let account = |id: &str| AccountId::parse(id.as_bytes()).expect("digits");
         let keys = ListenKeys::default();
-        let key = keys.of(account("1")).expect("randomness");
-        assert_eq!(keys.of(account("1")).expect("randomness"), key);
-        assert_ne!(keys.of(account("2")).expect("randomness"), key);
-        assert_eq!(keys.find(&key), Some(account("1")));
+        let key = keys.of(account("1"), None).expect("randomness");
+        assert_eq!(keys.of(account("1"), None).expect("randomness"), key);
+        assert_ne!(keys.of(account("2"), None).expect("randomness"), key);
+        assert_eq!(keys.find(&key).map(|(account, _)| account), Some(account("1")));
         assert!(keys.keep(account("1"), &key) && !keys.keep(account("2"), &key));
         assert!(!keys.stop(account("2"), &key) && keys.stop(account("1"), &key));
-        assert_eq!(keys.find(&key), None);
+        assert!(keys.find(&key).is_none());
     }
 }

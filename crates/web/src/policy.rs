@@ -38,7 +38,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 39] = [
+const OURS: [(&str, &str, Need); 40] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -81,6 +81,7 @@ const OURS: [(&str, &str, Need); 39] = [
     ("GET", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Read(Where::Query)),
     ("DELETE", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Act(Where::Query)),
     ("PUT", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Command),
+    ("PATCH", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Command),
 ];
 
 /// Under `/binance`. Its handlers check the signatures; what is public there is the market.

@@ -187,9 +187,18 @@ impl Problem {
         Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Not authenticated", detail)
     }
 
+    /// Somebody who has proven nothing asks for what is not for everybody.
+    pub fn unknown_asker() -> Problem {
+        Problem::unauthenticated(
+            "who asks is not known: log in at /api/v1/sessions, or sign the request; docs/API.md says how",
+        )
+    }
+
     /// The same words for whatever is wrong with a proof: nobody learns which keys and members there are.
     pub fn unproven() -> Problem {
-        Problem::unauthenticated("what was shown is not the proof of any member: its key, secret, signature or session is wrong or over")
+        Problem::unauthenticated(
+            "what was shown is not the proof of any member: its key, secret, signature or session is wrong or over",
+        )
     }
 
     /// Of wrong proofs, or of passwords in all.

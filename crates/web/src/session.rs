@@ -5,6 +5,7 @@ use axum::response::Response;
 use exchange::Read;
 use serde_json::Value;
 
+use crate::asking;
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
 use crate::input;
@@ -108,7 +109,8 @@ impl Session {
                 }
             }
             Request::Unsubscribe(channel) => {
-                self.site.follow(channel.read())?;
+                let read = channel.read();
+                self.site.follow(read)?;
                 let (outbox, answer) = (self.outbox.clone(), done("unsubscribed", request));
                 let unsubscribed = self.site.look(move |scene| {
                     let topic = channel.topic(scene)?;
@@ -120,6 +122,9 @@ impl Session {
                     Ok(were)
                 });
                 self.topics -= unsubscribed.await??;
+                if read != Read::Market {
+                    asking::leaves(read);
+                }
             }
         }
         Ok(())
@@ -180,7 +185,9 @@ impl Channel {
     fn read(&self) -> Read {
         match self {
             Channel::Orders(account) => Read::Account(*account),
-            Channel::Book(_) | Channel::Trades(_) | Channel::Candles(..) | Channel::Symbols | Channel::Status => Read::Market,
+            Channel::Book(_) | Channel::Trades(_) | Channel::Candles(..) | Channel::Symbols | Channel::Status => {
+                Read::Market
+            }
         }
     }
 

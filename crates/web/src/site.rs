@@ -7,7 +7,7 @@ use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Principal, Read, Status
 use feed::{Asker, ReadModel};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::asking::{self, Asker};
+use crate::asking;
 use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::listen_keys::ListenKeys;
@@ -192,18 +192,25 @@ impl Site {
 
     /// Notes that whoever asks is told this from now on. Errors: they may not be.
     pub(crate) fn follow(&self, read: Read) -> Result<(), Problem> {
+        self.follow_as(asking::asker(), read)
+    }
+
+    /// The same of somebody else, who has proven it.
+    pub(crate) fn follow_as(&self, asker: Option<asking::Asker>, read: Read) -> Result<(), Problem> {
         if self.members().is_none() {
             return Ok(());
         }
-        let asker = asking::asker().unwrap_or_else(|| Asker::of(Principal::anonymous()));
-        match (asker.rights().may_read(read), read) {
-            (true, _) => {
-                asking::follows(asker, read);
-                Ok(())
-            }
-            (false, Read::Account(_)) => Err(Problem::unknown_account()),
-            (false, Read::Anyone | Read::Market | Read::AllAccounts | Read::Venue) => Err(Problem::not_permitted()),
+        let asker = asker.unwrap_or_else(|| asking::Asker::of(Principal::anonymous()));
+        let rights = asker.rights();
+        if rights.may_read(read) {
+            let too_much = || Problem::malformed("this connection follows too much");
+            return asking::follows(asker, read).then_some(()).ok_or_else(too_much);
         }
+        Err(match read {
+            _ if rights.roles.is_empty() => Problem::unknown_asker(),
+            Read::Account(_) => Problem::unknown_account(),
+            Read::Anyone | Read::Market | Read::AllAccounts | Read::Venue => Problem::not_permitted(),
+        })
     }
 
     pub(crate) fn replays(&self) -> &Semaphore {

@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::asking;
 use engine::Op;
 use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, Requests};
-use crate::asking;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// The most ops in flight; further ones wait. A part of what one gateway worker may have.

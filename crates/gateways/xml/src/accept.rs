@@ -2,7 +2,7 @@
 //! listener's backlog.
 
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown};
 use std::sync::atomic::Ordering;
 
 use exchange::Visitor;
@@ -11,6 +11,7 @@ use mio::net::TcpStream;
 use rustix::io::Errno;
 
 use crate::connection::Connection;
+use crate::login::Asker;
 use crate::worker::Worker;
 
 /// The most connections accepted in a turn, so that those there are get their turn too.
@@ -33,7 +34,7 @@ impl Worker {
             }
             match listener.accept() {
                 Ok((stream, address)) => match self.settings.addresses.enter(address.ip()) {
-                    Some(visitor) => self.open(stream, visitor),
+                    Some(visitor) => self.open(stream, address.ip(), visitor),
                     None => self.turn_away(stream),
                 },
                 Err(error) => {
@@ -80,10 +81,11 @@ impl Worker {
         let _ = stream.shutdown(Shutdown::Write);
     }
 
-    fn open(&mut self, stream: TcpStream, visitor: Visitor) {
+    fn open(&mut self, stream: TcpStream, address: IpAddr, visitor: Visitor) {
         self.shared.accepted_by_worker[self.index].fetch_add(1, Ordering::Relaxed);
         let generation = self.next_generation();
-        let slot = self.connections.insert(Connection::new(stream, visitor, generation, self.now_ms));
+        let asker = self.settings.desk.as_ref().map(|desk| Box::new(Asker::new(desk, address, None)));
+        let slot = self.connections.insert(Connection::new(stream, visitor, asker, generation, self.now_ms));
         // Read first: what is there already is then not reported again when the socket is registered.
         if self.intake.has_room() {
             self.read(slot);

@@ -11,6 +11,7 @@ use mio::{Interest, Registry, Token};
 
 use crate::frame::{Frame, incomplete, next_frame, skippable};
 use crate::intake::Intake;
+use crate::login::Asker;
 use crate::mailbox::Origin;
 
 /// A connection. Without a partial request, an unsent reply or a reply that waits, it holds no memory but itself.
@@ -45,6 +46,8 @@ pub(crate) struct Connection {
     pub later: VecDeque<Later>,
     /// When it got a place among those with a long reply; none while it has none.
     pub long_since_ms: Option<u64>,
+    /// Who asks, where members are known.
+    asker: Option<Box<Asker>>,
     /// Its place among those of its source address.
     _visitor: Visitor,
 }
@@ -113,7 +116,13 @@ pub(crate) enum Flushed {
 }
 
 impl Connection {
-    pub fn new(stream: TcpStream, visitor: Visitor, generation: u32, now_ms: u64) -> Connection {
+    pub fn new(
+        stream: TcpStream,
+        visitor: Visitor,
+        asker: Option<Box<Asker>>,
+        generation: u32,
+        now_ms: u64,
+    ) -> Connection {
         Connection {
             stream,
             generation,
@@ -132,6 +141,7 @@ impl Connection {
             written: 0,
             later: VecDeque::new(),
             long_since_ms: None,
+            asker,
             _visitor: visitor,
         }
     }
@@ -268,7 +278,7 @@ impl Connection {
             let rest = &bytes[at..];
             match next_frame(rest, framing.request_bytes_max) {
                 Frame::Request { body, consumed } => {
-                    intake.request(origin, &rest[body]);
+                    intake.request(origin, &rest[body], self.asker.as_deref_mut());
                     at += consumed;
                     if framing.close_after_reply {
                         self.finish(false);

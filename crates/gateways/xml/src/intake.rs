@@ -9,6 +9,7 @@ use engine::Op;
 use exchange::{Batch, Exchange, GatewayMetrics, Lookup};
 
 use crate::document::{Documents, Limits};
+use crate::login::Asker;
 use crate::mailbox::Mailbox;
 use crate::mailbox::Origin;
 
@@ -96,10 +97,13 @@ impl Intake {
         self.in_flight < if self.long { 1 } else { self.in_flight_max }
     }
 
-    /// Adds a request, whatever its bytes are.
-    pub fn request(&mut self, origin: Origin, body: &[u8]) {
+    /// Adds a request, whatever its bytes are. Who asks is known where members are.
+    pub fn request(&mut self, origin: Origin, body: &[u8], asker: Option<&mut Asker>) {
         let limits = self.limits;
-        self.add(origin, body.len(), |documents| documents.parse(body, &limits));
+        self.add(origin, body.len(), |documents| match asker {
+            None => documents.parse(body, &limits),
+            Some(asker) => asker.ask(documents, body, &limits),
+        });
     }
 
     /// Adds a request that is answered with an error, in its place among the others.

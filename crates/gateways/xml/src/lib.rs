@@ -25,6 +25,7 @@ mod frame;
 mod gateway;
 mod intake;
 mod listener;
+mod login;
 mod lookup_queue;
 mod mailbox;
 mod number;
@@ -35,7 +36,8 @@ mod shedding;
 mod waiting_replies;
 mod worker;
 
-pub use document::{Documents, Limits, ReplyLimits, executions_max, write_reply};
+pub use document::{Documents, Limits, Login, ReplyLimits, executions_max, write_reply};
 pub use frame::{Frame, FrameError, frame, next_frame, skippable};
 pub use gateway::{Gateway, start};
+pub use login::{Desk, login_signature};
 pub use settings::Settings;

@@ -1,9 +1,12 @@
 //! What an operator may set of the XML gateway, with its defaults. It does not know where the values come from.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use exchange::{Addresses, GatewayMetrics};
+
+use crate::login::Desk;
 
 /// The settings of a gateway. Limits are explained in docs/PROTOCOL.md, framing.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub struct Settings {
     /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, those clients
     /// are disconnected that have the most unread and more than `unsent_bytes_max`.
     pub unread_bytes_max: usize,
+    /// Where members log in; none where everybody may do everything.
+    pub desk: Option<Arc<Desk>>,
     /// Where the gateway writes what it measures.
     pub metrics: GatewayMetrics,
 }
@@ -69,6 +74,7 @@ impl Default for Settings {
             unsent_bytes_max: 1 << 20,
             partial_bytes_max: 256 << 20,
             unread_bytes_max: 256 << 20,
+            desk: None,
             metrics: GatewayMetrics::new("xml"),
         }
     }

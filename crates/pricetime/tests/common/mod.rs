@@ -13,6 +13,7 @@ pub mod here;
 pub mod http;
 pub mod keys;
 pub mod load;
+pub mod members;
 pub mod order_xml;
 pub mod orders;
 pub mod packed;

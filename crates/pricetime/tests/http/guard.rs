@@ -70,7 +70,7 @@ fn only_requests_to_this_server_are_answered() {
     }
     server.stop();
     // On all addresses, each is ours where a connection came to it.
-    let server = Launch::new(&folder.data()).on_http("0.0.0.0:0".parse().unwrap()).start();
+    let server = Launch::new(&folder.data()).on_http("0.0.0.0:0".parse().unwrap()).with("--open-to-anyone").start();
     let here = SocketAddr::new("127.0.0.2".parse().unwrap(), server.http.port());
     let get = |host: &str| raw::status(&ask(here, "GET /api/v1/status HTTP/1.1", &[&format!("host: {host}")]));
     assert_eq!((get("127.0.0.2"), get("localhost"), get("192.0.2.1")), (200, 200, 403));

@@ -4,6 +4,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod access;
+mod access_proof;
+mod access_topics;
 mod binance;
 mod binance_amendments;
 mod binance_calls;

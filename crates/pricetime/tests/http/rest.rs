@@ -296,7 +296,12 @@ fn an_address_that_others_reach_is_warned_of() {
     let server = Launch::new(&folder.data()).start();
     assert!(!server.banner.contains("warning    "), "{}", server.banner);
     server.stop();
-    let server = Launch::new(&folder.data()).on_http("0.0.0.0:0".parse().unwrap()).start();
+    let open = Launch::new(&folder.data()).on_http("0.0.0.0:0".parse().unwrap());
+    let refused = open.try_start().err().unwrap();
+    for way_out in ["--http is 0.0.0.0:0, which is not loopback", "pricetime access add", "--open-to-anyone"] {
+        assert!(refused.stderr.contains(way_out), "{}", refused.stderr);
+    }
+    let server = open.with("--open-to-anyone").start();
     assert!(server.banner.contains("warning    HTTP is on 0.0.0.0:"), "{}", server.banner);
     server.stop();
 }

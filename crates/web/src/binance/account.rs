@@ -193,9 +193,9 @@ fn own_shape(view: &View, (trade, side): (&Trade, Side), lists: &HashMap<OrderId
 
 /// These need a key, and no signature.
 pub(super) async fn listen(State(site): State<Site>, asked: Parameters) -> Answer {
-    let key = asked.key(&site)?;
+    let (key, holder) = asked.holder(&site)?;
     asked.only(&[])?;
-    let listen_key = site.market()?.listen_keys.of(key.account).map_err(|error| {
+    let listen_key = site.market()?.listen_keys.of(key.account, holder).map_err(|error| {
         tracing::error!(%error, "no listen key can be made");
         Refusal::internal()
     })?;
@@ -203,7 +203,7 @@ pub(super) async fn listen(State(site): State<Site>, asked: Parameters) -> Answe
 }
 
 pub(super) async fn keep_listening(State(site): State<Site>, asked: Parameters) -> Answer {
-    let key = asked.key(&site)?;
+    let (key, _) = asked.holder(&site)?;
     asked.only(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
     match site.market()?.listen_keys.keep(key.account, listen_key) {
@@ -213,7 +213,7 @@ pub(super) async fn keep_listening(State(site): State<Site>, asked: Parameters) 
 }
 
 pub(super) async fn stop_listening(State(site): State<Site>, asked: Parameters) -> Answer {
-    let key = asked.key(&site)?;
+    let (key, _) = asked.holder(&site)?;
     asked.only(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
     match site.market()?.listen_keys.stop(key.account, listen_key) {

@@ -1,10 +1,12 @@
 //! The methods of the WebSocket API: each is a request of REST, which the same handler answers.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use exchange::Read;
 use futures_util::StreamExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -15,7 +17,9 @@ use super::{
     account, amend, cancel, klines, lists, market, oco, order_counts, order_lists, order_test, orders, oto, place,
     replace, rolling, tickers, wallet,
 };
+use crate::asking;
 use crate::outbox::{Kept, Outbox};
+use crate::problem::Problem;
 use crate::site::Site;
 
 /// The longest answer, which is one message.
@@ -76,11 +80,47 @@ impl Turns {
     }
 }
 
+/// Whether a call is to change something.
+pub(super) fn changes(method: &str) -> bool {
+    Turn::of(method) != Turn::Any
+}
+
+/// The methods whose handlers check who signed. The others tell of the market.
+const OF_KEYS: [&str; 24] = [
+    "order.place",
+    "order.test",
+    "order.status",
+    "order.cancel",
+    "order.cancelReplace",
+    "order.amend.keepPriority",
+    "order.amendments",
+    "orderList.place",
+    "orderList.place.oco",
+    "orderList.place.oto",
+    "orderList.place.otoco",
+    "orderList.status",
+    "orderList.cancel",
+    "openOrderLists.status",
+    "allOrderLists",
+    "openOrders.status",
+    "openOrders.cancelAll",
+    "allOrders",
+    "myTrades",
+    "myAllocations",
+    "myPreventedMatches",
+    "account.rateLimits.orders",
+    "account.status",
+    "account.commission",
+];
+
 /// What the handler of a method answers.
 async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response, Refusal> {
     // Those that write are certain by their commit, or check by themselves; the first two are about the server alone.
     if Turn::of(method) == Turn::Any && !["ping", "time"].contains(&method) {
         site.ascertain().await?;
+    }
+    if !OF_KEYS.contains(&method) && !["ping", "time"].contains(&method) {
+        site.follow(Read::Market)?;
     }
     let site = State(site);
     Ok(match method {
@@ -130,6 +170,7 @@ async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response
 pub(super) async fn perform(
     site: Site,
     (form, method, asked): (Form, String, Parameters),
+    address: IpAddr,
     outbox: Outbox,
     turns: Arc<Turns>,
 ) {
@@ -137,6 +178,11 @@ pub(super) async fn perform(
         let _turn = turns.come(Turn::of(&method)).await;
         respond(site.clone(), &method, asked).await
     };
+    if let Some(members) = site.members().filter(|_| asking::was_wrong()) {
+        if !members.wait_for_wrong(address).await {
+            return outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
+        }
+    }
     let gathered = match responded {
         Ok(response) => gather(&site, response, &outbox, &turns).await,
         Err(refusal) => Err(refusal),

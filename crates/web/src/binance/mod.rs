@@ -35,6 +35,7 @@ mod replace;
 mod reports;
 mod rolling;
 mod self_trade;
+mod signer;
 mod socket;
 mod socket_api;
 mod stream;

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, HashSet};
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use engine::{AccountId, Time};
 
 use super::refusal::Refusal;
+use super::signer::{self, Signer};
 use super::time_unit::{self, TimeUnit};
+use crate::asking::{self, Asker};
 use crate::clock::now;
 use crate::input::digits;
-use crate::keys::Key;
 use crate::site::Site;
 
 /// How old a signed request may be, in microseconds, unless it says otherwise, and at most.
@@ -29,6 +30,8 @@ pub(super) struct Parameters {
     /// In which times are to be told.
     pub(super) unit: TimeUnit,
     proof: Proof,
+    /// It is to change something.
+    changes: bool,
     parameters: Vec<(String, String)>,
 }
 
@@ -53,6 +56,7 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
     async fn from_request(request: Request, state: &S) -> Result<Parameters, Refusal> {
         let key = request.headers().get("x-mbx-apikey").and_then(|key| key.to_str().ok()).map(str::to_owned);
         let unit = TimeUnit::of(request.headers())?;
+        let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
         let query = request.uri().query().unwrap_or_default().to_owned();
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|rejection| match rejection.status() {
@@ -61,27 +65,32 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
         })?;
         let mut parameters = parsed(query.as_bytes())?;
         parameters.extend(parsed(&body)?);
-        Ok(Parameters { key, unit, proof: Proof::SignedRequest { query, body }, parameters })
+        Ok(Parameters { key, unit, proof: Proof::SignedRequest { query, body }, changes, parameters })
     }
 }
 
 impl Parameters {
     /// Those of a call, whose connection has logged on with the key `session`. A call that names a key or has a
     /// signature stands for itself.
-    pub(super) fn of_call(mut sent: BTreeMap<String, String>, session: Option<&str>, unit: TimeUnit) -> Parameters {
+    pub(super) fn of_call(
+        mut sent: BTreeMap<String, String>,
+        session: Option<&str>,
+        changes: bool,
+        unit: TimeUnit,
+    ) -> Parameters {
         let is_by_itself = session.is_none() || [API_KEY, SIGNATURE].iter().any(|name| sent.contains_key(*name));
         let signed =
             || sent.iter().filter(|(name, _)| *name != SIGNATURE).map(|(name, value)| (name.clone(), value.clone()));
         let proof = if is_by_itself { Proof::SignedCall(signed().collect()) } else { Proof::LoggedOn };
         let key = sent.remove(API_KEY).or_else(|| session.map(str::to_owned));
         sent.remove(RETURN_RATE_LIMITS);
-        Parameters { key, unit, proof, parameters: sent.into_iter().collect() }
+        Parameters { key, unit, proof, changes, parameters: sent.into_iter().collect() }
     }
 
     /// Those of a part of the request, which stand for themselves: who sends it is checked of the whole.
     pub(super) fn part<'a>(&self, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Parameters {
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Parameters { key: None, unit: self.unit, proof: Proof::LoggedOn, parameters }
+        Parameters { key: None, unit: self.unit, proof: Proof::LoggedOn, changes: self.changes, parameters }
     }
 
     /// A parameter; that of the query counts, if the body has it too.
@@ -139,9 +148,21 @@ impl Parameters {
     }
 
     /// The key that the request names.
-    pub(super) fn key<'a>(&self, site: &'a Site) -> Result<&'a Key, Refusal> {
-        let key = self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)?;
-        find_key(site, key)
+    pub(super) fn key<'a>(&'a self, site: &'a Site) -> Result<Signer<'a>, Refusal> {
+        signer::find(site, self.key_name()?)
+    }
+
+    /// The same, of a request that needs no signature. Errors: its holder may not look at its account.
+    pub(super) fn holder<'a>(&'a self, site: &'a Site) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
+        let signer = self.key(site)?;
+        let Some(members) = site.members() else { return Ok((signer, None)) };
+        let asker = signer::holder(members, &signer).ok_or_else(|| Refusal::bad_key(""))?;
+        signer::go_on_as(asker.clone(), signer.account)?;
+        Ok((signer, Some(asker)))
+    }
+
+    fn key_name(&self) -> Result<&str, Refusal> {
+        self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)
     }
 
     /// Of a request that need not be signed and may look so. Errors: its time or its window is none.
@@ -152,36 +173,35 @@ impl Parameters {
 
     /// Whom the request comes from, if it is signed and of now.
     pub(super) fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
-        let key = self.key(site)?;
+        let key = self.key_name()?;
+        if site.members().is_none() {
+            // A key that is not there is said before what else is wrong.
+            signer::find(site, key)?;
+        }
         let timestamp = self.time("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
-        let is_signed = match &self.proof {
-            Proof::SignedRequest { query, body } => {
-                key.signed(&[&unsigned(query.as_bytes()), &unsigned(body)], self.needed(SIGNATURE)?)
-            }
-            Proof::SignedCall(others) => {
-                let signature = self.needed(SIGNATURE)?;
-                as_signed(others).iter().any(|text| key.signed(&[text.as_bytes()], signature))
-            }
-            Proof::LoggedOn => true,
+        let signed: Vec<Vec<u8>> = match &self.proof {
+            Proof::SignedRequest { query, body } => vec![[unsigned(query.as_bytes()), unsigned(body)].concat()],
+            Proof::SignedCall(others) => as_signed(others).map(String::into_bytes).into(),
+            Proof::LoggedOn => Vec::new(),
         };
-        if !is_signed {
-            return Err(Refusal::bad_signature());
-        }
+        let (account, asker) = match &self.proof {
+            // Whoever has logged on is who asks.
+            Proof::LoggedOn => (signer::find(site, key)?.account, asking::asker()),
+            Proof::SignedRequest { .. } | Proof::SignedCall(_) => {
+                let texts: Vec<[&[u8]; 1]> = signed.iter().map(|text| [text.as_slice()]).collect();
+                let texts: Vec<&[&[u8]]> = texts.iter().map(<[&[u8]; 1]>::as_slice).collect();
+                let (signer, asker) = signer::signer(site, key, &texts, self.needed(SIGNATURE)?)?;
+                (signer.account, asker)
+            }
+        };
         check_time(timestamp, self.text("recvWindow").map(window).transpose()?)?;
-        Ok(key.account)
-    }
-}
-
-fn find_key<'a>(site: &'a Site, key: &str) -> Result<&'a Key, Refusal> {
-    let keys = &site.market()?.keys;
-    match keys.find(key) {
-        Some(key) => Ok(key),
-        None if keys.is_empty() => {
-            let how = ": this server has no keys; make one with `pricetime keys add FILE --account 1` and start it with \
-                       `--keys FILE`";
-            Err(Refusal::bad_key(how))
+        if let Some(members) = site.members() {
+            if let Some(text) = signed.first().filter(|_| self.changes) {
+                signer::take_once(members, key, &[text])?;
+            }
+            signer::go_on_as(asker.ok_or_else(Refusal::no_key)?, account)?;
         }
-        None => Err(Refusal::bad_key("")),
+        Ok(account)
     }
 }
 

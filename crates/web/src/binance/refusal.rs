@@ -158,6 +158,11 @@ impl Refusal {
         Refusal::new(-1022, "Signature for this request is not valid.")
     }
 
+    /// A signed request came twice.
+    pub(super) fn sent_before() -> Refusal {
+        Refusal::new(-1022, "Signature for this request is not valid: the same request was sent before.")
+    }
+
     pub(super) fn duplicate() -> Refusal {
         Refusal::new(-2010, "Duplicate order sent.")
     }
@@ -296,7 +301,9 @@ impl From<Problem> for Refusal {
         }
         let code = match status {
             StatusCode::GONE => NO_LONGER_KEPT,
+            StatusCode::UNAUTHORIZED => -2015,
             StatusCode::FORBIDDEN => -1002,
+            StatusCode::TOO_MANY_REQUESTS => -1003,
             StatusCode::SERVICE_UNAVAILABLE => -1001,
             StatusCode::GATEWAY_TIMEOUT => -1007,
             StatusCode::INTERNAL_SERVER_ERROR => -1000,

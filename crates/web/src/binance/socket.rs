@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use engine::{AccountIndex, SymbolIndex};
+use engine::{AccountId, AccountIndex, SymbolIndex};
+use exchange::Read;
 use feed::Candle;
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{klines, stream};
+use crate::asking::Asker;
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
 use crate::listen_keys::ListenKeyText;
@@ -249,6 +251,15 @@ fn answer(id: &Value, result: &Value) -> Text {
     json!({"result": result, "id": id}).to_string().into()
 }
 
+/// The account whose stream a listen key stands for, if it is one. What is none tells of the market. Errors: whoever asks may not be
+/// told it, or who made the key may not any more.
+fn of_whom(site: &Site, found: Option<(AccountId, Option<Asker>)>) -> Result<Option<AccountId>, Problem> {
+    match found {
+        Some((account, holder)) => site.follow_as(holder, Read::Account(account)).map(|()| Some(account)),
+        None => site.follow(Read::Market).map(|()| None),
+    }
+}
+
 /// The streams that these names stand for; none where a name stands for none.
 async fn find_all(
     site: &Site,
@@ -259,10 +270,14 @@ async fn find_all(
         return Err(Refusal::invalid("streams", &format!("a connection may follow {STREAMS_MAX}")));
     }
     let served = site.market()?;
-    let names: Vec<_> = names.into_iter().map(|name| (served.listen_keys.find(&name), name)).collect();
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        found.push((of_whom(site, served.listen_keys.find(&name))?, name));
+    }
+    let names = found;
     site.ascertain().await?;
     let found = site.look(move |scene| {
-        let find = |(account, name): (Option<engine::AccountId>, String)| {
+        let find = |(account, name): (Option<AccountId>, String)| {
             let topic = match account {
                 Some(account) => {
                     let account = scene.view.find_account(account);

@@ -1,11 +1,13 @@
 //! A connection to the WebSocket API: what it does of itself, which is to log on and to follow accounts, and how many
 //! calls it has done at once. What REST answers, too, is in `calls`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::{Extension, State};
+use axum::extract::{ConnectInfo, Extension, State};
 use axum::response::Response;
 use engine::AccountId;
+use exchange::Read;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -15,8 +17,10 @@ use super::parameters::{Parameters, RETURN_RATE_LIMITS};
 use super::refusal::Refusal;
 use super::socket::unit_of;
 use super::used_weight::Weigher;
+use crate::asking::{self, Asker};
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
+use crate::listener::Life;
 use crate::outbox::Outbox;
 use crate::problem::Problem;
 use crate::site::Site;
@@ -28,6 +32,7 @@ pub(super) async fn upgrade(
     State(site): State<Site>,
     upgrade: Result<Upgrade, Problem>,
     Extension(weigher): Extension<Weigher>,
+    ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Result<Response, Refusal> {
     let unit = unit_of(&asked, &[RETURN_RATE_LIMITS])?;
@@ -39,6 +44,7 @@ pub(super) async fn upgrade(
         site,
         outbox,
         weigher,
+        address: life.there(),
         tells_limits,
         unit,
         since,
@@ -54,6 +60,8 @@ struct Caller {
     site: Site,
     outbox: Outbox,
     weigher: Weigher,
+    /// The client's.
+    address: IpAddr,
     /// Unless a call says otherwise.
     tells_limits: bool,
     /// In which it is told times.
@@ -70,6 +78,8 @@ struct Caller {
 struct Session {
     key: String,
     account: AccountId,
+    /// Who has logged on, where members are known.
+    asker: Option<Asker>,
     since: u64,
 }
 
@@ -97,13 +107,20 @@ impl Party for Caller {
             Ok(call) => self.call(&form, call).await,
             Err(refusal) => Err(refusal),
         };
+        if let Some(members) = self.site.members().filter(|_| asking::was_wrong())
+            && !members.wait_for_wrong(self.address).await
+        {
+            return self.outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
+        }
         match called {
             Ok(Called::Answered(result)) => self.outbox.send(form.result(&result)),
             Ok(Called::Told) => {}
             // Others are done beside it, and may be answered before it.
             Ok(Called::OfRest(method, asked)) => {
                 let (site, outbox, turns) = (self.site.clone(), self.outbox.clone(), self.turns.clone());
-                self.begun.spawn(calls::perform(site, (form, method, asked), outbox, turns));
+                let session = self.session.as_ref().and_then(|session| session.asker.clone());
+                let performed = calls::perform(site, (form, method, asked), self.address, outbox, turns);
+                self.begun.spawn(asking::as_whoever(session.or_else(asking::asker), performed));
             }
             Err(refusal) => self.outbox.send(form.refusal(&refusal)),
         }
@@ -133,16 +150,21 @@ impl Caller {
         let Call { method, parameters } = call;
         let logs_on = ["session.logon", "userDataStream.subscribe.signature"].contains(&method.as_str());
         let session = self.session.as_ref().filter(|_| !logs_on);
-        let asked = Parameters::of_call(parameters, session.map(|session| session.key.as_str()), self.unit);
+        let asked = Parameters::of_call(
+            parameters,
+            session.map(|session| session.key.as_str()),
+            calls::changes(&method),
+            self.unit,
+        );
         match method.as_str() {
             "session.logon" => {
-                let account = asked.account(&self.site)?;
+                let (account, asker) = self.proven(&asked)?;
                 asked.only_signed(&[])?;
-                let key = asked.key(&self.site)?.key.clone();
+                let key = asked.key(&self.site)?.key.to_owned();
                 if self.session.as_ref().is_some_and(|before| before.account != account) {
                     self.leave(|its| its.by_session).await?;
                 }
-                self.session = Some(Session { key, account, since: self.unit.now() });
+                self.session = Some(Session { key, account, asker, since: self.unit.now() });
                 Ok(Called::Answered(self.status()))
             }
             "session.status" => {
@@ -161,13 +183,14 @@ impl Caller {
             }
             "userDataStream.subscribe" => {
                 asked.only(&[])?;
-                let account = self.session.as_ref().ok_or_else(Refusal::no_session)?.account;
-                self.follow(form, account, true).await
+                let session = self.session.as_ref().ok_or_else(Refusal::no_session)?;
+                let (account, asker) = (session.account, session.asker.clone());
+                self.follow(form, (account, asker), true).await
             }
             "userDataStream.subscribe.signature" => {
-                let account = asked.account(&self.site)?;
+                let proven = self.proven(&asked)?;
                 asked.only_signed(&[])?;
-                self.follow(form, account, false).await
+                self.follow(form, proven, false).await
             }
             "userDataStream.unsubscribe" => {
                 asked.only(&["subscriptionId"])?;
@@ -177,6 +200,15 @@ impl Caller {
             }
             _ => Ok(Called::OfRest(method, asked)),
         }
+    }
+
+    /// Whom a call comes from; the connection stays whose it is.
+    fn proven(&self, asked: &Parameters) -> Result<(AccountId, Option<Asker>), Refusal> {
+        let before = asking::asker();
+        let account = asked.account(&self.site)?;
+        let asker = asking::asker();
+        before.into_iter().for_each(asking::becomes);
+        Ok((account, asker))
     }
 
     /// How far the connection is logged on.
@@ -191,7 +223,13 @@ impl Caller {
         })
     }
 
-    async fn follow(&mut self, form: &Form, account: AccountId, by_session: bool) -> Result<Called, Refusal> {
+    async fn follow(
+        &mut self,
+        form: &Form,
+        (account, asker): (AccountId, Option<Asker>),
+        by_session: bool,
+    ) -> Result<Called, Refusal> {
+        self.site.follow_as(asker, Read::Account(account))?;
         self.site.ascertain().await?;
         let (outbox, form) = (self.outbox.clone(), form.clone());
         let envelope = Envelope { wrap: Wrap::Api, unit: self.unit };

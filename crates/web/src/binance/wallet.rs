@@ -29,7 +29,7 @@ pub(super) async fn system_status(State(site): State<Site>, asked: Parameters) -
 
 /// There are no pairs to trade on margin, nor any whose trading is to end.
 pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Answer {
-    asked.key(&site)?;
+    asked.holder(&site)?;
     asked.only_signed(&["symbol"])?;
     asked.unchecked_time()?;
     if asked.text("symbol").is_some() {

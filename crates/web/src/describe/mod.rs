@@ -66,6 +66,7 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
         {"name": "Symbols", "description": "Markets, and issuing shares"},
         {"name": "Accounts", "description": "Creating accounts, what they have, what they executed"},
         {"name": "Orders", "description": "Placing, looking up, canceling"},
+        {"name": "Members", "description": "Who asks, logging in and out, where there is an access file"},
         {"name": "Server", "description": "How the server is"},
         {"name": "Descriptions", "description": "What programs read to know the interfaces"},
     ]);

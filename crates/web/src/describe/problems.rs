@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 52] = [
+const CODES: [(&str, u16, &str); 55] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
+    ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
     ("foreign-origin", 403, "A page of another server sent it"),
     ("not-permitted", 403, "It is for members of another role"),
@@ -15,6 +16,7 @@ const CODES: [(&str, u16, &str); 52] = [
     ("unknown-order", 404, "The account has no such order"),
     ("not-found", 404, "There is nothing at this path"),
     ("method-not-allowed", 405, "The method is not for this path"),
+    ("no-members", 409, "The server has no access file, so nobody logs in"),
     ("account-exists", 409, "There is such an account"),
     ("nothing-open", 409, "All of the order is executed or canceled"),
     ("nothing-to-amend", 409, "All of the order is executed or canceled"),
@@ -67,6 +69,7 @@ const CODES: [(&str, u16, &str); 52] = [
     ("too-many-accounts", 422, "The server keeps no more accounts"),
     ("too-many-symbols", 422, "The server keeps no more symbols"),
     ("too-many-client-order-ids", 422, "The account has no more client order ids: an order without one is taken"),
+    ("too-many-tries", 429, "Too many wrong proofs came from this address, or too many passwords are being compared"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
     ("disk-low", 503, "The disk is nearly full"),

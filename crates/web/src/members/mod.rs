@@ -131,15 +131,18 @@ impl Members {
         self.answer_wrong(problem, address, Problem::too_many_tries).await
     }
 
+    /// Waits for the turn of a wrong proof's answer; false if that is too far off.
+    pub(crate) async fn wait_for_wrong(&self, address: IpAddr) -> bool {
+        let turn = self.tries.turn(address, Instant::now());
+        if let Some(turn) = turn {
+            sleep_until(turn.into()).await;
+        }
+        turn.is_some()
+    }
+
     /// The same of an answer that its handler made.
     pub(crate) async fn answer_wrong<T>(&self, answer: T, address: IpAddr, too_many: impl FnOnce() -> T) -> T {
-        match self.tries.turn(address, Instant::now()) {
-            Some(turn) => {
-                sleep_until(turn.into()).await;
-                answer
-            }
-            None => too_many(),
-        }
+        if self.wait_for_wrong(address).await { answer } else { too_many() }
     }
 
     /// Begins a session, and gives its token.

@@ -152,8 +152,7 @@ mod tests {
     fn a_member_has_few_at_once() {
         let (sessions, now, alice, bob) = (Sessions::default(), Instant::now(), member("alice"), member("bob"));
         let others = begin(&sessions, &bob, now);
-        let tokens: Vec<String> =
-            (0..17).map(|at| begin(&sessions, &alice, now + Duration::from_millis(at))).collect();
+        let tokens: Vec<String> = (0..17).map(|at| begin(&sessions, &alice, now + Duration::from_millis(at))).collect();
         let later = now + Duration::from_secs(1);
         let there: Vec<bool> = tokens.iter().map(|token| sessions.find(token, later).is_some()).collect();
         assert!(!there[0] && there[1..].iter().all(|there| *there), "the oldest has ended");

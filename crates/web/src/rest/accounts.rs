@@ -1,14 +1,18 @@
 //! Accounts: creating them, what they have, and what they executed.
 
+use std::collections::HashSet;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use engine::{AccountIndex, Command, Op, Side};
-use feed::{ReadModel, Trade};
+use engine::{AccountId, AccountIndex, Command, Op, Side};
+use exchange::Read;
+use feed::{ReadModel, Trade, View};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled};
+use crate::asking;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
 use crate::past;
@@ -50,7 +54,7 @@ pub(crate) struct AccountsShape {
     next: Option<String>,
 }
 
-/// Accounts, in order of their creation.
+/// Accounts, in order of their creation: those that whoever asks may look at.
 #[utoipa::path(
     get, path = "/accounts", operation_id = "listAccounts", tag = "Accounts",
     params(List),
@@ -62,6 +66,9 @@ pub(crate) async fn list(
 ) -> Result<Json<AccountsShape>, Problem> {
     let limit = input::count("limit", asked.limit, 100, 1000)?;
     let after = asked.after.as_deref().map(input::account).transpose()?;
+    if let Some(theirs) = theirs(&site) {
+        return site.look(move |scene| list_of(&scene.view, &theirs, after, limit)).await?.map(Json);
+    }
     let shown = site.look(move |scene| {
         let view = &scene.view;
         let from = match after {
@@ -78,6 +85,37 @@ pub(crate) async fn list(
         Ok(AccountsShape { accounts: accounts.collect(), next })
     });
     shown.await?.map(Json)
+}
+
+/// The accounts that whoever asks may look at; none if these are all.
+fn theirs(site: &Site) -> Option<HashSet<AccountId>> {
+    site.members()?;
+    let rights = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
+    let may_any = || rights.accounts.iter().copied().filter(|account| rights.may_read(Read::Account(*account)));
+    (!rights.may_read(Read::AllAccounts)).then(|| may_any().collect())
+}
+
+/// A page of these accounts.
+fn list_of(
+    view: &View,
+    theirs: &HashSet<AccountId>,
+    after: Option<AccountId>,
+    limit: usize,
+) -> Result<AccountsShape, Problem> {
+    let bad_after = || Problem::field("after", "after is the `next` of a page of this list");
+    let after = match after {
+        Some(after) => Some(view.find_account(after).filter(|_| theirs.contains(&after)).ok_or_else(bad_after)?),
+        None => None,
+    };
+    let mut rest: Vec<AccountIndex> = theirs.iter().filter_map(|account| view.find_account(*account)).collect();
+    rest.retain(|account| after.is_none_or(|after| *account > after));
+    rest.sort_unstable();
+    let shown: Vec<_> = rest.iter().take(limit).map(|account| view.account(*account)).collect();
+    let next = shown.last().filter(|_| rest.len() > limit).map(|account| account.id.to_string());
+    let accounts = shown
+        .iter()
+        .map(|account| BalanceShape { account: account.id.to_string(), balance: account.balance.to_string() });
+    Ok(AccountsShape { accounts: accounts.collect(), next })
 }
 
 /// An account to create.

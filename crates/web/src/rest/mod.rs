@@ -9,6 +9,7 @@ mod orders;
 mod phases;
 mod placing;
 mod replace;
+mod sessions;
 mod status;
 mod symbols;
 
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(status::status))
         .routes(routes!(status::time))
+        .routes(routes!(sessions::who, sessions::log_in, sessions::log_out))
         .routes(routes!(symbols::list))
         .routes(routes!(symbols::one))
         .routes(routes!(symbols::book))

@@ -29,6 +29,8 @@ pub struct Documents {
     pub(super) attributes: Vec<Attribute>,
     /// Where the parts of each document end.
     ends: Vec<usize>,
+    /// Parts without an op that are no refusals of their form.
+    said: usize,
 }
 
 /// What the reply shows for one child.
@@ -45,6 +47,8 @@ pub(super) struct Part {
 pub(super) enum PartKind {
     /// Refused while parsing: it has no op.
     Refused,
+    /// A whole element, which its gateway wrote: it has no op either.
+    Said,
     /// One op, one element.
     Answered,
     /// One op that creates a symbol without accounts: silent unless refused.
@@ -95,6 +99,7 @@ impl Documents {
         self.parts.clear();
         self.text.clear();
         self.ends.clear();
+        self.said = 0;
     }
 
     /// Appends one document whose reply is a top-level error that says `why`: for bytes that are no request at all.
@@ -104,7 +109,17 @@ impl Documents {
 
     /// Children, and whole documents, that were refused for their form: each has a part and no op.
     pub fn refused(&self) -> usize {
-        self.parts.len() - self.requests.ops().len()
+        self.parts.len() - self.requests.ops().len() - self.said
+    }
+
+    /// Appends one document whose reply is an element of this text.
+    pub fn say(&mut self, element: &str, attribute: Option<(&str, &str)>, text: &str) {
+        let start = self.text.len();
+        push_element(&mut self.text, element, attribute, text);
+        let own = Span { start, end: self.text.len() };
+        self.parts.push(Part { kind: PartKind::Said, symbol: Span::default(), own });
+        self.said += 1;
+        self.end_document();
     }
 
     pub(super) fn parts_of(&self, document: usize) -> &[Part] {
@@ -150,6 +165,26 @@ impl Documents {
         self.parts.push(Part { kind: PartKind::Refused, symbol: Span::default(), own });
         self.end_document();
     }
+}
+
+fn push_element(out: &mut Vec<u8>, element: &str, attribute: Option<(&str, &str)>, text: &str) {
+    out.push(b'<');
+    out.extend_from_slice(element.as_bytes());
+    if let Some((name, value)) = attribute {
+        out.push(b' ');
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"=\"");
+        push_escaped(out, value.as_bytes());
+        out.push(b'"');
+    }
+    if text.is_empty() {
+        return out.extend_from_slice(b"/>");
+    }
+    out.push(b'>');
+    push_escaped(out, text.as_bytes());
+    out.extend_from_slice(b"</");
+    out.extend_from_slice(element.as_bytes());
+    out.push(b'>');
 }
 
 #[cfg(test)]

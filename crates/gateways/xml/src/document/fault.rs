@@ -53,6 +53,8 @@ pub(super) enum Why<'a> {
     TextNotAllowed,
     ChildNotAllowed(&'a [u8]),
     RootAttribute { root: &'static str, name: &'a [u8] },
+    NoKey,
+    TwoProofs,
     NoAccount,
     TwoAccounts,
     NoChildren,
@@ -111,6 +113,8 @@ impl fmt::Display for Why<'_> {
                 write!(f, "an element inside {}, nested deeper than the request allows", Shown(name))
             }
             Why::RootAttribute { root, name } => write!(f, "{root} has an unknown attribute {}", Shown(name)),
+            Why::NoKey => f.write_str("login has no key"),
+            Why::TwoProofs => f.write_str("login has both a secret and a signature"),
             Why::NoAccount => f.write_str("transactions has no id attribute"),
             Why::TwoAccounts => {
                 f.write_str("transactions has an id and an account attribute, which mean the same: give one")

@@ -9,6 +9,7 @@ mod fees;
 mod fields;
 mod groups;
 mod linked;
+mod login;
 mod mass_cancel;
 mod order_display;
 mod order_fields;
@@ -22,4 +23,5 @@ mod request;
 mod rules;
 
 pub use documents::{Documents, Limits};
+pub use login::Login;
 pub use reply::{ReplyLimits, executions_max, write_reply};

@@ -69,6 +69,7 @@ pub fn write_reply(
                 writer.out.extend_from_slice(b"<error");
                 writer.echo(part);
             }
+            PartKind::Said => writer.echo(part),
             PartKind::Answered => writer.element(part, answer()),
             PartKind::ReplaceCancel => {
                 writer.out.extend_from_slice(b"<replaced>");

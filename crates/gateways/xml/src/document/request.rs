@@ -13,6 +13,7 @@ use super::fault::{ChildFault, Refusal, Why};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
+use super::login::Login;
 use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
 use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
@@ -26,6 +27,13 @@ impl Documents {
     /// Appends exactly one document, whatever the bytes are: one that is refused becomes a request without ops
     /// whose reply says why and at which byte.
     pub fn parse(&mut self, body: &[u8], limits: &Limits) {
+        if self.parse_unless_login(body, limits).is_some() {
+            self.say("error", None, NO_MEMBERS);
+        }
+    }
+
+    /// The same, but nothing is appended for a login, which is returned.
+    pub fn parse_unless_login(&mut self, body: &[u8], limits: &Limits) -> Option<Login> {
         let mark = self.mark();
         let attributes = std::mem::take(&mut self.attributes);
         let reader = Reader::new(body, limits.children_max, attributes);
@@ -34,14 +42,19 @@ impl Documents {
         let attributes = grammar.reader.into_attributes();
         self.keep_attributes(attributes);
         match read {
-            Ok(()) => self.end_document(),
+            Ok(None) => self.end_document(),
+            Ok(login) => return login,
             Err(refusal) => {
                 self.roll_back(mark);
                 self.refuse_with(|text| push_display(text, &refusal));
             }
         }
+        None
     }
 }
+
+/// What a login is told where nobody has to log in.
+const NO_MEMBERS: &str = "login refused: this server has no access file, so nobody has to log in";
 
 /// How deep elements of `transactions` are nested, but for two orders that are linked.
 pub(super) const DEPTH: usize = 2;
@@ -54,14 +67,17 @@ pub(super) struct Grammar<'a, 'r> {
 }
 
 impl<'a> Grammar<'a, '_> {
-    fn document(&mut self) -> Result<(), Refusal<'a>> {
+    fn document(&mut self) -> Result<Option<Login>, Refusal<'a>> {
         let root = self.reader.root()?;
+        let mut login = None;
         match root.name {
             b"transactions" => self.transactions(&root)?,
             b"create" => self.create(&root)?,
+            b"login" => login = Some(self.login(&root)?),
             name => return Err(Refusal { why: Why::UnknownRoot(name), at: root.at }),
         }
-        self.reader.finish()
+        self.reader.finish()?;
+        Ok(login)
     }
 
     fn create(&mut self, root: &Tag<'a>) -> Result<(), Refusal<'a>> {

@@ -1,0 +1,49 @@
+//! `login`: a member says who it is. Whether that is so is not decided here.
+
+use std::borrow::Cow;
+
+use super::fault::{Refusal, Why};
+use super::fields::Fields;
+use super::reader::{Tag, Value};
+use super::request::Grammar;
+
+/// What somebody shows to be let in. Without `Debug`, so that no secret gets into a log.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Login {
+    /// A challenge is asked for.
+    Asks,
+    Secret {
+        key: String,
+        secret: String,
+    },
+    /// The challenge, signed.
+    Signature {
+        key: String,
+        signature: String,
+    },
+}
+
+impl<'a> Grammar<'a, '_> {
+    pub(super) fn login(&mut self, root: &Tag<'a>) -> Result<Login, Refusal<'a>> {
+        const NAMES: [&str; 3] = ["key", "secret", "signature"];
+        let fields = Fields::of(&self.reader, &NAMES);
+        let refused = |why| Err(Refusal { why, at: root.at });
+        let login = match (fields.unknown, fields.values) {
+            (Some(name), _) => return refused(Why::RootAttribute { root: "login", name }),
+            (None, [None, _, _]) => return refused(Why::NoKey),
+            (None, [Some(_), Some(_), Some(_)]) => return refused(Why::TwoProofs),
+            (None, [Some(_), None, None]) => Login::Asks,
+            (None, [Some(key), Some(secret), None]) => Login::Secret { key: text(key), secret: text(secret) },
+            (None, [Some(key), None, Some(signature)]) => {
+                Login::Signature { key: text(key), signature: text(signature) }
+            }
+        };
+        self.expect_empty(root)?;
+        Ok(login)
+    }
+}
+
+fn text(value: Value<'_>) -> String {
+    let bytes: Cow<'_, [u8]> = value.decoded();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

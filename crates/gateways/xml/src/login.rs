@@ -1,0 +1,164 @@
+//! Who asks, on one connection: from its first byte, and after each login. Secrets are compared in `access`; here stands what may be
+//! sent where, and what a client is told.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use access::{Access, Algorithm, Tries, hmac_hex, random_text};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use exchange::Principal;
+
+use crate::document::{Documents, Limits, Login};
+
+/// Stands before a challenge where it is signed, so that the signature is good for nothing else.
+const SIGNED_BEFORE: &str = "pricetime-login:";
+
+/// What a client with this secret answers to a challenge.
+pub fn login_signature(secret: &str, challenge: &str) -> String {
+    hmac_hex(secret, &[SIGNED_BEFORE.as_bytes(), challenge.as_bytes()])
+}
+
+/// Where those who log in are checked, for all connections.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    access: Access,
+    tries: Tries,
+}
+
+/// Who asks on a connection.
+pub(crate) struct Asker {
+    desk: Arc<Desk>,
+    address: IpAddr,
+    /// Nobody else reads what is sent.
+    private: bool,
+    /// None: nobody has proven anything.
+    principal: Option<Principal>,
+    /// What is to be signed. It is used once.
+    challenge: Option<String>,
+}
+
+/// What a login came to.
+enum LoggedIn {
+    /// From now on requests are this member's.
+    As(String),
+    /// This is to be signed.
+    Challenge(String),
+    Refused(Refused),
+}
+
+/// Why a login was refused. A key that there is not, a wrong secret and one that has expired are told apart nowhere.
+enum Refused {
+    NotPrivate,
+    NoChallenge,
+    NoRandomness,
+    TooSoon(Duration),
+    Wrong,
+}
+
+impl Desk {
+    /// For the members and keys that there are; `tries` counts the failures of each source address.
+    pub fn new(access: Access, tries: Tries) -> Desk {
+        Desk { access, tries }
+    }
+}
+
+impl Asker {
+    /// Of a new connection. `certificate`: the SHA-256 of one that it has proven to have.
+    pub fn new(desk: &Arc<Desk>, address: IpAddr, certificate: Option<&[u8; 32]>) -> Asker {
+        let now = SystemTime::now();
+        let by_certificate = certificate.and_then(|sha256| desk.access.by_certificate(sha256, now));
+        Asker {
+            desk: Arc::clone(desk),
+            address,
+            private: address.to_canonical().is_loopback() || certificate.is_some(),
+            principal: by_certificate.or_else(|| desk.access.by_address(address, now)),
+            challenge: None,
+        }
+    }
+
+    /// Appends a request, which is its member's; a login is followed and answered.
+    pub fn ask(&mut self, documents: &mut Documents, body: &[u8], limits: &Limits) {
+        if let Some(login) = documents.parse_unless_login(body, limits) {
+            match self.log_in(&login) {
+                LoggedIn::As(member) => documents.say("logged-in", Some(("member", &member)), ""),
+                LoggedIn::Challenge(nonce) => documents.say("challenge", Some(("nonce", &nonce)), ""),
+                LoggedIn::Refused(why) => documents.say("error", None, &why.to_string()),
+            }
+        }
+        if let Some(principal) = &self.principal {
+            documents.requests.asked_by(principal);
+        }
+    }
+
+    fn log_in(&mut self, login: &Login) -> LoggedIn {
+        let now = Instant::now();
+        if let Err(patience) = self.desk.tries.may_try(self.address, now) {
+            return LoggedIn::Refused(Refused::TooSoon(patience));
+        }
+        let proven = match login {
+            Login::Asks => return self.new_challenge(),
+            Login::Secret { .. } if !self.private => return LoggedIn::Refused(Refused::NotPrivate),
+            Login::Secret { key, secret } => self.desk.access.by_secret(key, secret, SystemTime::now()),
+            Login::Signature { key, signature } => match self.challenge.take() {
+                None => return LoggedIn::Refused(Refused::NoChallenge),
+                Some(challenge) => self.by_signature(key, &challenge, signature),
+            },
+        };
+        match proven {
+            Some(principal) => {
+                let member = principal.member().to_owned();
+                tracing::info!(member, address = %self.address, "logged in over XML");
+                self.principal = Some(principal);
+                LoggedIn::As(member)
+            }
+            None => {
+                self.desk.tries.failed(self.address, now);
+                tracing::warn!(address = %self.address, "a login over XML was refused");
+                LoggedIn::Refused(Refused::Wrong)
+            }
+        }
+    }
+
+    fn by_signature(&self, key: &str, challenge: &str, signature: &str) -> Option<Principal> {
+        let (access, now) = (&self.desk.access, SystemTime::now());
+        let signed = [SIGNED_BEFORE.as_bytes(), challenge.as_bytes()];
+        match access.key_algorithm(key) {
+            Algorithm::Hmac => access.by_hmac(key, &signed, signature, now),
+            Algorithm::Ed25519 => {
+                let signature = BASE64_STANDARD.decode(signature).unwrap_or_default();
+                access.by_ed25519(key, &signed, &signature, now)
+            }
+        }
+    }
+
+    fn new_challenge(&mut self) -> LoggedIn {
+        let Ok(challenge) = random_text() else {
+            return LoggedIn::Refused(Refused::NoRandomness);
+        };
+        self.challenge = Some(challenge.clone());
+        LoggedIn::Challenge(challenge)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NotPrivate => f.write_str(
+                "login refused: a secret may be sent over TLS or from this machine only; sign a challenge instead: <login key=\"…\"/>",
+            ),
+            Refused::NoChallenge => f.write_str(
+                "login refused: no challenge waits to be signed on this connection; ask for one: <login key=\"…\"/>",
+            ),
+            Refused::NoRandomness => f.write_str("login refused: the server has no randomness for a challenge; try again"),
+            Refused::TooSoon(patience) => write!(
+                f,
+                "login refused: too many wrong ones came from this address; try again in {} s",
+                patience.as_secs() + 1
+            ),
+            Refused::Wrong => f.write_str("login refused: no valid key is proven by this"),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! An access file with a member of each role, and requests that these send.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use super::folder::Folder;
+use super::http::{Answer, Http};
+use super::server::Launch;
+
+/// Name, role, accounts.
+pub const MEMBERS: [(&str, &str, &[&str]); 6] = [
+    ("olga", "operator", &[]),
+    ("igor", "issuer", &[]),
+    ("alice", "trader", &["1"]),
+    ("bob", "trader", &["2"]),
+    ("vera", "viewer", &["2"]),
+    ("otto", "auditor", &[]),
+];
+
+/// The password of all who have one.
+pub const PASSWORD: &str = "correct horse battery staple";
+
+/// An access file. Each member has a key of its name with the secret that [`secret`] gives, and a password.
+pub struct AccessFile {
+    pub path: PathBuf,
+}
+
+/// The secret of a member's key.
+pub fn secret(member: &str) -> String {
+    format!("{member}-secret-{}", "x".repeat(32))
+}
+
+impl AccessFile {
+    pub fn new(folder: &Folder) -> AccessFile {
+        let file = AccessFile { path: folder.path().join("access.toml") };
+        file.write(&AccessFile::text(&[]));
+        file
+    }
+
+    /// Of all but these members, and with further text.
+    pub fn text(without: &[&str]) -> String {
+        let password = access::hash_of_password(PASSWORD).unwrap();
+        let there = MEMBERS.iter().filter(|(name, ..)| !without.contains(name));
+        let members = there.map(|(name, role, accounts)| {
+            format!(
+                "[[member]]\nname = \"{name}\"\nroles = [\"{role}\"]\naccounts = {accounts:?}\n\
+                 [[member.key]]\nid = \"{name}-key\"\nsecret = \"{}\"\n\
+                 [[member.key]]\nid = \"{name}-password\"\npassword = \"{password}\"\n",
+                secret(name)
+            )
+        });
+        members.collect()
+    }
+
+    /// Puts another text in its place, at once.
+    pub fn write(&self, text: &str) {
+        let new = self.path.with_extension("new");
+        let _ = fs::remove_file(&new);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        fs::rename(&new, &self.path).unwrap();
+    }
+
+    pub fn launch(&self, folder: &Folder) -> Launch {
+        Launch::new(&folder.data()).with(&format!("--access {}", self.path.display()))
+    }
+}
+
+/// Somebody who asks over HTTP: a member by its key and secret, or anybody.
+pub struct Client<'a> {
+    pub http: &'a Http,
+    pub member: &'a str,
+}
+
+impl Client<'_> {
+    pub fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let text = body.map(Value::to_string);
+        let proof = basic(&format!("{}-key", self.member), &secret(self.member));
+        let mut headers = vec![("content-type", "application/json")];
+        if !self.member.is_empty() {
+            headers.push(("authorization", &proof));
+        }
+        self.http.send(method, path, text.as_deref(), &headers)
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None)
+    }
+
+    pub fn make(&self, path: &str, body: &Value) -> Value {
+        let answer = self.send("POST", path, Some(body));
+        assert_eq!(answer.status, 201, "{path} {body}: {}", answer.text);
+        answer.body
+    }
+
+    /// The token of a new session.
+    pub fn log_in(&self) -> String {
+        let body = json!({"key": format!("{}-key", self.member), "secret": secret(self.member)});
+        let headers = [("content-type", "application/json")];
+        let answer = self.http.send("POST", "/api/v1/sessions", Some(&body.to_string()), &headers);
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        answer.body["token"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A market of accounts 1 and 2, each with money, shares and an open order; gives the orders' ids.
+pub fn market(http: &Http) -> [u64; 2] {
+    let operator = Client { http, member: "olga" };
+    ["1", "2"].map(|account| {
+        operator.make("/api/v1/accounts", &json!({"account": account, "balance": "1000"}));
+        operator.make("/api/v1/symbols/SPY/shares", &json!({"account": account, "shares": "100"}));
+        let order = json!({"account": account, "symbol": "SPY", "side": "buy", "shares": "1", "limit": "10", "client_order_id": "mine"});
+        operator.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
+    })
+}
+
+pub fn basic(key: &str, secret: &str) -> String {
+    use base64::Engine;
+    format!("Basic {}", base64::prelude::BASE64_STANDARD.encode(format!("{key}:{secret}")))
+}
+
+pub fn hmac_hex(secret: &str, text: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(text.as_bytes());
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// By this machine's clock, in microseconds.
+pub fn micros() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap()
+}

@@ -1,0 +1,1 @@
+//! How somebody proves who they are over HTTP: signatures, sessions, cookies; and what wrong proofs come to.

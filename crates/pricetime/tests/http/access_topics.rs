@@ -1,0 +1,1 @@
+//! Who is told what over WebSockets, and until when.

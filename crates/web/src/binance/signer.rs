@@ -1,0 +1,100 @@
+//! Who has a key, and whether they have signed a request: a key of the key file, or one of the access file.
+
+use std::collections::HashSet;
+
+use engine::AccountId;
+use exchange::{Principal, Read, Rights, Role};
+
+use super::refusal::Refusal;
+use crate::asking::{self, Asker};
+use crate::keys::Key;
+use crate::members::{Members, NotTaken};
+use crate::site::Site;
+
+/// The key that a request names.
+pub(super) struct Signer<'a> {
+    pub(super) key: &'a str,
+    /// Whom it trades for.
+    pub(super) account: AccountId,
+    /// None for one of the access file.
+    known: Option<&'a Key>,
+}
+
+/// The key of this name. Errors: there is none.
+pub(super) fn find<'a>(site: &'a Site, key: &'a str) -> Result<Signer<'a>, Refusal> {
+    let keys = &site.market()?.keys;
+    if let Some(known) = keys.find(key) {
+        return Ok(Signer { key, account: known.account, known: Some(known) });
+    }
+    match site.members() {
+        Some(members) => {
+            let account = members.access().account_of(key).ok_or_else(|| Refusal::bad_key(""))?;
+            Ok(Signer { key, account, known: None })
+        }
+        None if keys.is_empty() => {
+            let how = ": this server has no keys; make one with `pricetime keys add FILE --account 1` and start it with \
+                       `--keys FILE`";
+            Err(Refusal::bad_key(how))
+        }
+        None => Err(Refusal::bad_key("")),
+    }
+}
+
+/// Whoever signed with the key of this name: one of these texts. Errors: it is not signed by a key that there is. Where members are
+/// known, an unknown key is answered as a wrong signature is.
+pub(super) fn signer<'a>(
+    site: &'a Site,
+    key: &'a str,
+    texts: &[&[&[u8]]],
+    signature: &str,
+) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
+    let found = find(site, key);
+    let Some(members) = site.members() else {
+        let signer = found?;
+        let is_signed = texts.iter().any(|text| signer.known.is_some_and(|known| known.signed(text, signature)));
+        return if is_signed { Ok((signer, None)) } else { Err(Refusal::bad_signature()) };
+    };
+    let known = found.as_ref().ok().and_then(|signer| signer.known);
+    let principal = texts.iter().find_map(|text| match known {
+        Some(known) => known.signed(text, signature).then(|| trader(known)),
+        None => members.signer(key, text, signature),
+    });
+    let Some(principal) = principal else {
+        asking::claimed_wrongly();
+        return Err(Refusal::bad_signature());
+    };
+    Ok((found?, Some(Asker::of(principal))))
+}
+
+/// Whoever has a key, without a signature: what tells an account's stream asks for no more.
+pub(super) fn holder(members: &Members, signer: &Signer<'_>) -> Option<Asker> {
+    let now = std::time::SystemTime::now();
+    let principal = match signer.known {
+        Some(known) => Some(trader(known)),
+        None => members.access().holder(signer.key, now),
+    };
+    principal.map(Asker::of)
+}
+
+/// Whoever has a key of the key file trades for its account.
+fn trader(key: &Key) -> Principal {
+    Principal::new(&key.key, Rights { roles: vec![Role::Trader], accounts: HashSet::from([key.account]) })
+}
+
+/// Goes on as somebody who has signed for an account. Errors: they may not look at it.
+pub(super) fn go_on_as(asker: Asker, account: AccountId) -> Result<(), Refusal> {
+    if !asker.rights().may_read(Read::Account(account)) {
+        return Err(Refusal::bad_key(""));
+    }
+    asking::becomes(asker);
+    Ok(())
+}
+
+/// Takes a signed request that changes something, once. Requests that look at something may come again: clients send equal ones
+/// within a millisecond, and they do nothing.
+pub(super) fn take_once(members: &Members, key: &str, text: &[&[u8]]) -> Result<(), Refusal> {
+    members.take_compatible(key, text).map_err(|why| match why {
+        NotTaken::Again => Refusal::sent_before(),
+        NotTaken::Full => Refusal::from(crate::problem::Problem::too_many_tries()),
+    })
+}

@@ -1,0 +1,150 @@
+//! Sessions: logging in, who is logged in, and logging out.
+
+use axum::Json;
+use axum::extract::{ConnectInfo, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use engine::AccountId;
+use exchange::Principal;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::asking;
+use crate::gate::set_cookie;
+use crate::input::Body;
+use crate::listener::Life;
+use crate::members::Members;
+use crate::problem::Problem;
+use crate::site::Site;
+use crate::values;
+
+/// The most accounts that are named.
+const NAMED_MAX: usize = 1000;
+
+/// Who asks.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
+pub(crate) struct SessionShape {
+    /// Whether members are known here; without an access file whoever reaches the server may do everything.
+    members: bool,
+    /// The member's name; null for somebody who has proven nothing.
+    #[schema(required = true)]
+    member: Option<String>,
+    roles: Vec<&'static str>,
+    /// What a trader or viewer may look at, the first thousand.
+    #[schema(value_type = Vec<values::Account>)]
+    accounts: Vec<String>,
+    /// Of a session that began just now, unless it is a cookie: what proves it from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    token: Option<String>,
+}
+
+impl SessionShape {
+    fn of(principal: Option<&Principal>, members: bool) -> SessionShape {
+        let rights = principal.map(Principal::rights).unwrap_or_default();
+        let mut accounts: Vec<AccountId> = rights.accounts.iter().copied().collect();
+        accounts.sort_unstable();
+        accounts.truncate(NAMED_MAX);
+        SessionShape {
+            members,
+            member: principal.map(|principal| principal.member().to_owned()).filter(|name| !name.is_empty()),
+            roles: rights.roles.iter().map(|role| role.name()).collect(),
+            accounts: accounts.iter().map(AccountId::to_string).collect(),
+            token: None,
+        }
+    }
+}
+
+/// Who asks, and what they may do.
+#[utoipa::path(
+    get, path = "/sessions", operation_id = "getSession", tag = "Members",
+    responses((status = 200, description = "Who asks", body = SessionShape)),
+)]
+pub(crate) async fn who(State(site): State<Site>) -> Json<SessionShape> {
+    let asker = asking::asker();
+    Json(SessionShape::of(asker.as_ref().map(|asker| &asker.principal), site.members().is_some()))
+}
+
+/// What proves who somebody is: a member's name and password, or a key and its secret. With neither the request itself is signed.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = LogIn)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogIn {
+    #[schema(nullable = false)]
+    member: Option<String>,
+    #[schema(nullable = false)]
+    password: Option<String>,
+    #[schema(nullable = false)]
+    key: Option<String>,
+    #[schema(nullable = false)]
+    secret: Option<String>,
+    /// The session is a cookie, for a browser, and no token.
+    #[serde(default)]
+    cookie: bool,
+}
+
+/// Begins a session of a member. It ends after an hour in which nothing is asked by it, after twelve hours, when it is logged out,
+/// and with the key that it began with.
+#[utoipa::path(
+    post, path = "/sessions", operation_id = "logIn", tag = "Members",
+    request_body = LogIn,
+    responses((status = 201, description = "It began", body = SessionShape)),
+    extensions(("x-refusals" = json!(["unauthenticated", "no-members", "too-many-tries"]))),
+)]
+pub(crate) async fn log_in(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Body(asked): Body<LogIn>,
+) -> Result<Response, Problem> {
+    let Some(members) = site.members() else { return Err(no_members()) };
+    let is_cookie = asked.cookie;
+    let principal = proven(members, &life, asked).await?;
+    let token = members.begin_session(principal.clone(), is_cookie)?;
+    let mut shape = SessionShape::of(Some(&principal), true);
+    shape.token = (!is_cookie).then(|| token.clone());
+    let mut response = (StatusCode::CREATED, Json(shape)).into_response();
+    if is_cookie {
+        set_cookie(&mut response, &token);
+    }
+    Ok(response)
+}
+
+async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principal, Problem> {
+    match asked {
+        LogIn { member: Some(member), password: Some(password), key: None, secret: None, .. } => {
+            members.by_password(member, password, life.there()).await
+        }
+        LogIn { member: None, password: None, key: Some(key), secret: Some(secret), .. } => {
+            match members.by_secret(&key, &secret) {
+                Some(asker) => Ok(asker.principal),
+                None => Err(members.refuse(Problem::unproven(), life.there()).await),
+            }
+        }
+        LogIn { member: None, password: None, key: None, secret: None, .. } => match asking::asker() {
+            // A session does not beget others: it would last for ever.
+            Some(asker) if asker.session.is_none() && !asker.rights().roles.is_empty() => Ok(asker.principal),
+            _ => Err(Problem::unauthenticated("nothing proves who logs in: no password, secret or signature")),
+        },
+        LogIn { .. } => Err(Problem::malformed("a login has member and password, or key and secret, or is signed")),
+    }
+}
+
+fn no_members() -> Problem {
+    let detail = "this server has no access file: whoever reaches it may do everything, and nobody logs in";
+    Problem::new(StatusCode::CONFLICT, "no-members", "No members", detail)
+}
+
+/// Ends the session that asks, also where it listens. It is nothing to end none.
+#[utoipa::path(
+    delete, path = "/sessions", operation_id = "logOut", tag = "Members",
+    responses((status = 200, description = "Nobody is logged in by it any more", body = SessionShape)),
+)]
+pub(crate) async fn log_out(State(site): State<Site>) -> Response {
+    if let Some(session) = asking::asker().and_then(|asker| asker.session) {
+        session.end();
+    }
+    let mut response = Json(SessionShape::of(None, site.members().is_some())).into_response();
+    set_cookie(&mut response, "");
+    response
+}
