@@ -6,7 +6,10 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tls::Connector;
+
 use crate::client::{Client, ClientError, Reply, is_between_messages, parse_timeout};
+use crate::tls_client::TlsArgs;
 
 /// Send XML requests and print the replies
 ///
@@ -26,6 +29,8 @@ pub struct SendArgs {
     /// Send all requests over one connection; otherwise each has its own, which works with every server
     #[arg(long)]
     pub one_connection: bool,
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// Why `send` gave up; the exit code is then 2.
@@ -40,6 +45,9 @@ pub enum SendError {
     /// There is no request at all.
     #[error("{file} holds no request: write a <create> or <transactions> into it")]
     Empty { file: String },
+    /// The options of TLS.
+    #[error("{0}")]
+    Tls(String),
     /// The server could not be asked.
     #[error("request {number}: {source}")]
     Client { number: usize, source: ClientError },
@@ -60,7 +68,8 @@ pub fn run(args: SendArgs) -> Result<ExitCode, SendError> {
 /// As [`run`], with the standard streams as arguments. Returns whether no reply held an error.
 pub fn send(args: &SendArgs, input: &mut impl Read, output: &mut impl Write) -> Result<bool, SendError> {
     let requests = requests(&args.files, input)?;
-    let mut sender = Sender { args, client: None, sent: 0 };
+    let tls = args.tls.connector().map_err(SendError::Tls)?;
+    let mut sender = Sender { args, tls, client: None, sent: 0 };
     let mut clean = true;
     for request in requests {
         let reply = sender.ask(&request)?;
@@ -76,6 +85,7 @@ pub fn send(args: &SendArgs, input: &mut impl Read, output: &mut impl Write) -> 
 
 struct Sender<'a> {
     args: &'a SendArgs,
+    tls: Option<Connector>,
     client: Option<Client>,
     sent: usize,
 }
@@ -87,7 +97,7 @@ impl Sender<'_> {
         let failed = |source| SendError::Client { number, source };
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => Client::connect(&self.args.to, self.args.timeout).map_err(failed)?,
+            None => Client::connect(&self.args.to, self.args.timeout, self.tls.as_ref()).map_err(failed)?,
         };
         client.send_frame(request).map_err(failed)?;
         let reply = client.read_reply().map_err(failed)?;
@@ -184,7 +194,7 @@ mod tests {
     }
 
     fn args(to: String, one_connection: bool) -> SendArgs {
-        SendArgs { files: Vec::new(), to, timeout: Duration::from_secs(5), one_connection }
+        SendArgs { files: Vec::new(), to, timeout: Duration::from_secs(5), one_connection, tls: TlsArgs::default() }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Status, Unavailable};
 use feed::{Asker, ReadModel};
+use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::hub::Hub;
@@ -50,6 +51,8 @@ pub(crate) struct Instruments {
     /// Those of HTTP.
     pub(crate) connections: LiveCount,
     pub(crate) websockets: LiveCount,
+    /// None where connections are plain.
+    pub(crate) tls: Option<ServerTls>,
 }
 
 /// The market that is served.
@@ -111,10 +114,12 @@ impl Site {
         silence_max: Duration,
         about: About,
         metrics: Metrics,
+        tls: Option<ServerTls>,
     ) -> Site {
         let (connections, websockets) = (LiveCount::default(), LiveCount::default());
         let rest = metrics.gateway(GATEWAY);
-        let instruments = Instruments { about, metrics, rest, counters: OnceLock::new(), connections, websockets };
+        let counters = OnceLock::new();
+        let instruments = Instruments { about, metrics, rest, counters, connections, websockets, tls };
         Site(Arc::new(Inner {
             status,
             started: Instant::now(),

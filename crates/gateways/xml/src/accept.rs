@@ -11,6 +11,7 @@ use mio::net::TcpStream;
 use rustix::io::Errno;
 
 use crate::connection::Connection;
+use crate::stream::Stream;
 use crate::worker::Worker;
 
 /// The most connections accepted in a turn, so that those there are get their turn too.
@@ -69,6 +70,10 @@ impl Worker {
     fn turn_away(&mut self, mut stream: TcpStream) {
         self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
         self.shared.connections_refused.fetch_add(1, Ordering::Relaxed);
+        if self.handshakes.is_tls() {
+            // Words would have to be encrypted, which is what there is no place for.
+            return;
+        }
         let why = format!(
             "<results><error>too many connections: at most {} from one address</error></results>\n",
             self.settings.addresses.max()
@@ -83,9 +88,12 @@ impl Worker {
     fn open(&mut self, stream: TcpStream, visitor: Visitor) {
         self.shared.accepted_by_worker[self.index].fetch_add(1, Ordering::Relaxed);
         let generation = self.next_generation();
+        let is_tls = self.handshakes.is_tls();
+        let stream = if is_tls { Stream::tls(stream) } else { Stream::plain(stream) };
         let slot = self.connections.insert(Connection::new(stream, visitor, generation, self.now_ms));
-        // Read first: what is there already is then not reported again when the socket is registered.
-        if self.intake.has_room() {
+        // Read first: what is there already is then not reported again when the socket is registered. With TLS it is reported,
+        // and handshakes have their turn among what else there is to do.
+        if !is_tls && self.intake.has_room() {
             self.read(slot);
         }
         let Some(connection) = self.connections.get_mut(slot) else { return };

@@ -23,6 +23,7 @@ mod counters;
 mod document;
 mod frame;
 mod gateway;
+mod handshakes;
 mod intake;
 mod listener;
 mod lookup_queue;
@@ -32,6 +33,7 @@ mod replies;
 mod sessions;
 mod settings;
 mod shedding;
+mod stream;
 mod waiting_replies;
 mod worker;
 

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use exchange::{Addresses, GatewayMetrics};
+use tls::ServerTls;
 
 /// The settings of a gateway. Limits are explained in docs/PROTOCOL.md, framing.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub struct Settings {
     /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, those clients
     /// are disconnected that have the most unread and more than `unsent_bytes_max`.
     pub unread_bytes_max: usize,
+    /// What connections begin with that are encrypted; none if they are plain.
+    pub tls: Option<ServerTls>,
     /// Where the gateway writes what it measures.
     pub metrics: GatewayMetrics,
 }
@@ -69,6 +72,7 @@ impl Default for Settings {
             unsent_bytes_max: 1 << 20,
             partial_bytes_max: 256 << 20,
             unread_bytes_max: 256 << 20,
+            tls: None,
             metrics: GatewayMetrics::new("xml"),
         }
     }
