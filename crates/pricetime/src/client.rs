@@ -5,8 +5,10 @@
 //! answer may still have taken effect.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
+
+use tls::{ClientStream, Connector};
 
 use crate::units::Span;
 
@@ -19,7 +21,7 @@ const END_TAG: &[u8] = b"</results";
 /// One connection to a server.
 #[derive(Debug)]
 pub struct Client {
-    stream: TcpStream,
+    stream: ClientStream,
     address: String,
     timeout: Duration,
     buffer: Vec<u8>,
@@ -47,6 +49,11 @@ pub enum ClientError {
     /// The connection failed in another way.
     #[error("could not connect to {address} ({source}): check the host, the port and the network between")]
     Connect { address: String, source: io::Error },
+    /// TLS did not begin.
+    #[error(
+        "{address}: no TLS ({source}): give --tls-ca with a file that its certificate stands in or was signed with"
+    )]
+    Tls { address: String, source: io::Error },
     /// The connection ended first.
     #[error(
         "{address} {} after {replies} replies and {} bytes of the next, while {waiting_for} was awaited: see its log",
@@ -88,6 +95,7 @@ impl ClientError {
             ClientError::Address { .. }
             | ClientError::NothingListens { .. }
             | ClientError::Connect { .. }
+            | ClientError::Tls { .. }
             | ClientError::TooLong { .. }
             | ClientError::Socket { .. } => &[],
         }
@@ -95,14 +103,15 @@ impl ClientError {
 }
 
 impl Client {
-    /// Connects to `HOST:PORT`. The time-out also holds for every later wait: that long without a byte is an error.
-    pub fn connect(address: &str, timeout: Duration) -> Result<Client, ClientError> {
+    /// Connects to `HOST:PORT`, over TLS if `tls` says how. The time-out also holds for every later wait: that long without
+    /// a byte is an error.
+    pub fn connect(address: &str, timeout: Duration, tls: Option<&Connector>) -> Result<Client, ClientError> {
         let bad = |why: String| ClientError::Address { address: address.to_string(), why };
         let candidates = address.to_socket_addrs().map_err(|error| bad(error.to_string()))?;
         let mut failure = bad("no such host".to_string());
         for candidate in candidates {
             match TcpStream::connect_timeout(&candidate, timeout) {
-                Ok(stream) => return Client::over(stream, address, timeout),
+                Ok(stream) => return Client::over(stream, address, timeout, tls),
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     failure = ClientError::NothingListens { address: address.to_string() };
                 }
@@ -112,13 +121,29 @@ impl Client {
         Err(failure)
     }
 
-    fn over(stream: TcpStream, address: &str, timeout: Duration) -> Result<Client, ClientError> {
-        let client = Client { stream, address: address.to_string(), timeout, buffer: Vec::new(), replies: 0 };
-        let set = client.stream.set_nodelay(true);
-        let set = set.and_then(|()| client.stream.set_read_timeout(Some(timeout)));
-        let set = set.and_then(|()| client.stream.set_write_timeout(Some(timeout)));
-        set.map_err(|source| client.socket("setting up the connection to", source))?;
-        Ok(client)
+    fn over(
+        stream: TcpStream,
+        address: &str,
+        timeout: Duration,
+        tls: Option<&Connector>,
+    ) -> Result<Client, ClientError> {
+        let set = stream.set_nodelay(true);
+        let set = set.and_then(|()| stream.set_read_timeout(Some(timeout)));
+        let set = set.and_then(|()| stream.set_write_timeout(Some(timeout)));
+        let address = address.to_string();
+        set.map_err(|source| ClientError::Socket {
+            address: address.clone(),
+            doing: "setting up the connection to",
+            source,
+        })?;
+        let host = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host);
+        let stream = match tls {
+            None => ClientStream::Plain(stream),
+            Some(tls) => {
+                tls.connect(host, stream).map_err(|source| ClientError::Tls { address: address.clone(), source })?
+            }
+        };
+        Ok(Client { stream, address, timeout, buffer: Vec::new(), replies: 0 })
     }
 
     /// Sends one request: its length line and `body`, in one write.
@@ -160,7 +185,7 @@ impl Client {
 
     /// Ends the sending half: the server sees the end of the stream, and replies still come.
     pub fn half_close(&mut self) -> Result<(), ClientError> {
-        self.stream.shutdown(Shutdown::Write).map_err(|source| self.socket("ending the requests to", source))
+        self.stream.end_sending().map_err(|source| self.socket("ending the requests to", source))
     }
 
     /// Waits for the end of the stream and returns all that came before it.
@@ -343,7 +368,7 @@ mod tests {
     fn where_nothing_listens_the_error_says_what_to_start() {
         let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
         let error =
-            Client::connect(&format!("127.0.0.1:{port}"), Duration::from_secs(1)).expect_err("nothing is there");
+            Client::connect(&format!("127.0.0.1:{port}"), Duration::from_secs(1), None).expect_err("nothing is there");
         assert_eq!(error.to_string(), format!("nothing listens on 127.0.0.1:{port}: start it with `pricetime serve`"));
     }
 }

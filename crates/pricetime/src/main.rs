@@ -14,6 +14,7 @@ use pricetime::send::SendArgs;
 use pricetime::settings::ServeArgs;
 use pricetime::state::{self, StateArgs};
 use pricetime::store_tool::{self, StoreArgs};
+use pricetime::tls_tool::{self, TlsToolArgs};
 use pricetime::units::Umask;
 use pricetime::verify::{self, VerifyArgs};
 use pricetime::{check, send, serve};
@@ -53,6 +54,8 @@ enum Command {
     Keys(KeysArgs),
     /// Say who may do what: members, their roles and keys
     Access(AccessArgs),
+    /// Make a certificate for TLS
+    Tls(TlsToolArgs),
     /// Copy a data folder, also of a running server, and check the copy
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Some(Command::Store(args)) => store_tool::run(&args),
         Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Access(args)) => access_tool::run(&args),
+        Some(Command::Tls(args)) => tls_tool::run(&args),
         Some(Command::Backup(args)) => backup::run(&args),
         Some(Command::Check(args)) => check::run(args).map_err(|error| error.to_string()),
         Some(Command::Bench { words }) => Err(format!(

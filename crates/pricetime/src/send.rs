@@ -6,8 +6,11 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tls::Connector;
+
 use crate::client::{Client, ClientError, Reply, is_between_messages, parse_timeout};
 use crate::login::{Login, LoginError};
+use crate::tls_client::TlsArgs;
 
 /// Send XML requests and print the replies
 ///
@@ -30,6 +33,8 @@ pub struct SendArgs {
     /// Log in first: the id of a key that signs with a secret, and the file that holds nothing but the secret
     #[arg(long, env = "PRICETIME_LOGIN", value_name = "KEY:SECRETFILE")]
     pub login: Option<Login>,
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// Why `send` gave up; the exit code is then 2.
@@ -44,6 +49,9 @@ pub enum SendError {
     /// There is no request at all.
     #[error("{file} holds no request: write a <create> or <transactions> into it")]
     Empty { file: String },
+    /// The options of TLS.
+    #[error("{0}")]
+    Tls(String),
     /// The server could not be asked.
     #[error("request {number}: {source}")]
     Client { number: usize, source: ClientError },
@@ -67,7 +75,8 @@ pub fn run(args: SendArgs) -> Result<ExitCode, SendError> {
 /// As [`run`], with the standard streams as arguments. Returns whether no reply held an error.
 pub fn send(args: &SendArgs, input: &mut impl Read, output: &mut impl Write) -> Result<bool, SendError> {
     let requests = requests(&args.files, input)?;
-    let mut sender = Sender { args, client: None, sent: 0 };
+    let tls = args.tls.connector().map_err(SendError::Tls)?;
+    let mut sender = Sender { args, tls, client: None, sent: 0 };
     let mut clean = true;
     for request in requests {
         let reply = sender.ask(&request)?;
@@ -83,6 +92,7 @@ pub fn send(args: &SendArgs, input: &mut impl Read, output: &mut impl Write) -> 
 
 struct Sender<'a> {
     args: &'a SendArgs,
+    tls: Option<Connector>,
     client: Option<Client>,
     sent: usize,
 }
@@ -95,7 +105,7 @@ impl Sender<'_> {
         let mut client = match self.client.take() {
             Some(client) => client,
             None => {
-                let mut client = Client::connect(&self.args.to, self.args.timeout).map_err(failed)?;
+                let mut client = Client::connect(&self.args.to, self.args.timeout, self.tls.as_ref()).map_err(failed)?;
                 self.args
                     .login
                     .as_ref()
@@ -200,7 +210,8 @@ mod tests {
     }
 
     fn args(to: String, one_connection: bool) -> SendArgs {
-        SendArgs { files: Vec::new(), to, timeout: Duration::from_secs(5), one_connection, login: None }
+        let (timeout, tls) = (Duration::from_secs(5), TlsArgs::default());
+        SendArgs { files: Vec::new(), to, timeout, one_connection, login: None, tls }
     }
 
     #[test]

@@ -15,12 +15,14 @@ use journal::ARCHIVE_NAME;
 use market::timekeeper::Clock;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use tls::ServerTls;
 use web::{About, Keys, Web};
 use xml::Gateway;
 
 use crate::backend::{Backend, Opened};
 use crate::connections::Connections;
 use crate::demo::{Crowd, Plan, Traders};
+use crate::encryption;
 use crate::keys;
 use crate::logging;
 use crate::members::{self, Members};
@@ -72,19 +74,23 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let metrics = metrics();
     let connections = Connections::allowed(&settings)?;
     let access = members.as_ref().map(|members| members.access.clone());
-    let of_web = web::Settings { access, ..web_settings(&settings, &connections) };
+    let tls = encryption::open(&settings)?;
+    if let Some(tls) = &tls {
+        encryption::watch(tls.clone())?;
+    }
+    let of_web = web::Settings { access, ..web_settings(&settings, &connections, tls.clone()) };
     let web = Web::start(of_web, status.clone(), about, metrics.clone()).map_err(|(address, error)| {
         let flag = if address == settings.http { "--http" } else { "--binance-at" };
         cannot_listen(address, flag, &error)
     })?;
-    let server = Server::start(&settings, &connections, &status, &endings, metrics, (web, keys, members), demo)?;
+    let server = Server::start(&settings, (&connections, tls), &status, &endings, metrics, (web, keys, members), demo)?;
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
 }
 
 /// What HTTP needs of the settings.
-pub fn web_settings(settings: &Settings, connections: &Connections) -> web::Settings {
+pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<ServerTls>) -> web::Settings {
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
     web::Settings {
         address: settings.http,
@@ -96,6 +102,7 @@ pub fn web_settings(settings: &Settings, connections: &Connections) -> web::Sett
         idle_timeout: settings.idle_timeout.0,
         answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
         access: None,
+        tls,
     }
 }
 
@@ -112,7 +119,7 @@ struct Server {
 impl Server {
     fn start(
         settings: &Settings,
-        connections: &Connections,
+        (connections, tls): (&Connections, Option<ServerTls>),
         status: &Status,
         endings: &Sender<Ending>,
         metrics: Metrics,
@@ -134,7 +141,7 @@ impl Server {
         let (backend, opened) = Backend::open(settings, status, metrics.clone(), Clock::system(), failed)?;
         let exchange = members::guarded(members.as_ref(), backend.exchange());
         let xml_settings =
-            xml::Settings { desk: members::desk(members.as_ref()), ..xml_settings(settings, connections, &metrics) };
+            xml::Settings { desk: members::desk(members.as_ref()), ..xml_settings(settings, connections, &metrics, tls) };
         let gateway = xml::start(xml_settings, Arc::clone(&exchange))
             .map_err(|error| cannot_listen(settings.xml, "--xml", &error))?;
         if settings.stop_after_requests > 0 {
@@ -156,23 +163,26 @@ impl Server {
     fn announce(&self, settings: &Settings) {
         let (xml, http) = (self.gateway.local_addr(), self.web.local_addr());
         let Opened { kept, recovered, notes } = &self.opened;
+        let is_tls = !settings.tls_cert.as_os_str().is_empty();
+        let (http_scheme, ws_scheme) = if is_tls { ("https", "wss") } else { ("http", "ws") };
         let mut text = format!(
             "pricetime {version}\n\
-             \x20 XML        {xml} ({workers} workers)\n\
+             \x20 XML        {xml} ({workers} workers{over_tls})\n\
              {page}\
-             \x20 health     http://{http}/health, /ready and /metrics\n\
+             \x20 health     {http_scheme}://{http}/health, /ready and /metrics\n\
              \x20 {kept}\n\
              \x20 recovered  {recovered}\n",
             version = env!("CARGO_PKG_VERSION"),
             workers = settings.workers,
+            over_tls = if is_tls { ", TLS" } else { "" },
             page = match settings.feed {
-                true => format!("  page       http://{http}/ (REST at /api/v1, WebSocket at /ws/v1)\n"),
+                true => format!("  page       {http_scheme}://{http}/ (REST at /api/v1, WebSocket at /ws/v1)\n"),
                 false => String::new(),
             },
         );
         let compatible = self.web.compatible_addr();
         if let Some(address) = compatible {
-            text += &format!("  Binance    http://{address}/api/v3, ws://{address}/ws\n");
+            text += &format!("  Binance    {http_scheme}://{address}/api/v3, {ws_scheme}://{address}/ws\n");
         }
         if let Some(members) = &self.members {
             text += &format!("  members    {} keys\n", members.access.keys());
@@ -190,7 +200,8 @@ impl Server {
             }
         }
         text += &format!(
-            "try it:      echo '<create><account id=\"1\" balance=\"1000\"/></create>' | pricetime send --to {xml}\n"
+            "try it:      echo '<create><account id=\"1\" balance=\"1000\"/></create>' | pricetime send --to {xml}{trust}\n",
+            trust = if is_tls { format!(" --tls-ca {}", settings.tls_cert.display()) } else { String::new() },
         );
         // Whoever closed standard output does not want to know.
         let _ = std::io::stdout().write_all(text.as_bytes());
@@ -285,7 +296,12 @@ pub fn metrics() -> Metrics {
     Metrics::new(&["xml", "rest"])
 }
 
-fn xml_settings(settings: &Settings, connections: &Connections, metrics: &Metrics) -> xml::Settings {
+fn xml_settings(
+    settings: &Settings,
+    connections: &Connections,
+    metrics: &Metrics,
+    tls: Option<ServerTls>,
+) -> xml::Settings {
     xml::Settings {
         address: settings.xml,
         workers: settings.workers,
@@ -299,6 +315,7 @@ fn xml_settings(settings: &Settings, connections: &Connections, metrics: &Metric
         close_after_reply: settings.close_after_reply,
         reply_length: settings.reply_length,
         metrics: metrics.gateway("xml"),
+        tls,
         ..xml::Settings::default()
     }
 }

@@ -35,6 +35,16 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whether a client may come without a certificate, where one is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientCertificate {
+    /// No.
+    Required,
+    /// Yes; one that is shown has to be sound all the same.
+    Optional,
+}
+
 /// One share, in units of [`Position`].
 const SHARE: i128 = 10i128.pow(engine::SHARE_DECIMALS);
 /// Dollars that there may be, and shares of a symbol: the engine's own bound.
@@ -155,6 +165,16 @@ settings! {
     max_clock_leap: Span = Span(std::time::Duration::from_secs(366 * 24 * 60 * 60)), "PRICETIME_MAX_CLOCK_LEAP";
     /// Phases of symbols by the time of the day: a file with lines such as `09:00 SPY open`; empty for none
     calendar: PathBuf = PathBuf::new(), "PRICETIME_CALENDAR";
+    /// Certificate of the server, with those that it is signed by (PEM): every address speaks TLS then; empty for plain connections
+    tls_cert: PathBuf = PathBuf::new(), "PRICETIME_TLS_CERT";
+    /// Private key of the certificate (PEM, mode 600)
+    tls_key: PathBuf = PathBuf::new(), "PRICETIME_TLS_KEY";
+    /// Ask clients for certificates that these authorities have signed (PEM); empty to ask for none
+    tls_client_ca: PathBuf = PathBuf::new(), "PRICETIME_TLS_CLIENT_CA";
+    /// Whether a client has to show a certificate, where it is asked for one
+    tls_client_cert: ClientCertificate = ClientCertificate::Required, "PRICETIME_TLS_CLIENT_CERT";
+    /// How long a TLS handshake may take; a fifth of it while others wait for theirs
+    tls_handshake_timeout: Span = Span(std::time::Duration::from_secs(10)), "PRICETIME_TLS_HANDSHAKE_TIMEOUT";
     /// Stop after this many requests and print the time they took; 0 for never
     stop_after_requests: u64 = 0, "PRICETIME_STOP_AFTER_REQUESTS";
     /// Log level: error, warn, info, debug or trace
@@ -308,6 +328,9 @@ impl Settings {
             }
             StoreLocation::Invalid(fault) => return Err(format!("store: {fault}")),
             StoreLocation::Journal | StoreLocation::Database(_) => {}
+        }
+        if self.tls_handshake_timeout.0.is_zero() {
+            return Err("tls-handshake-timeout is 0s; at least 1ms".to_string());
         }
         if self.idle_timeout.0.is_zero() {
             return Err("idle-timeout is 0s; at least 1ms".to_string());

@@ -37,7 +37,7 @@ pub(crate) async fn gate(
 ) -> Response {
     let Some(members) = site.members() else { return ascertain(State(site), request, next).await };
     let is_compatible = binance::is_for(&request);
-    match admit(members, life.there(), request).await {
+    match admit(members, &life, request).await {
         Ok((asker, request)) => {
             let answered = asking::as_asker(asker, async {
                 let response = ascertain(State(site.clone()), request, next).await;
@@ -58,7 +58,7 @@ fn too_many_tries() -> Response {
 }
 
 /// Who asks, if they may have what this route gives.
-async fn admit(members: &Members, address: IpAddr, request: Request) -> Result<(Asker, Request), Problem> {
+async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Problem> {
     let need = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
         // The page's files, and what is not there.
         None => Need::Nothing,
@@ -69,9 +69,9 @@ async fn admit(members: &Members, address: IpAddr, request: Request) -> Result<(
         },
     };
     match need {
-        Need::Nothing | Need::Signature => Ok((members.unproven(address), request)),
+        Need::Nothing | Need::Signature => Ok((members.unproven(life), request)),
         _ => {
-            let (asker, request) = who(members, address, request).await?;
+            let (asker, request) = who(members, life, request).await?;
             let request = check(&asker, need, request).await?;
             Ok((asker, request))
         }
@@ -137,10 +137,10 @@ async fn accounts(request: &mut Request, place: Where) -> Vec<AccountId> {
 }
 
 /// Who asks. Of several proofs the first counts. A wrong one is answered when its address's turn has come.
-async fn who(members: &Members, address: IpAddr, request: Request) -> Result<(Asker, Request), Problem> {
+async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Problem> {
     let headers = request.headers();
     match Signed::of(headers) {
-        Ok(_) => return by_signature(members, address, request).await,
+        Ok(_) => return by_signature(members, life.there(), request).await,
         Err(Unsigned::Not) => {}
         Err(Unsigned::Partly) => {
             let why =
@@ -153,9 +153,12 @@ async fn who(members: &Members, address: IpAddr, request: Request) -> Result<(As
         }
     }
     if headers.contains_key(header::AUTHORIZATION) {
+        if !life.is_private() {
+            return Err(Problem::not_private());
+        }
         return match by_authorization(members, headers) {
             Some(asker) => Ok((asker, request)),
-            None => Err(members.refuse(Problem::unproven(), address).await),
+            None => Err(members.refuse(Problem::unproven(), life.there()).await),
         };
     }
     // A browser keeps a cookie whose session is over.
@@ -168,7 +171,7 @@ async fn who(members: &Members, address: IpAddr, request: Request) -> Result<(As
             Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail))
         }
         Some(asker) => Ok((asker, request)),
-        None => Ok((members.unproven(address), request)),
+        None => Ok((members.unproven(life), request)),
     }
 }
 
@@ -228,10 +231,12 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
 }
 
-/// Sets the cookie, or with an empty token takes it away. No script reads it, and no other site's page sends it along.
-pub(crate) fn set_cookie(response: &mut Response, token: &str) {
+/// Sets the cookie, or with an empty token takes it away. No script reads it, no other site's page sends it along, and one that came
+/// encrypted is sent so alone.
+pub(crate) fn set_cookie(response: &mut Response, token: &str, life: &Life) {
     let gone = if token.is_empty() { "; Max-Age=0" } else { "" };
-    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/{gone}");
+    let secure = if life.is_tls() { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/{secure}{gone}");
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }

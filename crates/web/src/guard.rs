@@ -28,7 +28,7 @@ pub(crate) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut response = match check(site.hosts(), life.here(), &request) {
+    let mut response = match check(site.hosts(), &life, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
@@ -39,8 +39,7 @@ pub(crate) async fn guard(
     response
 }
 
-/// `here` is the address of ours that the request came to.
-fn check(hosts: &[String], here: IpAddr, request: &Request) -> Result<(), Problem> {
+fn check(hosts: &[String], life: &Life, request: &Request) -> Result<(), Problem> {
     // Probes name whatever they were configured with, and learn nothing.
     if matches!(request.uri().path(), "/health" | "/ready") {
         return Ok(());
@@ -49,7 +48,7 @@ fn check(hosts: &[String], here: IpAddr, request: &Request) -> Result<(), Proble
     // A request may name the host with its path, and then whatever stands beside it does not count.
     let named = request.uri().authority().map(|authority| authority.as_str());
     for host in [host, named.or(host)] {
-        if !host.is_some_and(|host| is_ours(host, here, hosts)) {
+        if !host.is_some_and(|host| is_ours(host, life.here(), hosts)) {
             let detail = format!(
                 "requests to the host {:?} are not answered; name it with --http-hosts if it is this server",
                 host.unwrap_or_default()
@@ -63,7 +62,9 @@ fn check(hosts: &[String], here: IpAddr, request: &Request) -> Result<(), Proble
         return Ok(());
     }
     let origin = only(request, header::ORIGIN)?;
-    let ours = origin.and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
+    // A page that came unencrypted may be anybody's. Where TLS ends in front of this server, the page came encrypted.
+    let origin = origin.and_then(|origin| origin.split_once("://"));
+    let ours = origin.filter(|(scheme, _)| *scheme == "https" || !life.is_tls()).map(|(_, authority)| authority);
     if ours.is_none() || ours != named.or(host) {
         let detail = "only pages of this server may send this request from a browser";
         return Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail));

@@ -55,6 +55,7 @@ mod upgrade;
 mod values;
 mod vitals;
 mod waiting_list;
+mod wire;
 
 pub use hub::Hub;
 pub use keys::{Key, Keys};

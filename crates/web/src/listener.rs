@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -15,8 +15,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::serve::{IncomingStream, Listener};
 use exchange::{Addresses, Visitor};
+use tls::{ClientCertificate, Handshakes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -24,6 +25,7 @@ use crate::binance;
 use crate::live_count::{LiveCount, Present};
 use crate::problem::Problem;
 use crate::reserve::{self, RESERVED_FOR, Reserve, Reserved};
+use crate::wire::{Acceptance, Wire};
 
 /// A listener with room for a number of connections.
 pub(crate) struct Bounded {
@@ -32,6 +34,7 @@ pub(crate) struct Bounded {
     reserve: Reserve,
     connections: LiveCount,
     bounds: Bounds,
+    acceptance: Option<Acceptance>,
 }
 
 /// How long a client may take to send the rest of a request's head after its first byte, and the body after its head.
@@ -63,11 +66,14 @@ pub(crate) struct Bounds {
     pub idle: Duration,
     /// From its request to its answer.
     pub answer: Duration,
+    /// Before TLS has begun.
+    pub handshake: Duration,
 }
 
 /// A connection, and its place.
 pub(crate) struct Placed {
-    stream: TcpStream,
+    stream: Wire,
+    handshakes: Option<Handshakes>,
     life: Life,
     bounds: Bounds,
     /// When to look again whether it is idle.
@@ -83,15 +89,23 @@ enum Permit {
 }
 
 impl Bounded {
-    /// `connections` is how many there are.
-    pub(crate) fn new(listener: TcpListener, places: Places, connections: LiveCount, bounds: Bounds) -> Bounded {
-        Bounded { listener, places, reserve: Reserve::new(), connections, bounds }
+    /// `connections` is how many there are; `acceptance` begins TLS on them.
+    pub(crate) fn new(
+        listener: TcpListener,
+        places: Places,
+        connections: LiveCount,
+        bounds: Bounds,
+        acceptance: Option<Acceptance>,
+    ) -> Bounded {
+        Bounded { listener, places, reserve: Reserve::new(), connections, bounds, acceptance }
     }
 }
 
 /// What is awaited on a connection, and since when.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
+    /// TLS has not begun.
+    Shaking(Instant),
     /// It asks nothing.
     Idle(Instant),
     /// It has begun to ask.
@@ -116,12 +130,40 @@ struct LifeState {
     there: IpAddr,
     /// It has one of the reserved places.
     is_reserved: bool,
+    is_tls: bool,
+    /// Set when TLS has begun, if the client showed one.
+    certificate: OnceLock<ClientCertificate>,
 }
 
 impl Life {
-    fn begin(here: IpAddr, there: IpAddr, is_reserved: bool) -> Life {
+    fn begin(here: IpAddr, there: IpAddr, is_reserved: bool, is_tls: bool) -> Life {
         let begun = Instant::now();
-        Life(Arc::new(LifeState { doing: Mutex::new(Doing::Idle(begun)), begun, here, there, is_reserved }))
+        let doing = Mutex::new(if is_tls { Doing::Shaking(begun) } else { Doing::Idle(begun) });
+        Life(Arc::new(LifeState { doing, begun, here, there, is_reserved, is_tls, certificate: OnceLock::new() }))
+    }
+
+    /// Notes that TLS has begun.
+    fn is_encrypted(&self, certificate: Option<ClientCertificate>) {
+        if let Some(certificate) = certificate {
+            tracing::debug!(client = ?certificate, "a client showed its certificate");
+            let _ = self.0.certificate.set(certificate);
+        }
+        self.does(Doing::Idle(Instant::now()));
+    }
+
+    /// Whether the connection is encrypted.
+    pub(crate) fn is_tls(&self) -> bool {
+        self.0.is_tls
+    }
+
+    /// What the client's certificate says, if it showed one.
+    pub(crate) fn client_certificate(&self) -> Option<&ClientCertificate> {
+        self.0.certificate.get()
+    }
+
+    /// Nobody else reads what is sent: it is encrypted, or does not leave this machine.
+    pub(crate) fn is_private(&self) -> bool {
+        self.is_tls() || self.there().to_canonical().is_loopback()
     }
 
     /// Our address that the client connected to.
@@ -145,7 +187,7 @@ impl Life {
     fn goes_on(&self) {
         match &mut *self.lock() {
             Doing::Idle(since) | Doing::Asked(since) => *since = Instant::now(),
-            Doing::Asking(_) | Doing::Lasting => {}
+            Doing::Shaking(_) | Doing::Asking(_) | Doing::Lasting => {}
         }
     }
 
@@ -162,6 +204,7 @@ impl Life {
     /// Until when something has to happen; none if it may last.
     fn until(&self, bounds: &Bounds) -> Option<Instant> {
         let until = match *self.lock() {
+            Doing::Shaking(since) => since + bounds.handshake,
             Doing::Idle(since) => since + bounds.idle,
             Doing::Asking(since) => since + bounds.idle.min(ASKING_PATIENCE),
             Doing::Asked(since) => since + bounds.answer,
@@ -218,6 +261,9 @@ impl Placed {
             ready!(self.look.as_mut().poll(cx));
             let Some(until) = self.life.until(&self.bounds) else { return Poll::Pending };
             if until <= Instant::now() {
+                if let Some(handshakes) = self.handshakes.as_ref().filter(|_| self.stream.is_shaking()) {
+                    handshakes.timed_out();
+                }
                 return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "nothing happened for too long"));
             }
             self.look.as_mut().reset(until);
@@ -237,10 +283,17 @@ impl Listener for Bounded {
         };
         // Of a connection that is gone already, nothing will be read.
         let here = stream.local_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |here| here.ip().to_canonical());
-        let life = Life::begin(here, address.ip().to_canonical(), matches!(place, Permit::Reserved(_)));
+        let is_reserved = matches!(place, Permit::Reserved(_));
+        let life = Life::begin(here, address.ip().to_canonical(), is_reserved, self.acceptance.is_some());
+        let handshakes = self.acceptance.as_ref().map(|acceptance| acceptance.handshakes().clone());
+        let stream = match &self.acceptance {
+            None => Wire::Plain(stream),
+            Some(acceptance) => acceptance.begin(stream, is_reserved),
+        };
         let bounds = self.bounds;
         let look = Box::pin(sleep_until(life.until(&bounds).unwrap_or(life.0.begun)));
-        (Placed { stream, life, bounds, look, place, _counted: self.connections.enter() }, address)
+        let _counted = self.connections.enter();
+        (Placed { stream, handshakes, life, bounds, look, place, _counted }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -250,6 +303,13 @@ impl Listener for Bounded {
 
 impl AsyncRead for Placed {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.stream.is_shaking() {
+            match self.stream.poll_open(cx) {
+                Poll::Pending => return self.idle(cx).map(Err),
+                Poll::Ready(opened) => opened?,
+            }
+            self.life.is_encrypted(self.stream.client_certificate());
+        }
         match Pin::new(&mut self.stream).poll_read(cx, into) {
             Poll::Pending => self.idle(cx).map(Err),
             Poll::Ready(read) => {

@@ -3,6 +3,7 @@
 //! It waits for no other thread, so a server that is stuck still answers.
 
 mod exposition;
+mod tls;
 
 use std::fmt;
 
@@ -61,6 +62,7 @@ impl Collector for Scrape {
         self.market(&mut out)?;
         self.keeping(&mut out)?;
         self.feed(&mut out)?;
+        self.tls(&mut out)?;
         process_metrics(&mut out)
     }
 }

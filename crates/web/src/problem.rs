@@ -201,6 +201,13 @@ impl Problem {
         )
     }
 
+    /// A secret would be read by whoever listens.
+    pub fn not_private() -> Problem {
+        Problem::unauthenticated(
+            "a password, secret or token may be sent over TLS or from this machine only: sign the request instead",
+        )
+    }
+
     /// Of wrong proofs, or of passwords in all.
     pub fn too_many_tries() -> Problem {
         let detail = "too many wrong proofs came from this address, or too much is being proven: try again later";

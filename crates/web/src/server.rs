@@ -13,6 +13,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use exchange::{Addresses, Metrics, Status};
 use socket2::SockRef;
+use tls::ServerTls;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -24,6 +25,7 @@ use crate::listener::{Bounded, Bounds, Life, Places, note};
 use crate::members::Members;
 use crate::site::{About, Market, Site};
 use crate::vitals::Counting;
+use crate::wire::Acceptance;
 use crate::{binance, body, describe, metrics, page, rest, session};
 
 /// How long a stopping server waits for requests that are being answered. WebSockets are closed then.
@@ -49,6 +51,8 @@ pub struct Settings {
     pub answer_timeout: Duration,
     /// Who may do what; none if whoever reaches the server may do everything.
     pub access: Option<Access>,
+    /// What connections begin with that are encrypted; none if they are plain.
+    pub tls: Option<ServerTls>,
 }
 
 /// A running HTTP server. Dropping it stops it.
@@ -72,7 +76,9 @@ impl Web {
     ) -> Result<Web, (SocketAddr, io::Error)> {
         let of_main = |error: io::Error| (settings.address, error);
         // What is asked may come slowly, too.
-        let bounds = Bounds { idle: settings.idle_timeout, answer: settings.idle_timeout + settings.answer_timeout };
+        let idle = settings.idle_timeout;
+        let handshake = settings.tls.as_ref().map_or(idle, ServerTls::handshake_patience);
+        let bounds = Bounds { idle, answer: idle + settings.answer_timeout, handshake };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(of_main)?;
         let listen = |address: SocketAddr| {
             let _entered = runtime.enter();
@@ -85,7 +91,9 @@ impl Web {
         let compatible_address = compatible.as_ref().map(|(_, address)| *address);
         let places = Places::new(settings.connections_max, settings.addresses);
         let members = settings.access.map(Members::new);
-        let site = Site::new(status, (settings.hosts, members), settings.idle_timeout, about, metrics);
+        let acceptance = settings.tls.map(Acceptance::new);
+        let tls = acceptance.as_ref().map(|acceptance| acceptance.tls().clone());
+        let site = Site::new(status, (settings.hosts, members), settings.idle_timeout, about, metrics, tls);
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();
@@ -93,7 +101,7 @@ impl Web {
             runtime.block_on(async {
                 let routes = routes(&served);
                 let at_root = compatible.map(|(listener, _)| {
-                    let listener = bounded(listener, places.clone(), bounds, &served);
+                    let listener = bounded(listener, places.clone(), bounds, &served, acceptance.clone());
                     serve(listener, binance::at_root(routes.clone()), told(stopped.clone()))
                 });
                 let at_root = async {
@@ -102,7 +110,8 @@ impl Web {
                         None => Ok(()),
                     }
                 };
-                let main = serve(bounded(listener, places, bounds, &served), routes, told(stopped.clone()));
+                let listener = bounded(listener, places, bounds, &served, acceptance);
+                let main = serve(listener, routes, told(stopped.clone()));
                 tokio::select! {
                     ended = async { tokio::try_join!(main, at_root) } => {
                         if let Err(error) = ended {
@@ -192,8 +201,14 @@ fn routes(site: &Site) -> Router {
         .with_state(site.clone())
 }
 
-fn bounded(listener: TcpListener, places: Places, bounds: Bounds, site: &Site) -> Bounded {
-    Bounded::new(listener, places, site.instruments().connections.clone(), bounds)
+fn bounded(
+    listener: TcpListener,
+    places: Places,
+    bounds: Bounds,
+    site: &Site,
+    acceptance: Option<Acceptance>,
+) -> Bounded {
+    Bounded::new(listener, places, site.instruments().connections.clone(), bounds, acceptance)
 }
 
 async fn serve(

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Principal, Read, Status, Unavailable};
 use feed::{Asker, ReadModel};
+use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::asking;
@@ -52,6 +53,8 @@ pub(crate) struct Instruments {
     /// Those of HTTP.
     pub(crate) connections: LiveCount,
     pub(crate) websockets: LiveCount,
+    /// None where connections are plain.
+    pub(crate) tls: Option<ServerTls>,
 }
 
 /// The market that is served.
@@ -115,10 +118,12 @@ impl Site {
         silence_max: Duration,
         about: About,
         metrics: Metrics,
+        tls: Option<ServerTls>,
     ) -> Site {
         let (connections, websockets) = (LiveCount::default(), LiveCount::default());
         let rest = metrics.gateway(GATEWAY);
-        let instruments = Instruments { about, metrics, rest, counters: OnceLock::new(), connections, websockets };
+        let counters = OnceLock::new();
+        let instruments = Instruments { about, metrics, rest, counters, connections, websockets, tls };
         Site(Arc::new(Inner {
             status,
             started: Instant::now(),

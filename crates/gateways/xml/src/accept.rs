@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use crate::connection::Connection;
 use crate::login::Asker;
+use crate::stream::Stream;
 use crate::worker::Worker;
 
 /// The most connections accepted in a turn, so that those there are get their turn too.
@@ -70,6 +71,10 @@ impl Worker {
     fn turn_away(&mut self, mut stream: TcpStream) {
         self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
         self.shared.connections_refused.fetch_add(1, Ordering::Relaxed);
+        if self.handshakes.is_tls() {
+            // Words would have to be encrypted, which is what there is no place for.
+            return;
+        }
         let why = format!(
             "<results><error>too many connections: at most {} from one address</error></results>\n",
             self.settings.addresses.max()
@@ -84,10 +89,13 @@ impl Worker {
     fn open(&mut self, stream: TcpStream, address: IpAddr, visitor: Visitor) {
         self.shared.accepted_by_worker[self.index].fetch_add(1, Ordering::Relaxed);
         let generation = self.next_generation();
-        let asker = self.settings.desk.as_ref().map(|desk| Box::new(Asker::new(desk, address, None)));
+        let asker = self.settings.desk.as_ref().map(|desk| Box::new(Asker::new(desk, address)));
+        let is_tls = self.handshakes.is_tls();
+        let stream = if is_tls { Stream::tls(stream) } else { Stream::plain(stream) };
         let slot = self.connections.insert(Connection::new(stream, visitor, asker, generation, self.now_ms));
-        // Read first: what is there already is then not reported again when the socket is registered.
-        if self.intake.has_room() {
+        // Read first: what is there already is then not reported again when the socket is registered. With TLS it is reported,
+        // and handshakes have their turn among what else there is to do.
+        if !is_tls && self.intake.has_room() {
             self.read(slot);
         }
         let Some(connection) = self.connections.get_mut(slot) else { return };

@@ -2,21 +2,20 @@
 //! part of its life it is in. It does not know the event loop, the other connections or what replies say.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
-use std::net::Shutdown;
+use std::io;
 
 use exchange::Visitor;
-use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
 use crate::frame::{Frame, incomplete, next_frame, skippable};
 use crate::intake::Intake;
 use crate::login::Asker;
 use crate::mailbox::Origin;
+use crate::stream::Stream;
 
 /// A connection. Without a partial request, an unsent reply or a reply that waits, it holds no memory but itself.
 pub(crate) struct Connection {
-    pub stream: TcpStream,
+    pub stream: Stream,
     pub generation: u32,
     /// Requests handed inward whose reply was not written into `output` yet.
     pub in_flight: u32,
@@ -117,7 +116,7 @@ pub(crate) enum Flushed {
 
 impl Connection {
     pub fn new(
-        stream: TcpStream,
+        stream: Stream,
         visitor: Visitor,
         asker: Option<Box<Asker>>,
         generation: u32,
@@ -152,7 +151,7 @@ impl Connection {
             match self.stream.read(buffer) {
                 Ok(0) => return Received::End,
                 Ok(count) => {
-                    self.readable = count == buffer.len() || self.read_closed;
+                    self.readable = count == buffer.len() || self.read_closed || self.stream.has_ended();
                     return Received::Bytes(count);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -203,7 +202,7 @@ impl Connection {
 
     /// Ends the stream to the client and discards what it still sends from here on.
     pub fn linger(&mut self, now_ms: u64) -> io::Result<()> {
-        self.stream.shutdown(Shutdown::Write)?;
+        self.stream.end()?;
         self.phase = Phase::Lingering { discarded: 0 };
         self.progress_ms = now_ms;
         Ok(())
@@ -237,6 +236,14 @@ impl Connection {
             }
         }
         let sent = self.written - before;
+        match self.stream.flush() {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.write_blocked = true;
+                return (Flushed::Blocked, sent);
+            }
+            Err(_) => return (Flushed::Broken, sent),
+        }
         self.release(spare);
         (Flushed::All, sent)
     }
@@ -245,6 +252,17 @@ impl Connection {
     pub fn release(&mut self, spare: &mut SpareBuffers) {
         spare.give(std::mem::take(&mut self.output));
         self.written = 0;
+    }
+
+    /// The handshake is done: whoever asks may be known by its certificate.
+    pub fn encrypted(&mut self) {
+        let certificate = self.stream.client_certificate();
+        if let Some(client) = certificate {
+            tracing::debug!(?client, "a client showed its certificate");
+        }
+        if let Some(asker) = &mut self.asker {
+            asker.encrypted(certificate.map(|client| &client.fingerprint));
+        }
     }
 
     /// Bytes of memory that a request takes whose end has not come.

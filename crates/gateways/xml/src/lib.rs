@@ -23,6 +23,7 @@ mod counters;
 mod document;
 mod frame;
 mod gateway;
+mod handshakes;
 mod intake;
 mod listener;
 mod login;
@@ -33,6 +34,7 @@ mod replies;
 mod sessions;
 mod settings;
 mod shedding;
+mod stream;
 mod waiting_replies;
 mod worker;
 

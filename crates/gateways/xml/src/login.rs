@@ -66,17 +66,18 @@ impl Desk {
 }
 
 impl Asker {
-    /// Of a new connection. `certificate`: the SHA-256 of one that it has proven to have.
-    pub fn new(desk: &Arc<Desk>, address: IpAddr, certificate: Option<&[u8; 32]>) -> Asker {
-        let now = SystemTime::now();
-        let by_certificate = certificate.and_then(|sha256| desk.access.by_certificate(sha256, now));
-        Asker {
-            desk: Arc::clone(desk),
-            address,
-            private: address.to_canonical().is_loopback() || certificate.is_some(),
-            principal: by_certificate.or_else(|| desk.access.by_address(address, now)),
-            challenge: None,
-        }
+    /// Of a new connection.
+    pub fn new(desk: &Arc<Desk>, address: IpAddr) -> Asker {
+        let principal = desk.access.by_address(address, SystemTime::now());
+        let private = address.to_canonical().is_loopback();
+        Asker { desk: Arc::clone(desk), address, private, principal, challenge: None }
+    }
+
+    /// The connection is encrypted from now on. `certificate`: the SHA-256 of one that it has proven to have.
+    pub fn encrypted(&mut self, certificate: Option<&[u8; 32]>) {
+        self.private = true;
+        let proven = certificate.and_then(|sha256| self.desk.access.by_certificate(sha256, SystemTime::now()));
+        self.principal = proven.or(self.principal.take());
     }
 
     /// Appends a request, which is its member's; a login is followed and answered.

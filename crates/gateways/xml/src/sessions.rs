@@ -2,6 +2,7 @@
 //! and then the end of the stream.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -63,6 +64,9 @@ impl Worker {
     /// Reads from a connection, once.
     pub(crate) fn read(&mut self, slot: usize) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
+        if connection.stream.is_before_tls() {
+            return self.shake(slot);
+        }
         let received = match connection.phase {
             Phase::Open if connection.may_read(&self.settings) => connection.receive(&mut self.read_buffer),
             Phase::Open | Phase::Finishing { .. } if connection.broken => return self.close(slot),
@@ -125,10 +129,18 @@ impl Worker {
                 }
             }
             Phase::Finishing { .. } if connection.is_outstanding() => {}
-            Phase::Finishing { ended: true } => self.close(slot),
+            // Whoever asks nothing more may be told so, and need not.
+            Phase::Finishing { ended: true } => {
+                let _ = connection.stream.say_end();
+                self.close(slot);
+            }
             Phase::Finishing { ended: false } => match connection.linger(self.now_ms) {
                 Ok(()) if connection.readable => connection.queue(slot, &mut self.ready),
                 Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    connection.progress_ms = self.now_ms;
+                    self.wait_to_write(slot);
+                }
                 Err(_) => self.close(slot),
             },
             Phase::Lingering { .. } => {}
@@ -147,7 +159,11 @@ impl Worker {
             self.waiting.request_done(later.kept, &mut self.intake);
         }
         connection.leave_long(&self.shared, &self.mailboxes);
+        let had_place = connection.stream.has_place();
         drop(connection);
+        if had_place {
+            self.leave_place();
+        }
         self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
         self.shared.connections_closed.fetch_add(1, Ordering::SeqCst);
         if self.shared.workers_paused.load(Ordering::SeqCst) > 0 {
@@ -166,9 +182,12 @@ impl Worker {
             .iter()
             .filter(|(_, connection)| {
                 let limit_ms = match connection.phase {
+                    Phase::Open if connection.stream.is_before_tls() => self.handshakes.patience_ms(&connection.stream),
                     Phase::Lingering { .. } => LINGER_MS,
                     Phase::Open | Phase::Finishing { .. } if connection.unsent_bytes() > 0 => idle_ms,
                     Phase::Open if connection.in_flight == 0 => idle_ms,
+                    // The end of the stream waits for room in the socket.
+                    Phase::Finishing { .. } if !connection.is_outstanding() => LINGER_MS,
                     Phase::Open | Phase::Finishing { .. } => u64::MAX,
                 };
                 self.now_ms.saturating_sub(connection.progress_ms) >= limit_ms
@@ -177,7 +196,9 @@ impl Worker {
             .collect();
         for slot in overdue {
             let connection = &mut self.connections[slot];
-            if connection.phase == Phase::Open && !connection.is_outstanding() {
+            if connection.stream.is_before_tls() {
+                self.give_up_handshake(slot);
+            } else if connection.phase == Phase::Open && !connection.is_outstanding() {
                 self.cut(slot);
                 self.finish(slot, false);
                 self.settle(slot);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use exchange::{Addresses, GatewayMetrics};
+use tls::ServerTls;
 
 use crate::login::Desk;
 
@@ -51,6 +52,8 @@ pub struct Settings {
     pub unread_bytes_max: usize,
     /// Where members log in; none where everybody may do everything.
     pub desk: Option<Arc<Desk>>,
+    /// What connections begin with that are encrypted; none if they are plain.
+    pub tls: Option<ServerTls>,
     /// Where the gateway writes what it measures.
     pub metrics: GatewayMetrics,
 }
@@ -75,6 +78,7 @@ impl Default for Settings {
             partial_bytes_max: 256 << 20,
             unread_bytes_max: 256 << 20,
             desk: None,
+            tls: None,
             metrics: GatewayMetrics::new("xml"),
         }
     }

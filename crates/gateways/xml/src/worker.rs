@@ -1,5 +1,5 @@
 //! A worker: its event loop, and what one turn of it does in which order. How it accepts connections stands in `accept`,
-//! how it reads and closes them in `sessions`, how it asks the history in `asking`, how it writes replies in `replies`.
+//! how it reads and closes them in `sessions`, how TLS begins in `handshakes`, how it asks the history in `asking`, how it writes replies in `replies`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,6 +16,7 @@ use slab::Slab;
 use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Framing, Phase, SpareBuffers};
 use crate::counters::Shared;
+use crate::handshakes::Handshaking;
 use crate::intake::{Intake, Submitted};
 use crate::lookup_queue::LookupQueue;
 use crate::mailbox::{Letters, Mailbox};
@@ -42,6 +43,7 @@ pub(crate) struct Worker {
     pub mailboxes: Vec<Arc<Mailbox>>,
     pub acceptor: Acceptor,
     pub connections: Slab<Connection>,
+    pub handshakes: Handshaking,
     pub framing: Framing,
     pub intake: Intake,
     /// What every read goes into first.
@@ -87,6 +89,7 @@ impl Worker {
             poll,
             acceptor: Acceptor::new(listener),
             connections: Slab::new(),
+            handshakes: Handshaking::new(settings.tls.clone()),
             framing: Framing {
                 request_bytes_max: settings.request_bytes_max,
                 close_after_reply: settings.close_after_reply,
@@ -153,6 +156,7 @@ impl Worker {
         self.ask_history();
         self.heed_orders();
         self.accept();
+        self.handshakes.turn_begins();
         self.read_ready();
         if self.now_ms >= self.next_tick_ms {
             self.next_tick_ms = self.now_ms + TICK_MS;
@@ -234,6 +238,10 @@ impl Worker {
         self.acceptor.stop(&self.shared);
         let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
+            if self.connections[slot].stream.is_before_tls() {
+                self.close(slot);
+                continue;
+            }
             if self.connections[slot].phase == Phase::Open {
                 self.finish(slot, false);
             }

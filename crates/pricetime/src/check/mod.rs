@@ -25,6 +25,7 @@ use self::groups::GROUPS;
 use self::names::Fresh;
 use self::probe::{Exchange, Probe, Server};
 use crate::client::{Client, ClientError, parse_timeout};
+use crate::tls_client::TlsArgs;
 
 /// Check that a server keeps the rules of the protocol
 ///
@@ -54,6 +55,8 @@ pub struct CheckArgs {
     /// How long to wait for each reply (10s, 250ms, 2m)
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_timeout)]
     pub timeout: Duration,
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// Why nothing was checked; the exit code is then 2.
@@ -62,6 +65,9 @@ pub enum CheckError {
     /// The server cannot be reached.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// The options of TLS.
+    #[error("{0}")]
+    Tls(String),
     /// The filter leaves nothing.
     #[error("no case has {0:?} in its group, name or rule: `pricetime check --list` shows them")]
     NothingMatches(String),
@@ -89,7 +95,8 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, CheckError> {
         report::list(output, &cases, args.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let server = Server { address: args.server, timeout: args.timeout };
+    let tls = args.tls.connector().map_err(CheckError::Tls)?;
+    let server = Server { address: args.server, timeout: args.timeout, tls };
     let findings = check(&server, &cases)?;
     if args.json {
         report::json(output, &server, &findings)?;
@@ -110,7 +117,7 @@ fn select(filter: Option<&str>) -> Vec<(&'static str, Case)> {
 
 /// Runs cases against a server. Errors: it cannot be reached at all.
 fn check(server: &Server, cases: &[(&'static str, Case)]) -> Result<Vec<Finding>, ClientError> {
-    drop(Client::connect(&server.address, server.timeout)?);
+    drop(Client::connect(&server.address, server.timeout, server.tls.as_ref())?);
     let progress = io::stderr().is_terminal();
     let mut findings = Vec::with_capacity(cases.len());
     for (index, &(group, case)) in cases.iter().enumerate() {

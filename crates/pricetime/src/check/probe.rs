@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tls::Connector;
+
 use super::expect::{Element, Manner, compare_all};
 use super::fault::Fault;
 use super::names::{Fresh, Names};
@@ -18,6 +20,8 @@ pub struct Server {
     pub address: String,
     /// How long to wait for it.
     pub timeout: Duration,
+    /// None without TLS.
+    pub tls: Option<Connector>,
 }
 
 /// A request and what came for it, cut where they are long.
@@ -68,7 +72,8 @@ impl<'a> Probe<'a> {
 
     /// A new connection.
     pub fn connect(&mut self) -> Result<Client, Fault> {
-        Client::connect(&self.server.address, self.server.timeout).map_err(|error| self.no_answer(&error))
+        Client::connect(&self.server.address, self.server.timeout, self.server.tls.as_ref())
+            .map_err(|error| self.no_answer(&error))
     }
 
     /// Sends one request on a connection of its own, so that a server which closes after each reply is asked the same

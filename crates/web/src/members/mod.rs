@@ -22,6 +22,7 @@ pub(crate) use sessions::Session;
 pub(crate) use signed::{Signed, Unsigned, WINDOW};
 
 use crate::asking::Asker;
+use crate::listener::Life;
 use crate::problem::Problem;
 use replays::Replays;
 use sessions::Sessions;
@@ -64,9 +65,11 @@ impl Members {
         &self.access
     }
 
-    /// Somebody who has proven nothing: a member whose address this is, or anonymous.
-    pub(crate) fn unproven(&self, address: IpAddr) -> Asker {
-        let bound = self.access.by_address(address, SystemTime::now());
+    /// Somebody whose request proves nothing: a member whose certificate or address the connection shows, or anonymous.
+    pub(crate) fn unproven(&self, life: &Life) -> Asker {
+        let now = SystemTime::now();
+        let by_certificate = life.client_certificate().and_then(|shown| self.access.by_certificate(&shown.fingerprint, now));
+        let bound = by_certificate.or_else(|| self.access.by_address(life.there(), now));
         Asker::of(bound.unwrap_or_else(Principal::anonymous))
     }
 

@@ -105,12 +105,15 @@ pub(crate) async fn log_in(
     shape.token = (!is_cookie).then(|| token.clone());
     let mut response = (StatusCode::CREATED, Json(shape)).into_response();
     if is_cookie {
-        set_cookie(&mut response, &token);
+        set_cookie(&mut response, &token, &life);
     }
     Ok(response)
 }
 
 async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principal, Problem> {
+    if !life.is_private() && (asked.password.is_some() || asked.secret.is_some()) {
+        return Err(Problem::not_private());
+    }
     match asked {
         LogIn { member: Some(member), password: Some(password), key: None, secret: None, .. } => {
             members.by_password(member, password, life.there()).await
@@ -140,11 +143,11 @@ fn no_members() -> Problem {
     delete, path = "/sessions", operation_id = "logOut", tag = "Members",
     responses((status = 200, description = "Nobody is logged in by it any more", body = SessionShape)),
 )]
-pub(crate) async fn log_out(State(site): State<Site>) -> Response {
+pub(crate) async fn log_out(State(site): State<Site>, ConnectInfo(life): ConnectInfo<Life>) -> Response {
     if let Some(session) = asking::asker().and_then(|asker| asker.session) {
         session.end();
     }
     let mut response = Json(SessionShape::of(None, site.members().is_some())).into_response();
-    set_cookie(&mut response, "");
+    set_cookie(&mut response, "", &life);
     response
 }

@@ -1,0 +1,189 @@
+//! How TLS begins on a connection. Handshakes are bounded: in number, in time, and in what a turn of the worker's loop does
+//! for them, for each takes as long as many orders. Whoever waits for its own is not read.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use tls::{Protocol, ServerTls};
+
+use crate::connection::Phase;
+use crate::stream::{Step, Stream};
+use crate::worker::Worker;
+
+/// Handshakes that a worker has begun and not ended, at most.
+const AT_ONCE: usize = 256;
+/// A turn goes on with handshakes until so much time has passed.
+const TURN: Duration = Duration::from_millis(1);
+/// While others wait, a handshake may take this part of its time.
+const HURRIED: u64 = 5;
+/// The log tells of handshakes that failed at most this often.
+const LOG_EVERY_MS: u64 = 10_000;
+
+/// What somebody reads who speaks no TLS where it is spoken.
+const SPEAK_TLS: &[u8] =
+    b"<results><error>this port speaks TLS: connect with it (pricetime send --tls)</error></results>\n";
+
+/// A worker's handshakes.
+pub(crate) struct Handshaking {
+    tls: Option<ServerTls>,
+    /// Connections that have a place: their handshakes have begun, or may begin.
+    places_taken: usize,
+    /// Connections that wait for one of those to end, each with its generation, in the order in which they came.
+    waiting: VecDeque<(usize, u32)>,
+    /// What this turn has done for them.
+    spent: Duration,
+    logged_ms: Option<u64>,
+}
+
+impl Handshaking {
+    pub fn new(tls: Option<ServerTls>) -> Handshaking {
+        Handshaking { tls, places_taken: 0, waiting: VecDeque::new(), spent: Duration::ZERO, logged_ms: None }
+    }
+
+    /// Whether connections are encrypted.
+    pub fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    pub fn turn_begins(&mut self) {
+        self.spent = Duration::ZERO;
+    }
+
+    /// How long a connection without TLS yet may last. Whoever waits for a place may do so as long as that takes.
+    pub fn patience_ms(&self, stream: &Stream) -> u64 {
+        let Some(tls) = &self.tls else { return u64::MAX };
+        let patience = u64::try_from(tls.handshake_patience().as_millis()).unwrap_or(u64::MAX);
+        if stream.is_waiting() {
+            return u64::MAX;
+        }
+        let is_awaited = stream.has_place() && !self.waiting.is_empty();
+        if is_awaited { patience / HURRIED } else { patience }
+    }
+
+    fn may_log(&mut self, now_ms: u64) -> bool {
+        let may_log = self.logged_ms.is_none_or(|logged_ms| now_ms >= logged_ms + LOG_EVERY_MS);
+        if may_log {
+            self.logged_ms = Some(now_ms);
+        }
+        may_log
+    }
+}
+
+impl Worker {
+    /// Goes on with a connection's handshake, or begins it, if it is its turn.
+    pub(crate) fn shake(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let Some(tls) = self.handshakes.tls.clone() else { return };
+        if connection.broken {
+            return self.handshake_failed(slot, "the connection broke");
+        }
+        if connection.stream.is_waiting() {
+            return;
+        }
+        let counts = tls.handshakes(Protocol::Xml);
+        if !connection.stream.is_shaking() && !connection.stream.speaks_tls() {
+            counts.spoke_plain();
+            return self.refuse_plain(slot);
+        }
+        if !connection.stream.has_place() {
+            if self.handshakes.places_taken >= AT_ONCE {
+                self.handshakes.waiting.push_back((slot, connection.generation));
+                return connection.stream.wait(counts.wait());
+            }
+            self.handshakes.places_taken += 1;
+            connection.stream.give_place();
+        }
+        if self.handshakes.spent >= TURN {
+            return connection.queue(slot, &mut self.ready);
+        }
+        let began = Instant::now();
+        if !connection.stream.is_shaking() {
+            if let Err(error) = connection.stream.begin(tls.config(Protocol::Xml), counts.begin()) {
+                tracing::error!(%error, "TLS cannot begin on a connection");
+                return self.close(slot);
+            }
+            connection.progress_ms = self.now_ms;
+        }
+        let step = connection.stream.shake();
+        self.handshakes.spent += began.elapsed();
+        match step {
+            Step::Unfinished => connection.readable = false,
+            Step::Blocked => {
+                connection.readable = true;
+                self.wait_to_write(slot);
+            }
+            Step::Failed(why) => self.handshake_failed(slot, &why),
+            Step::Done => {
+                counts.done();
+                connection.encrypted();
+                connection.progress_ms = self.now_ms;
+                // The first request may have come with the end of the handshake; the kernel will not say so again.
+                connection.readable = true;
+                connection.queue(slot, &mut self.ready);
+                self.leave_place();
+            }
+        }
+    }
+
+    /// Gives the place of a handshake that has ended to the next who waits for one.
+    pub(crate) fn leave_place(&mut self) {
+        while let Some((slot, generation)) = self.handshakes.waiting.pop_front() {
+            if let Some(connection) = self.connections.get_mut(slot).filter(|other| other.generation == generation) {
+                connection.stream.give_place();
+                connection.progress_ms = self.now_ms;
+                return connection.queue(slot, &mut self.ready);
+            }
+        }
+        self.handshakes.places_taken -= 1;
+    }
+
+    /// Closes a connection whose handshake took too long.
+    pub(crate) fn give_up_handshake(&mut self, slot: usize) {
+        if let Some(tls) = &self.handshakes.tls {
+            tls.handshakes(Protocol::Xml).timed_out();
+        }
+        self.close(slot);
+    }
+
+    /// Ends a connection on which TLS cannot begin. What TLS told the client is not to be overtaken by a reset.
+    fn handshake_failed(&mut self, slot: usize, why: &str) {
+        if let Some(tls) = &self.handshakes.tls {
+            tls.handshakes(Protocol::Xml).failed();
+        }
+        if self.handshakes.may_log(self.now_ms) {
+            tracing::info!(why, "a TLS handshake failed; others are not told of for a while");
+        }
+        self.discard_plain(slot);
+    }
+
+    fn refuse_plain(&mut self, slot: usize) {
+        if self.handshakes.may_log(self.now_ms) {
+            tracing::info!("a client spoke no TLS where TLS is spoken; others are not told of for a while");
+        }
+        let connection = &mut self.connections[slot];
+        connection.stream.abandon();
+        let _ = connection.stream.write(SPEAK_TLS);
+        self.discard_plain(slot);
+    }
+
+    fn discard_plain(&mut self, slot: usize) {
+        let connection = &mut self.connections[slot];
+        let had_place = connection.stream.has_place();
+        connection.stream.abandon();
+        connection.phase = Phase::Finishing { ended: connection.broken };
+        connection.readable = true;
+        self.settle(slot);
+        if had_place {
+            self.leave_place();
+        }
+    }
+
+    /// Goes on with a connection when its socket takes more.
+    pub(crate) fn wait_to_write(&mut self, slot: usize) {
+        let connection = &mut self.connections[slot];
+        connection.write_blocked = true;
+        if !connection.watch_writes(slot, self.poll.registry()) {
+            self.close(slot);
+        }
+    }
+}

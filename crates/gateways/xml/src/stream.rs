@@ -1,0 +1,343 @@
+//! A connection's bytes, with TLS or without. Without TLS this is the socket and nothing more; with it, this is where bytes
+//! are encrypted. It does not know when a handshake may begin, nor what the bytes say.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::sync::Arc;
+
+use mio::event::Source;
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use rustls::{ServerConfig, ServerConnection};
+use tls::{ClientCertificate, InProgress};
+
+/// A connection's socket, and TLS over it.
+pub(crate) struct Stream {
+    socket: TcpStream,
+    /// None without TLS.
+    tls: Option<Box<Tls>>,
+}
+
+/// What TLS remembers of a connection.
+struct Tls {
+    state: State,
+    /// Bytes at the start of what is to be written that are encrypted already, and wait for room in the socket.
+    encrypted: usize,
+    /// The client said that it sends nothing more.
+    ended: bool,
+    client: Option<ClientCertificate>,
+}
+
+#[expect(clippy::large_enum_variant, reason = "nearly all are in the large one, and all are boxed")]
+enum State {
+    /// The client has said nothing, or waits for a place, and is counted.
+    Before(Place),
+    /// The handshake goes on, and is counted.
+    Shaking {
+        session: ServerConnection,
+        _counted: InProgress,
+    },
+    Open(ServerConnection),
+}
+
+/// Whether somebody may begin a handshake.
+enum Place {
+    None,
+    Awaited { _counted: InProgress },
+    Given,
+}
+
+/// The longest part of a reply that is encrypted at once: so much more memory a client takes that does not read.
+const ENCRYPTED_BYTES_MAX: usize = 64 << 10;
+
+/// So often a socket is read from, at most, without anything that a request could be made of.
+const EMPTY_READS_MAX: usize = 64;
+
+/// What a step of a handshake came to.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The client is to go on.
+    Unfinished,
+    /// The client is to read first.
+    Blocked,
+    Done,
+    Failed(String),
+}
+
+impl Stream {
+    pub fn plain(socket: TcpStream) -> Stream {
+        Stream { socket, tls: None }
+    }
+
+    /// TLS is to come first.
+    pub fn tls(socket: TcpStream) -> Stream {
+        let tls = Tls { state: State::Before(Place::None), encrypted: 0, ended: false, client: None };
+        Stream { socket, tls: Some(Box::new(tls)) }
+    }
+
+    /// Whether a handshake has to come, or to end, before anything is read.
+    #[inline]
+    pub fn is_before_tls(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| !matches!(tls.state, State::Open(_)))
+    }
+
+    /// Whether its handshake has begun and has not ended.
+    pub fn is_shaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Shaking { .. }))
+    }
+
+    /// Whether it waits for its handshake to begin.
+    pub fn is_waiting(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Before(Place::Awaited { .. })))
+    }
+
+    /// What the client's certificate says, if it showed one.
+    pub fn client_certificate(&self) -> Option<&ClientCertificate> {
+        self.tls.as_ref()?.client.as_ref()
+    }
+
+    /// Whether it has a place among those whose handshake goes on.
+    pub fn has_place(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Shaking { .. } | State::Before(Place::Given)))
+    }
+
+    /// Counts it among those who wait for a place.
+    pub fn wait(&mut self, counted: InProgress) {
+        if let Some(tls) = &mut self.tls {
+            tls.state = State::Before(Place::Awaited { _counted: counted });
+        }
+    }
+
+    /// Gives it a place: its handshake may begin.
+    pub fn give_place(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.state = State::Before(Place::Given);
+        }
+    }
+
+    /// Begins the handshake.
+    pub fn begin(&mut self, config: Arc<ServerConfig>, counted: InProgress) -> Result<(), rustls::Error> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        tls.state = State::Shaking { session: ServerConnection::new(config)?, _counted: counted };
+        Ok(())
+    }
+
+    /// Goes on with the handshake, as far as what has come allows.
+    pub fn shake(&mut self) -> Step {
+        let Some(tls) = &mut self.tls else { return Step::Done };
+        let State::Shaking { session, .. } = &mut tls.state else { return Step::Unfinished };
+        loop {
+            match push(session, &mut self.socket) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Step::Blocked,
+                Err(error) => return Step::Failed(error.to_string()),
+            }
+            if !session.is_handshaking() {
+                break;
+            }
+            match session.read_tls(&mut Socket::of(&mut self.socket)) {
+                Ok(0) => return Step::Failed("the client ended the connection".to_owned()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Step::Unfinished,
+                Err(error) => return Step::Failed(error.to_string()),
+            }
+            if let Err(error) = session.process_new_packets() {
+                // The client is told what was wrong, if it listens.
+                let _ = push(session, &mut self.socket);
+                return Step::Failed(error.to_string());
+            }
+        }
+        tls.client = ClientCertificate::of(session.peer_certificates());
+        let shaken = std::mem::replace(&mut tls.state, State::Before(Place::None));
+        if let State::Shaking { session, .. } = shaken {
+            tls.state = State::Open(session);
+        }
+        Step::Done
+    }
+
+    /// Whether the first byte that came begins TLS; true also while none is there.
+    pub fn speaks_tls(&self) -> bool {
+        let mut first = [0];
+        !matches!(self.socket.peek(&mut first), Ok(1..) if first[0] != tls::FIRST_BYTE)
+    }
+
+    /// Ends TLS: from here on this is the socket.
+    pub fn abandon(&mut self) {
+        self.tls = None;
+    }
+
+    /// Reads once. A count below the buffer's length means that there is no more for now, or that the end is next.
+    #[inline]
+    pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.read(into),
+            Some(tls) => tls.read(&mut self.socket, into),
+        }
+    }
+
+    /// Writes some of `bytes`. After it would have blocked, the same bytes are to be given again.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.write(bytes),
+            Some(tls) => tls.write(&mut self.socket, bytes),
+        }
+    }
+
+    /// Whether the client said over TLS that it sends nothing more: the kernel does not tell.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.ended)
+    }
+
+    /// Sends what TLS itself has to say.
+    #[inline]
+    pub fn flush(&mut self) -> io::Result<()> {
+        match &mut self.tls {
+            None => Ok(()),
+            Some(tls) => tls.push(&mut self.socket),
+        }
+    }
+
+    /// Ends what is sent.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.say_end()?;
+        self.socket.shutdown(Shutdown::Write)
+    }
+
+    /// Says over TLS that nothing more comes. Errors: it would block, and is to be said again.
+    pub fn say_end(&mut self) -> io::Result<()> {
+        match &mut self.tls {
+            Some(tls) => tls.say_end(&mut self.socket),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Tls {
+    fn read(&mut self, socket: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
+        let State::Open(session) = &mut self.state else { return socket.read(into) };
+        let mut count = 0;
+        let mut socket = Socket::of(socket);
+        for _ in 0..EMPTY_READS_MAX {
+            match session.reader().read(&mut into[count..]) {
+                // What came before the client's end is given first.
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(count);
+                }
+                Ok(read) => count += read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The stream ended, and the client did not say so. Where a request ends stands in the request, so this is an
+                // end as any other.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(count),
+                Err(error) => return Err(error),
+            }
+            if count == into.len() || (count > 0 && socket.is_drained) {
+                return Ok(count);
+            }
+            match session.read_tls(&mut socket) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 0 => return Ok(count),
+                Err(error) => return Err(error),
+            }
+            if let Err(error) = session.process_new_packets() {
+                let _ = push(session, socket.socket);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            }
+            if session.wants_write() {
+                match push(session, socket.socket) {
+                    Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                    // What TLS has to say goes with the next reply.
+                    Ok(()) | Err(_) => {}
+                }
+            }
+        }
+        match count {
+            0 => Err(io::Error::new(io::ErrorKind::InvalidData, "records without data")),
+            count => Ok(count),
+        }
+    }
+
+    fn write(&mut self, socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+        let State::Open(session) = &mut self.state else { return Err(io::ErrorKind::NotConnected.into()) };
+        if self.encrypted == 0 {
+            // What TLS has to say would take room from it.
+            push(session, socket)?;
+            let part = &bytes[..bytes.len().min(ENCRYPTED_BYTES_MAX)];
+            self.encrypted = session.writer().write(part)?;
+        }
+        push(session, socket)?;
+        Ok(std::mem::take(&mut self.encrypted))
+    }
+
+    fn push(&mut self, socket: &mut TcpStream) -> io::Result<()> {
+        match &mut self.state {
+            State::Shaking { session, .. } | State::Open(session) => push(session, socket),
+            State::Before(_) => Ok(()),
+        }
+    }
+
+    fn say_end(&mut self, socket: &mut TcpStream) -> io::Result<()> {
+        if let State::Open(session) = &mut self.state {
+            // It is said once, however often it is asked for.
+            session.send_close_notify();
+            push(session, socket)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes all that is encrypted. Errors: the socket takes no more, or is broken.
+fn push(session: &mut ServerConnection, socket: &mut TcpStream) -> io::Result<()> {
+    while session.wants_write() {
+        match session.write_tls(socket) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A socket that is read from.
+struct Socket<'a> {
+    socket: &'a mut TcpStream,
+    /// The last read was a short one: there is no more for now, or the end is next.
+    is_drained: bool,
+}
+
+impl Socket<'_> {
+    fn of(socket: &mut TcpStream) -> Socket<'_> {
+        Socket { socket, is_drained: false }
+    }
+}
+
+impl Read for Socket<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.socket.read(into) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => {
+                    self.is_drained = read.as_ref().is_ok_and(|count| *count < into.len());
+                    return read;
+                }
+            }
+        }
+    }
+}
+
+impl Source for Stream {
+    fn register(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.socket.register(registry, token, interests)
+    }
+
+    fn reregister(&mut self, registry: &Registry, token: Token, interests: Interest) -> io::Result<()> {
+        self.socket.reregister(registry, token, interests)
+    }
+
+    fn deregister(&mut self, registry: &Registry) -> io::Result<()> {
+        self.socket.deregister(registry)
+    }
+}

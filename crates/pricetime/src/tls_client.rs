@@ -1,0 +1,39 @@
+//! How a command speaks TLS with a server, as its options say.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tls::{Connector, Trust};
+
+/// The options of commands that talk to a server.
+#[derive(Args, Clone, Debug, Default)]
+pub struct TlsArgs {
+    /// Speak TLS, and trust the authorities in this PEM file; a server's own certificate can be one
+    #[arg(long, value_name = "FILE", conflicts_with = "tls_insecure")]
+    pub tls_ca: Option<PathBuf>,
+    /// Speak TLS with whoever answers: nobody can listen, but somebody may stand between
+    #[arg(long)]
+    pub tls_insecure: bool,
+    /// The client's own certificate, for servers that ask for one (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of --tls-cert (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+}
+
+impl TlsArgs {
+    /// None without TLS. Errors: a file that cannot be used, and why; a certificate without TLS.
+    pub fn connector(&self) -> Result<Option<Connector>, String> {
+        let trust = match (&self.tls_ca, self.tls_insecure) {
+            (Some(authority), _) => Trust::Authority(authority.clone()),
+            (None, true) => Trust::Any,
+            (None, false) if self.tls_cert.is_some() => {
+                return Err("--tls-cert is for TLS: give --tls-ca FILE, too".to_owned());
+            }
+            (None, false) => return Ok(None),
+        };
+        let own = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
+        Connector::new(&trust, own).map(Some).map_err(|error| error.to_string())
+    }
+}

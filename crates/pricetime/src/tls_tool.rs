@@ -1,0 +1,71 @@
+//! `pricetime tls self-signed`: a certificate and its key for a start on one machine, without an authority.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use rcgen::{CertificateParams, DnType, KeyPair};
+
+/// Names that a certificate is for without being told.
+const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// The arguments of `pricetime tls`.
+#[derive(Args, Debug)]
+pub struct TlsToolArgs {
+    #[command(subcommand)]
+    command: TlsCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum TlsCommand {
+    /// Make a certificate that only those trust who are given it, and its key: cert.pem and key.pem in a folder
+    SelfSigned {
+        /// The folder; it is made if it is missing
+        folder: PathBuf,
+        /// A name or an address by which clients call the server, besides localhost; it can be given several times
+        #[arg(long, value_name = "NAME")]
+        host: Vec<String>,
+    },
+}
+
+/// Runs `pricetime tls`.
+pub fn run(args: &TlsToolArgs) -> Result<ExitCode, String> {
+    let TlsCommand::SelfSigned { folder, host } = &args.command;
+    let (cert, key) = self_signed(folder, host)?;
+    let (cert, key) = (cert.display(), key.display());
+    println!(
+        "certificate  {cert}\nkey          {key}\n\
+         Start the server with:  pricetime serve --tls-cert {cert} --tls-key {key}\n\
+         Ask it with:            pricetime health --tls-ca {cert}\n\
+         \x20                       curl --cacert {cert} https://localhost:8080/ready"
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn self_signed(folder: &Path, hosts: &[String]) -> Result<(PathBuf, PathBuf), String> {
+    let names: Vec<String> = HERE.iter().map(|name| (*name).to_owned()).chain(hosts.iter().cloned()).collect();
+    let mut params = CertificateParams::new(names).map_err(|error| format!("--host: {error}"))?;
+    params.distinguished_name.push(DnType::CommonName, hosts.first().map_or("localhost", String::as_str));
+    let pair = KeyPair::generate().map_err(|error| format!("cannot make a key: {error}"))?;
+    let certificate = params.self_signed(&pair).map_err(|error| format!("cannot make a certificate: {error}"))?;
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    // Neither is made if the other is there.
+    for path in [&cert, &key] {
+        if path.exists() {
+            return Err(format!("{}: it is there already; move it away, or choose another folder", path.display()));
+        }
+    }
+    write_new(&key, 0o600, &pair.serialize_pem())?;
+    write_new(&cert, 0o644, &certificate.pem())?;
+    Ok((cert, key))
+}
+
+fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), String> {
+    let at = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(at)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(at)
+}

@@ -1,0 +1,86 @@
+//! Certificates, keys and authorities from PEM files. Errors name the file and what is wrong with it, and show nothing of a key.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::error::TlsError;
+
+/// No chain of certificates is longer, and no bundle of authorities that clients are to be known by.
+const BYTES_MAX: u64 = 1 << 20;
+/// What others than the owner may not do with a key.
+const OTHERS: u32 = 0o077;
+
+/// What tells one version of a file from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    inode: (u64, u64),
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// None while the file is not there.
+    pub(crate) fn of(file: &Path) -> Option<Stamp> {
+        let data = fs::metadata(file).ok()?;
+        Some(Stamp { inode: (data.dev(), data.ino()), bytes: data.len(), changed: (data.mtime(), data.mtime_nsec()) })
+    }
+}
+
+/// The certificate and those that it is signed by. Errors: the file cannot be read, or holds none.
+pub(crate) fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let bytes = read(&mut open(path)?, path)?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes)
+        .collect::<Result<_, _>>()
+        .map_err(|error| TlsError::Unusable { file: path.to_owned(), fault: format!("it is no PEM file ({error})") })?;
+    match chain.is_empty() {
+        true => Err(TlsError::NotPem { file: path.to_owned(), what: "certificate", begins: "CERTIFICATE" }),
+        false => Ok(chain),
+    }
+}
+
+/// A private key. Errors: the file cannot be read, others may read it, or it holds no key.
+pub(crate) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    let mut file = open(path)?;
+    let mode = file.metadata().map_err(|source| TlsError::Read { file: path.to_owned(), source })?.mode() & 0o777;
+    if mode & OTHERS != 0 {
+        return Err(TlsError::Exposed { file: path.to_owned(), mode });
+    }
+    let bytes = read(&mut file, path)?;
+    // The library's own words would not say what is expected.
+    PrivateKeyDer::from_pem_slice(&bytes).map_err(|_| TlsError::NotPem {
+        file: path.to_owned(),
+        what: "unencrypted private key",
+        begins: "PRIVATE KEY",
+    })
+}
+
+/// The authorities of a file. Errors: it cannot be read, holds none, or one that is no authority's certificate.
+pub(crate) fn authorities(path: &Path) -> Result<RootCertStore, TlsError> {
+    let mut store = RootCertStore::empty();
+    for certificate in chain(path)? {
+        store
+            .add(certificate)
+            .map_err(|error| TlsError::Unusable { file: path.to_owned(), fault: format!("{error}") })?;
+    }
+    Ok(store)
+}
+
+fn open(path: &Path) -> Result<File, TlsError> {
+    File::open(path).map_err(|source| TlsError::Read { file: path.to_owned(), source })
+}
+
+fn read(file: &mut File, path: &Path) -> Result<Vec<u8>, TlsError> {
+    let mut bytes = Vec::new();
+    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|source| TlsError::Read { file: path.to_owned(), source })?;
+    match bytes.len() as u64 > BYTES_MAX {
+        true => Err(TlsError::TooLong { file: path.to_owned(), bytes_max: BYTES_MAX }),
+        false => Ok(bytes),
+    }
+}

@@ -1,0 +1,196 @@
+//! A connection's bytes, with TLS or without, and how TLS begins. Handshakes are tasks of their connections, so nobody waits
+//! to be accepted because of them. They are bounded in number, and one at a time computes: between two of them everybody
+//! else in the thread has a turn. How long one may take is the listener's to say.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tls::{ClientCertificate, FIRST_BYTE, Handshakes, Protocol, ServerTls};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// Handshakes that have begun and not ended, at most.
+const AT_ONCE: usize = 256;
+
+/// The answer to whoever speaks no TLS where it is spoken.
+const SPEAK_TLS: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 40\r\nconnection: close\r\n\r\n\
+    this port speaks TLS: ask it by https://";
+
+/// What begins TLS, for all listeners together.
+#[derive(Clone)]
+pub(crate) struct Acceptance {
+    tls: ServerTls,
+    places: Arc<Semaphore>,
+    /// Held by the one who computes.
+    turn: Arc<Semaphore>,
+}
+
+/// A connection's socket, and TLS over it.
+pub(crate) enum Wire {
+    Plain(TcpStream),
+    /// The handshake is to come, or goes on.
+    Shaking(Pin<Box<dyn Future<Output = io::Result<TlsStream<TcpStream>>> + Send>>),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Acceptance {
+    pub(crate) fn new(tls: ServerTls) -> Acceptance {
+        Acceptance { tls, places: Arc::new(Semaphore::new(AT_ONCE)), turn: Arc::new(Semaphore::new(1)) }
+    }
+
+    pub(crate) fn tls(&self) -> &ServerTls {
+        &self.tls
+    }
+
+    pub(crate) fn handshakes(&self) -> &Handshakes {
+        self.tls.handshakes(Protocol::Http)
+    }
+
+    /// TLS over a connection. `is_reserved`: it has a place already that is for those who look after the server.
+    pub(crate) fn begin(&self, stream: TcpStream, is_reserved: bool) -> Wire {
+        let acceptance = self.clone();
+        Wire::Shaking(Box::pin(async move { acceptance.shake(stream, is_reserved).await }))
+    }
+
+    async fn shake(self, mut stream: TcpStream, is_reserved: bool) -> io::Result<TlsStream<TcpStream>> {
+        let mut first = [0];
+        // Whoever says nothing takes no place.
+        if stream.peek(&mut first).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if first[0] != FIRST_BYTE {
+            self.handshakes().spoke_plain();
+            return Err(refuse_plain(&mut stream).await);
+        }
+        let waits = self.handshakes().wait();
+        let _place = match is_reserved {
+            true => None,
+            // The semaphore is never closed.
+            false => self.places.acquire().await.ok(),
+        };
+        drop(waits);
+        let _counted = self.handshakes().begin();
+        let mut accept = pin!(TlsAcceptor::from(self.tls.config(Protocol::Http)).accept(stream).into_fallible());
+        let shaken = loop {
+            let turn = self.turn.acquire().await;
+            let polled = poll_fn(|cx| Poll::Ready(accept.as_mut().poll(cx))).await;
+            drop(turn);
+            match polled {
+                Poll::Ready(shaken) => break shaken,
+                Poll::Pending => woken().await,
+            }
+        };
+        match shaken {
+            Ok(stream) => {
+                self.handshakes().done();
+                Ok(stream)
+            }
+            Err((error, mut stream)) => {
+                self.handshakes().failed();
+                tracing::debug!(%error, "a TLS handshake failed");
+                // The client is told why before it is told that this is the end.
+                let _ = stream.shutdown().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Returns when something woke the task.
+async fn woken() {
+    let mut was_awake = true;
+    poll_fn(|_| match std::mem::replace(&mut was_awake, false) {
+        true => Poll::Pending,
+        false => Poll::Ready(()),
+    })
+    .await;
+}
+
+async fn refuse_plain(stream: &mut TcpStream) -> io::Error {
+    // What has come is read, or the system would answer it with a reset that may overtake the words.
+    let _ = stream.try_read(&mut [0; 16 << 10]);
+    let _ = stream.write_all(SPEAK_TLS).await;
+    let _ = stream.shutdown().await;
+    io::Error::new(io::ErrorKind::InvalidData, "a client spoke no TLS")
+}
+
+impl Wire {
+    pub(crate) fn is_shaking(&self) -> bool {
+        matches!(self, Wire::Shaking(_))
+    }
+
+    /// Ready when TLS has begun, if it is to. Errors: it cannot.
+    pub(crate) fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Wire::Shaking(shaking) = self {
+            *self = Wire::Tls(Box::new(ready!(shaking.as_mut().poll(cx))?));
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// What the client's certificate says, if it showed one.
+    pub(crate) fn client_certificate(&self) -> Option<ClientCertificate> {
+        match self {
+            Wire::Tls(stream) => ClientCertificate::of(stream.get_ref().1.peer_certificates()),
+            Wire::Plain(_) | Wire::Shaking(_) => None,
+        }
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_read(cx, into),
+            Wire::Tls(stream) => Pin::new(stream).poll_read(cx, into),
+            Wire::Shaking(_) => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Wire::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Wire::Shaking(_) => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Wire::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            Wire::Shaking(_) => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Wire::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            Wire::Shaking(_) => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Wire::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Wire::Shaking(_) => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+}
