@@ -13,6 +13,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
 
+use crate::limits::LimitsText;
 use crate::listing::ListedMember;
 use crate::network::Network;
 use crate::proof::{self, Proof, SECRET_BYTES_MAX};
@@ -37,6 +38,7 @@ pub(crate) struct MemberText {
     pub(crate) roles: Vec<String>,
     #[serde(default)]
     pub(crate) accounts: Vec<String>,
+    pub(crate) limits: Option<LimitsText>,
     #[serde(default, rename = "key")]
     pub(crate) keys: Vec<Spanned<KeyText>>,
 }
@@ -160,7 +162,8 @@ fn member(written: &MemberText) -> Result<Member, String> {
     let roles = written.roles.iter().map(role).collect::<Result<Vec<Role>, String>>()?;
     let accounts = written.accounts.iter().map(account).collect::<Result<Vec<AccountId>, String>>()?;
     let first_account = accounts.first().copied();
-    let rights = Arc::new(Rights { roles, accounts: accounts.into_iter().collect() });
+    let limits = written.limits.as_ref().map(LimitsText::limits).transpose()?.unwrap_or_default();
+    let rights = Arc::new(Rights { roles, accounts: accounts.into_iter().collect(), limits });
     Ok(Member { name: written.name.clone(), rights, first_account })
 }
 

@@ -6,6 +6,7 @@
 mod edit;
 mod file;
 mod holder;
+mod limits;
 mod listing;
 mod network;
 mod proof;

@@ -67,8 +67,11 @@ fn each_kind_of_key_proves_whose_it_is() {
     for (number, principal) in proven.into_iter().enumerate() {
         let principal = principal.unwrap_or_else(|| panic!("proof {number}"));
         assert_eq!(principal.member(), "alice");
-        let rights =
-            exchange::Rights { roles: vec![Role::Trader], accounts: HashSet::from([account("5"), account("7")]) };
+        let rights = exchange::Rights {
+            roles: vec![Role::Trader],
+            accounts: HashSet::from([account("5"), account("7")]),
+            ..exchange::Rights::default()
+        };
         assert_eq!(*principal.rights(), rights);
     }
     let not_proven = [

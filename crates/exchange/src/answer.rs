@@ -6,6 +6,7 @@ use std::fmt;
 use engine::{Reply, Symbol};
 
 use crate::bound::Bound;
+use crate::limits::Limit;
 
 /// The answer to one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub enum Unavailable {
     NoDayEnd { symbol: Symbol },
     /// It is for members of other roles.
     NotPermitted,
+    /// It is past a limit of the member.
+    Past(Limit),
 }
 
 impl fmt::Display for Unavailable {
@@ -53,6 +56,7 @@ impl fmt::Display for Unavailable {
             Unavailable::NoLongerKept => "no longer kept",
             Unavailable::NotPermitted => "not permitted: this is for members of another role",
             Unavailable::Bound(bound) => return bound.fmt(f),
+            Unavailable::Past(limit) => return limit.fmt(f),
             Unavailable::NoDayEnd { symbol } => {
                 return write!(
                     f,

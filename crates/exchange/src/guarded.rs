@@ -57,8 +57,10 @@ mod tests {
         let account = |id: &str| AccountId::parse(id.as_bytes()).expect("digits");
         let query = |id| Op::Query(Query { account: account(id), order: OrderId(1).into() });
         let create = Op::Command(Command::CreateAccount { account: account("3"), balance: Money::ZERO });
-        let trader =
-            |id| Principal::new(id, Rights { roles: vec![Role::Trader], accounts: HashSet::from([account(id)]) });
+        let trader = |id| {
+            let accounts = HashSet::from([account(id)]);
+            Principal::new(id, Rights { roles: vec![Role::Trader], accounts, ..Rights::default() })
+        };
         let (one, two) = (trader("1"), trader("2"));
         let mut batch = Batch::calling(drop);
         let requests = &mut batch.requests;

@@ -161,7 +161,9 @@ impl Outcome {
                 | Reply::CanceledAll { .. },
             ) => Some(Outcome::Accepted),
             Answer::Reply(Reply::Rejected(reject)) => Some(Outcome::of_reject(reject)),
-            Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_)) => Some(Outcome::Limit),
+            Answer::Unavailable(Unavailable::ReplyTooLarge | Unavailable::Bound(_) | Unavailable::Past(_)) => {
+                Some(Outcome::Limit)
+            }
             Answer::Unavailable(Unavailable::NoLongerKept) => Some(Outcome::Unknown),
             Answer::Unavailable(Unavailable::NoDayEnd { .. }) => Some(Outcome::Conflict),
             Answer::Unavailable(Unavailable::NotPermitted) => Some(Outcome::NotPermitted),

@@ -7,6 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use engine::{AccountId, Command, Op};
 
+use crate::limits::{Limit, Limits};
+
 /// What a member may do. Somebody may have several roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -43,11 +45,13 @@ impl Role {
 }
 
 /// The roles of a member, and the accounts that they are about. Without a role nothing is allowed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     pub roles: Vec<Role>,
     /// What traders and viewers may do they may do to these.
     pub accounts: HashSet<AccountId>,
+    /// How much of it.
+    pub limits: Limits,
 }
 
 /// What somebody wants to look at.
@@ -72,6 +76,8 @@ pub enum Denial {
     NotTheirs,
     /// It is for other roles.
     NotPermitted,
+    /// It is past a limit of the member.
+    Past(Limit),
 }
 
 impl Rights {
@@ -244,7 +250,7 @@ mod tests {
             (vec![Role::Issuer, Role::Viewer], "..x.xx..", "xxx..."),
         ];
         for (roles, may_do, may_read) in expected {
-            let rights = Rights { roles: roles.clone(), accounts: HashSet::from([own]) };
+            let rights = Rights { roles: roles.clone(), accounts: HashSet::from([own]), ..Rights::default() };
             let told = |allowed: bool| if allowed { 'x' } else { '.' };
             assert_eq!(ops.iter().map(|op| told(rights.check(op).is_ok())).collect::<String>(), may_do, "{roles:?}");
             assert_eq!(
@@ -257,7 +263,8 @@ mod tests {
 
     #[test]
     fn of_others_accounts_nothing_is_learned_and_what_is_for_other_roles_is_said() {
-        let trader = Rights { roles: vec![Role::Trader], accounts: HashSet::from([account("1")]) };
+        let accounts = HashSet::from([account("1")]);
+        let trader = Rights { roles: vec![Role::Trader], accounts, ..Rights::default() };
         let query = Op::Query(Query { account: account("2"), order: OrderId(1).into() });
         assert_eq!(trader.check(&query), Err(Denial::NotTheirs));
         let create = Command::CreateAccount { account: account("1"), balance: Money::ZERO };
@@ -266,7 +273,7 @@ mod tests {
 
     #[test]
     fn rights_change_for_all_who_hold_the_principal() {
-        let here = Principal::new("alice", Rights { roles: vec![Role::Auditor], accounts: HashSet::new() });
+        let here = Principal::new("alice", Rights { roles: vec![Role::Auditor], ..Rights::default() });
         let there = here.clone();
         assert!(there.rights().may_read(Read::AllAccounts));
         here.set_rights(Rights::default());

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Deadline, Op, Symbol};
+use engine::{Command, Deadline, Op, Symbol};
 
 use crate::day_orders;
 use crate::principal::{Denial, Principal, Rights};
@@ -57,10 +57,13 @@ impl Requests {
         self.denied.clear();
         for request in 0..self.len() {
             let rights = rights_of(self.principals.get(request).and_then(Option::as_ref));
-            for index in self.ops_of(request) {
-                if let Err(denial) = rights.check(&self.ops[index]) {
-                    self.denied.push((index, denial));
-                }
+            let ops = self.ops_of(request);
+            let mut from = ops.start;
+            while from < ops.end {
+                let through = from + placed_together(&self.ops[from..ops.end]);
+                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, op));
+                self.denied.extend(denial.into_iter().flat_map(|denial| (from..through).map(move |op| (op, denial))));
+                from = through;
             }
         }
     }
@@ -122,4 +125,20 @@ impl Requests {
         let start = request.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[request]
     }
+}
+
+/// How many of these ops go on together, or none of them: orders that are linked, or wait for one another.
+fn placed_together(ops: &[Op]) -> usize {
+    let belongs = |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
+    1 + ops.iter().skip(1).take_while(belongs).count()
+}
+
+/// Why an op does not go on for somebody with these rights.
+fn denial(rights: &Rights, op: &Op) -> Option<Denial> {
+    let past = |command| rights.limits.check(command).map_err(Denial::Past);
+    let checked = match op {
+        Op::Command(command) => rights.check(op).and_then(|()| past(command)),
+        Op::Query(_) => rights.check(op),
+    };
+    checked.err()
 }

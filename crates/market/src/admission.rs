@@ -412,8 +412,7 @@ impl Admission {
 /// it and do: of orders that are placed together all are let in, or none.
 #[cold]
 fn no_day_end(ops: &[Op]) -> Option<Unavailable> {
-    let belongs =
-        |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
+    let belongs = |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
     let (first, behind) = ops.split_first()?;
     let together = std::iter::once(first).chain(behind.iter().take_while(belongs));
     let symbol = together.into_iter().find_map(without_day_end)?;

@@ -105,7 +105,8 @@ impl Sender<'_> {
         let mut client = match self.client.take() {
             Some(client) => client,
             None => {
-                let mut client = Client::connect(&self.args.to, self.args.timeout, self.tls.as_ref()).map_err(failed)?;
+                let mut client =
+                    Client::connect(&self.args.to, self.args.timeout, self.tls.as_ref()).map_err(failed)?;
                 self.args
                     .login
                     .as_ref()

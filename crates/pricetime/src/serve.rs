@@ -140,8 +140,10 @@ impl Server {
         };
         let (backend, opened) = Backend::open(settings, status, metrics.clone(), Clock::system(), failed)?;
         let exchange = members::guarded(members.as_ref(), backend.exchange());
-        let xml_settings =
-            xml::Settings { desk: members::desk(members.as_ref()), ..xml_settings(settings, connections, &metrics, tls) };
+        let xml_settings = xml::Settings {
+            desk: members::desk(members.as_ref()),
+            ..xml_settings(settings, connections, &metrics, tls)
+        };
         let gateway = xml::start(xml_settings, Arc::clone(&exchange))
             .map_err(|error| cannot_listen(settings.xml, "--xml", &error))?;
         if settings.stop_after_requests > 0 {

@@ -5,7 +5,7 @@ use std::fmt;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::{BrokenRule, Reject};
-use exchange::{Answer, Bound, Unavailable};
+use exchange::{Answer, Bound, Limit, Unavailable};
 use feed::HistoryError;
 use serde::Serialize;
 use utoipa::openapi::{Ref, RefOr, Schema};
@@ -214,6 +214,19 @@ impl Problem {
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-tries", "Too many tries", detail)
     }
 
+    /// It is past a limit of the member.
+    fn past_limit(limit: Limit) -> Problem {
+        let detail = limit.to_string();
+        match limit {
+            Limit::OrdersPerSecond(_) => {
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-orders", "Too many orders", detail)
+            }
+            Limit::OrderShares(_) | Limit::OrderValue(_) => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "order-too-large", "Order too large", detail)
+            }
+        }
+    }
+
     /// Why an op did not get as far as the engine.
     pub fn unavailable(why: Unavailable) -> Problem {
         let (code, title) = match why {
@@ -225,6 +238,7 @@ impl Problem {
             Unavailable::NoLongerKept => return Problem::no_longer_kept(),
             Unavailable::NotPermitted => return Problem::not_permitted(),
             Unavailable::Bound(bound) => return Problem::past(bound),
+            Unavailable::Past(limit) => return Problem::past_limit(limit),
             Unavailable::NoDayEnd { .. } => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 return Problem::new(status, "no-day-end", "No day's end", why.to_string());

@@ -5,7 +5,7 @@ use std::fmt;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::{BrokenRule, Reject};
-use exchange::{Bound, Unavailable};
+use exchange::{Bound, Limit, Unavailable};
 use feed::HistoryError;
 use serde_json::{Value, json};
 
@@ -279,6 +279,14 @@ impl Refusal {
         }
         if let Unavailable::Bound(bound) = why {
             return Refusal::past(bound);
+        }
+        if let Unavailable::Past(limit) = why {
+            return match limit {
+                Limit::OrdersPerSecond(_) => {
+                    Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1015, format!("Too many new orders. {limit}."))
+                }
+                Limit::OrderShares(_) | Limit::OrderValue(_) => Refusal::new(-2010, format!("{limit}.")),
+            };
         }
         let msg = format!("Internal error; unable to process your request. Please try again. {why}.");
         Refusal::with(StatusCode::SERVICE_UNAVAILABLE, -1001, msg)

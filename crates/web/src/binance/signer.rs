@@ -78,7 +78,10 @@ pub(super) fn holder(members: &Members, signer: &Signer<'_>) -> Option<Asker> {
 
 /// Whoever has a key of the key file trades for its account.
 fn trader(key: &Key) -> Principal {
-    Principal::new(&key.key, Rights { roles: vec![Role::Trader], accounts: HashSet::from([key.account]) })
+    Principal::new(
+        &key.key,
+        Rights { roles: vec![Role::Trader], accounts: HashSet::from([key.account]), ..Rights::default() },
+    )
 }
 
 /// Goes on as somebody who has signed for an account. Errors: they may not look at it.

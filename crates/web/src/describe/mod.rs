@@ -111,6 +111,10 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     if operation["requestBody"].is_object() {
         codes.extend(["too-large", "not-json", "disk-low", "full"]);
     }
+    // What places orders.
+    if codes.contains(&"too-many-client-order-ids") {
+        codes.extend(["too-many-orders", "order-too-large"]);
+    }
     if method != "get" {
         codes.extend(["foreign-origin", "outcome-unknown"]);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 56] = [
+const CODES: [(&str, u16, &str); 58] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -46,7 +46,11 @@ const CODES: [(&str, u16, &str); 56] = [
     ("trail-too-far", 422, "So far behind the last price there is none to wait for"),
     ("too-many-trails", 422, "1,000 stops follow the price of the symbol already"),
     ("deadline-passed", 422, "The order would end before it is placed"),
-    ("no-day-end", 422, "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends"),
+    (
+        "no-day-end",
+        422,
+        "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends",
+    ),
     ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
     ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
@@ -60,6 +64,7 @@ const CODES: [(&str, u16, &str); 56] = [
         "Limit times shares is less than the symbol's `min_value`, or more than its `max_value`",
     ),
     ("outside-band", 422, "The limit is farther from the last price than the symbol's `band_up` or `band_down`"),
+    ("order-too-large", 422, "More shares, or dollars, than an order of this member may have"),
     ("too-much-money", 422, "More dollars than an account, a request or all accounts together may be given"),
     (
         "too-many-shares",
@@ -69,6 +74,7 @@ const CODES: [(&str, u16, &str); 56] = [
     ("too-many-accounts", 422, "The server keeps no more accounts"),
     ("too-many-symbols", 422, "The server keeps no more symbols"),
     ("too-many-client-order-ids", 422, "The account has no more client order ids: an order without one is taken"),
+    ("too-many-orders", 429, "More orders a second than this member may place"),
     ("too-many-tries", 429, "Too many wrong proofs came from this address, or too many passwords are being compared"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
@@ -186,7 +192,9 @@ mod tests {
             Problem::too_many_connections(),
             Problem::unknown_outcome(),
             Problem::no_longer_kept(),
-            Problem::unavailable(exchange::Unavailable::NoDayEnd { symbol: engine::Symbol::parse(b"SPY").expect("letters") }),
+            Problem::unavailable(exchange::Unavailable::NoDayEnd {
+                symbol: engine::Symbol::parse(b"SPY").expect("letters"),
+            }),
             Problem::malformed(""),
         ];
         for problem in rejects.iter().map(Problem::of).chain(others) {

@@ -68,7 +68,8 @@ impl Members {
     /// Somebody whose request proves nothing: a member whose certificate or address the connection shows, or anonymous.
     pub(crate) fn unproven(&self, life: &Life) -> Asker {
         let now = SystemTime::now();
-        let by_certificate = life.client_certificate().and_then(|shown| self.access.by_certificate(&shown.fingerprint, now));
+        let by_certificate =
+            life.client_certificate().and_then(|shown| self.access.by_certificate(&shown.fingerprint, now));
         let bound = by_certificate.or_else(|| self.access.by_address(life.there(), now));
         Asker::of(bound.unwrap_or_else(Principal::anonymous))
     }

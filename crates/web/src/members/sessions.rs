@@ -108,14 +108,12 @@ fn mark(token: &str) -> Mark {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use exchange::{Rights, Role};
 
     use super::*;
 
     fn member(name: &str) -> Principal {
-        Principal::new(name, Rights { roles: vec![Role::Viewer], accounts: HashSet::new() })
+        Principal::new(name, Rights { roles: vec![Role::Viewer], ..Rights::default() })
     }
 
     fn begin(sessions: &Sessions, principal: &Principal, now: Instant) -> String {

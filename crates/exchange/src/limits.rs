@@ -1,0 +1,210 @@
+//! How much a member may ask for, whatever it has: what is over is refused at once, and not kept for later. It knows no account.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use engine::{Command, Money, OrderKind, Shares};
+
+/// Bounds of a member, over all its keys and connections; those that are none bound nothing.
+#[derive(Debug, Default)]
+pub struct Limits {
+    orders_per_second: Option<NonZeroU32>,
+    order_shares: Option<Shares>,
+    order_value: Option<Money>,
+    pace: Pace,
+}
+
+/// The bound that an order is past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    OrdersPerSecond(u32),
+    OrderShares(Shares),
+    OrderValue(Money),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::OrdersPerSecond(most) => {
+                write!(f, "too many orders: this member may place {most} a second; try again")
+            }
+            Limit::OrderShares(most) => write!(f, "too many shares: an order of this member may have {}", most),
+            Limit::OrderValue(most) => {
+                write!(f, "too much money: an order of this member may be worth {} dollars", most)
+            }
+        }
+    }
+}
+
+impl Limits {
+    /// So many orders a second, and after a pause as many at once; so many shares of one order; so many dollars of one order, which are
+    /// its limit times its shares, or its funds. A market order for shares has no value before it executes.
+    pub fn new(
+        orders_per_second: Option<NonZeroU32>,
+        order_shares: Option<Shares>,
+        order_value: Option<Money>,
+    ) -> Limits {
+        Limits { orders_per_second, order_shares, order_value, pace: Pace::default() }
+    }
+
+    /// Errors: the command places an order that is past a bound. One that is not counts.
+    pub(crate) fn check(&self, command: &Command) -> Result<(), Limit> {
+        if self.orders_per_second.is_none() && self.order_shares.is_none() && self.order_value.is_none() {
+            return Ok(());
+        }
+        let Some(size) = size(command) else { return Ok(()) };
+        if let (Some(most), Some(shares)) = (self.order_shares, size.shares)
+            && shares > most
+        {
+            return Err(Limit::OrderShares(most));
+        }
+        if let (Some(most), Some(value)) = (self.order_value, size.value)
+            && value > most
+        {
+            return Err(Limit::OrderValue(most));
+        }
+        match self.orders_per_second {
+            Some(most) if !self.pace.take(most, now()) => Err(Limit::OrdersPerSecond(most.get())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Two are the same if they bound the same, however much of it was used.
+impl PartialEq for Limits {
+    fn eq(&self, other: &Limits) -> bool {
+        let Limits { orders_per_second, order_shares, order_value, pace: _ } = self;
+        (*orders_per_second, *order_shares, *order_value)
+            == (other.orders_per_second, other.order_shares, other.order_value)
+    }
+}
+
+impl Eq for Limits {}
+
+/// How large an order is, as far as that is known before it is placed.
+struct Size {
+    shares: Option<Shares>,
+    value: Option<Money>,
+}
+
+/// None of what places no order.
+fn size(command: &Command) -> Option<Size> {
+    let (limit, shares, is_market) = match *command {
+        Command::PlaceOrder { order, .. }
+        | Command::PlaceIfCanceled { order, .. }
+        | Command::PlaceLinked { order, .. }
+        | Command::PlaceWorking { order, .. }
+        | Command::PlacePending { order, .. } => (order.limit, order.shares, order.kind == OrderKind::Market),
+        Command::PlaceIceberg { limit, shares, .. } => (limit, shares, false),
+        Command::PlaceTrailing { limit, shares, manner, .. } => (limit, shares, manner.kind() == OrderKind::Market),
+        Command::PlaceByFunds { order, .. } | Command::PlaceByFundsIfCanceled { order, .. } => {
+            return Some(Size { shares: None, value: Some(order.funds) });
+        }
+        Command::CreateAccount { .. }
+        | Command::CreateSymbol { .. }
+        | Command::CreateOldSymbol { .. }
+        | Command::IssueShares { .. }
+        | Command::CancelOrder { .. }
+        | Command::CancelAll { .. }
+        | Command::AmendOrder { .. }
+        | Command::ActivateReached
+        | Command::ExpireOrders
+        | Command::ChangeRules { .. }
+        | Command::FreeClientOrderId { .. }
+        | Command::ChangeFees { .. }
+        | Command::ChangeTier { .. }
+        | Command::ChangeGroup { .. }
+        | Command::ChangePhase { .. }
+        | Command::EndAuction => return None,
+    };
+    Some(Size { shares: Some(shares), value: (!is_market).then(|| limit.times(shares)) })
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// When the next order would be due if all came evenly, in nanoseconds of this process. It may be up to a second ahead.
+#[derive(Debug, Default)]
+struct Pace(AtomicU64);
+
+impl Pace {
+    /// Counts one, unless there were too many.
+    fn take(&self, per_second: NonZeroU32, now: u64) -> bool {
+        let step = SECOND_NS / u64::from(per_second.get());
+        let next = |due: u64| {
+            let due = due.max(now);
+            (due.saturating_add(step) <= now.saturating_add(SECOND_NS)).then(|| due.saturating_add(step))
+        };
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    }
+}
+
+/// Nanoseconds since somebody first asked.
+fn now() -> u64 {
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(BEGUN.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{AccountId, FundsOrder, NewOrder, OrderId, Price, SelfTrade, Side, Symbol};
+
+    use super::*;
+
+    fn shares(units: i64) -> Shares {
+        Shares::from_units(units).expect("not negative")
+    }
+
+    fn place(order: NewOrder) -> Command {
+        let account = AccountId::parse(b"1").expect("digits");
+        Command::PlaceOrder { account, order, client_id: None, until: None }
+    }
+
+    #[test]
+    fn an_order_past_a_bound_is_refused_with_that_bound() {
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let price = Price::from_units(100_000_000).expect("above zero");
+        let limit = |units| place(NewOrder::limit(symbol, Side::Buy, price, shares(units)));
+        let value = price.times(shares(50));
+        let limits = Limits::new(None, Some(shares(70)), Some(value));
+        assert_eq!(limits.check(&limit(50)), Ok(()));
+        assert_eq!(limits.check(&limit(51)), Err(Limit::OrderValue(value)));
+        assert_eq!(limits.check(&limit(71)), Err(Limit::OrderShares(shares(70))));
+        let market = |units| place(NewOrder::market(symbol, Side::Buy, shares(units)));
+        assert_eq!(limits.check(&market(70)), Ok(()), "its value is not known");
+        assert_eq!(limits.check(&market(71)), Err(Limit::OrderShares(shares(70))));
+        let account = AccountId::parse(b"1").expect("digits");
+        let funds = |funds| {
+            let order = FundsOrder { symbol, side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
+            Command::PlaceByFunds { account, order, client_id: None }
+        };
+        assert_eq!(limits.check(&funds(value)), Ok(()));
+        assert_eq!(limits.check(&funds(value.plus(Money::from_units(1)))), Err(Limit::OrderValue(value)));
+        assert_eq!(Limits::default().check(&limit(i64::MAX)), Ok(()));
+    }
+
+    #[test]
+    fn so_many_orders_a_second_and_after_a_pause_as_many_at_once() {
+        let (pace, ten) = (Pace::default(), NonZeroU32::new(10).expect("above zero"));
+        let taken = |at_ms: u64, tries: usize| (0..tries).filter(|_| pace.take(ten, at_ms * 1_000_000)).count();
+        assert_eq!(taken(5_000, 25), 10);
+        assert_eq!(taken(5_050, 5), 0);
+        assert_eq!(taken(5_100, 5), 1);
+        assert_eq!(taken(5_600, 25), 5);
+        assert_eq!(taken(60_000, 25), 10, "no more is saved up");
+    }
+
+    #[test]
+    fn cancels_never_count() {
+        let limits = Limits::new(NonZeroU32::new(1), None, None);
+        let account = AccountId::parse(b"1").expect("digits");
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let order = place(NewOrder::market(symbol, Side::Buy, shares(1)));
+        let cancel = Command::CancelOrder { account, order: OrderId(1).into() };
+        assert_eq!(limits.check(&order), Ok(()));
+        assert_eq!(limits.check(&order), Err(Limit::OrdersPerSecond(1)));
+        assert!((0..100).all(|_| limits.check(&cancel).is_ok()));
+    }
+}
