@@ -17,6 +17,8 @@ pub enum Kind {
     ChangeFees,
     ChangePhase,
     ChangeGroup,
+    /// To kill or to release.
+    Kill,
     Order,
     Cancel,
     Amend,
@@ -47,7 +49,7 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 13] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
@@ -55,6 +57,7 @@ impl Kind {
         Kind::ChangeFees,
         Kind::ChangePhase,
         Kind::ChangeGroup,
+        Kind::Kill,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -72,6 +75,7 @@ impl Kind {
             Kind::ChangeFees => "change_fees",
             Kind::ChangePhase => "change_phase",
             Kind::ChangeGroup => "change_group",
+            Kind::Kill => "kill",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -90,6 +94,7 @@ impl Kind {
             Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,
             Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
             Op::Command(Command::ChangeGroup { .. }) => Kind::ChangeGroup,
+            Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
             // An id is freed for the order behind it. Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }
@@ -184,6 +189,7 @@ impl Outcome {
             | Reject::CannotPend { .. }
             | Reject::AmendsPending { .. }
             | Reject::NotCanceled
+            | Reject::Killed(_)
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }
             | Reject::TriggersAtOnce { .. }

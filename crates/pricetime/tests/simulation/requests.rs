@@ -33,7 +33,8 @@ impl Clients {
                     .with_fees()
                     .with_groups()
                     .with_phases()
-                    .with_mass_cancels(),
+                    .with_mass_cancels()
+                    .with_kills(),
                 _ => Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees(),
             },
             random: Random::new(!seed),
@@ -156,6 +157,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -178,7 +181,11 @@ fn push_create(body: &mut String, op: &Op) {
             write!(body, "<rules{}/>", rules_attributes(*symbol, rules)).unwrap();
         }
         Op::Command(
-            command @ (Command::ChangeFees { .. } | Command::ChangeTier { .. } | Command::ChangeGroup { .. }),
+            command @ (Command::ChangeFees { .. }
+            | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }),
         ) => {
             let (element, attributes) = fees_element(command).unwrap();
             write!(body, "<{element}{attributes}/>").unwrap();
@@ -243,6 +250,8 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => {

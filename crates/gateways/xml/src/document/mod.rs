@@ -8,6 +8,7 @@ mod fault;
 mod fees;
 mod fields;
 mod groups;
+mod kills;
 mod linked;
 mod mass_cancel;
 mod order_display;
