@@ -66,7 +66,9 @@ impl Engine {
                     | Command::ChangeGroup { .. }
                     | Command::PlaceWorking { .. }
                     | Command::PlacePending { .. }
-                    | Command::CancelAll { .. },
+                    | Command::CancelAll { .. }
+                    | Command::Kill { .. }
+                    | Command::Release { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -6,6 +6,7 @@ use crate::amount::{Money, Position, Price, Shares};
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
+use crate::kills::KillScope;
 use crate::phase::Phase;
 use crate::rules::SymbolRules;
 
@@ -385,6 +386,10 @@ pub enum Command {
     PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Cancel what is open of all orders of an account, or of those of one symbol, wherever they stand: the oldest first.
     CancelAll { account: AccountId, symbol: Option<Symbol> },
+    /// Cancel all open orders of a scope, the oldest first, and have no new ones placed there until it is released.
+    Kill { scope: KillScope },
+    /// Have orders placed again in a scope that was killed.
+    Release { scope: KillScope },
 }
 
 impl Command {
@@ -420,7 +425,9 @@ impl Command {
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }
-            | Command::CancelAll { .. } => None,
+            | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. } => None,
         }
     }
 
@@ -455,7 +462,9 @@ impl Command {
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }
-            | Command::CancelAll { .. } => None,
+            | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. } => None,
         }
     }
 }

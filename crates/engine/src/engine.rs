@@ -18,6 +18,7 @@ use crate::groups::Groups;
 use crate::icebergs::Icebergs;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
+use crate::kills::Kills;
 use crate::links::Links;
 use crate::orders::Orders;
 use crate::pendings::Pendings;
@@ -58,6 +59,7 @@ pub struct Engine {
     /// Accounts of one owner.
     pub(crate) groups: Groups,
     pub(crate) pendings: Pendings,
+    pub(crate) kills: Kills,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
@@ -101,6 +103,7 @@ impl Engine {
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             pendings: Pendings::new(),
+            kills: Kills::new(),
             account_orders: AccountOrders::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
@@ -279,6 +282,8 @@ impl Engine {
                 self.place_pending(account, order, &Terms { client_id, until, ..Terms::NONE }, events)
             }
             Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
+            Command::Kill { scope } => self.change_kill(scope, true, events),
+            Command::Release { scope } => self.change_kill(scope, false, events),
         };
         if self.pendings.are_due() {
             self.release_after(events);
@@ -351,7 +356,9 @@ impl Engine {
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }
-            | Command::CancelAll { .. } => return None,
+            | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

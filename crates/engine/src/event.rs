@@ -8,6 +8,7 @@ use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
+use crate::kills::KillScope;
 use crate::phase::SymbolPhase;
 use crate::rules::RulesPart;
 use crate::trail::Trail;
@@ -76,6 +77,8 @@ pub enum Event {
     TierChanged { account: AccountIndex, tier: Tier },
     /// An account is of another group from now on, or of none.
     GroupChanged { account: AccountIndex, group: Group },
+    /// Orders of a scope are not placed from now on, or they are again. If they are not, what is open there is canceled next.
+    KillChanged { scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool },
     /// A symbol is in another phase from now on. If it is open the orders that gathered execute next, at a price near that of its last
     /// execution that was noted.
     PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price> },

@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::fees::Fees;
 use crate::icebergs::Iceberg;
 use crate::ids::{AccountIndex, Deadline, SymbolIndex};
+use crate::kills::KillScope;
 use crate::reply::Execution;
 use crate::rules::{Distance, SymbolRules};
 use crate::state::StateItem;
@@ -71,6 +72,9 @@ impl Engine {
         }
         for (account, group) in self.groups.all() {
             visit(StateItem::Group { account, group });
+        }
+        for scope in self.kills.all() {
+            visit(StateItem::Kill { scope });
         }
     }
 
@@ -233,6 +237,16 @@ impl StateHash {
                 self.word(33);
                 self.word(account.0.into());
                 self.word(group.number().into());
+            }
+            StateItem::Kill { scope } => {
+                let (kind, index) = match scope {
+                    KillScope::Everything => (0, 0),
+                    KillScope::Account(account) => (1, account.0),
+                    KillScope::Symbol(symbol) => (2, symbol.0),
+                };
+                self.word(34);
+                self.word(kind);
+                self.word(index.into());
             }
             StateItem::Pending { order, account, placed, working, is_due } => {
                 self.side_and_kind(29, &placed);

@@ -10,6 +10,7 @@ use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
 use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
+use crate::kills::KillScope;
 use crate::phase::{Phase, SymbolPhase};
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
@@ -50,6 +51,7 @@ pub struct Importer {
     last_fees: Option<(SymbolIndex, Tier)>,
     last_tier: Option<AccountIndex>,
     last_group: Option<AccountIndex>,
+    last_kill: Option<KillScope<AccountIndex, SymbolIndex>>,
     last_phase: Option<SymbolIndex>,
     last_pending: Option<(bool, OrderId)>,
     /// Shares of each symbol found so far, in positions and open sells.
@@ -86,6 +88,7 @@ enum Stage {
     Fees,
     Tiers,
     Groups,
+    Kills,
 }
 
 impl Importer {
@@ -107,6 +110,7 @@ impl Importer {
             last_fees: None,
             last_tier: None,
             last_group: None,
+            last_kill: None,
             last_phase: None,
             last_pending: None,
             found: Vec::new(),
@@ -134,6 +138,9 @@ impl Importer {
         }
         if self.engine.instruments.phases().any(|(symbol, _)| !self.engine.stops.is_watched(symbol)) {
             return fail("a phase of a symbol that is not watched");
+        }
+        if !self.engine.are_kills_sound() {
+            return fail("an order is open where orders are killed");
         }
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");
@@ -270,6 +277,10 @@ impl Importer {
             StateItem::Group { account, group } => {
                 self.advance(Stage::Groups)?;
                 self.add_group(account, group)
+            }
+            StateItem::Kill { scope } => {
+                self.advance(Stage::Kills)?;
+                self.add_kill(scope)
             }
         }
     }
@@ -531,6 +542,23 @@ impl Importer {
             return Err("the group of an account that was not listed, or none");
         }
         self.engine.groups.set(account, group);
+        Ok(())
+    }
+
+    /// All orders were added before it.
+    fn add_kill(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> Result<(), &'static str> {
+        if self.last_kill.replace(scope).is_some_and(|last| last >= scope) {
+            return Err("a kill before its turn, or twice");
+        }
+        let is_listed = match scope {
+            KillScope::Everything => true,
+            KillScope::Account(account) => (account.0 as usize) < self.engine.accounts.all().len(),
+            KillScope::Symbol(symbol) => (symbol.0 as usize) < self.engine.symbols.all().len(),
+        };
+        if !is_listed {
+            return Err("a kill of an account or symbol that was not listed");
+        }
+        self.engine.kills.set(scope, true);
         Ok(())
     }
 

@@ -25,6 +25,7 @@ impl Engine {
     /// book is uncrossed and in the order of price and time. Panics on the first thing that does not hold. Takes time
     /// proportional to the state.
     pub fn check_invariants(&self) {
+        assert!(self.are_kills_sound(), "nothing is open where orders are killed");
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
         let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines, mut icebergs) =
@@ -36,6 +37,7 @@ impl Engine {
             StateItem::Head { .. } | StateItem::Symbol { .. } | StateItem::Watch { .. } => {}
             StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),
             StateItem::Tier { tier, .. } => assert!(tier != Tier::FIRST, "everybody is of the first tier"),
+            StateItem::Kill { scope } => assert!(self.kills().is_killed(scope), "what is told is killed"),
             StateItem::Group { group, .. } => assert!(group != Group::NONE, "a group is one"),
             StateItem::Phase { symbol, phase } => {
                 assert!(phase.phase != Phase::Open && phase.is_sound(), "a phase is one");

@@ -33,6 +33,8 @@ mod ids;
 mod import;
 mod instruments;
 mod invariants;
+mod killing;
+mod kills;
 mod linking;
 mod links;
 mod manner;
@@ -77,6 +79,7 @@ pub use ids::{
     Sequence, Symbol, SymbolIndex, Time,
 };
 pub use import::{ImportError, Importer};
+pub use kills::{KillScope, Kills};
 pub use manner::IcebergOrder;
 pub use phase::{Pause, Phase, SymbolPhase};
 pub use reject::{OrderDifference, Reject};

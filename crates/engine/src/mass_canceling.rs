@@ -35,12 +35,18 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let (account, symbol) = self.whose_orders(account, symbol)?;
         // From here it cannot be rejected.
+        let found = self.take_orders_of(account, symbol);
+        self.cancel_each(&found, events);
+        Ok(Reply::CanceledAll { orders: found.len() })
+    }
+
+    /// The ids and slots of the open orders of an account, of one symbol or of all, the oldest first: who asks ends them.
+    pub(crate) fn take_orders_of(&mut self, account: AccountIndex, symbol: Option<SymbolIndex>) -> Vec<(OrderId, u32)> {
         let mut account_orders = std::mem::take(&mut self.account_orders);
         account_orders.enter_new(&self.orders, self.next_order);
         let found = account_orders.take(&self.orders, account, symbol, |slot| self.standing_as(slot).symbol);
         self.account_orders = account_orders;
-        self.cancel_each(&found, events);
-        Ok(Reply::CanceledAll { orders: found.len() })
+        found
     }
 
     fn whose_orders(

@@ -203,6 +203,7 @@ impl Engine {
             None => {}
         }
         let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        self.check_not_killed(index, listing)?;
         self.check_trading(listing).map_err(Reject::BreaksRule)?;
         let lot = self.rules(listing).map_or(Shares::MIN, |rules| rules.lot);
         let available = self.accounts.get(index).balance;
@@ -233,6 +234,9 @@ impl Engine {
         assert!(!shares.is_zero(), "invariant: an order of no shares is refused by the parser");
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        if !self.kills.is_empty() {
+            self.check_not_killed(account, symbol)?;
+        }
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }

@@ -6,6 +6,7 @@ use crate::amount::{Money, Position, Price, Shares};
 use crate::command::Trigger;
 use crate::icebergs::ICEBERG_PARTS_MAX;
 use crate::ids::{Deadline, OrderId, Time};
+use crate::kills::KillScope;
 use crate::rules::BrokenRule;
 use crate::trail::Trail;
 
@@ -76,6 +77,8 @@ pub enum Reject {
     CannotPend { order: OrderId },
     /// An amendment of an order that waits for this one.
     AmendsPending { working: OrderId },
+    /// An order in a scope that is killed.
+    Killed(KillScope<(), ()>),
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -170,6 +173,15 @@ impl fmt::Display for Reject {
                 write!(f, "Nothing can be traded for {funds}: nobody is on the other side, or a share costs too much")
             }
             Reject::UnknownOrder => f.write_str("Unknown order"),
+            Reject::Killed(scope) => write!(
+                f,
+                "Kill switch: {} takes cancels and queries alone until it is released",
+                match scope {
+                    KillScope::Everything => "the exchange",
+                    KillScope::Account(()) => "this account",
+                    KillScope::Symbol(()) => "this symbol",
+                }
+            ),
             Reject::NothingOpen => f.write_str("Order has nothing open to cancel"),
             Reject::NothingToAmend => f.write_str("Order has nothing open to amend"),
             Reject::AmendsUpward { shares } => write!(

@@ -5,6 +5,7 @@ use crate::command::{NewOrder, Side};
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, Symbol, SymbolIndex, Time};
+use crate::kills::KillScope;
 use crate::phase::SymbolPhase;
 use crate::reply::Execution;
 use crate::rules::SymbolRules;
@@ -20,7 +21,7 @@ use crate::trail::Trail;
 /// their order; the deadlines of open orders, the earliest
 /// first, and by order id at one time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand
 /// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier than the
-/// first, by index; and the accounts that are of a group, by index.
+/// first, by index; the accounts that are of a group, by index; and what is killed, everything first, then the accounts and the symbols by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -83,6 +84,8 @@ pub enum StateItem {
     Tier { account: AccountIndex, tier: Tier },
     /// An account that is of a group.
     Group { account: AccountIndex, group: Group },
+    /// A scope that is killed.
+    Kill { scope: KillScope<AccountIndex, SymbolIndex> },
     /// An order that is placed when its working order is executed, or, if that `is_due`, when its turn comes. It holds nothing.
     Pending { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, working: OrderId, is_due: bool },
 }

@@ -47,6 +47,7 @@ impl Engine {
             (None, _) => {}
         }
         let symbol = self.symbols.find(order.symbol).ok_or(Reject::UnknownSymbol)?;
+        self.check_not_killed(account, symbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }

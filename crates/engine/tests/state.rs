@@ -3,8 +3,8 @@
 
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
-    Fee, FeeRate, Group, Importer, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence,
-    Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
+    Fee, FeeRate, Group, Importer, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade,
+    Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -22,7 +22,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_phases()
         .with_trails()
         .with_pendings()
-        .with_mass_cancels();
+        .with_mass_cancels()
+        .with_kills();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -233,6 +234,13 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         StateItem::Group { account, group } => match which {
             0 => StateItem::Group { account: engine::AccountIndex(account.0 + 1), group },
             _ => StateItem::Group { account, group: Group::new(group.number() ^ 1).unwrap() },
+        },
+        StateItem::Kill { scope } => StateItem::Kill {
+            scope: match scope {
+                KillScope::Everything => KillScope::Account(engine::AccountIndex(0)),
+                KillScope::Account(account) => KillScope::Account(engine::AccountIndex(account.0 + 1)),
+                KillScope::Symbol(symbol) => KillScope::Symbol(engine::SymbolIndex(symbol.0 + 1)),
+            },
         },
     }
 }

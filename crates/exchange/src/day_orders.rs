@@ -28,6 +28,8 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::CancelOrder { .. }
         | Command::AmendOrder { .. }
         | Command::CancelAll { .. }
+        | Command::Kill { .. }
+        | Command::Release { .. }
         | Command::ActivateReached
         | Command::ExpireOrders
         | Command::ChangeRules { .. }

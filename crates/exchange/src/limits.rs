@@ -109,6 +109,8 @@ fn size(command: &Command) -> Option<Size> {
         | Command::IssueShares { .. }
         | Command::CancelOrder { .. }
         | Command::CancelAll { .. }
+        | Command::Kill { .. }
+        | Command::Release { .. }
         | Command::AmendOrder { .. }
         | Command::ActivateReached
         | Command::ExpireOrders

@@ -209,7 +209,9 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::EndAuction
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }
-            | Command::CancelAll { .. },
+            | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -17,6 +17,8 @@ pub enum Kind {
     ChangeFees,
     ChangePhase,
     ChangeGroup,
+    /// To kill or to release.
+    Kill,
     Order,
     Cancel,
     Amend,
@@ -49,7 +51,7 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 13] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
@@ -57,6 +59,7 @@ impl Kind {
         Kind::ChangeFees,
         Kind::ChangePhase,
         Kind::ChangeGroup,
+        Kind::Kill,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -74,6 +77,7 @@ impl Kind {
             Kind::ChangeFees => "change_fees",
             Kind::ChangePhase => "change_phase",
             Kind::ChangeGroup => "change_group",
+            Kind::Kill => "kill",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -92,6 +96,7 @@ impl Kind {
             Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,
             Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
             Op::Command(Command::ChangeGroup { .. }) => Kind::ChangeGroup,
+            Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
             // An id is freed for the order behind it. Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }
@@ -192,6 +197,7 @@ impl Outcome {
             | Reject::CannotPend { .. }
             | Reject::AmendsPending { .. }
             | Reject::NotCanceled
+            | Reject::Killed(_)
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }
             | Reject::TriggersAtOnce { .. }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use engine::{AccountId, Command, Op};
+use engine::{AccountId, Command, KillScope, Op};
 
 use crate::limits::{Limit, Limits};
 
@@ -137,6 +137,8 @@ fn about(command: &Command) -> About {
         | Command::CancelOrder { account, .. }
         | Command::AmendOrder { account, .. }
         | Command::CancelAll { account, .. }
+        // A member stops itself. That it goes on again is for the venue to say, which may have stopped it, too.
+        | Command::Kill { scope: KillScope::Account(account) }
         | Command::PlaceIfCanceled { account, .. }
         | Command::PlaceByFundsIfCanceled { account, .. }
         | Command::PlaceLinked { account, .. }
@@ -157,7 +159,9 @@ fn about(command: &Command) -> About {
         | Command::ChangeFees { .. }
         | Command::ChangeTier { .. }
         | Command::ChangeGroup { .. }
-        | Command::ChangePhase { .. } => About::Venue,
+        | Command::ChangePhase { .. }
+        | Command::Release { .. }
+        | Command::Kill { scope: KillScope::Symbol(_) | KillScope::Everything } => About::Venue,
     }
 }
 

@@ -50,6 +50,7 @@ impl Ahead<'_> {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::KillChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
@@ -93,6 +94,7 @@ impl Ahead<'_> {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::KillChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 pub use beginning::InitialHistory;
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Money, NewOrder, OrderId,
-    Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Kills, Money, NewOrder,
+    OrderId, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 use history::{Amended, Note, Noted, PastOrder, Trade};
@@ -54,6 +54,8 @@ pub struct View {
     fees: FeeSchedule,
     /// Which accounts belong together.
     groups: Groups,
+    /// What takes no orders.
+    kills: Kills,
     /// What the maker and the aggressor of the next execution pay.
     due: [Fee; 2],
     /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
@@ -163,6 +165,11 @@ impl View {
     /// Which accounts belong together.
     pub fn groups(&self) -> &Groups {
         &self.groups
+    }
+
+    /// What takes no orders until it is released.
+    pub fn kills(&self) -> &Kills {
+        &self.kills
     }
 
     pub fn open_orders(&self) -> usize {
@@ -302,6 +309,7 @@ impl View {
             Event::FeesChanged { symbol, tier, fees } => self.fees.set(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.set_tier(account, tier),
             Event::GroupChanged { account, group } => self.groups.set(account, group),
+            Event::KillChanged { scope, is_killed } => self.kills.set(scope, is_killed),
             Event::FeesTaken { maker, aggressor } => self.due = [maker, aggressor],
             Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
             Event::Uncrossed { .. } => self.uncrossed(event),

@@ -476,6 +476,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::KillChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }

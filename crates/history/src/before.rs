@@ -150,6 +150,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Fees { .. }
         | StateItem::Tier { .. }
         | StateItem::Group { .. }
+        | StateItem::Kill { .. }
         | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });

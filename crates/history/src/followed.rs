@@ -99,6 +99,7 @@ impl Followed {
             | StateItem::Fees { .. }
             | StateItem::Tier { .. }
             | StateItem::Group { .. }
+            | StateItem::Kill { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Pending { .. }

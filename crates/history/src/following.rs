@@ -116,6 +116,7 @@ impl History {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::KillChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }

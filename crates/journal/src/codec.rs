@@ -12,6 +12,7 @@ use crate::fields::{
     take_amount, take_balance, take_client_order_id, take_group, take_issue, take_phase, take_price, take_shares,
     take_symbol, take_terms, take_trail,
 };
+use crate::kill_codec::{put_scope, take_scope};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -65,6 +66,9 @@ const WORKING: u8 = 34;
 const PENDING: u8 = 35;
 /// A cancel of all orders of an account. The account follows, then one and a symbol, or zero for all symbols.
 const CANCEL_ALL: u8 = 40;
+/// The kill switch. What is killed, or released, follows.
+const KILL: u8 = 41;
+const RELEASE: u8 = 42;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -182,6 +186,14 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             if let Some(symbol) = symbol {
                 put_symbol(out, symbol);
             }
+        }
+        Command::Kill { scope } => {
+            out.push(KILL);
+            put_scope(out, scope);
+        }
+        Command::Release { scope } => {
+            out.push(RELEASE);
+            put_scope(out, scope);
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
         Command::ExpireOrders => out.push(EXPIRE_ORDERS),
@@ -350,6 +362,8 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             };
             Ok(Command::CancelAll { account, symbol })
         }
+        KILL => Ok(Command::Kill { scope: take_scope(bytes)? }),
+        RELEASE => Ok(Command::Release { scope: take_scope(bytes)? }),
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),
         FREE_CLIENT_ORDER_ID => {

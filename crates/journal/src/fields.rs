@@ -14,6 +14,11 @@ pub(crate) fn take_account(bytes: &mut &[u8]) -> Result<AccountId, CodecError> {
     AccountId::from_packed(take_u128(bytes)?).ok_or(CodecError::OutOfBounds("account id"))
 }
 
+/// The number of an account or symbol.
+pub(crate) fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {
+    u32::try_from(take_u64(bytes)?).map_err(|_| CodecError::OutOfBounds("index"))
+}
+
 pub(crate) fn put_symbol(out: &mut Vec<u8>, symbol: Symbol) {
     let name = symbol.as_bytes();
     out.push(name.len() as u8);

@@ -19,6 +19,7 @@ mod fields;
 mod guard;
 mod in_place;
 mod journal;
+mod kill_codec;
 mod lock;
 mod make_folder;
 mod oldest;

@@ -2,7 +2,7 @@
 
 use engine::{AccountIndex, NewOrder, OrderId, OrderKind, SelfTrade, Side, SymbolIndex, Trigger};
 
-use crate::fields::{take_price, take_shares};
+use crate::fields::{take_index, take_price, take_shares};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
 const SELLS: u8 = 1;
@@ -57,8 +57,4 @@ pub(crate) fn take_pending(bytes: &mut &[u8]) -> Result<Pending, CodecError> {
     let symbol = SymbolIndex(take_index(bytes)?);
     let (limit, shares) = (take_price(bytes)?, take_shares(bytes)?);
     Ok((order, working, account, NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }))
-}
-
-fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {
-    u32::try_from(take_u64(bytes)?).map_err(|_| CodecError::OutOfBounds("index"))
 }

@@ -9,9 +9,10 @@ use engine::{
 use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
 use crate::fields::{
     price, put_account, put_amount, put_client_order_id, put_group, put_symbol, put_terms, put_trail, take_account,
-    take_amount, take_client_order_id, take_group, take_phase, take_price, take_shares, take_shares_or_none,
-    take_symbol, take_terms, take_trail,
+    take_amount, take_client_order_id, take_group, take_index, take_phase, take_price, take_shares,
+    take_shares_or_none, take_symbol, take_terms, take_trail,
 };
+use crate::kill_codec::{put_killed, take_killed};
 use crate::pending_codec::{put_pending, take_pending};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
@@ -57,6 +58,8 @@ const CHARGED_EXECUTION: u8 = 23;
 const PHASE: u8 = 24;
 /// An account that is of a group, and that group.
 const GROUP: u8 = 34;
+/// What is killed.
+const KILL: u8 = 35;
 /// An order that waits for a price which follows the market, and a client's order that does or did: the distance follows, and then the
 /// item as one whose trigger stands still, or as one without a trigger.
 const TRAILING: u8 = 32;
@@ -153,6 +156,10 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(TIER);
             put_u64(out, u64::from(account.0));
             put_tier(out, tier);
+        }
+        StateItem::Kill { scope } => {
+            out.push(KILL);
+            put_killed(out, scope);
         }
         StateItem::Group { account, group } => {
             out.push(GROUP);
@@ -343,6 +350,7 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             Ok(StateItem::Fees { symbol, tier, fees: Fees { maker, taker, account } })
         }
         TIER => Ok(StateItem::Tier { account: AccountIndex(take_index(bytes)?), tier: take_tier(bytes)? }),
+        KILL => Ok(StateItem::Kill { scope: take_killed(bytes)? }),
         GROUP => Ok(StateItem::Group { account: AccountIndex(take_index(bytes)?), group: take_group(bytes)? }),
         STOP | REACHED_STOP => {
             let (kind, side, from_below) = take_stop_bits(bytes)?;
@@ -426,8 +434,4 @@ fn take_client_order(
         _ => return Err(CodecError::OutOfBounds("state of an order")),
     };
     Ok(StateItem::ClientOrder { order, id, account, placed, until: None, display: None, trail: None, done })
-}
-
-fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {
-    u32::try_from(take_u64(bytes)?).map_err(|_| CodecError::OutOfBounds("index"))
 }

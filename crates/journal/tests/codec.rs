@@ -3,8 +3,8 @@
 
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Group, IcebergOrder,
-    Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares, Side, Symbol, SymbolRules,
-    Tier, Trail, TrailingOrder, Trigger,
+    KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares, Side, Symbol,
+    SymbolRules, Tier, Trail, TrailingOrder, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -28,6 +28,14 @@ fn up_to(max: u128) -> impl Strategy<Value = u128> {
 
 fn amended() -> impl Strategy<Value = Shares> {
     up_to(i64::MAX as u128 - 1).prop_map(|units| Shares::from_units(units as i64 + 1).unwrap())
+}
+
+fn kill_scope() -> impl Strategy<Value = KillScope> {
+    prop_oneof![
+        Just(KillScope::Everything),
+        account().prop_map(KillScope::Account),
+        symbol().prop_map(KillScope::Symbol),
+    ]
 }
 
 fn command() -> impl Strategy<Value = Command> {
@@ -103,6 +111,9 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), tier()).prop_map(|(account, tier)| Command::ChangeTier { account, tier }),
         1 => (symbol(), proptest::sample::select(Phase::ALL.as_slice()))
             .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
+        1 => (kill_scope(), any::<bool>()).prop_map(|(scope, kills)| {
+            if kills { Command::Kill { scope } } else { Command::Release { scope } }
+        }),
         1 => Just(Command::EndAuction),
         1 => (account(), proptest::option::of(symbol())).prop_map(|(account, symbol)| Command::CancelAll { account, symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
@@ -286,6 +297,24 @@ fn a_group_has_one_encoding_and_a_bound() {
     }
     let beyond = [38, 0xc1, 3, 0x80, 0x94, 0xeb, 0xdc, 3];
     assert_eq!(decode(&mut &beyond[..]).unwrap_err(), CodecError::OutOfBounds("group"));
+}
+
+#[test]
+fn kills_have_one_encoding_and_scopes() {
+    let account = AccountId::parse(b"7").unwrap();
+    let symbol = Symbol::parse(b"S").unwrap();
+    for (scope, written) in [
+        (KillScope::Everything, &[0][..]),
+        (KillScope::Account(account), &[1, 0xc1, 3]),
+        (KillScope::Symbol(symbol), &[2, 1, b'S']),
+    ] {
+        for (tag, command) in [(41, Command::Kill { scope }), (42, Command::Release { scope })] {
+            let mut bytes = Vec::new();
+            encode(&command, &mut bytes);
+            assert_eq!(bytes, [&[tag][..], written].concat());
+        }
+    }
+    assert_eq!(decode(&mut &[41, 3][..]).unwrap_err(), CodecError::OutOfBounds("scope of a kill"));
 }
 
 #[test]

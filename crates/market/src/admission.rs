@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::{AccountId, ClientOrderId, Command, Engine, Money, Op, OrderId, Position, Symbol, Time};
+use engine::{AccountId, ClientOrderId, Command, Engine, KillScope, Money, Op, OrderId, Position, Symbol, Time};
 use exchange::{Bound, Requests, Unavailable, without_day_end};
 
 /// What the surroundings and the settings allow at the moment.
@@ -103,6 +103,7 @@ struct TurnSoFar {
     canceled: HashSet<OrderId>,
     /// Of whose orders all are canceled, or those of a symbol.
     all_canceled: HashSet<(AccountId, Option<Symbol>)>,
+    killed: HashSet<KillScope>,
     accounts: HashSet<AccountId>,
     symbols: HashSet<Symbol>,
     money: i128,
@@ -185,6 +186,11 @@ impl Admission {
             self.turn.all_canceled.insert((account, symbol));
             return Decision::LetIn;
         }
+        // What is killed is not released meanwhile, so it is killed once.
+        if let Command::Kill { scope } = *command {
+            let changes = engine.is_killed(scope) == Ok(false) && self.turn.killed.insert(scope);
+            return if changes { Decision::LetIn } else { Decision::Vain };
+        }
         match engine.would_cancel(command) {
             Some(Ok(order)) if self.turn.canceled.insert(order) => Decision::LetIn,
             Some(Ok(_) | Err(_)) => Decision::Vain,
@@ -214,6 +220,8 @@ impl Admission {
             | Command::PlaceByFunds { client_id: None, .. }
             | Command::CancelOrder { .. }
             | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
@@ -453,9 +461,11 @@ fn assert_behind_cancel(account: AccountId, before: &[Op]) {
 
 impl TurnSoFar {
     fn clear(&mut self) {
-        let TurnSoFar { canceled, all_canceled, accounts, symbols, money, issued, positions, client_orders } = self;
+        let TurnSoFar { canceled, all_canceled, killed, accounts, symbols, money, issued, positions, client_orders } =
+            self;
         canceled.clear();
         all_canceled.clear();
+        killed.clear();
         accounts.clear();
         symbols.clear();
         *money = 0;

@@ -80,6 +80,11 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
         assert!(found != Ok(true), "invariant: what would cancel something is let in");
         return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0 });
     }
+    if let Command::Kill { scope } = *command {
+        let found = engine.is_killed(scope);
+        assert!(found != Ok(false), "invariant: what changes something is let in");
+        return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0 });
+    }
     let told = engine.would_cancel(command).and_then(Result::err);
     told.expect("invariant: what would cancel something is let in")
 }

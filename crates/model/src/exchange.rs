@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Fees, Group, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence,
-    Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
+    Fees, Group, KillScope, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade,
+    Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -54,6 +54,8 @@ pub struct Model {
     pub(crate) moved: BTreeSet<OrderId>,
     /// How often a trigger was moved, once for the executions of an order.
     pub(crate) moves: usize,
+    /// What is killed, sorted.
+    pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
 }
 
 /// A working order whose request may not be over yet.
@@ -187,6 +189,7 @@ impl Model {
             noted: Vec::new(),
             moved: BTreeSet::new(),
             moves: 0,
+            kills: Vec::new(),
         }
     }
 
@@ -295,6 +298,8 @@ impl Model {
                 events,
             ),
             Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
+            Command::Kill { scope } => self.kill(scope, events),
+            Command::Release { scope } => self.release_killed(scope, events),
         }
     }
 

@@ -11,6 +11,7 @@ mod fees;
 mod groups;
 mod icebergs;
 mod instruments;
+mod kills;
 mod links;
 mod mass_canceling;
 mod matching;

@@ -16,8 +16,12 @@ impl Model {
         let symbol = symbol.map(|symbol| self.symbol_named(symbol)).transpose()?;
         let is_meant =
             |order: &crate::Order| order.account == account && symbol.is_none_or(|symbol| order.symbol == symbol);
-        let mut meant: Vec<OrderId> =
-            self.open_orders().filter(|order| is_meant(order)).map(|order| order.id).collect();
+        let meant = self.open_orders().filter(|order| is_meant(order)).map(|order| order.id).collect();
+        Ok(self.cancel_each(meant, events))
+    }
+
+    /// Cancels orders that are open, and what ends with them.
+    pub(crate) fn cancel_each(&mut self, mut meant: Vec<OrderId>, events: &mut Vec<Event>) -> Reply {
         meant.sort();
         for &order in &meant {
             if !self.order(order).open.is_zero() {
@@ -26,6 +30,6 @@ impl Model {
                 self.say_if_it_is_done(order, events);
             }
         }
-        Ok(Reply::CanceledAll { orders: meant.len() })
+        Reply::CanceledAll { orders: meant.len() }
     }
 }

@@ -83,6 +83,7 @@ impl Model {
             };
         }
         let symbol = self.symbol_named(name)?;
+        self.check_not_killed(owner, symbol)?;
         if self.rules(symbol).is_halted {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
@@ -128,6 +129,7 @@ impl Model {
         let owner = account;
         let account = self.account_named(account)?;
         let symbol = self.symbol_named(symbol)?;
+        self.check_not_killed(account, symbol)?;
         let placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
         let limit = placed.limit;
         if self.phase(symbol).phase == Phase::Halted {

@@ -189,6 +189,7 @@ impl Model {
         let tiers = (0..).map(AccountIndex).zip(&self.accounts).filter(|(_, account)| account.tier != Tier::FIRST);
         items.extend(tiers.map(|(account, Account { tier, .. })| StateItem::Tier { account, tier: *tier }));
         items.extend(self.group_items());
+        items.extend(self.kills.iter().map(|&scope| StateItem::Kill { scope }));
         items
     }
 

@@ -4,6 +4,7 @@
 
 mod asked;
 mod groups;
+mod kills;
 mod mass_cancels;
 mod pendings;
 mod phases;
@@ -73,6 +74,8 @@ pub struct Workload {
     has_pendings: bool,
     /// Whether all orders of accounts are canceled at once.
     has_mass_cancels: bool,
+    /// Whether accounts, symbols and everything are killed.
+    has_kills: bool,
 }
 
 impl Workload {
@@ -117,6 +120,7 @@ impl Workload {
             has_trails: false,
             has_pendings: false,
             has_mass_cancels: false,
+            has_kills: false,
         }
     }
 
@@ -187,6 +191,11 @@ impl Workload {
     /// The same, in which all orders of an account are canceled at once now and then.
     pub fn with_mass_cancels(self) -> Workload {
         Workload { has_mass_cancels: true, ..self }
+    }
+
+    /// The same, in which the kill switch is thrown now and then.
+    pub fn with_kills(self) -> Workload {
+        Workload { has_kills: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -319,6 +328,11 @@ impl Workload {
     pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
         if self.has_mass_cancels && self.random.percent(1) {
             return vec![Op::Command(mass_cancels::draw(self, model))];
+        }
+        if self.has_kills
+            && let Some(kill) = kills::draw(self, model)
+        {
+            return vec![Op::Command(kill)];
         }
         let request = self.shown_request(model);
         if !self.has_trails {

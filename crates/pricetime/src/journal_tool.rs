@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use engine::{
-    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, NewOrder, OrderKind, OrderName, SelfTrade, Side,
-    TrailingOrder, Trigger,
+    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, KillScope, NewOrder, OrderKind, OrderName, SelfTrade,
+    Side, TrailingOrder, Trigger,
 };
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
 use market::recovery;
@@ -125,6 +125,8 @@ fn describe(command: &Command) -> String {
             Some(symbol) => format!("cancel of account {account}: all orders of {symbol}"),
             None => format!("cancel of account {account}: all orders"),
         },
+        Command::Kill { scope } => format!("kill {}", scoped(scope)),
+        Command::Release { scope } => format!("release {}", scoped(scope)),
         Command::PlaceLinked { account, order, client_id, until } => {
             let (account, order, client_id, until) = (*account, *order, *client_id, *until);
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
@@ -180,6 +182,14 @@ fn describe(command: &Command) -> String {
             let order = command.unconditional().expect("invariant: it has the condition");
             format!("{}, if the command before canceled one", describe(&order))
         }
+    }
+}
+
+fn scoped(scope: &KillScope) -> String {
+    match scope {
+        KillScope::Everything => "everything".to_owned(),
+        KillScope::Account(account) => format!("account {account}"),
+        KillScope::Symbol(symbol) => format!("symbol {symbol}"),
     }
 }
 
@@ -247,7 +257,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "accounts",
     "symbols",
     "issues",
@@ -261,6 +271,7 @@ const KINDS: [&str; 13] = [
     "fees",
     "phases",
     "groups",
+    "kills",
 ];
 
 /// Its place among [`KINDS`].
@@ -287,5 +298,6 @@ fn kind(command: &Command) -> usize {
         Command::ChangeFees { .. } | Command::ChangeTier { .. } => 10,
         Command::ChangePhase { .. } | Command::EndAuction => 11,
         Command::ChangeGroup { .. } => 12,
+        Command::Kill { .. } | Command::Release { .. } => 13,
     }
 }

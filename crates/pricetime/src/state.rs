@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, Engine, FeeSchedule, Fees, Group, Groups, Money, NewOrder, OrderId, OrderKind, Position, Rule, Side,
-    StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
+    AccountIndex, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder, OrderId, OrderKind, Position,
+    Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -83,6 +83,9 @@ pub struct Totals {
     /// Both together: what the accounts were created with.
     pub money: String,
     pub symbols: Vec<SymbolState>,
+    /// What takes no orders until it is released.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub killed: Vec<String>,
 }
 
 /// Sums of one symbol.
@@ -288,6 +291,12 @@ impl State {
         }
         let balance = accounts.iter().fold(Money::ZERO, |sum, (_, balance, _)| sum.plus(*balance));
         let held = accounts.iter().fold(Money::ZERO, |sum, (_, _, held)| sum.plus(*held));
+        let killed = engine.kills().all().map(|scope| match scope {
+            KillScope::Everything => "everything".to_owned(),
+            KillScope::Account(account) => format!("account {}", accounts[account.0 as usize].0),
+            KillScope::Symbol(symbol) => format!("symbol {}", symbols[symbol.0 as usize].0),
+        });
+        let killed: Vec<String> = killed.collect();
         let mut positions = vec![Vec::new(); accounts.len()];
         for ((account, symbol), holding) in holdings {
             let symbol = symbols[symbol.0 as usize].0.clone();
@@ -304,6 +313,7 @@ impl State {
             next_order: engine.next_order().0,
             state_hash: format!("{:016x}", engine.state_hash()),
             totals: Totals {
+                killed,
                 accounts: accounts.len(),
                 open_orders: orders.len(),
                 balance: balance.to_string(),
@@ -352,6 +362,9 @@ impl State {
             for FeesState { tier, maker, taker, account } in &symbol.fees {
                 text += &format!("    fees of tier {tier}: maker {maker} %, taker {taker} %, to account {account}\n");
             }
+        }
+        if !self.totals.killed.is_empty() {
+            text += &format!("killed: {}\n", self.totals.killed.join(", "));
         }
         for account in &self.accounts {
             let tier = account.tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
@@ -480,6 +493,7 @@ impl Gathered {
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
+            StateItem::Kill { .. } => {}
             StateItem::Pending { order, account, placed, working, .. } => {
                 self.pending.insert(order.0, working.0);
                 self.add_order(order, account, &placed);

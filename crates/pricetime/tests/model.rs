@@ -15,8 +15,8 @@ use common::order_xml::{
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, Money, Op, OrderId, OrderName, Pause, Query,
-    Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time, TrailingOrder,
+    AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OrderId, OrderName,
+    Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time, TrailingOrder,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -49,7 +49,13 @@ impl Oracle {
             model: Model::new(),
             // Where symbols have rules, less of the rest is met.
             workload: match seed % 4 {
-                0 => Workload::new(seed).with_all_kinds().with_terms().with_fees().with_groups().with_mass_cancels(),
+                0 => Workload::new(seed)
+                    .with_all_kinds()
+                    .with_terms()
+                    .with_fees()
+                    .with_groups()
+                    .with_mass_cancels()
+                    .with_kills(),
                 1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs().with_trails(),
                 3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
@@ -175,11 +181,16 @@ impl Oracle {
                 }
                 return;
             }
-            Command::ChangeFees { .. } | Command::ChangeTier { .. } | Command::ChangeGroup { .. } => {
+            Command::ChangeFees { .. }
+            | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
                 write!(children, "<{element}{echo}/>").unwrap();
                 match self.apply(command).0 {
                     Reply::Created => write!(answers, "<changed{echo}/>").unwrap(),
+                    Reply::CanceledAll { orders } => write!(answers, "<killed{echo} orders=\"{orders}\"/>").unwrap(),
                     refused => write_answer(answers, &echo, &refused, &[]),
                 }
                 return;
@@ -306,6 +317,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -432,6 +445,15 @@ fn compare_state(state: &Value, model: &Model) {
                 executions = told["executions"].as_array().unwrap().iter();
             }
             StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } => {}
+            StateItem::Kill { scope } => {
+                let name = match scope {
+                    KillScope::Everything => "everything".to_owned(),
+                    KillScope::Account(account) => format!("account {}", accounts[account.0 as usize]),
+                    KillScope::Symbol(symbol) => format!("symbol {}", symbols[symbol.0 as usize]),
+                };
+                let killed = state["totals"]["killed"].as_array().unwrap();
+                assert!(killed.iter().any(|told| *told == name), "{name} is killed: {killed:?}");
+            }
             StateItem::Iceberg { order, display, shown } => {
                 let told = state["orders"].as_array().unwrap().iter().find(|told| told["id"] == order.0).unwrap();
                 assert_eq!(told["iceberg"]["display"], display.to_string());

@@ -14,6 +14,7 @@ use hashbrown::HashTable;
 use crate::fee_rows::FeeRows;
 use crate::group_rows::{self, GroupRow};
 use crate::iceberg_rows::IcebergRows;
+use crate::kill_rows::{self, KillRow};
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
 use crate::pending_rows::PendingRows;
@@ -74,6 +75,7 @@ pub struct Effects {
     turns: u64,
     pub(crate) fees: FeeRows,
     pub(crate) groups: Vec<GroupRow>,
+    pub(crate) kills: Vec<KillRow>,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -222,6 +224,7 @@ impl Effects {
             turns: 0,
             fees: FeeRows::default(),
             groups: Vec::new(),
+            kills: Vec::new(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -262,6 +265,7 @@ impl Effects {
         self.turns = 0;
         self.fees.clear();
         self.groups.clear();
+        self.kills.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -280,6 +284,7 @@ impl Effects {
             Event::FeesChanged { symbol, tier, fees } => self.fees.change(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
             Event::GroupChanged { account, group } => group_rows::change(&mut self.groups, account, group),
+            Event::KillChanged { scope, is_killed } => kill_rows::change(&mut self.kills, scope, is_killed),
             Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
             Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
             Event::OrderOpened { order, account, placed } => {
@@ -433,7 +438,7 @@ impl Effects {
         let others = others + self.links.len();
         let others = others + self.icebergs.len() + self.trails.len() + self.pendings.len();
         let others = others + self.fees.len();
-        let others = others + self.groups.len();
+        let others = others + self.groups.len() + self.kills.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 

@@ -19,6 +19,7 @@ use crate::effects::Head;
 use crate::error::StoreError;
 use crate::fee_rows::{self, FeesRow, TierRow};
 use crate::group_rows::GroupRow;
+use crate::kill_rows::KillRow;
 use crate::parts;
 use crate::phase_rows::PhaseRow;
 use crate::rules_rows::RulesRow;
@@ -89,6 +90,8 @@ const FEES: &str = "
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::bigint[])";
 const GROUPS: &str =
     "INSERT INTO pricetime.account_groups (account, group_number) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
+const KILLS: &str = "
+    INSERT INTO pricetime.kills (scope, account, symbol) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])";
 const TIERS: &str =
     "INSERT INTO pricetime.account_tiers (account, tier) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const CANCELLATIONS: &str = "
@@ -161,6 +164,7 @@ struct Rows {
     fees: Vec<FeesRow>,
     tiers: Vec<TierRow>,
     groups: Vec<GroupRow>,
+    kills: Vec<KillRow>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
     asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// All accounts so far.
@@ -315,6 +319,7 @@ impl Rows {
             StateItem::Fees { symbol, tier, fees } => self.fees.push(FeesRow { symbol, tier, fees: Some(fees) }),
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
             StateItem::Group { account, group } => self.groups.push(GroupRow { account, group }),
+            StateItem::Kill { scope } => self.kills.push(KillRow { scope, is_killed: true }),
             StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.add_open(order, account, placed);
@@ -427,6 +432,8 @@ impl Rows {
         execute(session, TIERS, tiers).await?;
         let groups = columns!(&self.groups, row => row.account.0, u64::from(row.group.number()));
         execute(session, GROUPS, groups).await?;
+        let kills = columns!(&self.kills, row => row.scope.name(), row.account(), row.symbol());
+        execute(session, KILLS, kills).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -447,6 +454,7 @@ impl Rows {
         self.fees.clear();
         self.tiers.clear();
         self.groups.clear();
+        self.kills.clear();
         Ok(())
     }
 }

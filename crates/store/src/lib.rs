@@ -27,6 +27,7 @@ mod history;
 mod iceberg_rows;
 mod import;
 mod kept;
+mod kill_rows;
 mod link_rows;
 mod load;
 mod markets;

@@ -17,6 +17,7 @@ use crate::fee_rows;
 use crate::fields::Fields;
 use crate::group_rows;
 use crate::kept::NOTHING_GOES;
+use crate::kill_rows;
 use crate::pages::side;
 use crate::phase_rows;
 use crate::rules_rows;
@@ -113,6 +114,8 @@ const CLIENT_ORDERS: &str = "
     ORDER BY o.id";
 
 const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pricetime.fees ORDER BY symbol, tier";
+const KILLS: &str = "
+    SELECT account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope, account, symbol";
 const GROUPS: &str = "SELECT account, group_number FROM pricetime.account_groups ORDER BY account";
 const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
 
@@ -186,6 +189,7 @@ pub(crate) async fn visit_state(
         visit(StateItem::Group { account: AccountIndex(fields.next()?), group: group_rows::take_group(fields)? })
     })
     .await?;
+    each_row(session, KILLS, &mut |fields| visit(StateItem::Kill { scope: kill_rows::take_scope(fields)? })).await?;
     Ok(standing)
 }
 

@@ -92,7 +92,9 @@ impl Ledger for SqlLedger {
             | Command::ChangePhase { .. }
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
-            | Command::CancelAll { .. } => self.unchanging = false,
+            | Command::CancelAll { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. } => self.unchanging = false,
         }
     }
 

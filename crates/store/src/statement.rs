@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 15] = [
+const FUNCTIONS: [(&str, usize); 16] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -28,6 +28,7 @@ const FUNCTIONS: [(&str, usize); 15] = [
     ("write_groups", 2),
     ("write_trails", 9),
     ("write_pendings", 14),
+    ("write_kills", 4),
 ];
 
 fn parameter_count() -> usize {
@@ -64,6 +65,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         groups,
         trails,
         pendings,
+        kills,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -158,6 +160,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     let pended: fn(&NoteRow) -> bool = |row| matches!(row.kind, Kind::Pends | Kind::Released);
     all.extend(columns!(notes.rows(), if pended, row => row.order.0, row.account.0, row.kind.name(),
         row.partner.map(|working| working.0), row.time, row.sequence.0, row.place, row.next_execution));
+    all.extend(columns!(kills, row => row.scope.name(), row.account(), row.symbol(), row.is_killed));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -166,6 +166,7 @@ const UNDO: &[(i64, &str)] = &[
          ALTER TABLE pricetime.notes ADD CONSTRAINT notes_kind_check CHECK (kind IN ('triggered', 'linked', 'amended')),
             ADD CONSTRAINT notes_partner_check CHECK ((kind = 'linked') = (partner IS NOT NULL))",
     ),
+    (21, "DROP FUNCTION pricetime.write_kills; DROP TABLE pricetime.kills"),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

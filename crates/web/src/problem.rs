@@ -160,6 +160,7 @@ impl Problem {
             Reject::CannotPend { .. } => (Is::UNPROCESSABLE_ENTITY, "cannot-pend", "Cannot wait for that order"),
             Reject::AmendsPending { .. } => (Is::CONFLICT, "amends-pending", "Not placed yet"),
             Reject::HaltedByRules => (Is::CONFLICT, "halted-by-rules", "Halted by its rules"),
+            Reject::Killed(_) => (Is::CONFLICT, "killed", "Killed"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };
         Problem::new(status, code, title, reject.to_string())

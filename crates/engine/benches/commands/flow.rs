@@ -310,6 +310,7 @@ impl Maker {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::KillChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::Uncrossed { .. }
             | Event::OrderTriggered { .. }

@@ -173,6 +173,9 @@ impl Duel {
         {
             self.situations.count("state: imported with fees");
         }
+        if !self.model.kills().is_empty() {
+            self.situations.count("state: imported with kills");
+        }
         grouped::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         phased::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         if self.model.open_orders().any(|order| order.pends_on.is_some()) {
@@ -210,6 +213,7 @@ impl Duel {
     pub fn check_state(&self) {
         self.check_rules();
         self.check_phases();
+        assert!(self.engine.kills().all().eq(self.model.kills().iter().copied()), "what is killed");
         self.model.check_invariants();
         self.engine.check_invariants();
         self.mirror.check(&self.model);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Money, NewOrder, OrderId, Phase,
+    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder, OrderId, Phase,
     Position, Price, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
 };
 use model::Model;
@@ -35,6 +35,7 @@ pub struct Mirror {
     /// Those that were told.
     tiers: BTreeMap<AccountIndex, Tier>,
     groups: Groups,
+    kills: Kills,
     /// Symbols that are not open, and of all orders the symbols.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
@@ -63,6 +64,10 @@ impl Mirror {
             Event::GroupChanged { account, group } => {
                 assert_ne!(self.groups.of(account), group, "what is told has changed");
                 self.groups.set(account, group);
+            }
+            Event::KillChanged { scope, is_killed } => {
+                assert_ne!(self.kills.is_killed(scope), is_killed, "what is told has changed");
+                self.kills.set(scope, is_killed);
             }
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");
@@ -191,6 +196,7 @@ impl Mirror {
     /// Panics unless it shows what the model has.
     pub fn check(&self, model: &Model) {
         assert_eq!(self.balances.len(), model.accounts().count(), "accounts heard of");
+        assert!(self.kills.all().eq(model.kills().iter().copied()), "what is killed");
         for (&account, &balance) in &self.balances {
             assert_eq!(balance, model.balance(account), "the balance of {account:?} as events told it");
             assert_eq!(self.tiers.get(&account).copied().unwrap_or_default(), model.tier(account), "its tier");

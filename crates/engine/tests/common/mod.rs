@@ -4,6 +4,7 @@
 mod charged;
 pub mod duel;
 mod grouped;
+mod killed;
 mod mass_canceled;
 pub mod mirror;
 mod moved;
@@ -68,6 +69,9 @@ impl Market {
         }
         if self.seed & 768 == 256 {
             workload = workload.with_mass_cancels();
+        }
+        if self.seed & 768 == 768 {
+            workload = workload.with_kills();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

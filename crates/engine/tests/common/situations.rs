@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, mass_canceled, moved, parts, pended, phased, ruled, terms, trails};
+use super::{charged, grouped, killed, mass_canceled, moved, parts, pended, phased, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -159,6 +159,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(pended::ALL)
         .chain(moved::ALL)
         .chain(mass_canceled::ALL)
+        .chain(killed::ALL)
 }
 
 /// How often each was met.
@@ -268,6 +269,7 @@ impl Situations {
     /// Counts what `op` came to; `model` stands after it.
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         pended::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        killed::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         // What becomes of orders that wait for others is counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
             if let Reply::Rejected(reject) = reply {
@@ -402,7 +404,8 @@ impl Situations {
             | Command::EndAuction
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
-            | Command::ChangeGroup { .. } => return,
+            | Command::ChangeGroup { .. }
+            | Command::Release { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"
@@ -424,7 +427,8 @@ impl Situations {
             | Command::PlaceTrailing { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }
-            | Command::CancelAll { .. } => panic!("creates nothing"),
+            | Command::CancelAll { .. }
+            | Command::Kill { .. } => panic!("creates nothing"),
         });
     }
 
@@ -758,6 +762,7 @@ fn rejected(reject: &Reject) -> &'static str {
             trails::rejected(reject).expect("it is one of those")
         }
         Reject::HaltedByRules => "rejected: halted by rules",
+        Reject::Killed(scope) => killed::rejected(*scope),
         Reject::Full => panic!("nothing is ever full in these markets"),
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, Engine, Fee, FeeSchedule, Groups, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side, StateItem,
-    SymbolIndex, Time, Trigger,
+    AccountIndex, Engine, Fee, FeeSchedule, Groups, Kills, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side,
+    StateItem, SymbolIndex, Time, Trigger,
 };
 use history::History;
 
@@ -49,6 +49,7 @@ impl View {
             trails: Trails::default(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
+            kills: Kills::new(),
             due: [Fee::NONE; 2],
             arriving: None,
             notes: 0,
@@ -123,6 +124,7 @@ impl View {
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
+            StateItem::Kill { scope } => self.kills.set(scope, true),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");

@@ -64,8 +64,8 @@ impl Both {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules,
             ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId,
-            IssueShares, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder,
-            PlacePending, PlaceTrailing, PlaceWorking,
+            IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked,
+            PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Release,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -105,7 +105,9 @@ impl Both {
             | ChangeFees { .. }
             | ChangeTier { .. }
             | ChangeGroup { .. }
-            | CancelAll { .. } => {
+            | CancelAll { .. }
+            | Kill { .. }
+            | Release { .. } => {
                 unreachable!("this workload draws none")
             }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {

@@ -1,8 +1,8 @@
 //! Orders, and the rules of symbols, as the XML protocol says them.
 
 use engine::{
-    Command, Deadline, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderKind, Rule, SelfTrade, Side, Symbol,
-    SymbolRules, Time, TrailingOrder,
+    Command, Deadline, Fees, FundsOrder, IcebergOrder, KillScope, Money, NewOrder, OrderKind, Rule, SelfTrade, Side,
+    Symbol, SymbolRules, Time, TrailingOrder,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -92,6 +92,15 @@ pub fn fees_element(command: &Command) -> Option<(&'static str, String)> {
     }
     if let Command::ChangeGroup { account, group } = *command {
         return Some(("group", format!(" id=\"{account}\" group=\"{}\"", group.number())));
+    }
+    if let Command::Kill { scope } | Command::Release { scope } = *command {
+        let element = if matches!(command, Command::Kill { .. }) { "kill" } else { "release" };
+        let echo = match scope {
+            KillScope::Everything => String::new(),
+            KillScope::Account(account) => format!(" account=\"{account}\""),
+            KillScope::Symbol(symbol) => format!(" sym=\"{symbol}\""),
+        };
+        return Some((element, echo));
     }
     let Command::ChangeFees { symbol, tier, fees } = *command else { return None };
     let said = |Fees { maker, taker, account }| format!(" maker=\"{maker}\" taker=\"{taker}\" account=\"{account}\"");

@@ -26,6 +26,7 @@ mod fees;
 mod groups;
 mod guard;
 mod icebergs;
+mod kills;
 mod large_market;
 mod moving;
 mod one_market;

@@ -87,6 +87,7 @@ impl Past {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::KillChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}

@@ -27,11 +27,11 @@ impl Clients {
     pub fn new(seed: u64) -> Clients {
         let workload = Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees();
         let workload = match seed % 12 {
-            0 | 3 | 6 | 9 => workload.with_groups().with_phases().with_mass_cancels(),
+            0 | 3 | 6 | 9 => workload.with_groups().with_phases().with_mass_cancels().with_kills(),
             1 => workload.with_links().with_pendings(),
             2 => workload.with_icebergs(),
             4 => workload.with_trails(),
-            5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_mass_cancels(),
+            5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_mass_cancels().with_kills(),
             _ => workload,
         };
         Clients { workload, random: Random::new(!seed) }
@@ -161,6 +161,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -183,7 +185,11 @@ fn push_create(body: &mut String, op: &Op) {
             write!(body, "<rules{}/>", rules_attributes(*symbol, rules)).unwrap();
         }
         Op::Command(
-            command @ (Command::ChangeFees { .. } | Command::ChangeTier { .. } | Command::ChangeGroup { .. }),
+            command @ (Command::ChangeFees { .. }
+            | Command::ChangeTier { .. }
+            | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }),
         ) => {
             let (element, attributes) = fees_element(command).unwrap();
             write!(body, "<{element}{attributes}/>").unwrap();
@@ -253,6 +259,8 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
+            | Command::Kill { .. }
+            | Command::Release { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Money,
+    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Kills, Money,
     NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
     SymbolRules, Time, Trail, Trigger,
 };
@@ -48,6 +48,7 @@ pub(super) struct Rows {
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
     groups: Groups,
+    kills: Kills,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
 
@@ -75,6 +76,7 @@ impl Rows {
             rules: BTreeMap::new(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
+            kills: Kills::new(),
             phases: BTreeMap::new(),
         }
     }
@@ -126,6 +128,7 @@ impl Rows {
         effects.fees.changed().iter().for_each(|row| self.fees.set(row.symbol, row.tier, row.fees));
         effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
         effects.groups.iter().for_each(|row| self.groups.set(row.account, row.group));
+        effects.kills.iter().for_each(|row| self.kills.set(row.scope, row.is_killed));
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
     }
@@ -267,6 +270,7 @@ impl Rows {
         items.extend(self.fees.all().map(|(symbol, tier, fees)| StateItem::Fees { symbol, tier, fees }));
         items.extend(self.fees.tiers().map(|(account, tier)| StateItem::Tier { account, tier }));
         items.extend(self.groups.all().map(|(account, group)| StateItem::Group { account, group }));
+        items.extend(self.kills.all().map(|scope| StateItem::Kill { scope }));
         items
     }
 

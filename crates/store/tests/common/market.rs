@@ -96,6 +96,11 @@ impl Market {
         Market { workload: self.workload.with_links(), ..self }
     }
 
+    /// From now on all orders of an account are canceled at once now and then, and the kill switch is thrown.
+    pub fn with_mass_cancels(self) -> Market {
+        Market { workload: self.workload.with_mass_cancels().with_kills(), ..self }
+    }
+
     /// From now on some orders wait until others are executed.
     pub fn with_pendings(self) -> Market {
         Market { workload: self.workload.with_pendings(), ..self }
@@ -266,6 +271,7 @@ impl Market {
             | Event::FeesChanged { .. }
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
+            | Event::KillChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }

@@ -228,6 +228,7 @@ impl Refusal {
             Reject::DisplayOutOfBounds { .. } => Refusal::filter("ICEBERG_PARTS"),
             Reject::DisplayOffLot { .. } => Refusal::filter("LOT_SIZE"),
             Reject::HaltedByRules => Refusal::new(-2010, format!("{reject}.")),
+            Reject::Killed(_) => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
                 Refusal::new(-2010, format!("{reject}."))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 58] = [
+const CODES: [(&str, u16, &str); 59] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -31,6 +31,7 @@ const CODES: [(&str, u16, &str); 58] = [
         "The orders of the symbol gather: only limit orders without self-trade prevention, and orders with a stop, are placed",
     ),
     ("halted-by-rules", 409, "The rules of the symbol halt it, so it cannot open"),
+    ("killed", 409, "The kill switch is on for the account, the symbol or everything."),
     ("nothing-to-trail", 409, "Nothing of the symbol was executed yet, so that a stop has no price to follow"),
     ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
@@ -161,6 +162,7 @@ mod tests {
             Reject::BreaksRule(BrokenRule::Halted),
             Reject::BreaksRule(BrokenRule::Auction),
             Reject::HaltedByRules,
+            Reject::Killed(engine::KillScope::Everything),
             Reject::BreaksRule(BrokenRule::LimitOffTick { limit: engine::Price::MIN, tick: engine::Price::MAX }),
             Reject::BreaksRule(BrokenRule::TriggerOffTick { trigger: engine::Price::MIN, tick: engine::Price::MAX }),
             Reject::BreaksRule(BrokenRule::OffLot { shares: Shares::MIN, lot: Shares::MAX }),

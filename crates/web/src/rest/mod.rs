@@ -4,6 +4,7 @@ mod accounts;
 mod amend;
 mod fees;
 mod groups;
+mod kills;
 mod order_lists;
 mod orders;
 mod phases;
@@ -43,6 +44,9 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(accounts::one))
         .routes(routes!(fees::change_tier))
         .routes(routes!(groups::change_group))
+        .routes(routes!(kills::account))
+        .routes(routes!(kills::symbol))
+        .routes(routes!(kills::is_everything, kills::everything))
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))
         .routes(routes!(placing::place))

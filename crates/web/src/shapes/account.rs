@@ -1,6 +1,6 @@
 //! Accounts with what they own.
 
-use engine::{AccountIndex, Group, Position, SymbolIndex, Tier};
+use engine::{AccountIndex, Group, KillScope, Position, SymbolIndex, Tier};
 use feed::{Holding, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -27,6 +27,9 @@ pub(crate) struct AccountShape {
     #[schema(value_type = Option<values::Group>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
+    /// Whether it takes no orders until it is released; there is none of an account that takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    killed: Option<bool>,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
     /// Where the next positions begin.
@@ -57,6 +60,7 @@ impl AccountShape {
     /// With `limit` of its positions behind those in `after`.
     pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
         let (tier, group) = (view.fees().tier(account), view.groups().of(account));
+        let killed = view.kills().is_killed(KillScope::Account(account)).then_some(true);
         let account = view.account(account);
         let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
         let mut rest = account.holdings.behind(after).filter(there);
@@ -76,6 +80,7 @@ impl AccountShape {
             open_orders: account.open_orders,
             tier: Some(tier).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
             group: Some(group).filter(|&group| group != Group::NONE).map(Group::number),
+            killed,
             sequence: view.sequence().0,
             next,
         }

@@ -1,6 +1,6 @@
 //! A symbol, its day and its candles.
 
-use engine::{Money, Position, Price, Side, SymbolIndex, SymbolRules, Time};
+use engine::{KillScope, Money, Position, Price, Side, SymbolIndex, SymbolRules, Time};
 use feed::{Candle, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -45,6 +45,9 @@ pub(crate) struct SymbolShape {
     /// Its phase; there is none while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<PhaseShape>,
+    /// Whether it takes no orders until it is released; there is none of a symbol that takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    killed: Option<bool>,
 }
 
 impl SymbolShape {
@@ -71,6 +74,7 @@ impl SymbolShape {
             issued: listing.issued.to_string(),
             rules: (listing.rules != SymbolRules::NONE).then(|| RulesShape::of(&listing.rules)),
             phase: PhaseShape::of(listing),
+            killed: view.kills().is_killed(KillScope::Symbol(symbol)).then_some(true),
         }
     }
 }

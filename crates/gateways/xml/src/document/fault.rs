@@ -129,6 +129,8 @@ impl fmt::Display for Why<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChildFault<'a> {
     UnknownElement(&'a [u8]),
+    /// A kill of an account and a symbol.
+    TwoScopes,
     UnknownAttribute {
         element: &'static str,
         name: &'a [u8],
@@ -162,6 +164,7 @@ pub(super) enum ChildFault<'a> {
 impl fmt::Display for ChildFault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ChildFault::TwoScopes => f.write_str("give account or sym, not both"),
             ChildFault::UnknownElement(name) => write!(f, "unknown element {}", Shown(name)),
             ChildFault::UnknownAttribute { element, name } => {
                 write!(f, "{element} has an unknown attribute {}", Shown(name))

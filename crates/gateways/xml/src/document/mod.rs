@@ -8,6 +8,7 @@ mod fault;
 mod fees;
 mod fields;
 mod groups;
+mod kills;
 mod linked;
 mod login;
 mod mass_cancel;

@@ -207,13 +207,7 @@ impl Writer<'_> {
                 self.out.extend_from_slice(open.text().as_bytes());
                 self.out.extend_from_slice(b"\"/></amended>");
             }
-            Answer::Reply(Reply::CanceledAll { orders }) => {
-                self.out.extend_from_slice(b"<canceled-all");
-                self.echo(part);
-                self.out.extend_from_slice(b" orders=\"");
-                push_decimal(self.out, *orders as u64);
-                self.out.extend_from_slice(b"\"/>");
-            }
+            Answer::Reply(Reply::CanceledAll { orders }) => self.canceled_all(b"<canceled-all", part, *orders),
             Answer::Reply(Reply::Activated | Reply::Expired | Reply::Freed(_)) => {
                 panic!("invariant: nobody asks for that")
             }
@@ -254,14 +248,24 @@ impl Writer<'_> {
 
     /// A change is told as one, or why it was refused.
     fn changed(&mut self, part: &Part, answer: &Answer) {
-        match refusal(answer) {
-            Some(why) => self.error(part, &why),
-            None => {
+        match (refusal(answer), answer) {
+            (Some(why), _) => self.error(part, &why),
+            (None, Answer::Reply(Reply::CanceledAll { orders })) => self.canceled_all(b"<killed", part, *orders),
+            (None, _) => {
                 self.out.extend_from_slice(b"<changed");
                 self.echo(part);
                 self.out.extend_from_slice(b"/>");
             }
         }
+    }
+
+    /// How many orders were canceled.
+    fn canceled_all(&mut self, element: &[u8], part: &Part, orders: usize) {
+        self.out.extend_from_slice(element);
+        self.echo(part);
+        self.out.extend_from_slice(b" orders=\"");
+        push_decimal(self.out, orders as u64);
+        self.out.extend_from_slice(b"\"/>");
     }
 
     /// The attributes of the child, as it sent them.

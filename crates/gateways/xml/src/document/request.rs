@@ -13,6 +13,7 @@ use super::fault::{ChildFault, Refusal, Why};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
+use super::kills::{KILL_NAMES, kill_command, release_command};
 use super::login::Login;
 use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
@@ -96,6 +97,8 @@ impl<'a> Grammar<'a, '_> {
                 b"tier" => self.change(&tag, &TIER_NAMES, tier_command)?,
                 b"group" => self.change(&tag, &GROUP_NAMES, group_command)?,
                 b"phase" => self.change(&tag, &PHASE_NAMES, phase_command)?,
+                b"kill" => self.change(&tag, &KILL_NAMES, kill_command)?,
+                b"release" => self.change(&tag, &KILL_NAMES, release_command)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }

@@ -46,7 +46,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
         Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
-        Op::Command(Command::CancelAll { .. }) => Reply::CanceledAll { orders: 3 },
+        Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => Reply::CanceledAll { orders: 3 },
         Op::Command(Command::FreeClientOrderId { .. }) => Reply::Freed(OrderId(7)),
         Op::Command(
             Command::PlaceOrder { .. }
@@ -74,7 +74,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
-            | Command::ChangePhase { .. },
+            | Command::ChangePhase { .. }
+            | Command::Release { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()

@@ -1,0 +1,85 @@
+//! What the kill switch met in a duel: the situations that a comparison should meet.
+
+use engine::{Command, Event, KillScope, Op, Reject, Reply};
+use model::Model;
+
+pub const ALL: [&str; 18] = [
+    "kill: of an account",
+    "kill: of a symbol",
+    "kill: of everything",
+    "kill: of what is killed",
+    "kill: of what nothing is open of",
+    "kill: cancels orders of several accounts",
+    "kill: cancels one that waits",
+    "kill: cancels two that are linked",
+    "kill: cancels one that waits for another one",
+    "kill: of an unknown account",
+    "kill: of an unknown symbol",
+    "release: of what is killed",
+    "release: of what is not killed",
+    "rejected: account killed",
+    "rejected: symbol killed",
+    "rejected: everything killed",
+    "client order: repeated while killed",
+    "state: imported with kills",
+];
+
+pub fn rejected(scope: KillScope<(), ()>) -> &'static str {
+    match scope {
+        KillScope::Account(()) => "rejected: account killed",
+        KillScope::Symbol(()) => "rejected: symbol killed",
+        KillScope::Everything => "rejected: everything killed",
+    }
+}
+
+/// What `op` came to; `model` stands after it.
+pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
+    let mut met = Vec::new();
+    let is_changed = matches!(events.first(), Some(Event::KillChanged { .. }));
+    let canceled = || {
+        events.iter().filter_map(|event| {
+            if let Event::OrderCanceled { order, .. } = event { Some(model.order(*order)) } else { None }
+        })
+    };
+    match (op, reply) {
+        (Op::Command(Command::Kill { .. }), Reply::Rejected(Reject::UnknownAccount)) => {
+            met.push("kill: of an unknown account")
+        }
+        (Op::Command(Command::Kill { .. }), Reply::Rejected(Reject::UnknownSymbol)) => {
+            met.push("kill: of an unknown symbol")
+        }
+        (Op::Command(Command::Kill { .. }), _) if !is_changed => met.push("kill: of what is killed"),
+        (Op::Command(Command::Kill { scope }), _) => {
+            met.push(match scope {
+                KillScope::Account(_) => "kill: of an account",
+                KillScope::Symbol(_) => "kill: of a symbol",
+                KillScope::Everything => "kill: of everything",
+            });
+            let Some(first) = canceled().next() else {
+                met.push("kill: of what nothing is open of");
+                return met;
+            };
+            let situations = [
+                (canceled().any(|order| order.account != first.account), "kill: cancels orders of several accounts"),
+                (canceled().any(|order| order.waits), "kill: cancels one that waits"),
+                (
+                    events
+                        .iter()
+                        .any(|event| matches!(event, Event::OrderCanceled { why: engine::CancelReason::Linked, .. })),
+                    "kill: cancels two that are linked",
+                ),
+                (canceled().any(|order| order.pends_on.is_some()), "kill: cancels one that waits for another one"),
+            ];
+            met.extend(situations.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name));
+        }
+        (Op::Command(Command::Release { .. }), Reply::Created) if is_changed => met.push("release: of what is killed"),
+        (Op::Command(Command::Release { .. }), Reply::Created) => met.push("release: of what is not killed"),
+        (Op::Command(Command::PlaceOrder { .. }), Reply::Repeated(_))
+            if model.kills().contains(&KillScope::Everything) =>
+        {
+            met.push("client order: repeated while killed");
+        }
+        _ => {}
+    }
+    met
+}
