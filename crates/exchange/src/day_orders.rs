@@ -69,7 +69,9 @@ pub fn without_day_end(op: &Op) -> Option<Symbol> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{AccountId, IcebergOrder, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Time, Trail, TrailingOrder};
+    use engine::{
+        AccountId, IcebergOrder, NewOrder, OrderKind, Price, SelfTrade, Shares, Side, Time, Trail, TrailingOrder,
+    };
 
     use super::*;
     use crate::{OnFailure, Requests, linked, pending, replacement};

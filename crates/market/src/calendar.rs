@@ -279,10 +279,15 @@ mod tests {
     }
     #[test]
     fn a_day_ends_at_the_next_time_of_its_symbol_or_of_every_one() {
-        let calendar = Calendar::parse("21:00 * day-ends\n09:00 * open\n22:30 SPY day-ends\n17:00 SPY day-ends").unwrap();
+        let calendar =
+            Calendar::parse("21:00 * day-ends\n09:00 * open\n22:30 SPY day-ends\n17:00 SPY day-ends").unwrap();
         let end = |name: &str, now: Time| calendar.day_ends().next(symbol(name), now).map(Deadline::time);
         assert_eq!(end("IBM", at(3, 20, 59)), Some(at(3, 21, 0)));
-        assert_eq!(end("IBM", at(3, 21, 0)), Some(at(4, 21, 0)), "what is placed at the end of a day is placed the next day");
+        assert_eq!(
+            end("IBM", at(3, 21, 0)),
+            Some(at(4, 21, 0)),
+            "what is placed at the end of a day is placed the next day"
+        );
         assert_eq!(end("SPY", at(3, 0, 0)), Some(at(3, 17, 0)));
         assert_eq!(end("SPY", at(3, 17, 0)), Some(at(3, 21, 0)));
         assert_eq!(end("SPY", at(3, 21, 0)), Some(at(3, 22, 30)));

@@ -14,10 +14,10 @@ use engine::{
     SymbolRules, Trigger,
 };
 
+pub use self::asked::asked_by_gateways;
 use crate::drawn_fees;
 use crate::drawn_rules::draw;
 use crate::exchange::{Model, Order};
-pub use self::asked::asked_by_gateways;
 pub use crate::random::Random;
 
 /// What kind of market is drawn: how dear things are and how much of them there is.

@@ -66,7 +66,8 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
     };
-    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store: settings.store.kind() };
+    let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
+    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days };
     let metrics = metrics();
     let connections = Connections::allowed(&settings)?;
     let web = Web::start(web_settings(&settings, &connections), status.clone(), about, metrics.clone()).map_err(

@@ -97,7 +97,10 @@ fn a_time_that_cannot_be_a_deadline_is_refused_in_words() {
         ("limit='2' tif='NOW'", "tif must be GTC, GTD, DAY, IOC or FOK"),
         ("limit='2' tif='DAY' until='1'", "an order whose tif is DAY ends with the day, so it has no until"),
         ("type='market' tif='DAY'", "tif can be DAY of an order that rests or waits, and this one is done at once"),
-        ("type='market' tif='DAY' stop='3' until='7'", "an order whose tif is DAY ends with the day, so it has no until"),
+        (
+            "type='market' tif='DAY' stop='3' until='7'",
+            "an order whose tif is DAY ends with the day, so it has no until",
+        ),
     ] {
         let body = format!("<transactions id='1'><order sym='S' amount='1' {said}/></transactions>");
         assert_eq!(parse(&body).requests.ops(), [], "{said}");

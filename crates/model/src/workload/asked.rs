@@ -6,7 +6,8 @@ use engine::{Command, Op};
 pub fn asked_by_gateways(request: &[Op]) -> bool {
     let Some((Op::Command(first), behind)) = request.split_first() else { return true };
     if let Command::PlaceWorking { account, two_wait, .. } = first {
-        let is_its = |op: &Op| matches!(op, Op::Command(Command::PlacePending { account: other, .. }) if other == account);
+        let is_its =
+            |op: &Op| matches!(op, Op::Command(Command::PlacePending { account: other, .. }) if other == account);
         return behind.len() == 1 + usize::from(*two_wait) && behind.iter().all(is_its);
     }
     let [Op::Command(Command::PlaceLinked { account, .. })] = behind else { return true };

@@ -22,7 +22,8 @@ fn in_seconds(seconds: u64) -> (String, u64) {
 }
 
 fn order(symbol: &str, side: &str, limit: &str, more: &Value) -> Value {
-    let mut order = json!({"account": "1", "symbol": symbol, "side": side, "limit": limit, "shares": "4", "tif": "DAY"});
+    let mut order =
+        json!({"account": "1", "symbol": symbol, "side": side, "limit": limit, "shares": "4", "tif": "DAY"});
     order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     order
 }
@@ -87,7 +88,9 @@ pub fn check(folder: &Path, launch: impl Fn() -> Launch) {
     assert!(another.text.contains("deadline"), "{}", another.text);
     let next = http.make("/api/v1/orders", &order("SPY", "buy", "9", &json!({})));
     assert_eq!(next["until"], json!(end + 86_400 * PER_SECOND));
-    for (more, field) in [(json!({"until": end}), "until"), (json!({"kind": "fill_or_kill"}), "tif"), (json!({"tif": "day"}), "tif")] {
+    for (more, field) in
+        [(json!({"until": end}), "until"), (json!({"kind": "fill_or_kill"}), "tif"), (json!({"tif": "day"}), "tif")]
+    {
         let refused = http.post("/api/v1/orders", &order("SPY", "buy", "9", &more));
         assert_eq!(refused.body["code"], "malformed", "{}", refused.text);
         assert!(refused.body["field"] == field || refused.text.contains(field), "{}", refused.text);

@@ -77,7 +77,10 @@ impl Committed {
         }
         let Effects { icebergs, trails, pendings, .. } = effects;
         for (what, happened) in [
-            ("transactions with parts of orders that came on show", icebergs.changed().iter().any(|row| row.turn.is_some())),
+            (
+                "transactions with parts of orders that came on show",
+                icebergs.changed().iter().any(|row| row.turn.is_some()),
+            ),
             ("transactions with triggers that were moved", !trails.moved().is_empty()),
             ("transactions with triggers that were moved and reached", !trails.reached().is_empty()),
             ("transactions with orders that wait for others", !pendings.opened.is_empty()),

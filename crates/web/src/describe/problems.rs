@@ -43,7 +43,11 @@ const CODES: [(&str, u16, &str); 52] = [
     ("trail-too-far", 422, "So far behind the last price there is none to wait for"),
     ("too-many-trails", 422, "1,000 stops follow the price of the symbol already"),
     ("deadline-passed", 422, "The order would end before it is placed"),
-    ("no-day-end", 422, "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends"),
+    (
+        "no-day-end",
+        422,
+        "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends",
+    ),
     ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
     ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
@@ -182,7 +186,9 @@ mod tests {
             Problem::too_many_connections(),
             Problem::unknown_outcome(),
             Problem::no_longer_kept(),
-            Problem::unavailable(exchange::Unavailable::NoDayEnd { symbol: engine::Symbol::parse(b"SPY").expect("letters") }),
+            Problem::unavailable(exchange::Unavailable::NoDayEnd {
+                symbol: engine::Symbol::parse(b"SPY").expect("letters"),
+            }),
             Problem::malformed(""),
         ];
         for problem in rejects.iter().map(Problem::of).chain(others) {
