@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, SymbolInfo, SymbolsPage } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, SymbolInfo, SymbolsPage } from "./types.js" */
 
 /** A request that was not done, and why. */
 export class Refusal extends Error {
@@ -103,8 +103,8 @@ export const api = {
   /** @param {NewOrder} order @returns {Promise<Placed>} */
   place: (order) => request("POST", "/orders", order),
 
-  /** Places two orders of which one cancels the other. @param {NewOrder[]} orders @returns {Promise<{order_list_id: number, orders: Placed[]}>} */
-  placeTwo: (orders) => request("POST", "/order-lists", { orders }),
+  /** Places orders that belong together. @param {ListKind} kind @param {NewOrder[]} orders @returns {Promise<{order_list_id: number, orders: Placed[]}>} */
+  placeList: (kind, orders) => request("POST", "/order-lists", { kind, orders }),
 
   /** @param {number} order @param {string} account @returns {Promise<Order>} */
   cancel: (order, account) => request("DELETE", `/orders/${order}${query({ account })}`),

@@ -59,7 +59,7 @@ const choices = {
 
 const symbolChooser = marketBar({ market, symbols, frames, choose: choices.symbol });
 const accounts = accountChooser({ holdings, frames, api, choose: choices.account });
-const ticket = ticketView({ market, symbols, holdings, frames, api, chooseAccount: () => accounts.open() });
+const ticket = ticketView({ market, symbols, holdings, vitals, frames, api, chooseAccount: () => accounts.open() });
 candlesView({ market, frames, theme, chooseInterval: choices.interval });
 ladderView({ market, holdings, frames, take: (limit) => {
   ticket.take(limit);

@@ -118,10 +118,13 @@
  * @property {string} [trail] how far behind the market the price stays that it waits for, in place of these
  * @property {SelfTrade} [self_trade] what happens where it meets an order of its own account
  * @property {number} [until] when what is open of it is canceled, in microseconds
+ * @property {"DAY"} [tif] what is open of it is canceled when the day of its symbol ends
  * @property {string} [display] how many shares it shows at a time; without it, all
  * @property {string} shares
  * @property {string} client_order_id
  */
+
+/** What orders have to do with each other: one of two cancels the other, or one or two are placed when the first is executed. @typedef {"oco"|"oto"|"otoco"} ListKind */
 
 /** @typedef {"allowed"|"cancel_newest"|"cancel_oldest"|"cancel_both"|"decrement"} SelfTrade */
 
@@ -187,6 +190,7 @@
  * @property {string} version
  * @property {boolean} demo
  * @property {string} store
+ * @property {boolean} [orders_for_the_day] whether orders may end with the day
  * @property {number} time
  * @property {number} sequence
  * @property {number} accounts

@@ -406,6 +406,51 @@ async function trade(context, name, market) {
     await page.selectOption("#ticket-kind", "limit");
   });
 
+  await step(`${name}: others are placed when an order is executed`, async () => {
+    await page.keyboard.press("b");
+    for (const [waits, field, told] of [["then_profit", "", "then sell at 9,000"], ["then_both", "50", "then sell at 9,000, or at any price, waiting for 50"]]) {
+      await page.selectOption("#ticket-waits", waits);
+      await page.waitForSelector("#ticket-profit-note:has-text('Sells at this price once all of it is executed')");
+      assert.equal(await page.isVisible("#ticket-trigger-field"), field !== "");
+      await page.fill("#ticket-limit", "100");
+      await page.fill("#ticket-shares", "1");
+      await page.fill("#ticket-profit", "");
+      await page.click("#ticket-submit");
+      await page.waitForSelector("#ticket-profit-fault:has-text('The price is missing')");
+      await page.fill("#ticket-profit", "9000");
+      if (field) await page.fill("#ticket-trigger", field);
+      if (field) await look(page, `${name}-then`);
+      await page.click("#ticket-submit");
+      await page.waitForSelector(`#ticket-done:has-text('at 100, ${told}')`);
+      const first = Number(await page.getAttribute("#ticket-done", "data-order"));
+      const orders = field ? [first, first + 1, first + 2] : [first, first + 1];
+      await go(page, phone, "account");
+      for (const order of orders) await page.waitForSelector(`#panel-open tr[data-key="${order}"]`);
+      await page.click(`#panel-open tr[data-key="${first}"] .cancel`);
+      for (const order of orders) await page.waitForSelector(`#panel-open tr[data-key="${order}"]`, { state: "detached" });
+      await go(page, phone, "ticket");
+    }
+    await page.selectOption("#ticket-waits", "");
+  });
+
+  const { orders_for_the_day: days } = await ask("GET", "/status");
+  if (days) await step(`${name}: an order ends with the day`, async () => {
+    await page.click("#ticket-terms > summary");
+    await page.check("#ticket-day");
+    assert.ok(await page.isDisabled("#ticket-until"));
+    await page.fill("#ticket-limit", "100");
+    await page.fill("#ticket-shares", "1");
+    await look(page, `${name}-day`);
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-done:has-text(', until ')");
+    const id = await page.getAttribute("#ticket-done", "data-order");
+    const told = await ask("GET", `/orders/${id}?account=${market.trader}`);
+    assert.ok(told.until > told.time && told.until <= told.time + 86_400_000_000);
+    await ask("DELETE", `/orders/${id}?account=${market.trader}`);
+    await page.uncheck("#ticket-day");
+    await page.click("#ticket-terms > summary");
+  });
+
   await step(`${name}: an order ends at a time, and its shares are reduced in place`, async () => {
     await page.keyboard.press("b");
     await page.click("#ticket-terms > summary");

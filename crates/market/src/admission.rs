@@ -173,7 +173,8 @@ impl Admission {
         })
     }
 
-    /// The turn admits nothing that makes an order. So a cancel that finds nothing open still finds nothing when its turn comes.
+    /// The turn admits nothing that makes an order. So an admitted cancel does cancel, unless one before it ended its order, too, because
+    /// the two were linked or one waited for the other; and one that finds nothing open still finds nothing when its turn comes.
     #[cold]
     fn below_the_low_water(&mut self, engine: &mut Engine, command: &Command) -> Decision {
         if let Command::CancelAll { account, symbol } = *command {
@@ -557,6 +558,37 @@ mod tests {
         assert_eq!(decide(&[&[working(Some("a")), pends(None), pends(Some("b"))]]), [refused; 3]);
         let two = decide(&[&[working(None), pends(None)], &[working(Some("a")), pends(Some("b"))]]);
         assert_eq!(two, [Decision::LetIn, Decision::LetIn, refused, refused]);
+    }
+
+    /// The same order, to end with the day.
+    fn for_the_day(op: Op) -> Op {
+        let day = Some(engine::Deadline::UNDECIDED);
+        Op::Command(match op {
+            Op::Command(Command::PlaceOrder { account, order, client_id, .. }) => {
+                Command::PlaceOrder { account, order, client_id, until: day }
+            }
+            Op::Command(Command::PlaceLinked { account, order, client_id, .. }) => {
+                Command::PlaceLinked { account, order, client_id, until: day }
+            }
+            Op::Command(_) | Op::Query(_) => panic!("{op:?} places no such order"),
+        })
+    }
+
+    #[test]
+    fn an_order_for_a_day_without_an_end_is_not_let_in_nor_what_belongs_to_it() {
+        let account = AccountId::parse(b"7").expect("digits");
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let refused = Decision::Refused(Unavailable::NoDayEnd { symbol });
+        let (place, link) = (order(account, None, false), order(account, None, true));
+        assert_eq!(decide(&[&[for_the_day(place), place], &[place]]), [refused, Decision::LetIn, Decision::LetIn]);
+        assert_eq!(decide(&[&[for_the_day(place), link, place]]), [refused, refused, Decision::LetIn]);
+        assert_eq!(decide(&[&[place, for_the_day(link)], &[place]]), [refused, refused, Decision::LetIn]);
+        let Op::Command(Command::PlaceOrder { order: of, .. }) = place else { panic!("it places an order") };
+        let (client_id, until, day) = (None, None, Some(engine::Deadline::UNDECIDED));
+        let working = Op::Command(Command::PlaceWorking { account, order: of, client_id, until, two_wait: true });
+        let pends = |until| Op::Command(Command::PlacePending { account, order: of, client_id, until });
+        assert_eq!(decide(&[&[working, pends(None), pends(day)]]), [refused; 3]);
+        assert_eq!(decide(&[&[working, pends(None), pends(None)]]), [Decision::LetIn; 3]);
     }
 
     #[test]

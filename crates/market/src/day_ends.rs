@@ -29,6 +29,11 @@ impl DayEnds {
         self.of.values_mut().for_each(|times| times.sort_unstable());
     }
 
+    /// Whether no day ends.
+    pub fn is_empty(&self) -> bool {
+        self.every.is_empty() && self.of.is_empty()
+    }
+
     /// The first end of the symbol's day that comes after a time; none if its days have no end.
     pub fn next(&self, symbol: Symbol, now: Time) -> Option<Deadline> {
         let midnight = now.0 / DAY_US * DAY_US;

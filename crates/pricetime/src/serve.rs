@@ -70,7 +70,8 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         false => keys::read(&settings.keys)?,
     };
     let members = members::open(&settings)?;
-    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store: settings.store.kind() };
+    let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
+    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days };
     let metrics = metrics();
     let connections = Connections::allowed(&settings)?;
     let access = members.as_ref().map(|members| members.access.clone());

@@ -31,6 +31,8 @@ pub struct About {
     pub demo: bool,
     /// Where the market is kept: `journal` or `postgres`.
     pub store: &'static str,
+    /// Whether the venue's calendar says when the days of symbols end, of some at least.
+    pub days: bool,
 }
 
 impl About {

@@ -11,7 +11,10 @@ import { clearFaults, showFault, valueOf } from "./faults.js";
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Symbols } from "../state/symbols.js" */
-/** @import { NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
+/** @import { Vitals } from "../state/vitals.js" */
+/** @import { ListKind, NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
+
+/** Orders that are asked for; several belong together as `kind` says. @typedef {{kind: ListKind, orders: NewOrder[]}} Asked */
 
 /** Where a refusal stands that names no field. @type {Record<string, string>} */
 const FIELD_OF_CODE = {
@@ -29,6 +32,7 @@ const FIELD_OF_CODE = {
   "shares-out-of-range": "shares",
   "value-out-of-range": "total",
   "deadline-passed": "until",
+  "no-day-end": "until",
   "display-out-of-range": "display",
 };
 
@@ -39,10 +43,10 @@ const FIELD_OF_CODE = {
  */
 
 /**
- * @param {{market: Market, symbols: Symbols, holdings: Holdings, frames: Frames, api: Api, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, holdings: Holdings, vitals: Vitals, frames: Frames, api: Api, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
-export function ticketView({ market, symbols, holdings, frames, api, chooseAccount }) {
+export function ticketView({ market, symbols, holdings, vitals, frames, api, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const shares = /** @type {HTMLInputElement} */ (find("ticket-shares"));
@@ -50,10 +54,14 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const waits = /** @type {HTMLSelectElement} */ (find("ticket-waits"));
   const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
   const until = /** @type {HTMLInputElement} */ (find("ticket-until"));
+  const day = /** @type {HTMLInputElement} */ (find("ticket-day"));
+  const dayField = find("ticket-day-field");
   const display = /** @type {HTMLInputElement} */ (find("ticket-display"));
   const selfTrade = /** @type {HTMLSelectElement} */ (find("ticket-self-trade"));
   const triggerField = find("ticket-trigger-field");
   const triggerNote = find("ticket-trigger-note");
+  const profitField = find("ticket-profit-field");
+  const profitNote = find("ticket-profit-note");
   const limitField = find("ticket-limit-field");
   const submit = /** @type {HTMLButtonElement} */ (find("ticket-submit"));
   const availableName = find("ticket-available-name");
@@ -61,7 +69,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const sumName = find("ticket-total-name");
   const sum = find("ticket-total");
   const done = find("ticket-done");
-  /** The orders whose fate is unknown; sent again they keep their ids, and cannot be placed twice. @type {NewOrder[]|null} */
+  /** The orders whose fate is unknown; sent again they keep their ids, and cannot be placed twice. @type {Asked|null} */
   let unanswered = null;
   let sending = false;
 
@@ -70,6 +78,11 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   const rules = () => (market.symbol ? symbols.all.get(market.symbol)?.rules : undefined);
   /** Whether it is one of two, of which the other waits for a stop and one cancels the other. */
   const isOneOfTwo = () => waits.value === "or_stop";
+  /** Whether others are placed when it is executed. */
+  const hasOthersBehind = () => waits.value.startsWith("then_");
+  const hasTrigger = () => waits.value !== "" && waits.value !== "then_profit";
+  const hasProfit = () => waits.value === "then_profit" || waits.value === "then_both";
+  const endsWithTheDay = () => stays() && day.checked && !dayField.hidden;
   /** Whether it stays open when it is placed, and so may end at a time. */
   const stays = () => kind.value === "limit" || kind.value === "post_only" || waits.value !== "";
 
@@ -105,13 +118,19 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     else setText(available, group(account.balance));
 
     limitField.hidden = atAnyPrice();
-    triggerField.hidden = waits.value === "";
-    until.disabled = !stays();
+    triggerField.hidden = !hasTrigger();
+    profitField.hidden = !hasProfit();
+    dayField.hidden = vitals.server?.orders_for_the_day !== true;
+    day.disabled = !stays();
+    until.disabled = !stays() || endsWithTheDay();
     const follows = waits.value === "trail";
-    display.disabled = !rests() || isOneOfTwo() || follows;
-    const rises = (waits.value !== "take_profit") !== selling;
+    display.disabled = !rests() || isOneOfTwo() || hasOthersBehind() || follows;
+    const rises = hasOthersBehind() ? selling : (waits.value !== "take_profit") !== selling;
     const reached = `an execution at this price or ${rises ? "above" : "below"}`;
-    if (follows) setText(triggerNote, `Waits so many dollars ${selling ? "below the highest" : "above the lowest"} price from now on`);
+    const back = selling ? "Buys" : "Sells";
+    setText(profitNote, `${back} at this price once all of it is executed`);
+    if (hasOthersBehind()) setText(triggerNote, `${back} at any price after ${reached}, once all of it is executed${hasProfit() ? "; one cancels the other" : ""}`);
+    else if (follows) setText(triggerNote, `Waits so many dollars ${selling ? "below the highest" : "above the lowest"} price from now on`);
     else setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
     const money = cost();
@@ -142,11 +161,12 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   /** Whether the fields can be an order; if not, says at each what is wrong. */
   function check() {
     const limitFault = atAnyPrice() ? null : fault(valueOf(form, "limit"), "Limit");
-    const triggerFault = waits.value === "" ? null : fault(valueOf(form, "trigger"), "The price");
-    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", limitFault], ["trigger", triggerFault]]);
+    const triggerFault = hasTrigger() ? fault(valueOf(form, "trigger"), "The price") : null;
+    const profitFault = hasProfit() ? fault(valueOf(form, "profit"), "The price") : null;
+    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", limitFault], ["profit", profitFault], ["trigger", triggerFault]]);
     for (const [field, text] of faults) if (text) showFault(form, field, text);
     // A time that is written in part is no time, and must not be taken for none.
-    const noTime = stays() && until.validity.badInput;
+    const noTime = !until.disabled && until.validity.badInput;
     if (noTime) showFault(form, "until", "This is no time");
     const noDisplay = !display.disabled && display.value.trim() !== "" ? fault(valueOf(form, "display"), "What it shows") : null;
     if (noDisplay !== null) showFault(form, "display", noDisplay);
@@ -154,22 +174,29 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     return !noTime && noDisplay === null && faults.every(([, text]) => text === null);
   }
 
-  /** What the fields ask for: an order, or two. @param {string} account @param {string} symbol @returns {NewOrder[]} */
+  /** What the fields ask for. @param {string} account @param {string} symbol @returns {Asked} */
   function asked(account, symbol) {
     const common = {
       account, symbol, side: side(), shares: valueOf(form, "shares"),
-      ...(stays() && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {}),
       self_trade: /** @type {SelfTrade} */ (selfTrade.value),
     };
+    const ends = endsWithTheDay() ? { tif: /** @type {const} */ ("DAY") }
+      : !until.disabled && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {};
     const order = {
-      ...common, kind: /** @type {OrderKind} */ (kind.value),
+      ...common, ...ends, kind: /** @type {OrderKind} */ (kind.value),
       ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
-      ...(waits.value === "" || isOneOfTwo() ? {} : { [waits.value]: valueOf(form, "trigger") }),
+      ...(waits.value === "" || isOneOfTwo() || hasOthersBehind() ? {} : { [waits.value]: valueOf(form, "trigger") }),
       ...(!display.disabled && display.value.trim() !== "" ? { display: valueOf(form, "display") } : {}),
       client_order_id: newId(),
     };
-    if (!isOneOfTwo()) return [order];
-    return [order, { ...common, kind: /** @type {OrderKind} */ ("market"), stop: valueOf(form, "trigger"), client_order_id: newId() }];
+    const stop = () => ({ kind: /** @type {const} */ ("market"), stop: valueOf(form, "trigger"), client_order_id: newId() });
+    if (isOneOfTwo()) return { kind: "oco", orders: [order, { ...common, ...ends, ...stop() }] };
+    if (!hasOthersBehind()) return { kind: "oco", orders: [order] };
+    const back = { ...common, side: /** @type {Side} */ (common.side === "buy" ? "sell" : "buy") };
+    // Of two of which one cancels the other, the one that is at once on the book must not execute when it is placed.
+    const profit = () => ({ kind: /** @type {OrderKind} */ (hasTrigger() ? "post_only" : "limit"), limit: valueOf(form, "profit"), client_order_id: newId() });
+    const behind = [...(hasProfit() ? [{ ...back, ...profit() }] : []), ...(hasTrigger() ? [{ ...back, ...stop() }] : [])];
+    return { kind: behind.length === 1 ? "oto" : "otoco", orders: [order, ...behind] };
   }
 
   async function send() {
@@ -178,21 +205,24 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
     clearFaults(form);
     setText(done, "");
     if (!check()) return;
-    const orders = unanswered ?? asked(holdings.id, market.symbol);
+    const list = unanswered ?? asked(holdings.id, market.symbol);
+    const { kind: listKind, orders } = list;
     sending = true;
     mark();
     try {
-      const placed = orders.length === 1 ? [await api.place(orders[0])] : (await api.placeTwo(orders)).orders;
+      const placed = orders.length === 1 ? [await api.place(orders[0])] : (await api.placeList(listKind, orders)).orders;
       unanswered = null;
-      const [{ order_id: id, side: taken, shares: count, symbol: name }] = placed;
-      const ids = placed.length === 1 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
-      setText(done, `${ids} placed: ${taken} ${group(count)} ${name} ${placed.map(termsOf).join(", or ")}`);
+      const [{ order_id: id, side: taken, shares: count, symbol: name }, ...others] = placed;
+      const ids = others.length === 0 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
+      const then = listKind === "oco" || others.length === 0 ? "" : `, then ${others[0].side} `;
+      const behind = others.length === 0 ? "" : `${then || ", or "}${others.map(termsOf).join(", or ")}`;
+      setText(done, `${ids} placed: ${taken} ${group(count)} ${name} ${termsOf(placed[0])}${behind}`);
       setAttribute(done, "data-order", String(id));
       shares.value = display.value = "";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      unanswered = error.unknown ? orders : null;
-      const named = fieldOf(error.field);
+      unanswered = error.unknown ? list : null;
+      const named = fieldOf(error.field, orders);
       const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
       const field = named ?? FIELD_OF_CODE[error.code] ?? null;
       terms.open ||= field === "until" || field === "display";
@@ -214,6 +244,8 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   waits.addEventListener("input", () => {
     // The other order waits, so this one must not execute at once.
     if (isOneOfTwo()) kind.value = "post_only";
+    // What others wait for rests.
+    else if (hasOthersBehind() && !rests()) kind.value = "limit";
   });
   form.addEventListener("input", changed);
   form.addEventListener("submit", (event) => {
@@ -255,6 +287,7 @@ export function ticketView({ market, symbols, holdings, frames, api, chooseAccou
   });
   holdings.watch(mark);
   symbols.watch(mark);
+  vitals.watch(mark);
 
   return {
     take,
@@ -275,9 +308,12 @@ function termsOf(placed) {
   return `at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${behind}${ends}`;
 }
 
-/** The field of the form that a refusal is about; of two orders the second one is the one that waits. @param {string|null} named */
-function fieldOf(named) {
-  const field = named?.startsWith("orders.1") ? "trigger" : (named?.replace(/^orders\.0\.?/, "") ?? null);
+/** The field of the form that a refusal is about: those behind the first order have one each. @param {string|null} named @param {NewOrder[]} orders */
+function fieldOf(named, orders) {
+  const behind = /^orders\.([12])/.exec(named ?? "");
+  if (behind) return orders[Number(behind[1])]?.stop === undefined ? "profit" : "trigger";
+  let field = named?.replace(/^orders\.0\.?/, "") ?? null;
+  if (field === "tif") field = "until";
   if (field === "stop" || field === "take_profit" || field === "trail") return "trigger";
   return field === "" || field === "orders" ? null : field;
 }

@@ -25,14 +25,15 @@ pub struct Clients {
 impl Clients {
     /// Those of a seed.
     pub fn new(seed: u64) -> Clients {
-        let workload = Workload::with_client_orders(seed).with_all_kinds().with_rules().with_fees();
+        let workload = Workload::with_client_orders(seed).with_all_kinds();
+        // Under rules little is traded.
         let workload = match seed % 12 {
-            0 | 3 | 6 | 9 => workload.with_groups().with_phases().with_mass_cancels().with_kills(),
+            0 | 3 | 6 | 9 => workload.with_rules().with_fees().with_groups().with_phases().with_mass_cancels().with_kills(),
             1 => workload.with_links().with_pendings(),
-            2 => workload.with_icebergs(),
-            4 => workload.with_trails(),
-            5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_mass_cancels().with_kills(),
-            _ => workload,
+            2 | 8 => workload.with_icebergs(),
+            4 | 10 => workload.with_trails(),
+            5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_fees().with_mass_cancels(),
+            _ => workload.with_rules().with_fees(),
         };
         Clients { workload, random: Random::new(!seed) }
     }

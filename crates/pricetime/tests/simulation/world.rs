@@ -150,25 +150,32 @@ impl World {
         let time = self.clock.tick(&mut self.random).max(self.ledger.time());
         let disk_low = self.random.percent(5);
         let own = self.own(disk_low);
-        self.ledger.doubt = self.admitted(own, &batches, time, disk_low);
+        let ops: Vec<Op> = batches.iter().flat_map(Requests::ops).copied().collect();
+        let let_in = self.let_in(&ops, disk_low);
+        let commands = ops.iter().zip(&let_in).filter_map(|(op, let_in)| match op {
+            Op::Command(command) if *let_in => Some(*command),
+            Op::Command(_) | Op::Query(_) => None,
+        });
+        self.ledger.doubt = self.numbered(own.into_iter().chain(commands), time);
         let node = self.node.as_mut().expect("a node is running");
         let answered = node.turn(&batches, disk_low)?;
         let expected_commands = self.ledger.doubt.len();
         self.ledger.doubt.clear();
         let (before, mut events) = (self.ledger.sequence(), Vec::new());
         self.tell_own(own, time, &mut events);
-        for (requests, told) in batches.iter().zip(&answered.told) {
-            for (op, told) in requests.ops().iter().zip(told) {
-                let expected = match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
-                    Some(LowWater::Refused) => {
-                        ensure!(told.is_none(), "{op:?} was let in though the disk is low");
-                        continue;
-                    }
-                    Some(LowWater::Vain(reject)) => Told::of(&Reply::Rejected(reject), &[]),
-                    Some(LowWater::Cancels(_)) | None => self.ledger.tell(op, time, &mut events),
-                };
-                ensure!(told.as_ref() == Some(&expected), "{op:?} was told {told:?}, the model says {expected:?}");
-            }
+        for ((op, let_in), told) in ops.iter().zip(let_in).zip(answered.told.iter().flatten()) {
+            let expected = match below_low_water(&self.ledger.model, op).filter(|_| !let_in) {
+                None => self.ledger.tell(op, time, &mut events),
+                Some(LowWater::Refused) => {
+                    ensure!(told.is_none(), "{op:?} was let in though the disk is low");
+                    continue;
+                }
+                Some(LowWater::Vain(reject)) => Told::of(&Reply::Rejected(reject), &[]),
+                Some(LowWater::Cancels(order)) => {
+                    return Err(Stop::Wrong(format!("the cancel of {order} was not let in")));
+                }
+            };
+            ensure!(told.as_ref() == Some(&expected), "{op:?} was told {told:?}, the model says {expected:?}");
         }
         ensure!(answered.events == events, "the events are not those of the model");
         self.count(&events);
@@ -181,7 +188,7 @@ impl World {
     fn idle(&mut self) -> Result<(), Stop> {
         let (own, mut expected) = (self.own(false), Vec::new());
         let time = self.clock.shows().max(self.ledger.time());
-        self.ledger.doubt = self.admitted(own, &[], time, false);
+        self.ledger.doubt = self.numbered(own.into_iter(), time);
         let events = self.node.as_mut().expect("a node is running").idle()?;
         self.ledger.doubt.clear();
         self.tell_own(own, time, &mut expected);
@@ -222,20 +229,20 @@ impl World {
         }
     }
 
-    fn admitted(&self, own: Option<Command>, batches: &[Requests], time: Time, disk_low: bool) -> Vec<Entry> {
-        let (mut sequence, mut canceled) = (self.ledger.sequence(), HashSet::new());
-        let ops = batches.iter().flat_map(Requests::ops).filter(|op| {
-            match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
-                None => true,
-                Some(LowWater::Cancels(order)) => canceled.insert(order),
-                Some(LowWater::Vain(_) | LowWater::Refused) => false,
-            }
+    /// Which of the ops of a turn are let in. It is decided before any of them is applied.
+    fn let_in(&self, ops: &[Op], disk_low: bool) -> Vec<bool> {
+        let mut canceled = HashSet::new();
+        let decided = ops.iter().map(|op| match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
+            None => true,
+            Some(LowWater::Cancels(order)) => canceled.insert(order),
+            Some(LowWater::Vain(_) | LowWater::Refused) => false,
         });
-        let commands = ops.filter_map(|op| match op {
-            Op::Command(command) => Some(*command),
-            Op::Query(_) => None,
-        });
-        let numbered = own.into_iter().chain(commands).map(|command| {
+        decided.collect()
+    }
+
+    fn numbered(&self, commands: impl Iterator<Item = Command>, time: Time) -> Vec<Entry> {
+        let mut sequence = self.ledger.sequence();
+        let numbered = commands.map(|command| {
             sequence = sequence.next();
             Entry { sequence, time, command }
         });

@@ -13,7 +13,9 @@ use ureq::http::HeaderMap as Headers;
 #[test]
 fn a_browser_trades_on_the_page() {
     let folder = Folder::new("page");
-    let server = Launch::new(&folder.data()).start();
+    let calendar = folder.path().join("calendar");
+    std::fs::write(&calendar, "00:00 * day-ends\n").unwrap();
+    let server = Launch::new(&folder.data()).with(&format!("--calendar {}", calendar.display())).start();
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     let ran = Command::new("node")
         .arg("tests/browser.js")

@@ -23,6 +23,10 @@ pub(crate) struct StatusShape {
     demo: bool,
     /// Where the market is kept: `journal` or `postgres`.
     store: &'static str,
+    /// True where orders may end with the day: the calendar says of some symbols when their day ends.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    orders_for_the_day: bool,
     #[schema(value_type = values::Time)]
     time: u64,
     #[schema(value_type = values::Count)]
@@ -60,6 +64,7 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
             version: about.version,
             demo: about.demo,
             store: about.store,
+            orders_for_the_day: about.days,
             time: now(),
             uptime_seconds: uptime,
             sequence: view.sequence().0,

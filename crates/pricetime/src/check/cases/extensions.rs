@@ -200,4 +200,69 @@ pub const CASES: &[Case] = &[
         A has 10 T
         "#,
     ),
+    decided(
+        "extension-fees",
+        "a fee is taken of what an execution brings, and the account of the fees gets it",
+        r#"
+        fund A 1000
+        fund B 1
+        fund C 1
+        issue S B 10
+        > <create><fees sym="{S}" maker="0.1" taker="0.25" account="{C}"/></create>
+        <changed sym="{S}" maker="0.1" taker="0.25" account="{C}"/>
+        B sell 10 S @ 10 -> 1
+        A buy 4 S @ 10 -> 2
+        A> <query id="{2}"/>
+        <status id="{2}"><executed shares="4" price="10" fee="0.01" time="*"/></status>
+        B> <query id="{1}"/>
+        <status id="{1}"><open shares="6"/><executed shares="4" price="10" fee="0.04" time="*"/></status>
+        A has $960
+        A has 3.99 S
+        B has $40.96
+        C has $1.04
+        C has 0.01 S
+        "#,
+    ),
+    decided(
+        "extension-halt",
+        "while a symbol is halted no order is placed, and open ones can be canceled",
+        r#"
+        fund A 1000
+        issue S A 10
+        A buy 5 S @ 10 -> 1
+        > <create><phase sym="{S}" is="halted"/></create>
+        <changed sym="{S}" is="halted"/>
+        A sell 1 S @ 10 refused
+        A buy 1 S @ 9 refused
+        A query 1: open 5
+        A cancel 1: canceled 5
+        > <create><phase sym="{S}" is="open"/></create>
+        <changed sym="{S}" is="open"/>
+        A buy 1 S @ 9 -> 2
+        A query 2: open 1
+        "#,
+    ),
+    decided(
+        "extension-auction",
+        "orders gather in an auction, and all execute at one price when the symbol opens",
+        r#"
+        fund A 10000
+        fund B 1
+        issue S B 100
+        > <create><phase sym="{S}" is="auction"/></create>
+        <changed sym="{S}" is="auction"/>
+        A buy 10 S @ 105 -> 1
+        A buy 20 S @ 101 -> 2
+        B sell 15 S @ 100 -> 3
+        A query 1: open 10
+        B query 3: open 15
+        > <create><phase sym="{S}" is="open"/></create>
+        <changed sym="{S}" is="open"/>
+        A query 1: executed 10 @ 101
+        A query 2: open 15, executed 5 @ 101
+        B query 3: executed 10 @ 101, executed 5 @ 101
+        A has $6970
+        B has $1516
+        "#,
+    ),
 ];
