@@ -61,8 +61,12 @@ fn body(operation: &str, account: &str) -> Value {
         "changeRules" => json!({"tick": "0.01"}),
         "changePhase" => json!({"phase": "auction"}),
         "placeOrder" | "replaceOrder" | "replaceOrderByClientId" => order,
-        "placeOrderList" => json!({"account": account, "symbol": "SPY", "side": "sell", "shares": "1",
-            "above": {"limit": "20"}, "below": {"stop": "5"}}),
+        "placeOrderList" => {
+            let leg = |price: &str, limit: &str| json!({"account": account, "symbol": "SPY", "side": "sell", "shares": "1", price: limit, "limit": limit});
+            let mut limit = leg("limit", "20");
+            limit["kind"] = json!("post_only");
+            json!({"orders": [limit, leg("stop", "5")]})
+        }
         "amendOrder" | "amendOrderByClientId" => json!({"account": account, "shares": "0.5"}),
         "logIn" => json!({}),
         _ => panic!("what does {operation} take? A new route needs its place here, and in web/src/policy.rs"),
@@ -116,7 +120,9 @@ fn an_account_of_others_is_as_one_that_is_not_there() {
         let client = Client { http: &http, member };
         for (others, nobodys) in others.iter().zip(&nobodys) {
             let is_about_an_account = others.path != nobodys.path || others.body != nobodys.body;
-            if !is_about_an_account || member == "igor" && ["createAccount", "issueShares"].contains(&others.operation.as_str()) {
+            if !is_about_an_account
+                || member == "igor" && ["createAccount", "issueShares"].contains(&others.operation.as_str())
+            {
                 continue;
             }
             let (one, other) = (ask(&client, others), ask(&client, nobodys));
@@ -138,7 +144,12 @@ fn an_account_is_found_however_it_is_written() {
     let folder = Folder::new("access-written");
     let (server, http, [order, own]) = start(&folder);
     let bob = Client { http: &http, member: "bob" };
-    for path in ["/api/v1/accounts/%31", "/api/v1/accounts/1?limit=0", "/api/v1/accounts/1/orders?status=all", "/api/v1/accounts/01"] {
+    for path in [
+        "/api/v1/accounts/%31",
+        "/api/v1/accounts/1?limit=0",
+        "/api/v1/accounts/1/orders?status=all",
+        "/api/v1/accounts/01",
+    ] {
         assert_eq!(bob.get(path).code(), (404, "unknown-account"), "{path}");
     }
     for query in ["account=2&account=1", "account=1&account=2", "%61ccount=1", "account=%31"] {
@@ -168,18 +179,39 @@ fn each_role_does_its_part() {
             let reads = request.method == "GET";
             let is_allowed = reads && (member == "otto" || request.operation != "getBookOrders")
                 || ["logIn", "logOut"].contains(&request.operation.as_str());
-            assert_eq!(answer.status < 400, is_allowed, "{member} {} {}: {}", request.method, request.path, answer.text);
+            assert_eq!(
+                answer.status < 400,
+                is_allowed,
+                "{member} {} {}: {}",
+                request.method,
+                request.path,
+                answer.text
+            );
         }
     }
     assert_eq!(sequence(), before);
     // A trader trades, and does nothing to the venue.
     let bob = Client { http: &http, member: "bob" };
     for request in requests(&http, "2", orders[1]) {
-        let is_for_others = ["createAccount", "issueShares", "changeGroup", "changeTier", "changeFees", "changeRules", "changePhase", "getBookOrders"];
+        let is_for_others = [
+            "createAccount",
+            "issueShares",
+            "changeGroup",
+            "changeTier",
+            "changeFees",
+            "changeRules",
+            "changePhase",
+            "getBookOrders",
+        ];
         let answer = ask(&bob, &request);
         match is_for_others.contains(&request.operation.as_str()) {
             true => assert_eq!(answer.code(), (403, "not-permitted"), "{}", request.operation),
-            false => assert!(![401, 403].contains(&answer.status) && answer.body["code"] != "unknown-account", "{}: {}", request.operation, answer.text),
+            false => assert!(
+                ![401, 403].contains(&answer.status) && answer.body["code"] != "unknown-account",
+                "{}: {}",
+                request.operation,
+                answer.text
+            ),
         }
     }
     // An issuer makes accounts and shares, and sees none of them.
