@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
+use tungstenite::client::IntoClientRequest;
+use tungstenite::http::HeaderName;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
@@ -108,10 +110,19 @@ impl Http {
 
     /// A WebSocket at a path of one's own.
     pub fn listen_at(&self, path: &str) -> Socket {
+        self.listen_with(path, &[])
+    }
+
+    /// The same with headers of one's own.
+    pub fn listen_with(&self, path: &str, headers: &[(&str, &str)]) -> Socket {
         // A market's longest snapshots are messages of more than the 64 MiB that the library takes by itself.
         let config = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
         let url = format!("ws://{}{path}", self.address);
-        let (socket, _) = tungstenite::client::connect_with_config(url, Some(config), 0).unwrap();
+        let mut request = url.into_client_request().unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        let (socket, _) = tungstenite::client::connect_with_config(request, Some(config), 0).unwrap();
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
         }

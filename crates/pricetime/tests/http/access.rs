@@ -61,8 +61,12 @@ fn body(operation: &str, account: &str) -> Value {
         "changeRules" => json!({"tick": "0.01"}),
         "changePhase" => json!({"phase": "auction"}),
         "placeOrder" | "replaceOrder" | "replaceOrderByClientId" => order,
-        "placeOrderList" => json!({"account": account, "symbol": "SPY", "side": "sell", "shares": "1",
-            "above": {"limit": "20"}, "below": {"stop": "5"}}),
+        "placeOrderList" => {
+            let leg = |price: &str, limit: &str| json!({"account": account, "symbol": "SPY", "side": "sell", "shares": "1", price: limit, "limit": limit});
+            let mut limit = leg("limit", "20");
+            limit["kind"] = json!("post_only");
+            json!({"orders": [limit, leg("stop", "5")]})
+        }
         "amendOrder" | "amendOrderByClientId" => json!({"account": account, "shares": "0.5"}),
         "logIn" => json!({}),
         _ => panic!("what does {operation} take? A new route needs its place here, and in web/src/policy.rs"),

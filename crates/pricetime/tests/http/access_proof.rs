@@ -1,1 +1,212 @@
 //! How somebody proves who they are over HTTP: signatures, sessions, cookies; and what wrong proofs come to.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ed25519_dalek::{Signer, SigningKey};
+use serde_json::json;
+
+use crate::common::folder::Folder;
+use crate::common::http::{Answer, Http};
+use crate::common::members::{AccessFile, Client, PASSWORD, basic, hmac_hex, market, micros, secret};
+use crate::common::server::Server;
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn start(folder: &Folder) -> (Server, Http, AccessFile) {
+    let file = AccessFile::new(folder);
+    let server = file.launch(folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    (server, http, file)
+}
+
+/// Sends a request that its key has signed.
+fn signed(
+    http: &Http,
+    key: &str,
+    sign: impl Fn(&str) -> String,
+    (method, path, body): (&str, &str, &str),
+    time: u64,
+) -> Answer {
+    let time = time.to_string();
+    let signature = sign(&format!("{method}\n{path}\n{time}\n{body}"));
+    let headers = [JSON, ("pricetime-key", key), ("pricetime-time", &time), ("pricetime-signature", &signature)];
+    http.send(method, path, (!body.is_empty()).then_some(body), &headers)
+}
+
+fn by_hmac(http: &Http, member: &str, request: (&str, &str, &str), time: u64) -> Answer {
+    signed(http, &format!("{member}-key"), |text| hmac_hex(&secret(member), text), request, time)
+}
+
+#[test]
+fn a_signed_request_is_taken_once_and_while_it_is_of_now() {
+    let folder = Folder::new("access-signed");
+    let (server, http, file) = start(&folder);
+    let order = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"9"}"#;
+    let place = ("POST", "/api/v1/orders", order);
+    let now = micros();
+    assert_eq!(by_hmac(&http, "alice", place, now).status, 201);
+    assert_eq!(by_hmac(&http, "alice", place, now).code(), (401, "unauthenticated"), "the same again");
+    assert_eq!(by_hmac(&http, "alice", place, now + 1).status, 201);
+    assert_eq!(by_hmac(&http, "alice", ("GET", "/api/v1/accounts/1?limit=5", ""), micros()).status, 200);
+    for time in [now - 6_000_000, now + 60_000_000, now / 1000] {
+        assert_eq!(by_hmac(&http, "alice", place, time).code(), (401, "unauthenticated"), "{time}");
+    }
+    // Whatever is changed on the way is not what was signed.
+    let sign = |text: &str| hmac_hex(&secret("alice"), &text.replace("\"1\",\"limit", "\"2\",\"limit"));
+    assert_eq!(signed(&http, "alice-key", sign, place, micros()).status, 401);
+    let sign = |text: &str| hmac_hex(&secret("alice"), &text.replacen("/orders", "/order", 1));
+    assert_eq!(signed(&http, "alice-key", sign, place, micros()).status, 401);
+    // Of Ed25519 keys, too.
+    let key = SigningKey::from_bytes(&[7; 32]);
+    let public = BASE64_STANDARD.encode(key.verifying_key().to_bytes());
+    let more = format!(
+        "[[member]]\nname = \"eve\"\nroles = [\"trader\"]\naccounts = [\"1\"]\n[[member.key]]\nid = \"eve-key\"\ned25519 = \"{public}\"\n"
+    );
+    file.write(&(AccessFile::text(&[]) + &more));
+    let sign = |text: &str| BASE64_STANDARD.encode(key.sign(text.as_bytes()).to_bytes());
+    let begun = Instant::now();
+    while signed(&http, "eve-key", sign, place, micros()).status != 201 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the file is not followed");
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    server.stop();
+}
+
+#[test]
+fn a_session_is_a_token_or_a_cookie_and_ends_when_it_is_logged_out() {
+    let folder = Folder::new("access-sessions");
+    let (server, http, _) = start(&folder);
+    let alice = Client { http: &http, member: "alice" };
+    let (token, other) = (alice.log_in(), alice.log_in());
+    assert_ne!(token, other);
+    let ask =
+        |token: &str| http.send("GET", "/api/v1/accounts/1", None, &[("authorization", &format!("Bearer {token}"))]);
+    assert_eq!((ask(&token).status, ask(&other).status, ask("x").status, ask("").status), (200, 200, 401, 401));
+    let who = http.send("GET", "/api/v1/sessions", None, &[("authorization", &format!("Bearer {token}"))]);
+    assert_eq!(who.body, json!({"members": true, "member": "alice", "roles": ["trader"], "accounts": ["1"]}));
+    // A token is no cookie, and begets no other session.
+    assert_eq!(
+        http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &format!("pricetime-session={token}"))]).status,
+        401
+    );
+    let again =
+        http.send("POST", "/api/v1/sessions", Some("{}"), &[JSON, ("authorization", &format!("Bearer {token}"))]);
+    assert_eq!(again.code(), (401, "unauthenticated"));
+    assert_eq!(
+        http.send("DELETE", "/api/v1/sessions", None, &[("authorization", &format!("Bearer {token}"))]).status,
+        200
+    );
+    assert_eq!((ask(&token).status, ask(&other).status), (401, 200));
+    server.stop();
+}
+
+/// Logs in as a page does, and gives the cookie.
+fn cookie(server: &Server, member: &str, sent: &str) -> String {
+    let body = json!({"member": member, "password": PASSWORD, "cookie": true}).to_string();
+    let request = format!(
+        "POST /api/v1/sessions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\norigin: http://localhost\r\n{sent}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = crate::common::raw::ask(server.http, &request);
+    let set = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap_or_else(|| panic!("{answer}"));
+    assert!(set.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{set}");
+    let cookie = set.split(';').next().unwrap().to_owned();
+    let token = cookie.split('=').nth(1).unwrap();
+    assert!(!answer.split("\r\n\r\n").nth(1).unwrap().contains(token), "a script reads no token: {answer}");
+    cookie
+}
+
+#[test]
+fn a_cookie_counts_for_what_this_page_asks_and_is_new_with_each_login() {
+    let folder = Folder::new("access-cookies");
+    let (server, http, _) = start(&folder);
+    let first = cookie(&server, "alice", "");
+    let fixed = cookie(&server, "alice", &format!("cookie: {first}\r\n"));
+    let planted = cookie(&server, "alice", "cookie: pricetime-session=planted\r\n");
+    assert!(first != fixed && planted != "pricetime-session=planted");
+    let origin = format!("http://{}", server.http);
+    let order = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"9"}"#;
+    let post = |headers: &[(&str, &str)]| {
+        http.send("POST", "/api/v1/orders", Some(order), &[&[JSON, ("cookie", first.as_str())], headers].concat())
+    };
+    assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &first)]).status, 200);
+    assert_eq!(post(&[]).code(), (403, "foreign-origin"), "no browser sends it so");
+    for foreign in ["http://evil.example", "null", "http://127.0.0.1:1"] {
+        assert_eq!(post(&[("origin", foreign)]).code(), (403, "foreign-origin"), "{foreign}");
+    }
+    assert_eq!(post(&[("origin", &origin)]).status, 201);
+    let form = [("content-type", "text/plain"), ("cookie", first.as_str()), ("origin", origin.as_str())];
+    assert_eq!(http.send("POST", "/api/v1/orders", Some(order), &form).code(), (415, "not-json"));
+    assert_eq!(http.send("GET", "/ws/v1", None, &[("cookie", &first), ("upgrade", "websocket")]).status, 403);
+    let out = [("cookie", first.as_str()), ("origin", origin.as_str())];
+    assert_eq!(http.send("DELETE", "/api/v1/sessions", None, &out).status, 200);
+    assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &first)]).status, 401);
+    assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &fixed)]).status, 200, "another one");
+    server.stop();
+}
+
+/// Wrong keys and wrong secrets are answered in the same words, and take longer and longer; what is right does not wait.
+#[test]
+fn whoever_guesses_waits_and_learns_nothing() {
+    let folder = Folder::new("access-guesses");
+    let (server, http, _) = start(&folder);
+    let ask = |key: &str, secret: &str| {
+        http.send("GET", "/api/v1/accounts/1", None, &[("authorization", &basic(key, secret))])
+    };
+    let (begun, wrong_secret, wrong_key) = (Instant::now(), ask("alice-key", "wrong"), ask("no-key", &secret("alice")));
+    assert_eq!(wrong_secret.text, wrong_key.text);
+    assert_eq!(wrong_secret.code(), (401, "unauthenticated"));
+    let third = ask("no-key", "wrong");
+    assert!(third.status == 401 && begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
+    let begun = Instant::now();
+    assert_eq!(ask("alice-key", &secret("alice")).status, 200);
+    assert!(begun.elapsed() < Duration::from_millis(500), "what is right waits for nothing: {:?}", begun.elapsed());
+    let signs = |member: &str, key: &str| {
+        signed(&http, key, |text| hmac_hex(&secret(member), text), ("GET", "/api/v1/accounts/1", ""), micros())
+    };
+    assert_eq!(signs("bob", "alice-key").text, wrong_key.text);
+    // Passwords are compared one after the other.
+    let log_in =
+        |member: &str, password: &str| http.post("/api/v1/sessions", &json!({"member": member, "password": password}));
+    assert_eq!(log_in("alice", "wrong").text, wrong_key.text);
+    std::thread::scope(|scope| {
+        let guesses: Vec<_> = (0..12).map(|_| scope.spawn(|| log_in("nobody", "wrong"))).collect();
+        let codes: Vec<(u16, String)> = guesses
+            .into_iter()
+            .map(|guess| {
+                let told = guess.join().unwrap();
+                (told.status, told.text)
+            })
+            .collect();
+        assert!(codes.iter().all(|(status, text)| *status == 429 || *text == wrong_key.text), "{codes:?}");
+        assert!(codes.iter().filter(|(status, _)| *status == 429).count() >= 4, "{codes:?}");
+    });
+    server.stop();
+}
+
+#[test]
+fn no_secret_gets_into_answers_and_metrics() {
+    let folder = Folder::new("access-secrets");
+    let (server, http, _) = start(&folder);
+    let alice = Client { http: &http, member: "alice" };
+    let token = alice.log_in();
+    let operator = Client { http: &http, member: "olga" };
+    let told = [
+        operator.get("/metrics").text,
+        operator.get("/api/v1/sessions").text,
+        operator.get("/api/v1/status").text,
+        http.post("/api/v1/sessions", &json!({"key": "alice-key", "secret": 5})).text,
+        http.post("/api/v1/sessions", &json!({"key": "alice-key", "secret": secret("bob")})).text,
+        http.post("/api/v1/sessions", &json!({"member": "alice", "password": "swordfish", "x": 1})).text,
+        server.process.log(),
+    ];
+    for text in &told {
+        for hidden in [&secret("alice"), &secret("bob"), &token, PASSWORD, "swordfish", "argon2id"] {
+            assert!(!text.contains(hidden), "{text}");
+        }
+    }
+    server.stop();
+}

@@ -1,1 +1,155 @@
-//! Who is told what over WebSockets, and until when.
+//! Who is told what over WebSockets, until when; and the compatible interface with keys of the access file.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::{Http, Socket};
+use crate::common::keys::now;
+use crate::common::members::{AccessFile, Client, basic, hmac_hex, market, secret};
+use crate::common::server::Server;
+
+fn start(folder: &Folder) -> (Server, Http, AccessFile) {
+    let file = AccessFile::new(folder);
+    let server = file.launch(folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    (server, http, file)
+}
+
+fn listen(http: &Http, member: &str, path: &str) -> Socket {
+    http.listen_with(path, &[("authorization", &basic(&format!("{member}-key"), &secret(member)))])
+}
+
+fn refused(socket: &mut Socket, request: Value) -> Value {
+    socket.send(&request);
+    let told = socket.next();
+    assert_eq!(told["type"], "error", "{told}");
+    told["code"].clone()
+}
+
+/// The connection ends within a second of this, or not for a while.
+fn ends_soon(mut socket: Socket) -> bool {
+    let begun = Instant::now();
+    socket.patience(Duration::from_millis(2500));
+    while socket.try_next().is_some() {}
+    begun.elapsed() < Duration::from_millis(2000)
+}
+
+#[test]
+fn an_accounts_topics_are_for_those_who_may_look_at_it() {
+    let folder = Folder::new("access-topics");
+    let (server, http, _) = start(&folder);
+    let mut bob = listen(&http, "bob", "/ws/v1");
+    bob.subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
+    bob.subscribe(json!({"op": "subscribe", "id": 2, "channel": "orders", "account": "2"}));
+    for account in ["1", "99"] {
+        for more in [json!({"op": "subscribe"}), json!({"op": "subscribe", "from": 0}), json!({"op": "unsubscribe"})] {
+            let mut request = json!({"id": 3, "channel": "orders", "account": account});
+            request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert_eq!(refused(&mut bob, request), "unknown-account");
+        }
+    }
+    let mut auditor = listen(&http, "otto", "/ws/v1");
+    auditor.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));
+    server.stop();
+}
+
+#[test]
+fn whoever_is_revoked_is_told_nothing_more_within_a_second() {
+    let folder = Folder::new("access-revoked");
+    let (server, http, file) = start(&folder);
+    let mut bob = listen(&http, "bob", "/ws/v1");
+    bob.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "2"}));
+    let mut vera = listen(&http, "vera", "/ws/v1");
+    vera.subscribe(json!({"op": "subscribe", "id": 1, "channel": "trades", "symbol": "SPY"}));
+    let token = Client { http: &http, member: "bob" }.log_in();
+    let bearer = format!("Bearer {token}");
+    let by_token = http.listen_with("/ws/v1", &[("authorization", &bearer)]);
+    // The viewer stays, the trader goes.
+    file.write(&AccessFile::text(&["bob"]));
+    assert!(ends_soon(bob) && ends_soon(by_token));
+    assert_eq!(http.send("GET", "/api/v1/accounts/2", None, &[("authorization", &bearer)]).status, 401);
+    assert_eq!(Client { http: &http, member: "bob" }.get("/api/v1/accounts/2").status, 401);
+    vera.send(&json!({"op": "ping", "id": 9}));
+    assert_eq!(vera.next()["type"], "pong");
+    // Logging out ends what listens by the session, and no other.
+    let alice = Client { http: &http, member: "alice" };
+    let bearer = format!("Bearer {}", alice.log_in());
+    let mut by_token = http.listen_with("/ws/v1", &[("authorization", &bearer)]);
+    by_token.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));
+    assert_eq!(http.send("DELETE", "/api/v1/sessions", None, &[("authorization", &bearer)]).status, 200);
+    assert!(ends_soon(by_token));
+    server.stop();
+}
+
+/// A request of the compatible interface that a member's key has signed.
+fn compatible(http: &Http, member: &str, (method, path): (&str, &str), text: &str) -> (u16, Value) {
+    let signature = hmac_hex(&secret(member), text);
+    let path = format!("/binance/api/v3/{path}?{text}&signature={signature}");
+    let answer = http.send(method, &path, None, &[("x-mbx-apikey", &format!("{member}-key"))]);
+    (answer.status, answer.body)
+}
+
+#[test]
+fn keys_of_the_access_file_sign_for_the_compatible_interface() {
+    let folder = Folder::new("access-binance");
+    let (server, http, file) = start(&folder);
+    let timed = |text: &str| format!("{text}&timestamp={}", now());
+    let order = timed("symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9");
+    let (placed, sent) = compatible(&http, "alice", ("POST", "order"), &order);
+    assert_eq!(placed, 200, "{sent}");
+    let again = compatible(&http, "alice", ("POST", "order"), &order);
+    assert_eq!((again.0, &again.1["code"]), (400, &json!(-1022)), "the same request again: {}", again.1);
+    // What only looks may come again within a millisecond.
+    let look = timed("omitZeroBalances=true");
+    for _ in 0..2 {
+        let (status, account) = compatible(&http, "alice", ("GET", "account"), &look);
+        assert_eq!((status, &account["uid"]), (200, &json!(1)), "{account}");
+    }
+    // An unknown key is answered as a wrong signature.
+    let wrong = |key: &str| {
+        http.send(
+            "GET",
+            &format!("/binance/api/v3/account?{look}&signature={}", "0".repeat(64)),
+            None,
+            &[("x-mbx-apikey", key)],
+        )
+        .text
+    };
+    assert_eq!(wrong("alice-key"), wrong("no-key"));
+    // A viewer looks, and trades nothing; an auditor has no account of its own.
+    assert_eq!(compatible(&http, "vera", ("GET", "account"), &timed("omitZeroBalances=true")).0, 200);
+    let order = timed("symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=8");
+    assert!(compatible(&http, "vera", ("POST", "order"), &order).0 >= 400);
+    assert_eq!(compatible(&http, "otto", ("GET", "account"), &timed("omitZeroBalances=true")).1["code"], -1022);
+    // The market is for members; the stream of an account is for whoever has its listen key.
+    let listen_key = http.send("POST", "/binance/api/v3/userDataStream", None, &[("x-mbx-apikey", "alice-key")]);
+    let path = format!(
+        "/binance/ws/{}",
+        listen_key.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", listen_key.text))
+    );
+    let stream = http.listen_at(&path).await_streams();
+    let mut nobodys = http.listen_at("/binance/ws-api/v3");
+    nobodys.send(&json!({"id": 1, "method": "depth", "params": {"symbol": "SPYUSD"}}));
+    assert_eq!(nobodys.next()["status"], 401);
+    nobodys.send(&json!({"id": 2, "method": "time"}));
+    assert_eq!(nobodys.next()["status"], 200);
+    nobodys.send(&json!({"id": 3, "method": "session.logon", "params": logon("alice")}));
+    assert_eq!(nobodys.next()["status"], 200);
+    nobodys.send(&json!({"id": 4, "method": "depth", "params": {"symbol": "SPYUSD"}}));
+    assert_eq!(nobodys.next()["status"], 200);
+    nobodys.send(&json!({"id": 5, "method": "userDataStream.subscribe"}));
+    assert_eq!(nobodys.next()["status"], 200);
+    file.write(&AccessFile::text(&["alice"]));
+    assert!(ends_soon(stream) && ends_soon(nobodys));
+    assert_eq!(http.get(&path).status, 400, "no upgrade");
+    server.stop();
+}
+
+fn logon(member: &str) -> Value {
+    let timestamp = now();
+    let signature = hmac_hex(&secret(member), &format!("apiKey={member}-key&timestamp={timestamp}"));
+    json!({"apiKey": format!("{member}-key"), "timestamp": timestamp, "signature": signature})
+}

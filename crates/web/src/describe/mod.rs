@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::gate::COOKIE;
+use crate::policy::{self, Need};
 use crate::site::Site;
 use crate::{health, rest, values};
 
@@ -51,6 +53,17 @@ const INTRODUCTION: &str = "Prices, shares and money are strings, exact. Times a
     Unknown fields in a request are refused. What is placed here takes the same way as XML orders: one sequence, one journal, \
     the same refusals. A read is at least as new as the last reply that its caller got.";
 
+/// How somebody proves who they are.
+fn proofs() -> Value {
+    json!({
+        "session": {"type": "http", "scheme": "bearer", "description": "The `token` of a session: POST /api/v1/sessions"},
+        "secret": {"type": "http", "scheme": "basic", "description": "A key and its secret, over a wire that nobody listens to"},
+        "signature": {"type": "apiKey", "in": "header", "name": "Pricetime-Signature",
+            "description": "With `Pricetime-Key` and `Pricetime-Time`: docs/API.md says what is signed"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "The page's session"},
+    })
+}
+
 /// What the routes say, and what holds for all of them.
 fn finished(api: utoipa::openapi::OpenApi) -> Value {
     let mut api = crate::json::value(api);
@@ -87,6 +100,10 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
         schemas[name] = crate::json::value(schema);
     }
     schemas["Problem"] = problems::schema();
+    api["components"]["securitySchemes"] = proofs();
+    // Without an access file none is needed.
+    api["security"] = json!([{}, {"session": []}, {"secret": []}, {"signature": []}, {"cookie": []}]);
+    let schemas = &mut api["components"]["schemas"];
     for schema in schemas.as_object_mut().into_iter().flat_map(Map::values_mut) {
         close(schema);
     }
@@ -100,11 +117,21 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
         not_null(&mut parameter["schema"]);
     }
     let own = operation.as_object_mut().and_then(|fields| fields.remove("x-refusals")).unwrap_or_default();
+    let need = policy::need(&method.to_uppercase(), path);
+    if need == Some(Need::Nothing) {
+        operation["security"] = json!([]);
+    }
     if !path.starts_with(BASE) {
         return;
     }
     let mut codes: Vec<&str> = own.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     codes.push("foreign-host");
+    match need {
+        None | Some(Need::Nothing) => {}
+        Some(Need::Told) => codes.push("unauthenticated"),
+        Some(Need::Read(_) | Need::Act(_)) => codes.extend(["unauthenticated", "too-many-tries", "unknown-account"]),
+        Some(_) => codes.extend(["unauthenticated", "not-permitted", "too-many-tries"]),
+    }
     if operation["parameters"].is_array() || operation["requestBody"].is_object() {
         codes.push("malformed");
     }
@@ -166,6 +193,19 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn every_operation_needs_what_the_policy_says() {
+        for (path, item) in routes().into_openapi().paths.paths {
+            let item = crate::json::value(item);
+            for method in item.as_object().unwrap().keys() {
+                assert!(
+                    policy::need(&method.to_uppercase(), &path).is_some(),
+                    "{method} {path} stands not in policy.rs"
+                );
+            }
+        }
+    }
 
     #[test]
     fn every_reference_leads_somewhere() {
