@@ -21,7 +21,7 @@ const LOG_EVERY_MS: u64 = 10_000;
 
 /// What somebody reads who speaks no TLS where it is spoken.
 const SPEAK_TLS: &[u8] =
-    b"<results><error>this port speaks TLS: connect with it (pricetime send --tls)</error></results>\n";
+    b"<results><error>this port speaks TLS: connect with it (pricetime send --tls-ca FILE)</error></results>\n";
 
 /// A worker's handshakes.
 pub(crate) struct Handshaking {
