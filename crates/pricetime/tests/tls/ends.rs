@@ -1,5 +1,6 @@
 //! How connections end, and what is cut off: every reply of a whole request comes, and then the end, said over TLS.
 
+use std::io::Write;
 use std::net::Shutdown;
 use std::time::Duration;
 
@@ -36,11 +37,11 @@ fn a_client_that_ends_sending_gets_its_replies_and_the_end() {
         peer.send(&frame(SELL).repeat(20)).unwrap();
         peer.end_sending();
         assert_eq!(peer.rest().unwrap().matches("<opened ").count(), 20);
-        // Only the end over TLS, while the socket stays open for sending.
+        // The request and the end over TLS come at once, and the socket stays open for sending: no kernel tells of an end.
         let mut peer = Start::with(&pki.authority, &[version], None).connect(server.xml).unwrap();
-        peer.send(&frame(SELL)).unwrap();
+        peer.stream.conn.writer().write_all(&frame(SELL)).unwrap();
         peer.stream.conn.send_close_notify();
-        std::io::Write::flush(&mut peer.stream).unwrap();
+        peer.stream.flush().unwrap();
         assert_eq!(peer.rest().unwrap().matches("<opened ").count(), 1);
     }
     server.stop();
@@ -62,7 +63,6 @@ fn what_is_cut_in_the_middle_is_not_done_and_what_came_whole_is() {
     let mut peer = start.connect(server.xml).unwrap();
     peer.send(&whole).unwrap();
     peer.reply().unwrap();
-    use std::io::Write;
     peer.stream.sock.write_all(&[23, 3, 3, 1, 0, 1, 2, 3]).unwrap();
     peer.stream.sock.shutdown(Shutdown::Write).unwrap();
     assert_eq!(peer.rest().unwrap(), "");

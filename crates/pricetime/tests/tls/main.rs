@@ -1,5 +1,6 @@
 //! TLS on every address of the real server, over the real wire: versions, certificates of both sides and their reload, ends
 //! and cuts, floods of handshakes, and clients that others wrote.
+//! Not quick: needs openssl, curl and Python.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../common/mod.rs"]
