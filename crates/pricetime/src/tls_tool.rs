@@ -5,12 +5,17 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
-use rcgen::{CertificateParams, DnType, KeyPair};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 
 /// Names that a certificate is for without being told.
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Browsers take no certificate that lasts longer.
+const DAYS: u32 = 825;
 
 /// The arguments of `pricetime tls`.
 #[derive(Args, Debug)]
@@ -49,6 +54,11 @@ fn self_signed(folder: &Path, hosts: &[String]) -> Result<(PathBuf, PathBuf), St
     let names: Vec<String> = HERE.iter().map(|name| (*name).to_owned()).chain(hosts.iter().cloned()).collect();
     let mut params = CertificateParams::new(names).map_err(|error| format!("--host: {error}"))?;
     params.distinguished_name.push(DnType::CommonName, hosts.first().map_or("localhost", String::as_str));
+    params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+    // Clocks of clients may be behind.
+    let now = SystemTime::now();
+    params.not_before = (now - DAY).into();
+    params.not_after = (now + DAY * (DAYS - 1)).into();
     let pair = KeyPair::generate().map_err(|error| format!("cannot make a key: {error}"))?;
     let certificate = params.self_signed(&pair).map_err(|error| format!("cannot make a certificate: {error}"))?;
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -59,13 +69,14 @@ fn self_signed(folder: &Path, hosts: &[String]) -> Result<(PathBuf, PathBuf), St
             return Err(format!("{}: it is there already; move it away, or choose another folder", path.display()));
         }
     }
-    write_new(&key, 0o600, &pair.serialize_pem())?;
-    write_new(&cert, 0o644, &certificate.pem())?;
+    write_new(&key, &pair.serialize_pem())?;
+    write_new(&cert, &certificate.pem())?;
     Ok((cert, key))
 }
 
-fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), String> {
+/// Only their owner may read the files.
+fn write_new(path: &Path, text: &str) -> Result<(), String> {
     let at = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(at)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(at)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(at)
 }

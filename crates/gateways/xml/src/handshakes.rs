@@ -1,73 +1,22 @@
 //! How TLS begins on a connection. Handshakes are bounded: in number, in time, and in what a turn of the worker's loop does
 //! for them, for each takes as long as many orders. Whoever waits for its own is not read.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use tls::{Protocol, ServerTls};
+use tls::Protocol;
 
 use crate::connection::Phase;
-use crate::stream::{Step, Stream};
+use crate::stream::Step;
 use crate::worker::Worker;
 
 /// Handshakes that a worker has begun and not ended, at most.
 const AT_ONCE: usize = 256;
 /// A turn goes on with handshakes until so much time has passed.
 const TURN: Duration = Duration::from_millis(1);
-/// While others wait, a handshake may take this part of its time.
-const HURRIED: u64 = 5;
-/// The log tells of handshakes that failed at most this often.
-const LOG_EVERY_MS: u64 = 10_000;
 
 /// What somebody reads who speaks no TLS where it is spoken.
 const SPEAK_TLS: &[u8] =
-    b"<results><error>this port speaks TLS: connect with it (pricetime send --tls)</error></results>\n";
-
-/// A worker's handshakes.
-pub(crate) struct Handshaking {
-    tls: Option<ServerTls>,
-    /// Connections that have a place: their handshakes have begun, or may begin.
-    places_taken: usize,
-    /// Connections that wait for one of those to end, each with its generation, in the order in which they came.
-    waiting: VecDeque<(usize, u32)>,
-    /// What this turn has done for them.
-    spent: Duration,
-    logged_ms: Option<u64>,
-}
-
-impl Handshaking {
-    pub fn new(tls: Option<ServerTls>) -> Handshaking {
-        Handshaking { tls, places_taken: 0, waiting: VecDeque::new(), spent: Duration::ZERO, logged_ms: None }
-    }
-
-    /// Whether connections are encrypted.
-    pub fn is_tls(&self) -> bool {
-        self.tls.is_some()
-    }
-
-    pub fn turn_begins(&mut self) {
-        self.spent = Duration::ZERO;
-    }
-
-    /// How long a connection without TLS yet may last. Whoever waits for a place may do so as long as that takes.
-    pub fn patience_ms(&self, stream: &Stream) -> u64 {
-        let Some(tls) = &self.tls else { return u64::MAX };
-        let patience = u64::try_from(tls.handshake_patience().as_millis()).unwrap_or(u64::MAX);
-        if stream.is_waiting() {
-            return u64::MAX;
-        }
-        let is_awaited = stream.has_place() && !self.waiting.is_empty();
-        if is_awaited { patience / HURRIED } else { patience }
-    }
-
-    fn may_log(&mut self, now_ms: u64) -> bool {
-        let may_log = self.logged_ms.is_none_or(|logged_ms| now_ms >= logged_ms + LOG_EVERY_MS);
-        if may_log {
-            self.logged_ms = Some(now_ms);
-        }
-        may_log
-    }
-}
+    b"<results><error>this port speaks TLS: connect with it (pricetime send --tls-ca FILE)</error></results>\n";
 
 impl Worker {
     /// Goes on with a connection's handshake, or begins it, if it is its turn.

@@ -24,6 +24,7 @@ mod document;
 mod frame;
 mod gateway;
 mod handshakes;
+mod handshaking;
 mod intake;
 mod listener;
 mod login;

@@ -222,10 +222,7 @@ impl Tls {
         for _ in 0..EMPTY_READS_MAX {
             match session.reader().read(&mut into[count..]) {
                 // What came before the client's end is given first.
-                Ok(0) => {
-                    self.ended = true;
-                    return Ok(count);
-                }
+                Ok(0) => return Ok(count),
                 Ok(read) => count += read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // The stream ended, and the client did not say so. Where a request ends stands in the request, so this is an
@@ -241,9 +238,12 @@ impl Tls {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 0 => return Ok(count),
                 Err(error) => return Err(error),
             }
-            if let Err(error) = session.process_new_packets() {
-                let _ = push(session, socket.socket);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            match session.process_new_packets() {
+                Ok(state) => self.ended = state.peer_has_closed(),
+                Err(error) => {
+                    let _ = push(session, socket.socket);
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+                }
             }
             if session.wants_write() {
                 match push(session, socket.socket) {

@@ -16,7 +16,7 @@ use slab::Slab;
 use crate::acceptor::Acceptor;
 use crate::connection::{Connection, Framing, Phase, SpareBuffers};
 use crate::counters::Shared;
-use crate::handshakes::Handshaking;
+use crate::handshaking::Handshaking;
 use crate::intake::{Intake, Submitted};
 use crate::lookup_queue::LookupQueue;
 use crate::mailbox::{Letters, Mailbox};

@@ -144,7 +144,13 @@ impl Process {
             let address = |label: &str| -> SocketAddr {
                 let line = self.printed.lines().find_map(|line| line.trim().strip_prefix(label));
                 let line = line.unwrap_or_else(|| panic!("no {label} in {}", self.printed)).trim();
-                line.trim_start_matches("http://").split([' ', '/']).next().unwrap().parse().unwrap()
+                line.trim_start_matches("http://")
+                    .trim_start_matches("https://")
+                    .split([' ', '/'])
+                    .next()
+                    .unwrap()
+                    .parse()
+                    .unwrap()
             };
             let (xml, http) = (address("XML"), address("health"));
             let compatible = self.printed.contains("\n  Binance ").then(|| address("Binance"));

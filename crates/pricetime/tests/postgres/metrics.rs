@@ -2,7 +2,10 @@
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 
 use crate::common::exposition::{Exposition, Family};
 use crate::common::folder::Folder;
@@ -10,6 +13,7 @@ use crate::common::http::Http;
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::{wait_for, wait_until};
 use serde_json::{Value, json};
+use tls::{Connector, Trust};
 
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="0"/><account id="1" balance="5"/>
     <symbol sym="SPY"><account id="2">100</account></symbol></create>"#;
@@ -142,12 +146,30 @@ fn all_sorts() -> Vec<(BTreeSet<&'static str>, Exposition)> {
     server.ask("<create/>");
     all.push((BTreeSet::from(["always", "journal"]), metrics(&server)));
     server.stop();
+    all.push((BTreeSet::from(["always", "journal", "tls"]), over_tls(&folder)));
     let database = crate::postgres::database();
     let server = Launch::new(&Folder::new("metrics-database").data()).in_database(database.url().secret()).start();
     trade(&server, true);
     all.push((BTreeSet::from(["always", "database", "feed"]), metrics(&server)));
     server.stop();
     all
+}
+
+/// What a server tells whose connections are encrypted.
+fn over_tls(folder: &Folder) -> Exposition {
+    let pki = folder.path().join("pki");
+    let made = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["tls", "self-signed"]).arg(&pki).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let files = format!("--tls-cert {0}/cert.pem --tls-key {0}/key.pem", pki.display());
+    let server = Launch::new(&folder.data()).with("--feed=false").with(&files).start();
+    let trust = Trust::Authority(pki.join("cert.pem"));
+    let socket = TcpStream::connect(server.http).unwrap();
+    let mut stream = Connector::new(&trust, None).unwrap().connect("localhost", socket).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    server.stop();
+    Exposition::read(answer.split_once("\r\n\r\n").unwrap().1)
 }
 
 fn fill_journal(server: &Server) {

@@ -1,0 +1,93 @@
+//! Handshakes that do not end, many at once: who trades goes on, and who comes later gets in.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::common::folder::Folder;
+use crate::common::wait::wait_until;
+use crate::peer::{MARKET, SELL, Start};
+use crate::pki::Pki;
+use crate::reload::metrics;
+
+const FLOOD: usize = 500;
+
+#[test]
+fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
+    let folder = Folder::new("tls-flood");
+    let pki = Pki::new(&folder);
+    let server = pki.launch(&folder).with("--workers 1").start();
+    let start = Start::trusting(&pki.authority);
+    let mut trader = start.connect(server.xml).unwrap();
+    trader.ask(MARKET).unwrap();
+    let slowest = |trader: &mut crate::peer::Peer, count: usize| {
+        let mut times: Vec<Duration> = (0..count)
+            .map(|_| {
+                let asked = Instant::now();
+                trader.ask(SELL).unwrap();
+                asked.elapsed()
+            })
+            .collect();
+        times.sort_unstable();
+        times[count * 9 / 10]
+    };
+    let alone = slowest(&mut trader, 200);
+    let hello = start.hello();
+    let mut flood = Vec::new();
+    for address in [server.xml, server.http] {
+        for part in [hello.len() / 2, hello.len()] {
+            for _ in 0..FLOOD / 2 {
+                let mut stream = TcpStream::connect(address).unwrap();
+                stream.write_all(&hello[..part]).unwrap();
+                flood.push(stream);
+            }
+        }
+    }
+    let flooded = slowest(&mut trader, 200);
+    assert!(flooded < alone * 20 + Duration::from_millis(50), "{flooded:?} with the flood, {alone:?} without it");
+    // Those beyond the bound wait, and places come free soon, for somebody waits.
+    let asked = Instant::now();
+    assert!(start.ask(server.xml, SELL).unwrap().contains("<opened "));
+    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+    let told = metrics(&server, &start);
+    let of_xml =
+        |outcome: &str| told.sum("pricetime_tls_handshakes_total", &[("gateway", "xml"), ("outcome", outcome)]);
+    assert!(of_xml("timed_out") >= 200.0, "{}", of_xml("timed_out"));
+    assert!(told.sum("pricetime_tls_handshakes_open", &[("gateway", "xml")]) <= 256.0);
+    drop(flood);
+    wait_until("all are gone", Duration::from_secs(10), || {
+        let told = metrics(&server, &start);
+        told.sum("pricetime_tls_handshakes_open", &[("gateway", "xml")]) == 0.0
+            && told.sum("pricetime_tls_handshakes_waiting", &[("gateway", "xml")]) == 0.0
+            && told.sum("pricetime_connections", &[("gateway", "xml")]) == 1.0
+    });
+    trader.ask(SELL).unwrap();
+    server.stop();
+}
+
+#[test]
+fn a_handshake_that_takes_too_long_is_ended_and_so_is_silence_before_it() {
+    let folder = Folder::new("tls-slow");
+    let pki = Pki::new(&folder);
+    let server = pki.launch(&folder).with("--tls-handshake-timeout 400ms").start();
+    let start = Start::trusting(&pki.authority);
+    let hello = start.hello();
+    for address in [server.xml, server.http] {
+        let mut silent = TcpStream::connect(address).unwrap();
+        let mut slow = TcpStream::connect(address).unwrap();
+        slow.write_all(&hello[..10]).unwrap();
+        let began = Instant::now();
+        for stream in [&mut silent, &mut slow] {
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            // A reset is an end, too.
+            assert_eq!(stream.read(&mut [0; 10]).unwrap_or(0), 0);
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    }
+    let told = metrics(&server, &start);
+    for gateway in ["xml", "http"] {
+        let labels = [("gateway", gateway), ("outcome", "timed_out")];
+        assert_eq!(told.sum("pricetime_tls_handshakes_total", &labels), 2.0, "{gateway}");
+    }
+    server.stop();
+}

@@ -1,0 +1,18 @@
+//! TLS on every address of the real server, over the real wire: versions, certificates of both sides and their reload, ends
+//! and cuts, floods of handshakes, and clients that others wrote.
+//! Not quick: needs openssl, curl and Python.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod certificates;
+mod ends;
+mod files;
+mod floods;
+mod peer;
+mod pki;
+mod reload;
+mod stock;
+mod versions;
+mod web;
