@@ -175,7 +175,7 @@ mod tests {
 
     const SECRET: &str = "a-secret-of-some-length";
 
-    fn asker(address: &str, certificate: Option<&[u8; 32]>) -> Asker {
+    fn asker(address: &str) -> Asker {
         let certified = "ab".repeat(32);
         let text = format!(
             "[[member]]\nname = \"alice\"\nroles = [\"trader\"]\n\
@@ -183,7 +183,7 @@ mod tests {
              [[member.key]]\nid = \"c\"\ncertificate = \"{certified}\"\n"
         );
         let access = Access::parse(&text).expect("an access file");
-        Asker::new(&Arc::new(Desk::new(access, Tries::default())), address.parse().expect("an address"), certificate)
+        Asker::new(&Arc::new(Desk::new(access, Tries::default())), address.parse().expect("an address"))
     }
 
     fn asks(asker: &mut Asker, login: Login) -> Result<(), String> {
@@ -200,11 +200,15 @@ mod tests {
     #[test]
     fn a_secret_is_taken_where_nobody_listens() {
         for address in ["127.0.0.1", "::1", "::ffff:127.0.0.9"] {
-            assert_eq!(asks(&mut asker(address, None), secret()), Ok(()), "{address}");
+            assert_eq!(asks(&mut asker(address), secret()), Ok(()), "{address}");
         }
-        let mut far = asker("192.0.2.1", None);
+        let mut far = asker("192.0.2.1");
         assert!(asks(&mut far, secret()).is_err_and(|why| why.contains("may be sent over TLS")));
         assert!(far.principal().is_none());
+        let mut encrypted = asker("192.0.2.1");
+        encrypted.encrypted(None);
+        assert!(encrypted.principal().is_none());
+        assert_eq!(asks(&mut encrypted, secret()), Ok(()));
         assert_eq!(asks(&mut far, Login::Asks), Ok(()));
         let challenge = far.challenge.clone().unwrap_or_default();
         let signature = login_signature(SECRET, &challenge);
@@ -214,8 +218,11 @@ mod tests {
 
     #[test]
     fn whoever_has_a_members_certificate_needs_no_login() {
-        let far = asker("192.0.2.1", Some(&[0xab; 32]));
+        let mut far = asker("192.0.2.1");
+        assert!(far.principal().is_none());
+        far.encrypted(Some(&[0xac; 32]));
+        assert!(far.principal().is_none());
+        far.encrypted(Some(&[0xab; 32]));
         assert_eq!(far.principal().map(Principal::member), Some("alice"));
-        assert!(asker("192.0.2.1", Some(&[0xac; 32])).principal().is_none());
     }
 }
