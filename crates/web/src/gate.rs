@@ -68,14 +68,12 @@ async fn admit(members: &Members, address: IpAddr, request: Request) -> Result<(
             None => return Err(Problem::not_permitted()),
         },
     };
-    match need {
-        Need::Nothing | Need::Signature => Ok((members.unproven(address), request)),
-        _ => {
-            let (asker, request) = who(members, address, request).await?;
-            let request = check(&asker, need, request).await?;
-            Ok((asker, request))
-        }
+    if matches!(need, Need::Nothing | Need::Signature) {
+        return Ok((members.unproven(address), request));
     }
+    let (asker, request) = who(members, address, request).await?;
+    let request = check(&asker, need, request).await?;
+    Ok((asker, request))
 }
 
 /// What the library calls the route of what has none.
