@@ -93,6 +93,11 @@ impl Asker {
         }
     }
 
+    #[cfg(test)]
+    fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
     fn log_in(&mut self, login: &Login) -> LoggedIn {
         let now = Instant::now();
         if let Err(patience) = self.desk.tries.may_try(self.address, now) {
@@ -160,5 +165,56 @@ impl fmt::Display for Refused {
             ),
             Refused::Wrong => f.write_str("login refused: no valid key is proven by this"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "a-secret-of-some-length";
+
+    fn asker(address: &str, certificate: Option<&[u8; 32]>) -> Asker {
+        let certified = "ab".repeat(32);
+        let text = format!(
+            "[[member]]\nname = \"alice\"\nroles = [\"trader\"]\n\
+             [[member.key]]\nid = \"k\"\nsecret = \"{SECRET}\"\n\
+             [[member.key]]\nid = \"c\"\ncertificate = \"{certified}\"\n"
+        );
+        let access = Access::parse(&text).expect("an access file");
+        Asker::new(&Arc::new(Desk::new(access, Tries::default())), address.parse().expect("an address"), certificate)
+    }
+
+    fn asks(asker: &mut Asker, login: Login) -> Result<(), String> {
+        match asker.log_in(&login) {
+            LoggedIn::As(_) | LoggedIn::Challenge(_) => Ok(()),
+            LoggedIn::Refused(why) => Err(why.to_string()),
+        }
+    }
+
+    fn secret() -> Login {
+        Login::Secret { key: "k".to_owned(), secret: SECRET.to_owned() }
+    }
+
+    #[test]
+    fn a_secret_is_taken_where_nobody_listens() {
+        for address in ["127.0.0.1", "::1", "::ffff:127.0.0.9"] {
+            assert_eq!(asks(&mut asker(address, None), secret()), Ok(()), "{address}");
+        }
+        let mut far = asker("192.0.2.1", None);
+        assert!(asks(&mut far, secret()).is_err_and(|why| why.contains("may be sent over TLS")));
+        assert!(far.principal().is_none());
+        assert_eq!(asks(&mut far, Login::Asks), Ok(()));
+        let challenge = far.challenge.clone().unwrap_or_default();
+        let signature = login_signature(SECRET, &challenge);
+        assert_eq!(asks(&mut far, Login::Signature { key: "k".to_owned(), signature }), Ok(()));
+        assert_eq!(far.principal().map(Principal::member), Some("alice"));
+    }
+
+    #[test]
+    fn whoever_has_a_members_certificate_needs_no_login() {
+        let far = asker("192.0.2.1", Some(&[0xab; 32]));
+        assert_eq!(far.principal().map(Principal::member), Some("alice"));
+        assert!(asker("192.0.2.1", Some(&[0xac; 32])).principal().is_none());
     }
 }
