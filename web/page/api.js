@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, SymbolInfo, SymbolsPage } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, SymbolInfo, SymbolsPage } from "./types.js" */
 
 /** A request that was not done, and why. */
 export class Refusal extends Error {
@@ -19,6 +19,9 @@ export class Refusal extends Error {
     return this.code === "no-answer";
   }
 }
+
+/** What the window hears when the server no longer knows who asks. */
+export const UNPROVEN = "pricetime-unproven";
 
 const NO_ANSWER = "The server does not answer";
 
@@ -49,6 +52,8 @@ async function request(method, path, body) {
   } catch {
     throw new Refusal({ code: "no-answer", status: response.status, detail: `The server answers ${response.status}, and nothing that can be read` });
   }
+  // Signing in is told by itself what is wrong.
+  if (response.status === 401 && path !== "/sessions") globalThis.dispatchEvent?.(new Event(UNPROVEN));
   if (!response.ok) throw new Refusal({ code: "refused", detail: answer.title ?? "Refused", ...answer, status: response.status });
   return answer;
 }
@@ -67,6 +72,15 @@ const at = encodeURIComponent;
 export const api = {
   /** @returns {Promise<ServerStatus>} */
   status: () => request("GET", "/status"),
+
+  /** Who asks. @returns {Promise<Session>} */
+  session: () => request("GET", "/sessions"),
+
+  /** @param {string} member @param {string} password @returns {Promise<Session>} */
+  logIn: (member, password) => request("POST", "/sessions", { member, password, cookie: true }),
+
+  /** @returns {Promise<Session>} */
+  logOut: () => request("DELETE", "/sessions"),
 
   /** Those created after this one. @param {string} after @returns {Promise<SymbolsPage>} */
   symbols: (after) => request("GET", `/symbols${query({ after })}`),

@@ -19,6 +19,7 @@ import { connectionView } from "./views/connection.js";
 import { createDialog } from "./views/create.js";
 import { depthView } from "./views/depth.js";
 import { ladderView } from "./views/ladder.js";
+import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
 import { executionNotice } from "./views/notices.js";
 import { systemView } from "./views/system.js";
@@ -115,7 +116,16 @@ holdings.choose(remembered("account"));
 feed.watch(() => {
   if (feed.state === "open") greet();
 });
-feed.connect();
+begin();
+
+/** Begins to follow the market, once it is known who looks at it. */
+async function begin() {
+  const session = await signIn({ api, feed });
+  // A member's own account comes first, unless another one of its was looked at last.
+  const own = session?.accounts ?? [];
+  if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
+  feed.connect();
+}
 
 /** Shows what the address says; without a symbol in it, the one looked at last, or the first there is. */
 function follow() {
@@ -174,7 +184,7 @@ function chrome() {
     dialog.querySelector("[data-close]")?.addEventListener("click", () => dialog.close());
     // A press beside a dialog closes it: its own area begins at its children.
     dialog.addEventListener("click", (event) => {
-      if (event.target === dialog) dialog.close();
+      if (event.target === dialog && dialog.querySelector("[data-close]")) dialog.close();
     });
   }
   find("welcome-copy").addEventListener("click", async () => {

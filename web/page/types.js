@@ -104,6 +104,15 @@
 
 /** @typedef {{account: string, balance: string}} AccountLine */
 
+/**
+ * Who asks.
+ * @typedef {object} Session
+ * @property {boolean} members whether the server knows its members
+ * @property {string|null} member
+ * @property {string[]} roles
+ * @property {string[]} accounts
+ */
+
 /** @typedef {"limit"|"post_only"|"immediate_or_cancel"|"fill_or_kill"|"market"} OrderKind */
 
 /**

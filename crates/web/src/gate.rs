@@ -68,14 +68,12 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Aske
             None => return Err(Problem::not_permitted()),
         },
     };
-    match need {
-        Need::Nothing | Need::Signature => Ok((members.unproven(life), request)),
-        _ => {
-            let (asker, request) = who(members, life, request).await?;
-            let request = check(&asker, need, request).await?;
-            Ok((asker, request))
-        }
+    if matches!(need, Need::Nothing | Need::Signature) {
+        return Ok((members.unproven(life), request));
     }
+    let (asker, request) = who(members, life, request).await?;
+    let request = check(&asker, need, request).await?;
+    Ok((asker, request))
 }
 
 /// What the library calls the route of what has none.

@@ -197,6 +197,11 @@ impl Site {
         self.0.members.as_ref()
     }
 
+    /// Whether whoever asks may look at this.
+    pub(crate) fn may_read(&self, read: Read) -> bool {
+        self.members().is_none() || asking::asker().is_some_and(|asker| asker.rights().may_read(read))
+    }
+
     /// Notes that whoever asks is told this from now on. Errors: they may not be.
     pub(crate) fn follow(&self, read: Read) -> Result<(), Problem> {
         self.follow_as(asking::asker(), read)

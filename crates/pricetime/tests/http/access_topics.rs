@@ -123,7 +123,7 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
     assert_eq!(compatible(&http, "vera", ("GET", "account"), &timed("omitZeroBalances=true")).0, 200);
     let order = timed("symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=8");
     assert!(compatible(&http, "vera", ("POST", "order"), &order).0 >= 400);
-    assert_eq!(compatible(&http, "otto", ("GET", "account"), &timed("omitZeroBalances=true")).1["code"], -1022);
+    assert_eq!(compatible(&http, "otto", ("GET", "account"), &timed("omitZeroBalances=true")).1["code"], -2015);
     // The market is for members; the stream of an account is for whoever has its listen key.
     let listen_key = http.send("POST", "/binance/api/v3/userDataStream", None, &[("x-mbx-apikey", "alice-key")]);
     let path = format!(
@@ -145,6 +145,25 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
     file.write(&AccessFile::text(&["alice"]));
     assert!(ends_soon(stream) && ends_soon(nobodys));
     assert_eq!(http.get(&path).status, 400, "no upgrade");
+    server.stop();
+}
+
+/// The same routes, asked at the root: what they need is found there, too.
+#[test]
+fn the_compatible_interface_at_the_root_asks_who_it_is() {
+    let folder = Folder::new("access-root");
+    let server = AccessFile::new(&folder).launch(&folder).with("--binance-at 127.0.0.1:0").start();
+    market(&Http::new(server.http));
+    let http = Http::new(server.compatible.unwrap());
+    for path in
+        ["/api/v3/depth?symbol=SPYUSD", "/api/v3/exchangeInfo", "/api/v3/account", "/stream", "/ws/spyusd@trade"]
+    {
+        assert!([400, 401].contains(&http.get(path).status), "{path}");
+    }
+    assert_eq!((http.get("/api/v3/depth?symbol=SPYUSD").status, http.get("/api/v3/ping").status), (401, 200));
+    let by_key = [("authorization", basic("bob-key", &secret("bob")))];
+    let by_key: Vec<(&str, &str)> = by_key.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(http.send("GET", "/api/v3/depth?symbol=SPYUSD", None, &by_key).status, 200);
     server.stop();
 }
 

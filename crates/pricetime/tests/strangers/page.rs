@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
+use crate::common::members::{self, AccessFile};
 use crate::common::server::Launch;
 use flate2::read::GzDecoder;
 use ureq::http::HeaderMap as Headers;
@@ -27,6 +28,26 @@ fn a_browser_trades_on_the_page() {
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{said}");
     println!("{said}");
+    server.stop();
+}
+
+/// web/tests/members.js signs in, trades and signs out, and tries as a page of others.
+#[test]
+fn a_member_signs_in_on_the_page() {
+    let folder = Folder::new("page-members");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    members::market(&Http::new(server.http));
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let ran = Command::new("node")
+        .arg("tests/members.js")
+        .current_dir(web)
+        .env("PRICETIME_HTTP", format!("http://{}", server.http))
+        .envs([("MEMBER", "alice"), ("PASSWORD", members::PASSWORD), ("ACCOUNT", "1"), ("SYMBOL", "SPY")])
+        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join("page-members"))
+        .output()
+        .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
     server.stop();
 }
 

@@ -178,10 +178,10 @@ pub(super) async fn perform(
         let _turn = turns.come(Turn::of(&method)).await;
         respond(site.clone(), &method, asked).await
     };
-    if let Some(members) = site.members().filter(|_| asking::was_wrong()) {
-        if !members.wait_for_wrong(address).await {
-            return outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
-        }
+    if let Some(members) = site.members().filter(|_| asking::was_wrong())
+        && !members.wait_for_wrong(address).await
+    {
+        return outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
     }
     let gathered = match responded {
         Ok(response) => gather(&site, response, &outbox, &turns).await,

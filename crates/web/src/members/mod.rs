@@ -114,9 +114,10 @@ impl Members {
         password: String,
         address: IpAddr,
     ) -> Result<Principal, Problem> {
-        let _place = self.passwords.try_acquire().map_err(|_| Problem::too_many_tries())?;
         let turn = self.tries.turn(address, Instant::now()).ok_or_else(Problem::too_many_tries)?;
         sleep_until(turn.into()).await;
+        // Whoever waits for its turn takes no place from others.
+        let _place = self.passwords.try_acquire().map_err(|_| Problem::too_many_tries())?;
         // It is held until the comparison is done, also when the client has hung up.
         let comparing = Arc::clone(&self.comparing).acquire_owned().await.map_err(|_| Problem::not_ready())?;
         let access = self.access.clone();

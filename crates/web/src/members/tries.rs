@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(16);
 /// Whoever would have to wait longer is told so at once.
-const WAIT_MAX: Duration = Duration::from_secs(30);
+const WAIT_MAX: Duration = Duration::from_secs(16);
 /// After so long without a try an address is as any other.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(900);
 /// So many addresses are remembered. Those that come when there is no room have one line together.

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use engine::{Command, Op};
+use exchange::Read;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -31,10 +32,13 @@ pub(crate) struct SymbolFeesShape {
     extensions(("x-refusals" = json!(["unknown-symbol"]))),
 )]
 pub(crate) async fn of(State(site): State<Site>, Named(name): Named<String>) -> Result<Json<SymbolFeesShape>, Problem> {
-    of_symbol(&site, &name.clone(), move |scene, symbol| {
+    let Json(mut fees) = of_symbol(&site, &name.clone(), move |scene, symbol| {
         Ok(SymbolFeesShape { symbol: name, fees: FeesShape::all(&scene.view, symbol) })
     })
-    .await
+    .await?;
+    // Which accounts there are is not for everybody who may look at the market.
+    fees.fees.iter_mut().for_each(|fees| fees.hide_unless(|account| site.may_read(Read::Account(account))));
+    Ok(Json(fees))
 }
 
 /// Has the accounts of a tier pay these fees in place of those that they pay. Executions that were cost what they did.

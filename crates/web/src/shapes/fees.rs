@@ -1,6 +1,6 @@
 //! Fees, as they are shown and as they are asked for.
 
-use engine::{AccountIndex, Fee, FeeRate, Fees, Price, Shares, SymbolIndex, Taken, Tier};
+use engine::{AccountId, AccountIndex, Fee, FeeRate, Fees, Price, Shares, SymbolIndex, Taken, Tier};
 use feed::View;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -50,6 +50,14 @@ impl FeesShape {
     pub(crate) fn all(view: &View, symbol: SymbolIndex) -> Vec<FeesShape> {
         let of = |tier| Some(FeesShape::of(tier, &view.fees().get(symbol, tier)?, view));
         Tier::all().filter_map(of).collect()
+    }
+
+    /// Does not say who gets them, unless that may be said.
+    pub(crate) fn hide_unless(&mut self, may: impl Fn(AccountId) -> bool) {
+        let account = self.account.as_deref().and_then(|account| input::account(account).ok());
+        if !account.is_some_and(may) {
+            self.account = None;
+        }
     }
 
     /// Errors: the field that cannot be.

@@ -1,0 +1,85 @@
+// Who is signed in, where the server knows its members: the dialog that signs in, and the button that signs out. What proves it is a
+// cookie that no script reads; nothing of it is kept here.
+
+import { Refusal, UNPROVEN } from "../api.js";
+import { find, setAttribute, setText, within } from "../dom.js";
+import { clearFaults, showFault, valueOf } from "./faults.js";
+
+/** @import { Api } from "../api.js" */
+/** @import { Feed } from "../feed.js" */
+/** @import { Session } from "../types.js" */
+
+/** What a member of these roles may create. */
+const CREATES = ["operator", "issuer"];
+
+/**
+ * Asks who is signed in, and has somebody sign in if nobody is and it is needed.
+ * @param {{api: Api, feed: Feed}} parts
+ * @returns {Promise<Session|null>} when there is somebody, or nobody is needed; null when the server does not say
+ */
+export async function signIn({ api, feed }) {
+  const dialog = /** @type {HTMLDialogElement} */ (find("login"));
+  const form = /** @type {HTMLFormElement} */ (find("login-form"));
+  const out = /** @type {HTMLButtonElement} */ (find("sign-out"));
+
+  // Only signing in closes it.
+  dialog.addEventListener("cancel", (event) => event.preventDefault());
+  form.addEventListener("input", () => clearFaults(form));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    clearFaults(form);
+    const [member, password] = [valueOf(form, "member"), /** @type {HTMLInputElement} */ (find("login-password")).value];
+    const missing = member === "" ? "member" : password === "" ? "password" : null;
+    if (missing) {
+      showFault(form, missing, missing === "member" ? "Who are you?" : "The password is missing");
+      return;
+    }
+    const button = within(form, "button", "[type=submit]");
+    button.disabled = true;
+    try {
+      await api.logIn(member, password);
+      // Whatever another member looked at goes with the page.
+      location.reload();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      showFault(form, null, error.status === 401 ? "Member or password is wrong" : error.message);
+    } finally {
+      button.disabled = false;
+    }
+  });
+  out.addEventListener("click", async () => {
+    try {
+      await api.logOut();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+    location.reload();
+  });
+  const ask = () => {
+    if (!dialog.open) dialog.showModal();
+  };
+
+  /** @type {Session} */
+  let session;
+  try {
+    session = await api.session();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return null;
+  }
+  if (!session.members) return session;
+  if (session.roles.length === 0) {
+    ask();
+    return new Promise(() => {});
+  }
+  addEventListener(UNPROVEN, ask);
+  // The server has ended the connection: perhaps because the session is over.
+  feed.watch(() => {
+    if (feed.state === "lost") api.session().then(({ roles }) => roles.length === 0 && ask(), () => {});
+  });
+  out.hidden = false;
+  setText(find("signed-in"), session.member ?? "");
+  setAttribute(out, "aria-label", `Sign out ${session.member ?? ""}`);
+  find("create-open").hidden = !session.roles.some((role) => CREATES.includes(role));
+  return session;
+}

@@ -1,0 +1,128 @@
+// The page of a server that knows its members, in a real browser: PRICETIME_HTTP, MEMBER, PASSWORD, ACCOUNT and SYMBOL say which.
+// Somebody signs in, trades, signs out; pages of others get nothing by it. Screenshots go to $OUT.
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+/** @import { BrowserContext, Page } from "playwright-core" */
+
+const { PRICETIME_HTTP: base = "", MEMBER: member = "", PASSWORD: password = "", ACCOUNT: account = "", SYMBOL: symbol = "" } = process.env;
+const out = process.env.OUT ?? join(tmpdir(), "pricetime-members");
+mkdirSync(out, { recursive: true });
+
+const sizes = { desk: { width: 1366, height: 650 }, phone: { width: 375, height: 667 } };
+
+/** @param {Page} page @param {string} name */
+const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });
+
+/** @param {Page} page @param {string} secret */
+async function signIn(page, secret) {
+  await page.waitForSelector("#login[open]");
+  await page.fill("#login-member", member);
+  await page.fill("#login-password", secret);
+  await page.click("#login-form [type=submit]");
+}
+
+/** @param {Page} page */
+const account_shown = (page) => page.waitForFunction((id) => document.querySelector("#account-chooser")?.textContent?.includes(id), account);
+
+/** @param {BrowserContext} context @param {keyof typeof sizes} size */
+async function visit(context, size) {
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  await page.goto(`${base}/#/trade/${symbol}`);
+  await page.waitForSelector("#login[open]");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  assert.ok(await page.isVisible("#login"), "only signing in closes it");
+  await look(page, `${size}-signed-out`);
+  await signIn(page, "wrong");
+  await page.waitForFunction(() => document.querySelector("#login-form [data-fault=form]")?.textContent === "Member or password is wrong");
+  await look(page, `${size}-wrong`);
+  await signIn(page, password);
+  await page.waitForFunction(() => document.body.dataset.connection === "open");
+  await account_shown(page);
+  assert.equal(await page.getAttribute("#sign-out", "aria-label"), `Sign out ${member}`);
+  assert.ok(!(await page.isVisible("#create-open")), "a trader creates nothing");
+  await look(page, `${size}-signed-in`);
+  const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage, cookie: document.cookie }));
+  const [cookie] = await context.cookies(base);
+  assert.ok(cookie?.name === "pricetime-session" && cookie.httpOnly && cookie.sameSite === "Strict", JSON.stringify(cookie));
+  assert.ok(!kept.includes(password) && !kept.includes(cookie.value) && kept.includes('"cookie":""'), kept);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+
+  if (size === "phone") await page.click("nav.sections [data-section=ticket]");
+  await page.fill("#ticket-limit", "7");
+  await page.fill("#ticket-shares", "1");
+  await page.click("#ticket-submit");
+  await page.waitForFunction(() => document.querySelector("#ticket-done")?.textContent !== "");
+  assert.deepEqual(complaints, []);
+  return { page, cookie };
+}
+
+/** Pages of others, also of this machine, which a cookie counts as the same site. @param {BrowserContext} context @param {string} host */
+async function foreignPage(context, host) {
+  const elsewhere = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>elsewhere</p>"));
+  await new Promise((listening) => elsewhere.listen(0, "127.0.0.1", () => listening(undefined)));
+  const address = elsewhere.address();
+  assert.ok(address && typeof address === "object");
+  const page = await context.newPage();
+  await page.goto(`http://${host}:${address.port}/`);
+  const got = await page.evaluate(async ([server, id, name]) => {
+    const order = JSON.stringify({ account: id, symbol: name, side: "buy", shares: "1", limit: "6" });
+    /** @param {RequestInit} options @param {string} path */
+    const send = async (path, options) => {
+      try {
+        const answer = await fetch(`${server}/api/v1${path}`, { credentials: "include", ...options });
+        return answer.type === "opaque" ? "opaque" : `read ${answer.status}`;
+      } catch {
+        return "refused";
+      }
+    };
+    const socket = new WebSocket(`${server.replace("http", "ws")}/ws/v1`);
+    const listened = await new Promise((told) => {
+      socket.onopen = () => told("open");
+      socket.onclose = () => told("closed");
+    });
+    return [
+      listened,
+      await send("/orders", { method: "POST", headers: { "content-type": "application/json" }, body: order }),
+      await send("/orders", { method: "POST", mode: "no-cors", body: order }),
+      await send(`/accounts/${id}/orders`, { method: "DELETE" }),
+      await send(`/accounts/${id}`, {}),
+      await send("/sessions", { method: "DELETE" }),
+    ];
+  }, /** @type {const} */ ([base.replace("127.0.0.1", "localhost"), account, symbol]));
+  assert.ok(got[0] === "closed" && got.slice(1).every((one) => one === "refused" || one === "opaque"), JSON.stringify(got));
+  await page.close();
+  elsewhere.close();
+}
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+});
+try {
+  for (const size of /** @type {const} */ (["desk", "phone"])) {
+    const context = await browser.newContext({ viewport: sizes[size], isMobile: size === "phone", hasTouch: size === "phone", reducedMotion: "reduce" });
+    context.setDefaultTimeout(20_000);
+    const { page, cookie } = await visit(context, size);
+    for (const host of ["127.0.0.1", "localhost"]) await foreignPage(context, host);
+    const orders = await page.evaluate(async (id) => (await (await fetch(`/api/v1/accounts/${id}/orders`)).json()).orders.map((/** @type {{limit: string}} */ one) => one.limit), account);
+    assert.ok(orders.includes("7") && !orders.includes("6"), JSON.stringify(orders));
+    await page.click("#sign-out");
+    await page.waitForSelector("#login[open]");
+    const stolen = await fetch(`${base}/api/v1/accounts/${account}`, { headers: { cookie: `${cookie.name}=${cookie.value}` } });
+    assert.equal(stolen.status, 401, "a session that was signed out is over for whoever has its cookie");
+    await context.close();
+    console.log(`ok      ${size}`);
+  }
+} finally {
+  await browser.close();
+}
