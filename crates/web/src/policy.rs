@@ -38,7 +38,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 40] = [
+const OURS: [(&str, &str, Need); 44] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -72,6 +72,10 @@ const OURS: [(&str, &str, Need); 40] = [
     ("DELETE", "/api/v1/accounts/{account}/orders", Need::Act(Where::Path)),
     ("PUT", "/api/v1/accounts/{account}/tier", Need::Command),
     ("PUT", "/api/v1/accounts/{account}/group", Need::Command),
+    ("PUT", "/api/v1/accounts/{account}/kill", Need::Command),
+    ("PUT", "/api/v1/symbols/{symbol}/kill", Need::Command),
+    ("GET", "/api/v1/kill", Need::Market),
+    ("PUT", "/api/v1/kill", Need::Command),
     ("POST", "/api/v1/orders", Need::Command),
     ("POST", "/api/v1/order-lists", Need::Command),
     ("GET", "/api/v1/orders/{order}", Need::Read(Where::Query)),

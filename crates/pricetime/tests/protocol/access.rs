@@ -16,7 +16,7 @@ use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 
 /// Of every key here.
-const SECRET: &str = "sesame-sesame-sesame";
+pub(super) const SECRET: &str = "sesame-sesame-sesame";
 const UNKNOWN: &str = "Unknown account";
 const OTHER_ROLE: &str = "not permitted: this is for members of another role";
 const WRONG: &str = "<results><error>login refused: no valid key is proven by this</error></results>\n";
@@ -42,7 +42,7 @@ fn all_roles() -> String {
 }
 
 /// A server whose data folder holds this access file, and the file's path.
-fn started(purpose: &str, text: &str) -> (Folder, Server, PathBuf) {
+pub(super) fn started(purpose: &str, text: &str) -> (Folder, Server, PathBuf) {
     let folder = Folder::new(purpose);
     fs::create_dir_all(folder.data()).unwrap();
     let path = folder.data().join("access.toml");
@@ -59,22 +59,22 @@ fn write(path: &Path, text: &str) {
     fs::rename(new, path).unwrap();
 }
 
-fn log_in(client: &mut Client, key: &str) {
+pub(super) fn log_in(client: &mut Client, key: &str) {
     let reply = client.ask(&format!("<login key=\"{key}\" secret=\"{SECRET}\"/>"));
     assert_eq!(reply, format!("<results><logged-in member=\"{key}\"/></results>\n"));
 }
 
-fn logged_in(server: &Server, key: &str) -> Client {
+pub(super) fn logged_in(server: &Server, key: &str) -> Client {
     let mut client = server.client();
     log_in(&mut client, key);
     client
 }
 
-const MARKET: &str = "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"1000\"/><symbol sym=\"S\">\
+pub(super) const MARKET: &str = "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"1000\"/><symbol sym=\"S\">\
     <account id=\"1\">100</account><account id=\"2\">100</account></symbol></create>";
 
 /// What can be asked of an account: everything that there is but for `create`.
-const ASKED: [&str; 16] = [
+const ASKED: [&str; 18] = [
     "<order sym=\"S\" amount=\"1\" limit=\"5\"/>",
     "<order sym=\"S\" amount=\"-1\" limit=\"5\" client-id=\"mine\"/>",
     "<order sym=\"NONE\" amount=\"1\" limit=\"5\"/>",
@@ -91,9 +91,11 @@ const ASKED: [&str; 16] = [
     "<query client-id=\"theirs\"/>",
     "<cancel id=\"1\"/>",
     "<cancel client-id=\"theirs\"/>",
+    "<cancel-all sym=\"S\"/>",
+    "<cancel-all/>",
 ];
 
-fn ask(client: &mut Client, account: &str, child: &str) -> String {
+pub(super) fn ask(client: &mut Client, account: &str, child: &str) -> String {
     client.ask(&format!("<transactions id=\"{account}\">{child}</transactions>"))
 }
 
@@ -143,9 +145,13 @@ fn what_makes_the_market_is_for_its_roles() {
         "<tier id=\"7\" tier=\"1\"/>",
         "<group id=\"7\" group=\"1\"/>",
         "<phase sym=\"T\" is=\"halted\"/>",
+        "<kill sym=\"T\"/>",
+        "<kill/>",
+        "<release sym=\"T\"/>",
+        "<release/>",
     ];
     for (who, may) in
-        [("trader", 0), ("viewer", 0), ("auditor", 0), ("nobody", 0), ("anonymous", 0), ("issuer", 3), ("operator", 8)]
+        [("trader", 0), ("viewer", 0), ("auditor", 0), ("nobody", 0), ("anonymous", 0), ("issuer", 3), ("operator", 12)]
     {
         let mut client = if who == "anonymous" { server.client() } else { logged_in(&server, who) };
         for (number, child) in issued.iter().chain(&changed).enumerate() {

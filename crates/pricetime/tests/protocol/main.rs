@@ -11,6 +11,7 @@ mod demo;
 mod framing;
 mod icebergs;
 mod linked;
+mod member_limits;
 mod pending;
 mod requests;
 mod terms;

@@ -1,0 +1,93 @@
+//! What bounds a member: its limits, and that it may stop itself.
+
+use std::fmt::Write as _;
+
+use super::access::{MARKET, SECRET, ask, logged_in, started};
+
+/// An operator, and a trader with these limits who has two keys.
+fn members(limits: &str) -> String {
+    let mut text = format!(
+        "[[member]]\nname = \"operator\"\nroles = [\"operator\"]\n[[member.key]]\nid = \"operator\"\nsecret = \"{SECRET}\"\n\
+         [[member]]\nname = \"trader\"\nroles = [\"trader\"]\naccounts = [\"1\"]\n{limits}\n"
+    );
+    for key in ["one", "two"] {
+        let _ = writeln!(text, "[[member.key]]\nid = \"{key}\"\nsecret = \"{SECRET}\"");
+    }
+    text
+}
+
+/// With keys that are not the member's name, a login says the member.
+fn trader(server: &crate::common::server::Server, key: &str) -> crate::common::client::Client {
+    let mut client = server.client();
+    let reply = client.ask(&format!("<login key=\"{key}\" secret=\"{SECRET}\"/>"));
+    assert_eq!(reply, "<results><logged-in member=\"trader\"/></results>\n");
+    client
+}
+
+#[test]
+fn an_order_past_a_members_limits_is_refused_with_the_bound() {
+    let limits = "limits = { order_shares = \"20\", order_value = \"100\" }";
+    let (_folder, server, _) = started("member-limits", &members(limits));
+    logged_in(&server, "operator").ask(MARKET);
+    let mut client = trader(&server, "one");
+    let shares = "too many shares: an order of this member may have 20";
+    let value = "too much money: an order of this member may be worth 100 dollars";
+    for (child, refused) in [
+        ("<order sym=\"S\" amount=\"20\" limit=\"5\"/>", None),
+        ("<order sym=\"S\" amount=\"21\" limit=\"1\"/>", Some(shares)),
+        ("<order sym=\"S\" amount=\"-21\" type=\"market\"/>", Some(shares)),
+        ("<order sym=\"S\" amount=\"20\" limit=\"5.01\"/>", Some(value)),
+        ("<order sym=\"S\" funds=\"100.01\" type=\"market\" side=\"buy\"/>", Some(value)),
+        ("<oco><order sym=\"S\" amount=\"-20\" limit=\"5\" post-only=\"true\"/>\
+          <order sym=\"S\" amount=\"-20\" limit=\"6\" stop=\"1\"/></oco>", Some(value)),
+        ("<oto><order sym=\"S\" amount=\"1\" limit=\"5\"/><order sym=\"S\" amount=\"-21\" limit=\"1\"/></oto>", Some(shares)),
+        ("<cancel-all/>", None),
+    ] {
+        let reply = ask(&mut client, "1", child);
+        match refused {
+            Some(why) => assert!(reply.contains(why) && !reply.contains("<opened"), "{child}: {reply}"),
+            None => assert!(!reply.contains("<error"), "{child}: {reply}"),
+        }
+    }
+    // What another key of another member asks is not bounded.
+    let mut operator = logged_in(&server, "operator");
+    assert!(ask(&mut operator, "1", "<order sym=\"S\" amount=\"21\" limit=\"5\"/>").contains("<opened"));
+    server.stop();
+}
+
+#[test]
+fn orders_a_second_are_counted_over_all_keys_and_connections_of_a_member() {
+    let (_folder, server, _) = started("member-pace", &members("limits = { orders_per_second = 3 }"));
+    logged_in(&server, "operator").ask(MARKET);
+    let (mut one, mut two) = (trader(&server, "one"), trader(&server, "two"));
+    let order = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>".repeat(20);
+    let replies = [ask(&mut one, "1", &order), ask(&mut two, "1", &order)].concat();
+    let (opened, refused) = (replies.matches("<opened").count(), replies.matches("this member may place 3 a second").count());
+    // Whoever is slow gets a few more.
+    assert!(opened >= 3 && opened < 20 && opened + refused == 40, "{opened} {refused}: {replies}");
+    // Its cancels and queries go on, and so does everybody else.
+    assert!(ask(&mut one, "1", "<query id=\"1\"/><cancel-all/>").contains("<canceled-all"));
+    let mut operator = logged_in(&server, "operator");
+    assert_eq!(ask(&mut operator, "2", &order).matches("<opened").count(), 20);
+    server.stop();
+}
+
+#[test]
+fn a_trader_stops_its_accounts_and_an_operator_lets_them_go_on() {
+    let (_folder, server, _) = started("member-kill", &members(""));
+    logged_in(&server, "operator").ask(MARKET);
+    let (mut client, mut operator) = (trader(&server, "one"), logged_in(&server, "operator"));
+    let order = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>";
+    assert!(ask(&mut client, "1", order).contains("<opened"));
+    let kill = |client: &mut crate::common::client::Client, what: &str| client.ask(&format!("<create>{what}</create>"));
+    assert!(kill(&mut client, "<kill account=\"1\"/>").contains("<killed account=\"1\" orders=\"1\"/>"));
+    assert!(kill(&mut client, "<kill account=\"2\"/>").contains("Unknown account"));
+    for for_operators in ["<kill/>", "<kill sym=\"S\"/>", "<release account=\"1\"/>", "<release/>"] {
+        assert!(kill(&mut client, for_operators).contains("not permitted"), "{for_operators}");
+    }
+    assert!(ask(&mut client, "1", order).contains("Kill switch"));
+    assert!(ask(&mut operator, "2", order).contains("<opened"));
+    assert!(kill(&mut operator, "<release account=\"1\"/>").contains("<changed account=\"1\"/>"));
+    assert!(ask(&mut client, "1", order).contains("<opened"));
+    server.stop();
+}
