@@ -110,7 +110,6 @@ impl Engine {
         if symbol != chain.symbol {
             return Err(Reject::CannotPend { order: working });
         }
-        self.check_not_killed(account, symbol)?;
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }

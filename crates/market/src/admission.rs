@@ -177,26 +177,26 @@ impl Admission {
     /// the two were linked or one waited for the other; and one that finds nothing open still finds nothing when its turn comes.
     #[cold]
     fn below_the_low_water(&mut self, engine: &mut Engine, command: &Command) -> Decision {
-        if let Command::CancelAll { account, symbol } = *command {
-            let is_first = !self.turn.all_canceled.contains(&(account, None))
-                && !self.turn.all_canceled.contains(&(account, symbol));
-            // Of orders whose own cancels this turn admitted before it, it may find none: then it is one too many for each of them.
-            if !is_first || engine.would_cancel_any(account, symbol) != Ok(true) {
-                return Decision::Vain;
-            }
-            self.turn.all_canceled.insert((account, symbol));
-            return Decision::LetIn;
-        }
-        // What is killed is not released meanwhile, so it is killed once.
-        if let Command::Kill { scope } = *command {
-            let changes = engine.is_killed(scope) == Ok(false) && self.turn.killed.insert(scope);
-            return if changes { Decision::LetIn } else { Decision::Vain };
+        if let Some(frees) = self.frees_many(engine, command) {
+            return if frees { Decision::LetIn } else { Decision::Vain };
         }
         match engine.would_cancel(command) {
             Some(Ok(order)) if self.turn.canceled.insert(order) => Decision::LetIn,
             Some(Ok(_) | Err(_)) => Decision::Vain,
             None => Decision::Refused(Unavailable::DiskLow),
         }
+    }
+
+    /// Whether a command that cancels many orders cancels one; none for another command. Of orders whose own cancels this turn admitted
+    /// before it, it may find none when its turn comes: then it is one too many for each of them. What is killed is killed once.
+    fn frees_many(&mut self, engine: &mut Engine, command: &Command) -> Option<bool> {
+        if let Command::CancelAll { account, symbol } = *command {
+            let is_new = [None, symbol].into_iter().all(|of| !self.turn.all_canceled.contains(&(account, of)));
+            let frees = is_new && engine.would_cancel_any(account, symbol) == Ok(true);
+            return Some(frees && self.turn.all_canceled.insert((account, symbol)));
+        }
+        let Command::Kill { scope } = *command else { return None };
+        Some(engine.is_killed(scope) == Ok(false) && self.turn.killed.insert(scope))
     }
 
     /// `before` are the ops of the request that stand before the command, and `behind` those behind it.
@@ -636,6 +636,13 @@ mod tests {
         let twice = [all(account, Some(spy)), all(account, Some(spy)), all(account, None), all(account, None)];
         assert_eq!(decide(&twice), [Decision::LetIn, Decision::Vain, Decision::LetIn, Decision::Vain]);
         assert_eq!(decide(&[all(account, None), all(account, Some(spy))]), [Decision::LetIn, Decision::Vain]);
+        let kill = |scope| Op::Command(Command::Kill { scope });
+        let kills =
+            [KillScope::Everything, KillScope::Everything, KillScope::Account(nobody), KillScope::Account(account)];
+        let decided = [Decision::LetIn, Decision::Vain, Decision::Vain, Decision::LetIn];
+        assert_eq!(decide(&kills.map(kill)), decided, "once each, and none that there is not");
+        let release = Op::Command(Command::Release { scope: KillScope::Everything });
+        assert_eq!(decide(&[release]), [Decision::Refused(Unavailable::DiskLow)]);
         let entry =
             Entry { sequence: Sequence(6), time: Time(2), command: Command::CancelAll { account, symbol: None } };
         assert_eq!(engine.apply(&entry, &mut Vec::new(), &mut |_| {}), Reply::CanceledAll { orders: 2 });

@@ -88,7 +88,6 @@ impl Model {
         if symbol != self.order(working).symbol {
             return Err(Reject::CannotPend { order: working });
         }
-        self.check_not_killed(index, symbol)?;
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = asked;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let first = OrderId(working.0 + 1);

@@ -5,7 +5,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use engine::{
-    AccountId, Command, DoneOrders, Engine, Entry, NewOrder, Op, Price, Reply, Sequence, Shares, Side, Symbol, Time,
+    AccountId, Command, DoneOrders, Engine, Entry, KillScope, NewOrder, Op, Price, Reply, Sequence, Shares, Side,
+    Symbol, Time,
 };
 use model::workload::Random;
 
@@ -37,6 +38,15 @@ pub fn report() {
     let seconds = started.elapsed().as_secs_f64();
     println!("cancel all: the orders of 9,999 accounts, {OTHERS} in all: {:.1} ms in 9,999 commands", seconds * 1e3);
     assert_eq!(market.engine.open_order_count(), 0);
+    market.rest(&mut |random| 1 + random.below(flow::ACCOUNTS - 1) as u32, MANY);
+    for (what, scope) in [("a symbol", KillScope::Symbol(flow::symbol(0))), ("everything", KillScope::Everything)] {
+        let open = market.engine.open_order_count();
+        let started = Instant::now();
+        let reply = market.apply(Command::Kill { scope });
+        let seconds = started.elapsed().as_secs_f64();
+        assert_eq!(reply, Reply::CanceledAll { orders: open }, "{what}");
+        println!("kill: of {what}: {:.3} ms, {open} orders, {OTHERS} slots", seconds * 1e3);
+    }
 }
 
 struct Market {

@@ -61,6 +61,7 @@ fn what_is_killed_takes_no_orders_until_it_is_released_also_after_a_restart() {
         place(&http, "2").1["detail"],
         "Kill switch: the exchange takes cancels and queries alone until it is released"
     );
+    assert_eq!(http.read("/binance/api/v3/exchangeInfo")["symbols"][0]["status"], "HALT");
     assert_eq!(put(&http, "kill", &json!(false)).0, 200);
     assert_eq!(
         place(&http, "2").1["detail"],

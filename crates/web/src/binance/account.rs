@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{AccountIndex, OrderId, Position, Side, SymbolIndex};
+use engine::{AccountIndex, KillScope, OrderId, Position, Side, SymbolIndex};
 use feed::{HistoryError, Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
 
@@ -58,13 +58,15 @@ fn about(scene: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value
     let view = &scene.view;
     let rates = Rates::highest(view, account);
     let [maker, taker] = rates.basis_points();
+    let kills = [KillScope::Everything, KillScope::Account(account)];
+    let is_killed = kills.into_iter().any(|scope| view.kills().is_killed(scope));
     json!({
         "makerCommission": maker,
         "takerCommission": taker,
         "buyerCommission": 0,
         "sellerCommission": 0,
         "commissionRates": rates.with_sides(),
-        "canTrade": true,
+        "canTrade": !is_killed,
         "canWithdraw": false,
         "canDeposit": false,
         "brokered": false,

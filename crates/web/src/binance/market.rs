@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{Side, SymbolIndex};
+use engine::{KillScope, Side, SymbolIndex};
 use feed::{ReadModel, Trade, View};
 use serde_json::{Value, json};
 
@@ -46,9 +46,12 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -
     });
     pieces::answer(&site, Frame::field(&about, "symbols"), chosen, move |site, chosen| async move {
         // The feed gives the names and the rules alone.
-        let named = |view: &View, symbol| {
+        let named = |view: &View, symbol: SymbolIndex| {
             let listing = view.listing(symbol);
-            (listing.name, listing.rules, pairs::Status::of(listing))
+            let kills = [KillScope::Everything, KillScope::Symbol(symbol)];
+            let is_killed = kills.into_iter().any(|scope| view.kills().is_killed(scope));
+            let status = if is_killed { pairs::Status::Halted } else { pairs::Status::of(listing) };
+            (listing.name, listing.rules, status)
         };
         let (named, next) = look_at_some(&site, chosen, named).await?;
         let shown = named.into_iter().filter(|(.., status)| wanted.is_shown(*status));

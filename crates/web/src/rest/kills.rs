@@ -98,9 +98,7 @@ pub(crate) async fn symbol(
 
 async fn change(site: &Site, scope: KillScope, asked: &KillAsked) -> Result<Json<KillGiven>, Problem> {
     let command = if asked.killed { Command::Kill { scope } } else { Command::Release { scope } };
-    let canceled = match ask(site, Op::Command(command)).await? {
-        Reply::CanceledAll { orders } => orders as u64,
-        _ => 0,
-    };
+    let reply = ask(site, Op::Command(command)).await?;
+    let canceled = if let Reply::CanceledAll { orders } = reply { orders as u64 } else { 0 };
     Ok(Json(KillGiven { killed: asked.killed, canceled }))
 }
