@@ -5,14 +5,13 @@ use std::fmt;
 
 use engine::{Command, Deadline, Engine, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
 
-use crate::day_ends::DayEnds;
+use crate::day_ends::{DAY_US, DayEnds};
 
 /// The most lines of a calendar that say something.
 pub const LINES_MAX: usize = 10_000;
 /// Commands of a turn, at most: a line may be about every symbol that there is.
 const COMMANDS_MAX: usize = 1_000;
 const SECOND_US: u64 = 1_000_000;
-pub(crate) const DAY_US: u64 = 86_400 * SECOND_US;
 
 /// What is done each day, by the time of the day in UTC, and at one time in the order in which it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

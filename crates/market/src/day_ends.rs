@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use engine::{Deadline, Symbol, Time};
 use exchange::deadline_at;
 
-use crate::calendar::DAY_US;
+/// A day in microseconds.
+pub(crate) const DAY_US: u64 = 86_400 * 1_000_000;
 
 /// Times of the day in microseconds since midnight, each list in order. A day ends at those of its symbol and at those of every symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

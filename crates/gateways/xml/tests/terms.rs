@@ -63,7 +63,7 @@ fn an_order_that_ends_with_the_day_leaves_its_end_to_the_market() {
         "<order sym='S' amount='9' limit='2' trail='3' tif='DAY'/>",
         "<replace id='7' sym='S' amount='1' limit='2' tif='DAY'/>",
     ] {
-        let parsed = parse(&format!("<transactions id='1'>{said}</transactions>"));
+        let parsed = parse(format!("<transactions id='1'>{said}</transactions>"));
         let placing = parsed.requests.ops().last().unwrap();
         assert!(parsed.requests.asks_for_days() && deadline(placing) == Some(Deadline::UNDECIDED), "{said}");
     }

@@ -89,7 +89,7 @@ pub fn check(folder: &Path, launch: impl Fn() -> Launch) {
     let next = http.make("/api/v1/orders", &order("SPY", "buy", "9", &json!({})));
     assert_eq!(next["until"], json!(end + 86_400 * PER_SECOND));
     for (more, field) in
-        [(json!({"until": end}), "until"), (json!({"kind": "fill_or_kill"}), "tif"), (json!({"tif": "day"}), "tif")]
+        [(json!({"until": end}), "until"), (json!({"kind": "fill_or_kill"}), "tif"), (json!({"tif": "day"}), "DAY")]
     {
         let refused = http.post("/api/v1/orders", &order("SPY", "buy", "9", &more));
         assert_eq!(refused.body["code"], "malformed", "{}", refused.text);

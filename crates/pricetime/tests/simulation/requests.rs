@@ -30,6 +30,7 @@ impl Clients {
         let workload = match seed % 12 {
             0 | 3 | 6 | 9 => workload.with_rules().with_fees().with_groups().with_phases().with_mass_cancels().with_kills(),
             1 => workload.with_links().with_pendings(),
+            7 => workload.with_pendings(),
             2 | 8 => workload.with_icebergs(),
             4 | 10 => workload.with_trails(),
             5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_fees().with_mass_cancels(),
