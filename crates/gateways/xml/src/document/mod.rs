@@ -11,6 +11,7 @@ mod groups;
 mod kills;
 mod linked;
 mod login;
+mod login_kind;
 mod mass_cancel;
 mod order_display;
 mod order_fields;
@@ -24,5 +25,5 @@ mod request;
 mod rules;
 
 pub use documents::{Documents, Limits};
-pub use login::Login;
+pub use login_kind::Login;
 pub use reply::{ReplyLimits, executions_max, write_reply};
