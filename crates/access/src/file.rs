@@ -13,7 +13,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
 
-use crate::listing::ListedMember;
+use crate::listing::{KeyKind, ListedKey, ListedMember};
 use crate::network::Network;
 use crate::proof::{self, Proof, SECRET_BYTES_MAX};
 use crate::table::{Entry, ID_BYTES_MAX, Id, Member, Table};
@@ -31,27 +31,27 @@ struct Contents {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MemberText {
-    pub(crate) name: String,
+struct MemberText {
+    name: String,
     #[serde(default)]
-    pub(crate) roles: Vec<String>,
+    roles: Vec<String>,
     #[serde(default)]
-    pub(crate) accounts: Vec<String>,
+    accounts: Vec<String>,
     #[serde(default, rename = "key")]
-    pub(crate) keys: Vec<Spanned<KeyText>>,
+    keys: Vec<Spanned<KeyText>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct KeyText {
-    pub(crate) id: String,
-    pub(crate) secret: Option<String>,
-    pub(crate) secret_hash: Option<String>,
-    pub(crate) ed25519: Option<String>,
-    pub(crate) certificate: Option<String>,
-    pub(crate) address: Option<String>,
-    pub(crate) password: Option<String>,
-    pub(crate) expires: Option<Datetime>,
+struct KeyText {
+    id: String,
+    secret: Option<String>,
+    secret_hash: Option<String>,
+    ed25519: Option<String>,
+    certificate: Option<String>,
+    address: Option<String>,
+    password: Option<String>,
+    expires: Option<Datetime>,
 }
 
 /// The text of an access file. Errors: it cannot be read, or others may read it.
@@ -216,4 +216,27 @@ fn ed25519_proof(text: &str) -> Result<Proof, String> {
 fn certificate_proof(text: &str) -> Result<Proof, String> {
     let hash = proof::bytes_32(&text.replace(':', ""));
     hash.map(Proof::Certificate).ok_or("certificate must be a SHA-256 fingerprint: 64 hexadecimal digits".to_owned())
+}
+
+impl From<&MemberText> for ListedMember {
+    fn from(member: &MemberText) -> ListedMember {
+        ListedMember {
+            name: member.name.clone(),
+            roles: member.roles.clone(),
+            accounts: member.accounts.clone(),
+            keys: member.keys.iter().map(|key| ListedKey::from(key.get_ref())).collect(),
+        }
+    }
+}
+
+impl From<&KeyText> for ListedKey {
+    fn from(key: &KeyText) -> ListedKey {
+        let fields = [&key.secret, &key.secret_hash, &key.ed25519, &key.certificate, &key.address, &key.password];
+        let kind = KeyKind::ALL.into_iter().zip(fields).find(|(_, field)| field.is_some());
+        ListedKey {
+            id: key.id.clone(),
+            kind: kind.map_or(KeyKind::Hmac, |(kind, _)| kind),
+            expires: key.expires.map(|time| time.to_string()),
+        }
+    }
 }

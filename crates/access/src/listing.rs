@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::file::{KeyText, MemberText};
-
 /// A member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedMember {
@@ -64,28 +62,5 @@ impl KeyKind {
 impl fmt::Display for KeyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl From<&MemberText> for ListedMember {
-    fn from(member: &MemberText) -> ListedMember {
-        ListedMember {
-            name: member.name.clone(),
-            roles: member.roles.clone(),
-            accounts: member.accounts.clone(),
-            keys: member.keys.iter().map(|key| ListedKey::from(key.get_ref())).collect(),
-        }
-    }
-}
-
-impl From<&KeyText> for ListedKey {
-    fn from(key: &KeyText) -> ListedKey {
-        let fields = [&key.secret, &key.secret_hash, &key.ed25519, &key.certificate, &key.address, &key.password];
-        let kind = KeyKind::ALL.into_iter().zip(fields).find(|(_, field)| field.is_some());
-        ListedKey {
-            id: key.id.clone(),
-            kind: kind.map_or(KeyKind::Hmac, |(kind, _)| kind),
-            expires: key.expires.map(|time| time.to_string()),
-        }
     }
 }

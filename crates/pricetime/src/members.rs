@@ -27,8 +27,9 @@ pub fn open(settings: &Settings) -> Result<Option<Members>, String> {
         refuse_strangers(settings)?;
         return Ok(None);
     };
-    let (access, watch) = Access::follow(&path).map_err(|why| {
-        format!("{why}; `pricetime access add {} --member alice --role operator` makes one", path.display())
+    let (access, watch) = Access::follow(&path).map_err(|why| match path.exists() {
+        true => why,
+        false => format!("{why}; `pricetime access add {} --member alice --role operator` makes one", path.display()),
     })?;
     Ok(Some(Members { access, tries: Tries::default(), _watch: watch }))
 }

@@ -184,7 +184,7 @@ impl Server {
         for (what, address) in listening.into_iter().flatten() {
             if self.members.is_none() && !address.ip().is_loopback() {
                 text += &format!(
-                    "  warning    {what} is on {address}, which is not loopback: there are no passwords, so whoever reaches it can \
+                    "  warning    {what} is on {address}, which is not loopback: there is no access file, so whoever reaches it can \
                      trade with every account\n"
                 );
             }

@@ -115,7 +115,7 @@ impl Asker {
         match proven {
             Some(principal) => {
                 let member = principal.member().to_owned();
-                tracing::info!(member, address = %self.address, "logged in over XML");
+                tracing::debug!(member, address = %self.address, "logged in over XML");
                 self.principal = Some(principal);
                 LoggedIn::As(member)
             }

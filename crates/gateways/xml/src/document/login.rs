@@ -4,24 +4,9 @@ use std::borrow::Cow;
 
 use super::fault::{Refusal, Why};
 use super::fields::Fields;
+use super::login_kind::Login;
 use super::reader::{Tag, Value};
 use super::request::Grammar;
-
-/// What somebody shows to be let in. Without `Debug`, so that no secret gets into a log.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Login {
-    /// A challenge is asked for.
-    Asks,
-    Secret {
-        key: String,
-        secret: String,
-    },
-    /// The challenge, signed.
-    Signature {
-        key: String,
-        signature: String,
-    },
-}
 
 impl<'a> Grammar<'a, '_> {
     pub(super) fn login(&mut self, root: &Tag<'a>) -> Result<Login, Refusal<'a>> {

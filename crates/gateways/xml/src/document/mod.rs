@@ -10,6 +10,7 @@ mod fields;
 mod groups;
 mod linked;
 mod login;
+mod login_kind;
 mod order_display;
 mod order_fields;
 mod order_kind;
@@ -22,5 +23,5 @@ mod request;
 mod rules;
 
 pub use documents::{Documents, Limits};
-pub use login::Login;
+pub use login_kind::Login;
 pub use reply::{ReplyLimits, executions_max, write_reply};

@@ -13,7 +13,7 @@ use super::fault::{ChildFault, Refusal, Why};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
-use super::login::Login;
+use super::login_kind::Login;
 use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
 use super::reader::{Reader, Tag, Token, Value};
 use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
