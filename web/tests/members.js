@@ -98,7 +98,7 @@ async function foreignPage(context, host) {
       await send(`/accounts/${id}`, {}),
       await send("/sessions", { method: "DELETE" }),
     ];
-  }, /** @type {const} */ ([base.replace("127.0.0.1", "localhost"), account, symbol]));
+  }, /** @type {const} */ ([base, account, symbol]));
   assert.ok(got[0] === "closed" && got.slice(1).every((one) => one === "refused" || one === "opaque"), JSON.stringify(got));
   await page.close();
   elsewhere.close();

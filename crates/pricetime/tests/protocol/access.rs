@@ -12,6 +12,7 @@ use access::hash_of_secret;
 use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
+use crate::common::members::basic;
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 
@@ -325,7 +326,9 @@ fn secrets_are_shown_nowhere() {
     write(&path, &all_roles().replacen("[\"operator\"]", &format!("\"{SECRET}\""), 1));
     wait_until("the fault to be logged", PATIENCE, || server.process.log().contains("invalid type"));
     said += &server.process.log();
-    said += &String::from_utf8(Http::new(server.http).bytes("/metrics", &[]).1).unwrap();
+    let proof = [("authorization", basic("operator", SECRET))];
+    let proof: Vec<(&str, &str)> = proof.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    said += &String::from_utf8(Http::new(server.http).bytes("/metrics", &proof).1).unwrap();
     said += &fs::read_to_string(format!("/proc/{}/cmdline", server.process.id())).unwrap();
     said += &server.banner;
     assert!(!said.contains(SECRET) && !said.contains("sesame"), "{said}");

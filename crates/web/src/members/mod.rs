@@ -1,6 +1,7 @@
 //! Who has proven to be a member: by a signature, a secret, a password, or a session that one of these began. It knows no route, and
 //! not what a member may do.
 
+mod asker;
 mod replays;
 mod sessions;
 mod signed;
@@ -17,11 +18,10 @@ use exchange::Principal;
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
 
+pub(crate) use asker::Asker;
 pub(crate) use replays::NotTaken;
-pub(crate) use sessions::Session;
 pub(crate) use signed::{Signed, Unsigned, WINDOW};
 
-use crate::asking::Asker;
 use crate::listener::Life;
 use crate::problem::Problem;
 use replays::Replays;
