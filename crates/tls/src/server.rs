@@ -180,6 +180,7 @@ fn config(files: &Files, protocols: &[&[u8]]) -> Result<(ServerConfig, Loaded), 
 }
 
 /// Says whose fault it is that a certificate and a key do not go together.
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else there is stands in the library's words")]
 fn of_pair(files: &Files, error: rustls::Error) -> TlsError {
     match error {
         rustls::Error::InconsistentKeys(_) => TlsError::Mismatch { cert: files.cert.clone(), key: files.key.clone() },

@@ -28,7 +28,6 @@ struct Tls {
     client: Option<ClientCertificate>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly all are in the large one, and all are boxed")]
 enum State {
     /// The client has said nothing, or waits for a place, and is counted.
     Before(Place),
