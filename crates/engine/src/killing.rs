@@ -1,6 +1,7 @@
 //! Throws the kill switch: cancels what is open in a scope with one command, and has new orders there refused until it is released. So
-//! nothing of a killed scope is open, waits, or comes to a book later. One that is to wait for another order is of its account and symbol. To kill an account takes as long as to cancel all its orders. To kill a
-//! symbol or everything looks at all open orders, some 20 ns each; that it is killed already is answered at once.
+//! nothing of a killed scope is open, waits, or comes to a book later. One that is to wait for another order is of its account and
+//! symbol. To kill an account takes as long as to cancel all its orders. To kill a symbol or everything looks at all open orders, some
+//! 20 ns each; that it is killed already is answered at once.
 
 use crate::engine::Engine;
 use crate::event::Event;
