@@ -28,7 +28,9 @@ impl Clients {
         let workload = Workload::with_client_orders(seed).with_all_kinds();
         // Under rules little is traded.
         let workload = match seed % 12 {
-            0 | 3 | 6 | 9 => workload.with_rules().with_fees().with_groups().with_phases().with_mass_cancels().with_kills(),
+            0 | 3 | 6 | 9 => {
+                workload.with_rules().with_fees().with_groups().with_phases().with_mass_cancels().with_kills()
+            }
             1 => workload.with_links().with_pendings(),
             7 => workload.with_pendings(),
             2 | 8 => workload.with_icebergs(),
