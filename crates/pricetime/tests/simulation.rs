@@ -58,8 +58,8 @@ fn a_point_comes_out_the_same_every_time() {
 fn whatever_the_disk_does_what_was_acknowledged_is_there_afterwards() {
     let started = std::time::Instant::now();
     // One scenario with every fault at every operation, and samples of many.
-    let every = Density { one_in: 1, second_one_in: 100, of_second_one_in: 4 };
-    let sample = Density { one_in: 12, second_one_in: 500, of_second_one_in: 4 };
+    let every = Density { one_in: 1, second_one_in: 60, of_second_one_in: 4 };
+    let sample = Density { one_in: 12, second_one_in: 250, of_second_one_in: 4 };
     let run = |seeds, density| {
         campaign::run_scenarios(seeds, density, Sabotage::Nothing).unwrap_or_else(|failure| panic!("{failure}"))
     };
