@@ -1,5 +1,5 @@
 //! TLS on every address of the real server, over the real wire: versions, certificates of both sides and their reload, ends
-//! and cuts, floods of handshakes, and clients that others wrote.
+//! and cuts, members by their certificates, floods of handshakes, and clients that others wrote.
 //! Not quick: needs openssl, curl and Python.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
@@ -10,6 +10,7 @@ mod certificates;
 mod ends;
 mod files;
 mod floods;
+mod members;
 mod peer;
 mod pki;
 mod reload;
