@@ -411,7 +411,7 @@ async function trade(context, name, market) {
     for (const [waits, field, told] of [["then_profit", "", "then sell at 9,000"], ["then_both", "50", "then sell at 9,000, or at any price, waiting for 50"]]) {
       await page.selectOption("#ticket-waits", waits);
       await page.waitForSelector("#ticket-profit-note:has-text('Sells at this price once all of it is executed')");
-      assert.equal(await page.isVisible("#ticket-trigger-field"), field !== "");
+      await page.waitForSelector("#ticket-trigger-field", { state: field ? "visible" : "hidden" });
       await page.fill("#ticket-limit", "100");
       await page.fill("#ticket-shares", "1");
       await page.fill("#ticket-profit", "");

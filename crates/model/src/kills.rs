@@ -10,6 +10,11 @@ impl Model {
         &self.kills
     }
 
+    /// Whether a scope is.
+    pub fn is_killed(&self, scope: KillScope) -> Result<bool, Reject> {
+        self.scope(scope).map(|scope| self.kills.contains(&scope))
+    }
+
     fn scope(&self, scope: KillScope) -> Result<KillScope<AccountIndex, SymbolIndex>, Reject> {
         Ok(match scope {
             KillScope::Everything => KillScope::Everything,

@@ -20,6 +20,15 @@ impl Model {
         Ok(self.cancel_each(meant, events))
     }
 
+    /// Whether an account has an open order, of one symbol or at all.
+    pub fn would_cancel_any(&self, account: AccountId, symbol: Option<Symbol>) -> Result<bool, Reject> {
+        let account = self.account_named(account)?;
+        let symbol = symbol.map(|symbol| self.symbol_named(symbol)).transpose()?;
+        Ok(self
+            .open_orders()
+            .any(|order| order.account == account && symbol.is_none_or(|symbol| order.symbol == symbol)))
+    }
+
     /// Cancels orders that are open, and what ends with them.
     pub(crate) fn cancel_each(&mut self, mut meant: Vec<OrderId>, events: &mut Vec<Event>) -> Reply {
         meant.sort();

@@ -69,7 +69,7 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Aske
         },
     };
     if matches!(need, Need::Nothing | Need::Signature) {
-        return Ok((members.unproven(life), request));
+        return Ok((unproven(members, life), request));
     }
     let (asker, request) = who(members, life, request).await?;
     let request = check(&asker, need, request).await?;
@@ -134,6 +134,11 @@ async fn accounts(request: &mut Request, place: Where) -> Vec<AccountId> {
     }
 }
 
+/// Whoever the connection itself shows.
+fn unproven(members: &Members, life: &Life) -> Asker {
+    members.unproven(life.there(), life.client_certificate().map(|shown| &shown.fingerprint))
+}
+
 /// Who asks. Of several proofs the first counts. A wrong one is answered when its address's turn has come.
 async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Problem> {
     let headers = request.headers();
@@ -169,7 +174,7 @@ async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker,
             Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail))
         }
         Some(asker) => Ok((asker, request)),
-        None => Ok((members.unproven(life), request)),
+        None => Ok((unproven(members, life), request)),
     }
 }
 

@@ -60,6 +60,7 @@ fn body(operation: &str, account: &str) -> Value {
         "changeFees" => json!({"tier": 7, "maker": "1", "taker": "2", "account": account}),
         "changeRules" => json!({"tick": "0.01"}),
         "changePhase" => json!({"phase": "auction"}),
+        "killAccount" | "killSymbol" | "killEverything" => json!({"killed": true}),
         "placeOrder" | "replaceOrder" | "replaceOrderByClientId" => order,
         "placeOrderList" => {
             let leg = |price: &str, limit: &str| json!({"account": account, "symbol": "SPY", "side": "sell", "shares": "1", price: limit, "limit": limit});
@@ -201,6 +202,8 @@ fn each_role_does_its_part() {
             "changeFees",
             "changeRules",
             "changePhase",
+            "killSymbol",
+            "killEverything",
             "getBookOrders",
         ];
         let answer = ask(&bob, &request);

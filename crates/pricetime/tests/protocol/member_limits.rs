@@ -37,7 +37,7 @@ fn an_order_past_a_members_limits_is_refused_with_the_bound() {
         ("<order sym=\"S\" amount=\"21\" limit=\"1\"/>", Some(shares)),
         ("<order sym=\"S\" amount=\"-21\" type=\"market\"/>", Some(shares)),
         ("<order sym=\"S\" amount=\"20\" limit=\"5.01\"/>", Some(value)),
-        ("<order sym=\"S\" funds=\"100.01\" type=\"market\" side=\"buy\"/>", Some(value)),
+        ("<order sym=\"S\" funds=\"100.01\" type=\"market\"/>", Some(value)),
         (
             "<oco><order sym=\"S\" amount=\"-20\" limit=\"5\" post-only=\"true\"/>\
           <order sym=\"S\" amount=\"-20\" limit=\"6\" stop=\"1\"/></oco>",

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::{Command, Entry, Event, Op, OrderId, Query, Reject, Reply, Sequence, Time};
+use engine::{AccountId, Command, Entry, Event, KillScope, Op, OrderId, Query, Reject, Reply, Sequence, Symbol, Time};
 use exchange::Requests;
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Options};
@@ -171,8 +171,9 @@ impl World {
                     continue;
                 }
                 Some(LowWater::Vain(reject)) => Told::of(&Reply::Rejected(reject), &[]),
-                Some(LowWater::Cancels(order)) => {
-                    return Err(Stop::Wrong(format!("the cancel of {order} was not let in")));
+                Some(LowWater::VainOfMany) => Told::of(&Reply::CanceledAll { orders: 0 }, &[]),
+                Some(LowWater::Cancels(frees)) => {
+                    return Err(Stop::Wrong(format!("{op:?} was not let in, and would end {frees:?}")));
                 }
             };
             ensure!(told.as_ref() == Some(&expected), "{op:?} was told {told:?}, the model says {expected:?}");
@@ -234,8 +235,13 @@ impl World {
         let mut canceled = HashSet::new();
         let decided = ops.iter().map(|op| match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
             None => true,
-            Some(LowWater::Cancels(order)) => canceled.insert(order),
-            Some(LowWater::Vain(_) | LowWater::Refused) => false,
+            // After all of an account, those of one symbol are none.
+            Some(LowWater::Cancels(Frees::OfAccount(account, symbol))) => {
+                !canceled.contains(&Frees::OfAccount(account, None))
+                    && canceled.insert(Frees::OfAccount(account, symbol))
+            }
+            Some(LowWater::Cancels(frees)) => canceled.insert(frees),
+            Some(LowWater::Vain(_) | LowWater::VainOfMany | LowWater::Refused) => false,
         });
         decided.collect()
     }
@@ -291,26 +297,47 @@ impl World {
 
 /// What becomes of a command while the disk is low.
 enum LowWater {
-    /// It cancels this order.
-    Cancels(OrderId),
+    /// It cancels this.
+    Cancels(Frees),
     /// A cancel of nothing: it is told why, and not counted.
     Vain(Reject),
+    /// The same of one that may find nothing.
+    VainOfMany,
     /// It is not for the engine.
     Refused,
+}
+
+/// What a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Frees {
+    Order(OrderId),
+    OfAccount(AccountId, Option<Symbol>),
+    Scope(KillScope),
 }
 
 /// None for a query.
 fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
     let executions = &mut Vec::new();
+    let of_many = |frees, finds: Result<bool, Reject>| match finds {
+        Ok(true) => LowWater::Cancels(frees),
+        Ok(false) => LowWater::VainOfMany,
+        Err(reject) => LowWater::Vain(reject),
+    };
     let asked = match *op {
         Op::Query(_) => return None,
         Op::Command(Command::CancelOrder { account, order }) => model.query(&Query { account, order }, executions),
+        Op::Command(Command::CancelAll { account, symbol }) => {
+            return Some(of_many(Frees::OfAccount(account, symbol), model.would_cancel_any(account, symbol)));
+        }
+        Op::Command(Command::Kill { scope }) => {
+            return Some(of_many(Frees::Scope(scope), model.is_killed(scope).map(|is_killed| !is_killed)));
+        }
         Op::Command(_) => return Some(LowWater::Refused),
     };
     Some(match asked {
         Reply::Rejected(reject) => LowWater::Vain(reject),
         Reply::Status(status) if status.open.is_zero() => LowWater::Vain(Reject::NothingOpen),
-        Reply::Status(status) => LowWater::Cancels(status.order),
+        Reply::Status(status) => LowWater::Cancels(Frees::Order(status.order)),
         Reply::Created
         | Reply::Opened(_)
         | Reply::Repeated(_)

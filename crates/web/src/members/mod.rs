@@ -22,7 +22,6 @@ pub(crate) use asker::Asker;
 pub(crate) use replays::NotTaken;
 pub(crate) use signed::{Signed, Unsigned, WINDOW};
 
-use crate::listener::Life;
 use crate::problem::Problem;
 use replays::Replays;
 use sessions::Sessions;
@@ -66,11 +65,10 @@ impl Members {
     }
 
     /// Somebody whose request proves nothing: a member whose certificate or address the connection shows, or anonymous.
-    pub(crate) fn unproven(&self, life: &Life) -> Asker {
+    pub(crate) fn unproven(&self, address: IpAddr, certificate: Option<&[u8; 32]>) -> Asker {
         let now = SystemTime::now();
-        let by_certificate =
-            life.client_certificate().and_then(|shown| self.access.by_certificate(&shown.fingerprint, now));
-        let bound = by_certificate.or_else(|| self.access.by_address(life.there(), now));
+        let by_certificate = certificate.and_then(|sha256| self.access.by_certificate(sha256, now));
+        let bound = by_certificate.or_else(|| self.access.by_address(address, now));
         Asker::of(bound.unwrap_or_else(Principal::anonymous))
     }
 
