@@ -149,20 +149,20 @@ impl World {
         let batches = self.clients.turn(&self.ledger.model);
         let time = self.clock.tick(&mut self.random).max(self.ledger.time());
         let disk_low = self.random.percent(5);
-        let own = self.own(disk_low);
+        let own = self.own(time, disk_low);
         let ops: Vec<Op> = batches.iter().flat_map(Requests::ops).copied().collect();
         let let_in = self.let_in(&ops, disk_low);
         let commands = ops.iter().zip(&let_in).filter_map(|(op, let_in)| match op {
             Op::Command(command) if *let_in => Some(*command),
             Op::Command(_) | Op::Query(_) => None,
         });
-        self.ledger.doubt = self.numbered(own.into_iter().chain(commands), time);
+        self.ledger.doubt = self.numbered(own.iter().copied().chain(commands), time);
         let node = self.node.as_mut().expect("a node is running");
         let answered = node.turn(&batches, disk_low)?;
         let expected_commands = self.ledger.doubt.len();
         self.ledger.doubt.clear();
         let (before, mut events) = (self.ledger.sequence(), Vec::new());
-        self.tell_own(own, time, &mut events);
+        self.tell_own(&own, time, &mut events);
         for ((op, let_in), told) in ops.iter().zip(let_in).zip(answered.told.iter().flatten()) {
             let expected = match below_low_water(&self.ledger.model, op).filter(|_| !let_in) {
                 None => self.ledger.tell(op, time, &mut events),
@@ -187,15 +187,15 @@ impl World {
 
     /// Nobody asks for a while.
     fn idle(&mut self) -> Result<(), Stop> {
-        let (own, mut expected) = (self.own(false), Vec::new());
         let time = self.clock.shows().max(self.ledger.time());
-        self.ledger.doubt = self.numbered(own.into_iter(), time);
+        let (own, mut expected) = (self.own(time, false), Vec::new());
+        self.ledger.doubt = self.numbered(own.iter().copied(), time);
         let events = self.node.as_mut().expect("a node is running").idle()?;
         self.ledger.doubt.clear();
-        self.tell_own(own, time, &mut expected);
+        self.tell_own(&own, time, &mut expected);
         ensure!(events == expected, "the events of an idle moment are not those of the model");
         self.count(&events);
-        if own.is_some() {
+        if !own.is_empty() {
             self.ledger.close_unit(self.process.is_lied_to() || !self.is_synced());
         }
         self.ledger.marked = true;
@@ -206,12 +206,15 @@ impl World {
     }
 
     /// What a turn does by itself, before it does anything else.
-    fn own(&self, disk_low: bool) -> Option<Command> {
-        (self.ledger.model.reached_orders() > 0 && !disk_low).then_some(Command::ActivateReached)
+    fn own(&self, time: Time, disk_low: bool) -> Vec<Command> {
+        let model = &self.ledger.model;
+        let activates = (model.reached_orders() > 0).then_some(Command::ActivateReached);
+        let ends_auction = model.next_auction_end().is_some_and(|end| end <= time).then_some(Command::EndAuction);
+        activates.into_iter().chain(ends_auction).filter(|_| !disk_low).collect()
     }
 
-    fn tell_own(&mut self, own: Option<Command>, time: Time, events: &mut Vec<(Sequence, Event)>) {
-        if let Some(command) = own {
+    fn tell_own(&mut self, own: &[Command], time: Time, events: &mut Vec<(Sequence, Event)>) {
+        for &command in own {
             self.done.count(tally::OWN_COMMANDS, 1);
             self.ledger.tell(&Op::Command(command), time, events);
         }
