@@ -437,7 +437,7 @@ async function trade(context, name, market) {
   if (days) await step(`${name}: an order ends with the day`, async () => {
     await page.click("#ticket-terms > summary");
     await page.check("#ticket-day");
-    assert.ok(await page.isDisabled("#ticket-until"));
+    await page.waitForSelector("#ticket-until:disabled");
     await page.fill("#ticket-limit", "100");
     await page.fill("#ticket-shares", "1");
     await look(page, `${name}-day`);
