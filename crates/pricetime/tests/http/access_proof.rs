@@ -72,6 +72,28 @@ fn a_signed_request_is_taken_once_and_while_it_is_of_now() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the file is not followed");
         std::thread::sleep(Duration::from_millis(300));
     }
+    // Over the compatible interface it signs requests, and logs on.
+    let timed = format!("timestamp={}", micros() / 1000);
+    let signature = sign(&timed).replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
+    let ask = |signature: &str| {
+        let path = format!("/binance/api/v3/account?{timed}&signature={signature}");
+        http.send("GET", &path, None, &[("x-mbx-apikey", "eve-key")])
+    };
+    let account = ask(&signature);
+    assert_eq!((account.status, &account.body["uid"]), (200, &json!(1)), "{}", account.text);
+    assert_eq!(ask(&hmac_hex(&secret("eve"), &timed)).body["code"], -1022);
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let signed = format!("apiKey=eve-key&{timed}");
+    let params = json!({"apiKey": "eve-key", "timestamp": micros() / 1000, "signature": "wrong"});
+    socket.send(&json!({"id": 1, "method": "session.logon", "params": params}));
+    assert_eq!(socket.next()["status"], 401);
+    let timestamp: u64 = timed["timestamp=".len()..].parse().unwrap();
+    let params = json!({"apiKey": "eve-key", "timestamp": timestamp, "signature": sign(&signed)});
+    socket.send(&json!({"id": 2, "method": "session.logon", "params": params}));
+    let logged_on = socket.next();
+    assert_eq!((&logged_on["status"], &logged_on["result"]["apiKey"]), (&json!(200), &json!("eve-key")), "{logged_on}");
+    socket.send(&json!({"id": 3, "method": "account.status"}));
+    assert_eq!(socket.next()["status"], 200);
     server.stop();
 }
 
