@@ -83,17 +83,18 @@ fn a_signed_request_is_taken_once_and_while_it_is_of_now() {
     assert_eq!((account.status, &account.body["uid"]), (200, &json!(1)), "{}", account.text);
     assert_eq!(ask(&hmac_hex(&secret("eve"), &timed)).body["code"], -1022);
     let mut socket = http.listen_at("/binance/ws-api/v3");
-    let signed = format!("apiKey=eve-key&{timed}");
     let params = json!({"apiKey": "eve-key", "timestamp": micros() / 1000, "signature": "wrong"});
     socket.send(&json!({"id": 1, "method": "session.logon", "params": params}));
-    assert_eq!(socket.next()["status"], 401);
-    let timestamp: u64 = timed["timestamp=".len()..].parse().unwrap();
-    let params = json!({"apiKey": "eve-key", "timestamp": timestamp, "signature": sign(&signed)});
+    assert_eq!(socket.next()["error"]["code"], -1022);
+    let timestamp = micros() / 1000;
+    let signature = sign(&format!("apiKey=eve-key&timestamp={timestamp}"));
+    let params = json!({"apiKey": "eve-key", "timestamp": timestamp, "signature": signature});
     socket.send(&json!({"id": 2, "method": "session.logon", "params": params}));
     let logged_on = socket.next();
     assert_eq!((&logged_on["status"], &logged_on["result"]["apiKey"]), (&json!(200), &json!("eve-key")), "{logged_on}");
-    socket.send(&json!({"id": 3, "method": "account.status"}));
-    assert_eq!(socket.next()["status"], 200);
+    socket.send(&json!({"id": 3, "method": "account.status", "params": {"timestamp": micros() / 1000}}));
+    let status = socket.next();
+    assert_eq!((&status["status"], &status["result"]["uid"]), (&json!(200), &json!(1)), "{status}");
     server.stop();
 }
 
