@@ -1,6 +1,8 @@
 //! The state written down and read back: what was altered is refused or read as it stands, and the hash sees every part.
 #![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
+use std::collections::HashSet;
+
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
     Fee, FeeRate, Group, Importer, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade,
@@ -267,6 +269,32 @@ fn altered_state_is_refused_or_read_as_it_stands() {
         }
     }
     assert!(refused > 500 && read > 500, "{refused} refused, {read} read");
+}
+
+/// After as many commands, so that nothing else tells the states from each other.
+#[test]
+fn what_is_killed_is_part_of_the_state() {
+    let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
+    let everything = KillScope::Everything;
+    let last = [
+        Command::Release { scope: everything },
+        Command::Kill { scope: everything },
+        Command::Kill { scope: KillScope::Account(account) },
+        Command::Kill { scope: KillScope::Symbol(symbol) },
+    ];
+    let hashes = last.map(|last| {
+        let mut engine = Engine::new(1, DoneOrders::Drop);
+        let made = [Command::CreateAccount { account, balance: Money::ZERO }, Command::CreateSymbol { symbol }, last];
+        for command in made {
+            let entry = Entry { sequence: engine.sequence().next(), time: Time(1), command };
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        }
+        let imported = import(&export(&engine)).unwrap();
+        assert_eq!(imported.state_hash(), engine.state_hash());
+        engine.state_hash()
+    });
+    let different: HashSet<u64> = hashes.into_iter().collect();
+    assert_eq!(different.len(), hashes.len());
 }
 
 #[test]
