@@ -3,19 +3,19 @@
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Letters and digits of a new key or secret: some 380 bits.
-const LENGTH: usize = 64;
+pub const RANDOM_TEXT_LENGTH: usize = 64;
 const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// 64 letters and digits of the operating system's randomness. Errors: it has none.
 pub fn random_text() -> std::io::Result<String> {
-    let mut text = String::with_capacity(LENGTH);
-    while text.len() < LENGTH {
+    let mut text = String::with_capacity(RANDOM_TEXT_LENGTH);
+    while text.len() < RANDOM_TEXT_LENGTH {
         // A byte past the last whole round of the letters would prefer the first of them.
-        let even = random_bytes::<LENGTH>()?
+        let even = random_bytes::<RANDOM_TEXT_LENGTH>()?
             .into_iter()
             .filter(|byte| usize::from(*byte) < 256 / LETTERS.len() * LETTERS.len());
         let letters = even.map(|byte| char::from(LETTERS[usize::from(byte) % LETTERS.len()]));
-        text.extend(letters.take(LENGTH - text.len()));
+        text.extend(letters.take(RANDOM_TEXT_LENGTH - text.len()));
     }
     Ok(text)
 }

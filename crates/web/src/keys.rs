@@ -3,14 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use access::random_text;
 use engine::AccountId;
 use hmac::{Hmac, KeyInit, Mac};
-use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::Sha256;
-
-/// Letters and digits of a new key or secret: some 380 bits.
-pub(crate) const LENGTH: usize = 64;
-const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// An API key. Whoever has its secret trades with its account.
 #[derive(Clone, PartialEq, Eq)]
@@ -81,20 +77,6 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Text that nobody can guess.
-pub(crate) fn random_text() -> std::io::Result<String> {
-    let mut text = String::with_capacity(LENGTH);
-    let mut random = [0u8; LENGTH];
-    while text.len() < LENGTH {
-        let got = getrandom(&mut random, GetRandomFlags::empty())?;
-        // A byte past the last whole round of the letters would prefer the first of them.
-        let even = random.iter().take(got).filter(|byte| usize::from(**byte) < 256 / LETTERS.len() * LETTERS.len());
-        let letters = even.map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
-        text.extend(letters.take(LENGTH - text.len()));
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,7 +109,7 @@ mod tests {
     fn random_keys_differ_and_are_found() {
         let (one, other) = (Key::random(account()).expect("randomness"), Key::random(account()).expect("randomness"));
         assert!(one.key != other.key && one.secret != other.secret && one.key != one.secret);
-        assert!([&one.key, &one.secret].iter().all(|text| text.len() == LENGTH && text.is_ascii()));
+        assert!([&one.key, &one.secret].iter().all(|text| text.len() == access::RANDOM_TEXT_LENGTH && text.is_ascii()));
         let mut keys = Keys::default();
         assert!(keys.add(one.clone()) && !keys.add(one.clone()) && keys.add(other));
         assert_eq!(keys.find(&one.key), Some(&one));

@@ -5,17 +5,17 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use access::{RANDOM_TEXT_LENGTH, random_text};
 use engine::AccountId;
 
 use crate::asking::Asker;
-use crate::keys::{LENGTH, random_text};
 
 /// How long a listen key is good for after it was last asked for or kept.
 const GOOD_FOR: Duration = Duration::from_secs(3600);
 
 /// The text of a listen key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct ListenKeyText([u8; LENGTH]);
+pub(crate) struct ListenKeyText([u8; RANDOM_TEXT_LENGTH]);
 
 impl ListenKeyText {
     /// None for what cannot be one.

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use access::random_text;
 use exchange::Principal;
 use sha2::{Digest, Sha256};
-
-use crate::keys::random_text;
 
 /// A session ends when nothing is asked by it for so long, and after so long in any case.
 pub(crate) const IDLE_MAX: Duration = Duration::from_secs(3600);
