@@ -58,8 +58,13 @@ struct KeyText {
 
 /// The text of an access file. Errors: it cannot be read, or others may read it.
 pub(crate) fn text(path: &Path) -> Result<String, String> {
+    let mut file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    read_secrets(&mut file, path)
+}
+
+/// The text of a file that holds secrets. Errors: it cannot be read, or others may read it.
+pub fn read_secrets(file: &mut File, path: &Path) -> Result<String, String> {
     let at = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = File::open(path).map_err(at)?;
     let mode = file.metadata().map_err(at)?.mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(format!(

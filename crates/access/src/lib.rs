@@ -26,6 +26,7 @@ use engine::AccountId;
 use exchange::Principal;
 
 pub use crate::edit::{Author, NewKey, NewMember, Revoked, add, list, revoke};
+pub use crate::file::read_secrets;
 pub use crate::listing::{KeyKind, ListedKey, ListedMember};
 pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret, hmac_hex};
 pub use crate::random::{RANDOM_TEXT_LENGTH, random_text};

@@ -2,8 +2,8 @@
 //! that makes one.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -82,16 +82,7 @@ pub fn read(path: &Path) -> Result<Keys, String> {
 }
 
 fn contents(file: &mut File, path: &Path) -> Result<String, String> {
-    let at = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mode = file.metadata().map_err(at)?.mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(format!(
-            "{}: its mode is {mode:03o}, so others may read the secrets in it or change them; chmod 600 it",
-            path.display()
-        ));
-    }
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(at)?;
+    let text = access::read_secrets(file, path)?;
     parse(&text, path)?;
     Ok(text)
 }
@@ -121,7 +112,7 @@ fn parse(text: &str, path: &Path) -> Result<Keys, String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
 

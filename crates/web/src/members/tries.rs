@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use exchange::source_of;
+
 /// What the second wrong proof waits; each further one waits twice as long, up to the most.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(16);
@@ -30,7 +32,7 @@ impl Tries {
     /// not looked at.
     pub(crate) fn turn(&self, address: IpAddr, now: Instant) -> Option<Instant> {
         let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut name = source(address);
+        let mut name = source_of(address);
         if !sources.contains_key(&name) && sources.len() >= ADDRESSES_MAX {
             sources.retain(|_, source| source.next + FORGOTTEN_AFTER > now);
             if sources.len() >= ADDRESSES_MAX {
@@ -53,7 +55,7 @@ impl Tries {
     /// The last try was none of these.
     pub(crate) fn was_right(&self, address: IpAddr) {
         let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(its) = sources.get_mut(&source(address)) {
+        if let Some(its) = sources.get_mut(&source_of(address)) {
             its.wrong = its.wrong.saturating_sub(1);
         }
     }
@@ -62,17 +64,6 @@ impl Tries {
 /// What comes behind so many wrong ones waits.
 fn pause(wrong: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(1 << wrong.min(16)).min(PAUSE_MAX)
-}
-
-/// One client may have all addresses of an IPv6 network.
-fn source(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 1))
-        }
-        address => address,
-    }
 }
 
 #[cfg(test)]
