@@ -203,8 +203,9 @@ impl Server {
             }
         }
         text += &format!(
-            "try it:      echo '<create><account id=\"1\" balance=\"1000\"/></create>' | pricetime send --to {xml}{trust}\n",
+            "try it:      echo '<create><account id=\"1\" balance=\"1000\"/></create>' | pricetime send --to {xml}{trust}{login}\n",
             trust = if is_tls { format!(" --tls-ca {}", settings.tls_cert.display()) } else { String::new() },
+            login = if self.members.is_some() { " --login KEY:SECRETFILE" } else { "" },
         );
         // Whoever closed standard output does not want to know.
         let _ = std::io::stdout().write_all(text.as_bytes());
