@@ -25,7 +25,7 @@ export async function signIn({ api, feed }) {
   // Only signing in closes it.
   dialog.addEventListener("cancel", (event) => event.preventDefault());
   // A browser lets nobody be held by a dialog: a second Escape closes it. There is nothing to see behind it.
-  dialog.addEventListener("close", () => dialog.showModal());
+  dialog.addEventListener("close", () => ask());
   form.addEventListener("input", () => clearFaults(form));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
