@@ -68,11 +68,7 @@ impl Engine {
         Ok(Reply::Canceled(Status {
             order,
             open: Shares::ZERO,
-            waits: None,
-            trail: None,
-            pends_on: None,
-            until: None,
-            iceberg: None,
+            terms: None,
             canceled,
             executions: start..executions.len(),
         }))

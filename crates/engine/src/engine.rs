@@ -23,7 +23,7 @@ use crate::links::Links;
 use crate::orders::Orders;
 use crate::pendings::Pendings;
 use crate::reject::Reject;
-use crate::reply::{DoneOrder, Execution, Reply, Status};
+use crate::reply::{DoneOrder, Execution, OpenTerms, Reply, Status};
 use crate::stops::Stops;
 
 /// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
@@ -307,21 +307,16 @@ impl Engine {
             Ok(Some(slot)) => {
                 let start = executions.len();
                 let canceled = self.orders.history_within(slot, executions_max, executions)?;
-                let (open, waits) = (self.open_of(slot), self.waits(slot));
-                let (until, iceberg, trail) = (self.deadlines.of(order), self.iceberg(order), self.trail_of(slot));
-                let pends_on = self.pends_on(order);
                 let executions = start..executions.len();
-                Some(Reply::Status(Status {
-                    order,
-                    open,
-                    waits,
-                    trail,
-                    pends_on,
-                    until,
-                    iceberg,
-                    canceled,
-                    executions,
-                }))
+                let terms = OpenTerms {
+                    waits: self.waits(slot),
+                    trail: self.trail_of(slot),
+                    pends_on: self.pends_on(order),
+                    until: self.deadlines.of(order),
+                    iceberg: self.iceberg(order),
+                };
+                let (open, terms) = (self.open_of(slot), terms.if_any());
+                Some(Reply::Status(Status { order, open, terms, canceled, executions }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),

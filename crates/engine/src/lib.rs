@@ -83,7 +83,7 @@ pub use kills::{KillScope, Kills};
 pub use manner::IcebergOrder;
 pub use phase::{Pause, Phase, SymbolPhase};
 pub use reject::{OrderDifference, Reject};
-pub use reply::{Cancellation, DoneOrder, Execution, Reply, Status};
+pub use reply::{Cancellation, DoneOrder, Execution, OpenTerms, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
 pub use slab::{NONE as NO_SLOT, Slab};
 pub use state::StateItem;

@@ -51,6 +51,17 @@ pub struct Status {
     pub order: OrderId,
     /// Shares still open, shown or not; zero for a done order.
     pub open: Shares,
+    /// What else there is to say of an open order, for those that do not simply rest until they are canceled.
+    pub terms: Option<Box<OpenTerms>>,
+    /// What was canceled, and when.
+    pub canceled: Option<Cancellation>,
+    /// Where its executions stand in the list that the reply was made with, oldest first.
+    pub executions: Range<usize>,
+}
+
+/// How an open order waits, ends and shows itself. Few have any of it, so a status does not carry it along for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenTerms {
     /// What it waits for, if it waits.
     pub waits: Option<Trigger>,
     /// How far behind the market that follows, if it does.
@@ -61,11 +72,16 @@ pub struct Status {
     pub until: Option<Deadline>,
     /// How it shows what is open, if it shows a part at a time.
     pub iceberg: Option<Iceberg>,
-    /// What was canceled, and when.
-    pub canceled: Option<Cancellation>,
-    /// Where its executions stand in the list that the reply was made with, oldest first.
-    pub executions: Range<usize>,
 }
+
+impl OpenTerms {
+    /// For a status; none if there is nothing to say.
+    pub fn if_any(self) -> Option<Box<OpenTerms>> {
+        (self != OpenTerms::default()).then(|| Box::new(self))
+    }
+}
+
+const _: () = assert!(size_of::<Reply>() <= 80, "a reply is copied for each command");
 
 /// Shares that were canceled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,18 +141,8 @@ impl DoneOrder {
     pub fn answer_at(&self, op: &Op, executions: Range<usize>) -> Reply {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {
-                let (order, open, canceled) = (self.order, Shares::ZERO, self.canceled);
-                Reply::Status(Status {
-                    order,
-                    open,
-                    waits: None,
-                    trail: None,
-                    pends_on: None,
-                    until: None,
-                    iceberg: None,
-                    canceled,
-                    executions,
-                })
+                let (order, canceled) = (self.order, self.canceled);
+                Reply::Status(Status { order, open: Shares::ZERO, terms: None, canceled, executions })
             }
             Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Fees, Group, KillScope, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade,
-    Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
+    Fees, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply,
+    SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail,
+    Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -431,14 +432,17 @@ impl Model {
         executions.extend_from_slice(&order.executions);
         let waits = order.trigger.filter(|_| order.waits && !order.open.is_zero());
         let trail = order.trail.filter(|_| waits.is_some() && !self.reached.contains(&order.id));
-        Status {
-            order: order.id,
-            open: order.open,
+        let terms = OpenTerms {
             waits,
             trail,
             pends_on: order.pends_on.filter(|_| !order.open.is_zero()),
             until: order.until.filter(|_| !order.open.is_zero()),
             iceberg: order.iceberg(),
+        };
+        Status {
+            order: order.id,
+            open: order.open,
+            terms: terms.if_any(),
             canceled: order.canceled,
             executions: start..executions.len(),
         }

@@ -15,8 +15,9 @@ use common::order_xml::{
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OrderId, OrderName,
-    Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time, TrailingOrder,
+    AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OpenTerms, OrderId,
+    OrderName, Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time,
+    TrailingOrder,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -358,17 +359,18 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
 fn write_status(out: &mut String, name: &str, echo: &str, status: &Status, executions: &[Execution]) {
     let mut children = String::new();
     if !status.open.is_zero() {
-        let waits = status.waits.map(|trigger| format!(" waits-for=\"{}\"", trigger.price())).unwrap_or_default();
-        let trail = status.trail.map(|trail| match trail.bips() {
+        let OpenTerms { waits, trail, pends_on, until, iceberg } = status.terms.as_deref().copied().unwrap_or_default();
+        let waits = waits.map(|trigger| format!(" waits-for=\"{}\"", trigger.price())).unwrap_or_default();
+        let trail = trail.map(|trail| match trail.bips() {
             Some(bips) => format!(" trail-bips=\"{bips}\""),
             None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
         });
         let trail = trail.unwrap_or_default();
-        let until = status.until.map(|until| format!(" until=\"{}\"", seconds(until.time()))).unwrap_or_default();
-        let iceberg =
-            status.iceberg.map(|Iceberg { display, shown }| format!(" display=\"{display}\" shown=\"{shown}\""));
+        let pends = pends_on.map(|working| format!(" pends-on=\"{working}\"")).unwrap_or_default();
+        let until = until.map(|until| format!(" until=\"{}\"", seconds(until.time()))).unwrap_or_default();
+        let iceberg = iceberg.map(|Iceberg { display, shown }| format!(" display=\"{display}\" shown=\"{shown}\""));
         let iceberg = iceberg.unwrap_or_default();
-        write!(children, "<open shares=\"{}\"{waits}{trail}{until}{iceberg}/>", status.open).unwrap();
+        write!(children, "<open shares=\"{}\"{waits}{trail}{pends}{until}{iceberg}/>", status.open).unwrap();
     }
     if let Some(canceled) = &status.canceled {
         write!(children, "<canceled shares=\"{}\" time=\"T\"/>", canceled.shares).unwrap();

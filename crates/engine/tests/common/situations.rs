@@ -326,9 +326,10 @@ impl Situations {
             Reply::Repeated(_) if matches!(op, Op::Command(Command::PlaceLinked { .. })) => {}
             Reply::Repeated(_) => assert!(events.is_empty(), "a repeated order changes nothing"),
             Reply::Status(status) => {
+                let terms = status.terms.as_deref().copied().unwrap_or_default();
                 self.count(match (status.open.is_zero(), status.canceled, status.executions.len()) {
-                    (false, _, _) if status.pends_on.is_some() => "query: pends",
-                    (false, _, _) if status.waits.is_some() => "query: waits",
+                    (false, _, _) if terms.pends_on.is_some() => "query: pends",
+                    (false, _, _) if terms.waits.is_some() => "query: waits",
                     (false, _, 0) => "query: open",
                     (false, _, _) => "query: open and executed",
                     (true, None, _) => "query: executed",

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{REPLY_LIMITS, check_transactions, commands, parse};
-use engine::{Command, Iceberg, IcebergOrder, OrderId, OrderKind, Reply, SelfTrade, Shares, Side, Status, Trigger};
+use engine::{
+    Command, Iceberg, IcebergOrder, OpenTerms, OrderId, OrderKind, Reply, SelfTrade, Shares, Side, Status, Trigger,
+};
 use exchange::Answer;
 use xml::write_reply;
 
@@ -70,14 +72,11 @@ fn what_cannot_be_shown_is_refused_in_words() {
 #[test]
 fn an_open_order_is_told_to_its_account_with_what_it_shows() {
     let documents = parse("<transactions id='1'><query id='7'/></transactions>");
+    let iceberg = Some(Iceberg { display: shares(1_000_000_000), shown: shares(250_000_000) });
     let status = Status {
         order: OrderId(7),
         open: shares(3_000_000_000),
-        waits: None,
-        trail: None,
-        pends_on: None,
-        until: None,
-        iceberg: Some(Iceberg { display: shares(1_000_000_000), shown: shares(250_000_000) }),
+        terms: OpenTerms { iceberg, ..OpenTerms::default() }.if_any(),
         canceled: None,
         executions: 0..0,
     };

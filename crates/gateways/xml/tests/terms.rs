@@ -5,7 +5,9 @@
 mod common;
 
 use common::{REPLY_LIMITS, check_transactions, commands, parse};
-use engine::{AccountId, ClientOrderId, Command, Deadline, OrderId, OrderName, Reply, SelfTrade, Shares, Status, Time};
+use engine::{
+    AccountId, ClientOrderId, Command, Deadline, OpenTerms, OrderId, OrderName, Reply, SelfTrade, Shares, Status, Time,
+};
 use exchange::{Answer, deadline};
 use xml::write_reply;
 
@@ -158,11 +160,7 @@ fn an_open_order_is_shown_with_the_time_at_which_it_ends() {
     let status = Status {
         order: OrderId(7),
         open: Shares::from_units(100_000_000).unwrap(),
-        waits: None,
-        trail: None,
-        pends_on: None,
-        until: Deadline::new(Time(4_102_444_800_500_000)),
-        iceberg: None,
+        terms: OpenTerms { until: Deadline::new(Time(4_102_444_800_500_000)), ..OpenTerms::default() }.if_any(),
         canceled: None,
         executions: 0..0,
     };

@@ -7,7 +7,7 @@ use engine::{
 use exchange::OnFailure;
 
 use super::fault::ChildFault;
-use super::fields::{client_order_id, decimal, given, symbol};
+use super::fields::{Fields, client_order_id, decimal, given, symbol};
 use super::order_display;
 use super::order_kind::{self, order_kind};
 use super::order_terms;
@@ -39,7 +39,23 @@ pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER
     ]
 }
 
-/// The order that the values of these attributes ask for.
+/// The attributes that most orders have, and no other: they are limit orders that rest until they are canceled.
+pub(super) const PLAIN_NAMES: [&str; 3] = ["sym", "amount", "limit"];
+
+/// The order that the values of those three ask for. Reading all fifteen takes half as long again as reading these.
+pub(super) fn plain_order<'a>(
+    account: AccountId,
+    fields: &Fields<'a, { PLAIN_NAMES.len() }>,
+) -> Result<Command, ChildFault<'a>> {
+    let [sym, amount, limit] = fields.all("order", &PLAIN_NAMES)?;
+    let symbol = symbol(sym)?;
+    let (side, shares) = side_and_shares(amount)?;
+    let limit = decimal("limit", &limit.trimmed(), Decimal::price)?;
+    let order = NewOrder::limit(symbol, side, limit, shares);
+    Ok(Command::PlaceOrder { account, order, client_id: None, until: None })
+}
+
+/// The order that the values of all these attributes ask for.
 pub(super) fn order_command<'a>(
     account: AccountId,
     element: &'static str,
@@ -80,7 +96,7 @@ pub(super) fn order_command<'a>(
         (_, limit) => Some(given(limit, element, "limit")?),
     };
     let symbol = symbol(sym)?;
-    let (side, shares) = decimal("amount", &amount.trimmed(), |amount| Ok((side_of(amount), amount.order_shares()?)))?;
+    let (side, shares) = side_and_shares(amount)?;
     let limit = match limit {
         Some(limit) => decimal("limit", &limit.trimmed(), Decimal::price)?,
         None => side.any_price(),
@@ -137,6 +153,10 @@ pub(super) fn on_failure_of(value: Option<Value<'_>>) -> Result<OnFailure, Child
 /// Above zero buys, below sells.
 fn side_of(amount: Decimal) -> Side {
     if amount.negative { Side::Sell } else { Side::Buy }
+}
+
+fn side_and_shares(amount: Value<'_>) -> Result<(Side, Shares), ChildFault<'static>> {
+    decimal("amount", &amount.trimmed(), |amount| Ok((side_of(amount), amount.order_shares()?)))
 }
 
 fn side_and_funds(funds: Decimal) -> Result<(Side, Money), AmountError> {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Execution, Reject, Reply, Status, Time};
+use engine::{Execution, OpenTerms, Reject, Reply, Status, Time};
 use exchange::{Answer, Unavailable, Which, placed_pair, placed_tree};
 
 use super::documents::{Documents, Part, PartKind};
@@ -306,34 +306,8 @@ impl Writer<'_> {
         if !status.open.is_zero() {
             self.out.extend_from_slice(b"<open shares=\"");
             self.out.extend_from_slice(status.open.text().as_bytes());
-            if let Some(trigger) = status.waits {
-                self.out.extend_from_slice(b"\" waits-for=\"");
-                self.out.extend_from_slice(trigger.price().text().as_bytes());
-            }
-            match status.trail.map(|trail| (trail.distance(), trail.bips())) {
-                Some((Some(distance), _)) => {
-                    self.out.extend_from_slice(b"\" trail=\"");
-                    self.out.extend_from_slice(distance.text().as_bytes());
-                }
-                Some((None, Some(bips))) => {
-                    self.out.extend_from_slice(b"\" trail-bips=\"");
-                    self.out.extend_from_slice(bips.to_string().as_bytes());
-                }
-                Some((None, None)) | None => {}
-            }
-            if let Some(working) = status.pends_on {
-                self.out.extend_from_slice(b"\" pends-on=\"");
-                push_decimal(self.out, working.0);
-            }
-            if let Some(until) = status.until {
-                self.out.extend_from_slice(b"\" until=\"");
-                push_seconds(self.out, until.time());
-            }
-            if let Some(iceberg) = status.iceberg {
-                self.out.extend_from_slice(b"\" display=\"");
-                self.out.extend_from_slice(iceberg.display.text().as_bytes());
-                self.out.extend_from_slice(b"\" shown=\"");
-                self.out.extend_from_slice(iceberg.shown.text().as_bytes());
+            if let Some(terms) = &status.terms {
+                self.open_terms(terms);
             }
             self.out.extend_from_slice(b"\"/>");
         }
@@ -360,6 +334,39 @@ impl Writer<'_> {
         self.out.extend_from_slice(name.as_bytes());
         self.out.push(b'>');
         self.out.len() <= bytes_end
+    }
+
+    /// The attributes that say them, behind an open quote.
+    fn open_terms(&mut self, terms: &OpenTerms) {
+        if let Some(trigger) = terms.waits {
+            self.out.extend_from_slice(b"\" waits-for=\"");
+            self.out.extend_from_slice(trigger.price().text().as_bytes());
+        }
+        match terms.trail.map(|trail| (trail.distance(), trail.bips())) {
+            Some((Some(distance), _)) => {
+                self.out.extend_from_slice(b"\" trail=\"");
+                self.out.extend_from_slice(distance.text().as_bytes());
+            }
+            Some((None, Some(bips))) => {
+                self.out.extend_from_slice(b"\" trail-bips=\"");
+                self.out.extend_from_slice(bips.to_string().as_bytes());
+            }
+            Some((None, None)) | None => {}
+        }
+        if let Some(working) = terms.pends_on {
+            self.out.extend_from_slice(b"\" pends-on=\"");
+            push_decimal(self.out, working.0);
+        }
+        if let Some(until) = terms.until {
+            self.out.extend_from_slice(b"\" until=\"");
+            push_seconds(self.out, until.time());
+        }
+        if let Some(iceberg) = terms.iceberg {
+            self.out.extend_from_slice(b"\" display=\"");
+            self.out.extend_from_slice(iceberg.display.text().as_bytes());
+            self.out.extend_from_slice(b"\" shown=\"");
+            self.out.extend_from_slice(iceberg.shown.text().as_bytes());
+        }
     }
 
     /// The last attribute of an element without content, and its end.

@@ -15,7 +15,9 @@ use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
 use super::kills::{KILL_NAMES, kill_command, release_command};
 use super::login_kind::Login;
-use super::order_fields::{ORDER_FIELDS, on_failure_of, order_command, order_name, order_names, shares_left};
+use super::order_fields::{
+    ORDER_FIELDS, PLAIN_NAMES, on_failure_of, order_command, order_name, order_names, plain_order, shares_left,
+};
 use super::reader::{Reader, Tag, Token, Value};
 use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
 
@@ -247,6 +249,17 @@ impl<'a> Grammar<'a, '_> {
     }
 
     fn order(&mut self, account: Result<AccountId, ChildFault<'a>>) {
+        let plain = Fields::of(&self.reader, &PLAIN_NAMES);
+        if plain.unknown.is_some() {
+            return self.order_of_any_kind(account);
+        }
+        let start = self.documents.text.len();
+        self.echo_all(&PLAIN_NAMES, &plain.values);
+        let command = account.and_then(|account| plain_order(account, &plain));
+        self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
+    }
+
+    fn order_of_any_kind(&mut self, account: Result<AccountId, ChildFault<'a>>) {
         const NAMES: [&str; ORDER_FIELDS] = order_names("client-id");
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();

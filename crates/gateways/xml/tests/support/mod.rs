@@ -142,11 +142,7 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
                 Answer::Reply(Reply::Status(Status {
                     order,
                     open: Shares::ZERO,
-                    waits: None,
-                    trail: None,
-                    pends_on: None,
-                    until: None,
-                    iceberg: None,
+                    terms: None,
                     canceled: None,
                     executions,
                 }))
