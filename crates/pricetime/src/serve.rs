@@ -13,6 +13,7 @@ use engine::Sequence;
 use exchange::{Metrics, State, Status};
 use journal::ARCHIVE_NAME;
 use market::timekeeper::Clock;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use tls::ServerTls;
@@ -79,6 +80,9 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     if let Some(tls) = &tls {
         encryption::watch(tls.clone())?;
     }
+    if members.is_some() || tls.is_some() || !keys.is_empty() {
+        keep_out_of_core_dumps()?;
+    }
     let of_web = web::Settings { access, ..web_settings(&settings, &connections, tls.clone()) };
     let web = Web::start(of_web, status.clone(), about, metrics.clone()).map_err(|(address, error)| {
         let flag = if address == settings.http { "--http" } else { "--binance-at" };
@@ -88,6 +92,12 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
+}
+
+/// From here on a crash leaves no core dump: there would be the secrets of members and the key of the certificate in it.
+fn keep_out_of_core_dumps() -> Result<(), String> {
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    setrlimit(Resource::Core, none).map_err(|error| format!("cannot forbid core dumps, which hold secrets: {error}"))
 }
 
 /// What HTTP needs of the settings.

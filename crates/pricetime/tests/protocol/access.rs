@@ -330,8 +330,16 @@ fn secrets_are_shown_nowhere() {
     let proof: Vec<(&str, &str)> = proof.iter().map(|(name, value)| (*name, value.as_str())).collect();
     said += &String::from_utf8(Http::new(server.http).bytes("/metrics", &proof).1).unwrap();
     said += &fs::read_to_string(format!("/proc/{}/cmdline", server.process.id())).unwrap();
+    said += &fs::read_to_string(format!("/proc/{}/environ", server.process.id())).unwrap();
     said += &server.banner;
     assert!(!said.contains(SECRET) && !said.contains("sesame"), "{said}");
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.process.id())).unwrap();
+    let core_dumps = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(
+        core_dumps.split_whitespace().skip(4).take(2).collect::<Vec<_>>(),
+        ["0", "0"],
+        "a core dump has the secrets"
+    );
     server.stop();
 }
 
