@@ -5,6 +5,7 @@
 mod common;
 
 mod access;
+mod access_binance;
 mod access_proof;
 mod access_topics;
 mod binance;

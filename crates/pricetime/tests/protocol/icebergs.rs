@@ -30,10 +30,10 @@ fn an_icebergs_tip_does_not_jump_the_line_whenever_the_server_dies() {
     let plain = ["10", "10", "5", "0"];
     let mut executed = String::new();
     for (nth, (bought, ((open, shown), plain))) in bought.into_iter().zip(berg.into_iter().zip(plain)).enumerate() {
-        drop(talk);
         server.kill();
         server = launch.start();
-        talk = Talk::with(&server);
+        // The same talk goes on: what it hears of happened before the kill.
+        talk.client = server.client();
         opened(&mut talk, "3", &format!("sym=\"S\" amount=\"{bought}\" limit=\"5\""), nth as u64 + 3);
         executed += [
             "<executed shares=\"4\" price=\"5\" time=\"T\"/>",

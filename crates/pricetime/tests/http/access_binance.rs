@@ -1,0 +1,180 @@
+//! Who may do what over the compatible interface: every route of it, asked by nobody, by a member about what is others', and by roles
+//! that trade nothing.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::{Answer, Http};
+use crate::common::keys::now;
+use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
+
+/// The table of routes itself, so that a new route is asked here, too.
+const POLICY: &str = include_str!("../../../web/src/policy.rs");
+
+/// Method, path and need of each route.
+fn routes() -> Vec<(&'static str, &'static str, &'static str)> {
+    let (_, table) = POLICY.split_once("const COMPATIBLE").unwrap();
+    let (table, _) = table.split_once("];").unwrap();
+    let routes: Vec<_> = table
+        .lines()
+        .filter_map(|line| {
+            let (method, rest) = line.trim().strip_prefix("(\"")?.split_once("\", \"")?;
+            let (path, need) = rest.split_once("\", Need::")?;
+            Some((method, path, need.trim_end_matches("),")))
+        })
+        .collect();
+    assert!(routes.len() >= 67, "{routes:?}");
+    routes
+}
+
+/// What a signed request says, about an order and a list of orders. Panics where nobody thought of a route.
+fn parameters(method: &str, path: &str, order: u64, list: u64) -> String {
+    const PLACED: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
+    let of_order = format!("symbol=SPYUSD&orderId={order}");
+    match (method, path.trim_start_matches("/api/v3/").trim_start_matches("/sapi/v1/")) {
+        ("POST", "order" | "order/test") => PLACED.to_owned(),
+        ("POST", "order/cancelReplace") => format!("{PLACED}&cancelReplaceMode=STOP_ON_FAILURE&cancelOrderId={order}"),
+        ("PUT", "order/amend/keepPriority") => format!("{of_order}&newQty=0.5"),
+        ("GET" | "DELETE", "order") | ("GET", "order/amendments" | "myTrades" | "myPreventedMatches") => of_order,
+        ("POST", "order/oco") => {
+            "symbol=SPYUSD&side=SELL&quantity=1&price=20&stopPrice=5&stopLimitPrice=5&stopLimitTimeInForce=GTC".to_owned()
+        }
+        ("POST", "orderList/oco") => {
+            "symbol=SPYUSD&side=SELL&quantity=1&aboveType=LIMIT_MAKER&abovePrice=20&belowType=STOP_LOSS&belowStopPrice=5"
+                .to_owned()
+        }
+        ("POST", "orderList/oto") => "symbol=SPYUSD&workingType=LIMIT&workingSide=BUY&workingTimeInForce=GTC&workingPrice=9&\
+             workingQuantity=1&pendingType=LIMIT&pendingSide=SELL&pendingTimeInForce=GTC&pendingPrice=20&pendingQuantity=1"
+            .to_owned(),
+        ("POST", "orderList/otoco") => "symbol=SPYUSD&workingType=LIMIT&workingSide=BUY&workingTimeInForce=GTC&workingPrice=9&\
+             workingQuantity=1&pendingSide=SELL&pendingQuantity=1&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=20&\
+             pendingBelowType=STOP_LOSS&pendingBelowStopPrice=5"
+            .to_owned(),
+        ("GET", "orderList") => format!("orderListId={list}"),
+        ("DELETE", "orderList") => format!("symbol=SPYUSD&orderListId={list}"),
+        ("GET" | "DELETE", "openOrders")
+        | ("GET", "allOrders" | "account/commission" | "myAllocations" | "asset/tradeFee") => "symbol=SPYUSD".to_owned(),
+        ("GET", "account") => "omitZeroBalances=true".to_owned(),
+        ("GET", "rateLimit/order" | "openOrderList" | "allOrderList" | "system/status") => String::new(),
+        ("GET", "asset/assetDetail" | "capital/config/getall" | "spot/delist-schedule") => String::new(),
+        ("GET", "margin/allPairs" | "margin/isolated/allPairs") => String::new(),
+        _ => panic!("what does {method} {path} take? A new route needs its place here"),
+    }
+}
+
+/// Signed by the key of a member.
+fn signed(http: &Http, member: &str, (method, path): (&str, &str), text: &str) -> Answer {
+    let timed = format!("{text}{}timestamp={}", if text.is_empty() { "" } else { "&" }, now());
+    let path = format!("/binance{path}?{timed}&signature={}", hmac_hex(&secret(member), &timed));
+    http.send(method, &path, None, &[("x-mbx-apikey", &format!("{member}-key"))])
+}
+
+/// Of a listen key, which needs no signature.
+fn is_listen_key(path: &str) -> bool {
+    path.ends_with("/userDataStream")
+}
+
+fn signed_routes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let signed = routes().into_iter().filter(|(.., need)| *need == "Signature");
+    signed.map(|(method, path, _)| (method, path)).filter(|(_, path)| !is_listen_key(path))
+}
+
+fn sequence(http: &Http) -> Value {
+    Client { http, member: "olga" }.get("/api/v1/status").body["sequence"].clone()
+}
+
+#[test]
+fn whoever_has_no_key_gets_nothing_of_the_compatible_interface() {
+    let folder = Folder::new("access-binance-nobody");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    let [order, _] = market(&http);
+    let before = sequence(&http);
+    let wrong_key: [(&str, &str); 1] = [("x-mbx-apikey", "nobodys-key")];
+    for (method, path, need) in routes() {
+        let asked = match path.split_once("/{*") {
+            Some((path, _)) => format!("/binance{path}/spyusd@trade"),
+            None => format!("/binance{path}?symbol=SPYUSD"),
+        };
+        for headers in [&[][..], &wrong_key] {
+            let answer = http.send(method, &asked, None, headers);
+            match need {
+                "Nothing" => assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text),
+                // It is no WebSocket's first request; what somebody hears on one is asked in `access_topics`.
+                "Topics" => assert!([400, 401].contains(&answer.status), "{method} {path}: {}", answer.text),
+                _ => assert!(
+                    [400, 401].contains(&answer.status) && answer.body.get("code").is_some(),
+                    "{method} {path}: {}",
+                    answer.text
+                ),
+            }
+        }
+    }
+    // With all that it takes but a right signature.
+    for (method, path) in signed_routes() {
+        let text = format!("{}&timestamp={}", parameters(method, path, order, 1), now());
+        let asked = format!("/binance{path}?{text}&signature={}", "0".repeat(64));
+        let answers = ["alice-key", "nobodys-key"].map(|key| http.send(method, &asked, None, &[("x-mbx-apikey", key)]));
+        assert_eq!(answers[0].text, answers[1].text, "{method} {path}");
+        assert!([-1022, -2014, -2015].map(Value::from).contains(&answers[0].body["code"]), "{}", answers[0].text);
+    }
+    assert_eq!(sequence(&http), before);
+    server.stop();
+}
+
+#[test]
+fn orders_of_others_are_as_orders_that_are_not_there() {
+    let folder = Folder::new("access-binance-others");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    let [order, _] = market(&http);
+    let oco = parameters("POST", "/api/v3/orderList/oco", 0, 0);
+    let placed = signed(&http, "alice", ("POST", "/api/v3/orderList/oco"), &oco);
+    let list = placed.body["orderListId"].as_u64().unwrap_or_else(|| panic!("{}", placed.text));
+    let alices = || Client { http: &http, member: "alice" }.get("/api/v1/accounts/1/orders?status=all").text;
+    let before = alices();
+    let mut compared = 0;
+    for (method, path) in signed_routes() {
+        let [others, nobodys] = [(order, list), (999_999, 999_999)].map(|(order, list)| {
+            let text = parameters(method, path, order, list);
+            (signed(&http, "bob", (method, path), &text), text)
+        });
+        if others.1 != nobodys.1 {
+            assert_eq!((others.0.status, &others.0.text), (nobodys.0.status, &nobodys.0.text), "{method} {path}");
+            compared += 1;
+        }
+        assert!(![401, 403].contains(&others.0.status), "{method} {path}: {}", others.0.text);
+        let told = others.0.text.replace(' ', "");
+        for secret in [format!("\"orderId\":{order},"), format!("\"orderListId\":{list},"), "\"uid\":1,".to_owned()] {
+            assert!(!told.contains(&secret), "{method} {path}: {told}");
+        }
+    }
+    assert!(compared >= 8, "{compared}");
+    assert_eq!(alices(), before, "nothing happened to what is hers");
+    server.stop();
+}
+
+#[test]
+fn who_only_looks_changes_nothing_over_the_compatible_interface() {
+    let folder = Folder::new("access-binance-roles");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    let [_, own] = market(&http);
+    let before = sequence(&http);
+    for (method, path) in signed_routes() {
+        let text = parameters(method, path, own, 1);
+        let answer = signed(&http, "vera", (method, path), &text);
+        let is_read = method == "GET";
+        // There is no list and no amendment to look at, and a test places nothing.
+        let is_known = !path.ends_with("orderList") && path != "/api/v3/order/test";
+        if is_known {
+            assert_eq!(answer.status < 400, is_read, "{method} {path}: {}", answer.text);
+        }
+        for member in ["otto", "igor", "olga"] {
+            let answer = signed(&http, member, (method, path), &text);
+            assert_eq!(answer.body["code"], json!(-2015), "{member} {method} {path}: {}", answer.text);
+        }
+    }
+    assert_eq!(sequence(&http), before);
+    server.stop();
+}
