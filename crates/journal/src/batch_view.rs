@@ -23,6 +23,8 @@ pub struct BatchView<'a> {
     pub count: u32,
     /// The time of all its commands.
     pub time: Time,
+    /// Whose the commands are, for a [`crate::CallerReader`]; empty if it does not say it.
+    pub callers: &'a [u8],
     /// The commands, encoded one after another.
     pub payload: &'a [u8],
     /// The point behind it.
