@@ -44,7 +44,7 @@ impl BatchView<'_> {
         if rest.is_empty() { Ok(()) } else { Err(self.undecodable(sequence, CodecError::TrailingBytes)) }
     }
 
-    fn undecodable(&self, sequence: Sequence, source: CodecError) -> JournalError {
+    pub(crate) fn undecodable(&self, sequence: Sequence, source: CodecError) -> JournalError {
         JournalError::Undecodable { segment: self.segment.to_owned(), sequence, source }
     }
 }

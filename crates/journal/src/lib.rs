@@ -55,7 +55,7 @@ pub use lock::{DataLock, LOCK_NAME, LockError};
 pub use make_folder::make_folder;
 pub use oldest::oldest_point;
 pub use point::JournalPoint;
-pub use read::{ReadEnd, read, visit_batches};
+pub use read::{ReadEnd, check, read, visit_batches};
 pub use recover::Recovery;
 pub use segment::{FORMAT_VERSION, RULES_VERSION};
 pub use snapshot::{SnapshotError, SnapshotHead, SnapshotInfo};
