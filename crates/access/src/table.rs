@@ -43,6 +43,11 @@ impl Id {
         bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
         Some(Id(bytes))
     }
+
+    fn text(&self) -> &str {
+        let end = self.0.iter().position(|&byte| byte == 0).unwrap_or(ID_BYTES_MAX);
+        self.0.get(..end).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
 }
 
 /// The keys of an access file, in its order. Each is found by its index.
@@ -60,7 +65,7 @@ pub(crate) struct Table {
 
 impl Entry {
     pub(crate) fn new(id: Id, member: &Arc<Member>, proof: Proof, expires: Option<Seconds>) -> Entry {
-        let principal = Principal::new(&member.name, Arc::clone(&member.rights));
+        let principal = Principal::of_key(&member.name, id.text(), Arc::clone(&member.rights));
         Entry { id, member: Arc::clone(member), proof, expires, principal }
     }
 

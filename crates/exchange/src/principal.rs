@@ -172,13 +172,19 @@ pub struct Principal(Arc<State>);
 
 struct State {
     member: String,
+    key: Box<str>,
     rights: RwLock<Arc<Rights>>,
 }
 
 impl Principal {
     /// A member, by its name.
     pub fn new(member: &str, rights: impl Into<Arc<Rights>>) -> Principal {
-        Principal(Arc::new(State { member: member.to_owned(), rights: RwLock::new(rights.into()) }))
+        Principal::of_key(member, "", rights)
+    }
+
+    /// A member that proves itself with this key.
+    pub fn of_key(member: &str, key: &str, rights: impl Into<Arc<Rights>>) -> Principal {
+        Principal(Arc::new(State { member: member.to_owned(), key: key.into(), rights: RwLock::new(rights.into()) }))
     }
 
     /// Somebody who has proven nothing.
@@ -189,6 +195,11 @@ impl Principal {
     /// Its name; empty for somebody who has proven nothing.
     pub fn member(&self) -> &str {
         &self.0.member
+    }
+
+    /// The key that it proves itself with; empty if that is not known.
+    pub fn key(&self) -> &str {
+        &self.0.key
     }
 
     /// What it may do at the moment.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use engine::{Command, Deadline, Op, Symbol};
 
+use crate::caller::Caller;
 use crate::day_orders;
 use crate::principal::{Denial, Principal, Rights};
 
@@ -18,6 +19,8 @@ pub struct Requests {
     asks_for_days: bool,
     /// Who asks each request, as far as that was said.
     principals: Vec<Option<Principal>>,
+    /// Whose each request is, as far as that is kept.
+    callers: Vec<Option<Arc<Caller>>>,
     /// The ops that go no further, in order.
     denied: Vec<(usize, Denial)>,
 }
@@ -50,6 +53,17 @@ impl Requests {
     pub fn asked_by(&mut self, principal: &Principal) {
         self.principals.resize(self.ends.len().saturating_sub(1), None);
         self.principals.push(Some(principal.clone()));
+    }
+
+    /// Says whose the last request is.
+    pub fn called_by(&mut self, caller: &Arc<Caller>) {
+        self.callers.resize(self.ends.len().saturating_sub(1), None);
+        self.callers.push(Some(Arc::clone(caller)));
+    }
+
+    /// Whose a request is; none if that was not said.
+    pub fn caller(&self, request: usize) -> Option<&Arc<Caller>> {
+        self.callers.get(request).and_then(Option::as_ref)
     }
 
     /// Notes which ops go no further. `rights_of` tells what somebody may do, if it was said who asks.
@@ -88,6 +102,7 @@ impl Requests {
         self.ends.clear();
         self.asks_for_days = false;
         self.principals.clear();
+        self.callers.clear();
         self.denied.clear();
     }
 

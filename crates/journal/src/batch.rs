@@ -14,6 +14,10 @@ pub(crate) const ALIGN_BYTES: usize = 8;
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
 const MAGIC: &[u8; 4] = b"PTBA";
+/// In bytes 14 and 15: the payload begins with whose the commands are.
+const HAS_CALLERS: u16 = 1;
+/// The payload then begins with their length.
+const CALLERS_LENGTH_BYTES: usize = 4;
 
 /// What a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +34,10 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BatchHeader {
     pub kind: Kind,
-    /// The length of the commands, without padding.
+    /// The length of the commands, with what stands before them and without padding.
     pub payload_bytes: u32,
+    /// Whether the payload begins with whose the commands are.
+    pub has_callers: bool,
     /// How many commands.
     pub count: u32,
     /// The sequence of the first command; of a mark, that of the next command to come.
@@ -59,19 +65,26 @@ impl BatchHeader {
         batch_bytes(self.payload_bytes as usize)
     }
 
-    /// Writes the whole batch over `out`; returns its checksum.
-    pub fn write(&self, payload: &[u8], folder: u64, out: &mut Vec<u8>) -> u64 {
-        assert_eq!(payload.len(), self.payload_bytes as usize, "invariant: the header tells the payload's length");
+    /// Writes the whole batch over `out`; returns its checksum. `callers` is empty if the commands do not say whose they are.
+    pub fn write(&self, callers: &[u8], commands: &[u8], folder: u64, out: &mut Vec<u8>) -> u64 {
+        let payload_bytes = payload_bytes(callers, commands);
+        assert_eq!(payload_bytes, self.payload_bytes as usize, "invariant: the header tells the payload's length");
+        assert_eq!(self.has_callers, !callers.is_empty(), "invariant: the header tells what the payload begins with");
         out.clear();
         out.resize(BATCH_HEADER_BYTES, 0);
         out[8..12].copy_from_slice(MAGIC);
         out[12..14].copy_from_slice(&self.kind.code().to_le_bytes());
+        out[14..16].copy_from_slice(&(if self.has_callers { HAS_CALLERS } else { 0 }).to_le_bytes());
         out[16..20].copy_from_slice(&self.payload_bytes.to_le_bytes());
         out[20..24].copy_from_slice(&self.count.to_le_bytes());
         out[24..32].copy_from_slice(&self.first.0.to_le_bytes());
         out[32..40].copy_from_slice(&self.time.0.to_le_bytes());
         out[40..48].copy_from_slice(&self.chain_before.to_le_bytes());
-        out.extend_from_slice(payload);
+        if self.has_callers {
+            out.extend_from_slice(&(callers.len() as u32).to_le_bytes());
+            out.extend_from_slice(callers);
+        }
+        out.extend_from_slice(commands);
         out.resize(self.batch_bytes(), 0);
         let checksum = xxh3_64_with_seed(&out[8..], folder);
         out[..8].copy_from_slice(&checksum.to_le_bytes());
@@ -98,7 +111,22 @@ impl Kind {
     }
 }
 
-/// The length of a batch with so many bytes of commands.
+/// The length of a batch's payload with these commands and whose they are.
+pub(crate) fn payload_bytes(callers: &[u8], commands: &[u8]) -> usize {
+    let before = if callers.is_empty() { 0 } else { CALLERS_LENGTH_BYTES + callers.len() };
+    before + commands.len()
+}
+
+/// The callers of a payload and its commands; none if it ends before these.
+pub(crate) fn split_payload(payload: &[u8], has_callers: bool) -> Option<(&[u8], &[u8])> {
+    if !has_callers {
+        return Some((&[], payload));
+    }
+    let (length, rest) = payload.split_at_checked(CALLERS_LENGTH_BYTES)?;
+    rest.split_at_checked(u32_at(length, 0) as usize)
+}
+
+/// The length of a batch with so many bytes of payload.
 pub(crate) fn batch_bytes(payload_bytes: usize) -> usize {
     (BATCH_HEADER_BYTES + payload_bytes).next_multiple_of(ALIGN_BYTES)
 }
@@ -112,8 +140,10 @@ pub(crate) fn read_header(bytes: &[u8]) -> Found {
         return Found::Bad("no batch begins here");
     }
     let code = u16::from_le_bytes([bytes[12], bytes[13]]);
+    let flags = u16::from_le_bytes([bytes[14], bytes[15]]);
     let header = Kind::from_code(code).map(|kind| BatchHeader {
         kind,
+        has_callers: flags == HAS_CALLERS,
         payload_bytes: u32_at(bytes, 16),
         count: u32_at(bytes, 20),
         first: Sequence(u64_at(bytes, 24)),
@@ -122,6 +152,8 @@ pub(crate) fn read_header(bytes: &[u8]) -> Found {
     });
     match header {
         Some(header) if header.payload_bytes as usize > PAYLOAD_BYTES_MAX => Found::Bad("a batch of impossible length"),
+        Some(_) if flags > HAS_CALLERS => Found::Bad("a batch with what this program does not know"),
+        Some(header) if header.has_callers && header.kind != Kind::Commands => Found::Bad("a mark with callers"),
         Some(header) if (header.kind == Kind::Commands) == (header.count > 0 && header.payload_bytes > 0) => {
             Found::Header(header)
         }

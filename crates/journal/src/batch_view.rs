@@ -23,6 +23,8 @@ pub struct BatchView<'a> {
     pub count: u32,
     /// The time of all its commands.
     pub time: Time,
+    /// Whose the commands are, for a [`crate::CallerReader`]; empty if it does not say it.
+    pub callers: &'a [u8],
     /// The commands, encoded one after another.
     pub payload: &'a [u8],
     /// The point behind it.
@@ -42,7 +44,7 @@ impl BatchView<'_> {
         if rest.is_empty() { Ok(()) } else { Err(self.undecodable(sequence, CodecError::TrailingBytes)) }
     }
 
-    fn undecodable(&self, sequence: Sequence, source: CodecError) -> JournalError {
+    pub(crate) fn undecodable(&self, sequence: Sequence, source: CodecError) -> JournalError {
         JournalError::Undecodable { segment: self.segment.to_owned(), sequence, source }
     }
 }

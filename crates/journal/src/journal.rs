@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use engine::{Sequence, Time};
 
 use crate::JournalError;
-use crate::batch::{BATCH_HEADER_BYTES, BatchHeader, Kind, PAYLOAD_BYTES_MAX, batch_bytes};
+use crate::batch::{BATCH_HEADER_BYTES, BatchHeader, Kind, PAYLOAD_BYTES_MAX, batch_bytes, payload_bytes};
 use crate::point::JournalPoint;
 use crate::segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, SegmentHeader, segment_name, segments_among};
 use crate::storage::{File, Storage, TEMPORARY_SUFFIX};
@@ -98,22 +98,41 @@ impl<S: Storage> Journal<S> {
     /// returns they are stored as the options say. After any error nothing more is taken.
     /// Panics unless `first` continues the journal and `time` is not before the last batch's.
     pub fn append(&mut self, first: Sequence, time: Time, count: u32, payload: &[u8]) -> Result<(), JournalError> {
+        self.append_asked(first, time, count, (&[], payload))
+    }
+
+    /// The same; what a [`crate::CallerWriter`] made before the commands says whose they are.
+    pub fn append_asked(
+        &mut self,
+        first: Sequence,
+        time: Time,
+        count: u32,
+        (callers, commands): (&[u8], &[u8]),
+    ) -> Result<(), JournalError> {
+        let payload_bytes = payload_bytes(callers, commands);
         assert_eq!(first, self.point.sequence.next(), "invariant: commands are journaled in sequence");
         assert!(time >= self.time, "invariant: the time of commands never runs back");
-        assert!(count > 0 && !payload.is_empty(), "invariant: a batch has commands");
-        assert!(payload.len() <= PAYLOAD_BYTES_MAX, "invariant: a batch is at most {PAYLOAD_BYTES_MAX} bytes");
+        assert!(count > 0 && !commands.is_empty(), "invariant: a batch has commands");
+        assert!(payload_bytes <= PAYLOAD_BYTES_MAX, "invariant: a batch is at most {PAYLOAD_BYTES_MAX} bytes");
         self.guarded(|journal| {
-            journal.make_room(batch_bytes(payload.len()) as u64)?;
-            let payload_bytes = payload.len() as u32;
+            journal.make_room(batch_bytes(payload_bytes) as u64)?;
+            let (payload_bytes, has_callers) = (payload_bytes as u32, !callers.is_empty());
             let chain_before = journal.point.chain;
-            let header = BatchHeader { kind: Kind::Commands, payload_bytes, count, first, time, chain_before };
-            let chain = header.write(payload, journal.active.header.folder, &mut journal.batch);
+            let kind = Kind::Commands;
+            let header = BatchHeader { kind, has_callers, payload_bytes, count, first, time, chain_before };
+            let chain = header.write(callers, commands, journal.active.header.folder, &mut journal.batch);
             journal.write_batch(journal.options.durability)?;
             journal.active.written = LastWritten::Commands;
             journal.point = JournalPoint { sequence: Sequence(first.0 + u64::from(count) - 1), chain };
             journal.time = time;
             Ok(())
         })
+    }
+
+    /// Whether a batch of these would be the first one of another segment than the last batch is in.
+    pub fn begins_segment(&self, callers: &[u8], commands: &[u8]) -> bool {
+        self.active.written == LastWritten::Nothing
+            || !self.has_room(batch_bytes(payload_bytes(callers, commands)) as u64)
     }
 
     /// Writes a synced mark if the last thing written is not one: damage to the last batch is then told from a power
@@ -212,9 +231,13 @@ impl<S: Storage> Journal<S> {
     /// Rotates unless a batch fits with the marks that may follow it: one of its own and the closing one. A segment that
     /// an older program made gets no further batch: that program would not know its commands.
     fn make_room(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
+        if self.has_room(batch_bytes) { Ok(()) } else { self.rotate(batch_bytes) }
+    }
+
+    fn has_room(&self, batch_bytes: u64) -> bool {
         let room = self.active.header.file_bytes.saturating_sub(self.active.end);
         let is_current = self.active.header.format == FORMAT_VERSION;
-        if is_current && batch_bytes + MARKS_BYTES <= room { Ok(()) } else { self.rotate(batch_bytes) }
+        is_current && batch_bytes + MARKS_BYTES <= room
     }
 
     fn write_batch(&mut self, durability: Durability) -> Result<(), JournalError> {
@@ -260,9 +283,10 @@ const MARKS_BYTES: u64 = 2 * BATCH_HEADER_BYTES as u64;
 /// A whole mark behind `point`.
 pub(crate) fn mark_bytes(kind: Kind, point: JournalPoint, time: Time, folder: u64) -> Vec<u8> {
     let first = point.sequence.next();
-    let header = BatchHeader { kind, payload_bytes: 0, count: 0, first, time, chain_before: point.chain };
+    let (has_callers, chain_before) = (false, point.chain);
+    let header = BatchHeader { kind, has_callers, payload_bytes: 0, count: 0, first, time, chain_before };
     let mut bytes = Vec::with_capacity(BATCH_HEADER_BYTES);
-    header.write(&[], folder, &mut bytes);
+    header.write(&[], &[], folder, &mut bytes);
     bytes
 }
 

@@ -7,6 +7,7 @@
 use engine::{Entry, Sequence, Time};
 
 use crate::batch_view::BatchView;
+use crate::callers::CallerReader;
 use crate::cut::Cut;
 use crate::error::{JournalError, VisitError};
 use crate::point::JournalPoint;
@@ -47,6 +48,15 @@ pub fn visit_batches<S: Storage>(
     visit: &mut dyn FnMut(&BatchView<'_>) -> Result<(), VisitError>,
 ) -> Result<ReadEnd, JournalError> {
     read_with(storage, from, up_to, &mut |batch| visit(batch).map_err(JournalError::Visit))
+}
+
+/// Reads all from the beginning of a segment on, also whose the commands are, for nothing but the faults.
+pub fn check<S: Storage>(storage: &S, from: JournalPoint) -> Result<ReadEnd, JournalError> {
+    let mut callers = CallerReader::default();
+    read_with(storage, from, None, &mut |batch| {
+        callers.read(batch, drop).map_err(|source| batch.undecodable(batch.first, source))?;
+        batch.entries(&mut |_| Ok(()))
+    })
 }
 
 fn read_with<S: Storage>(

@@ -4,12 +4,13 @@
 use engine::{Sequence, Time};
 
 use crate::JournalError;
-use crate::batch::{BatchHeader, Kind};
+use crate::batch::{BatchHeader, Kind, split_payload};
 use crate::batch_view::BatchView;
 use crate::point::JournalPoint;
 use crate::segment::{HEADER_BYTES, segments_among};
 use crate::segment_reader::{SegmentReader, Step, Tail};
 use crate::storage::Storage;
+use crate::varint::CodecError;
 
 /// A walk from a point on. `point` is `None` until the first segment is open.
 pub(crate) struct Walk<'a, S: Storage> {
@@ -178,9 +179,15 @@ impl<'a, S: Storage> Walk<'a, S> {
                             if self.up_to.is_some_and(|up_to| point.sequence > up_to) {
                                 return Ok(false);
                             }
-                            let BatchHeader { first, count, time, .. } = header;
+                            let BatchHeader { first, count, time, has_callers, .. } = header;
                             let (segment, offset, bytes) = (&*name, walked.end, batch_bytes);
-                            self.commands(&BatchView { segment, offset, bytes, first, count, time, payload, point })?;
+                            let Some((callers, payload)) = split_payload(payload, has_callers) else {
+                                let (segment, source) = (name, CodecError::Truncated);
+                                return Err(JournalError::Undecodable { segment, sequence: first, source });
+                            };
+                            let view =
+                                BatchView { segment, offset, bytes, first, count, time, callers, payload, point };
+                            self.commands(&view)?;
                             walked.last_commands = Some(walked.end);
                             walked.marked = false;
                         }

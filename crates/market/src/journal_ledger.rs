@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::{Command, Engine, Event, Sequence, Time};
-use exchange::{Batch, EventSink, Metrics, Stage};
+use exchange::{Batch, Caller, EventSink, Metrics, Stage};
 use journal::{Journal, JournalError, Storage};
 
+use crate::asked_commands::AskedCommands;
 use crate::follower::Telling;
 use crate::ledger::{Ledger, Measured, Room};
 use crate::snapshots::JournalCoverage;
@@ -25,6 +26,7 @@ pub struct JournalLedger<S: Storage> {
     /// The commands of the turn, as they are appended.
     payload: Vec<u8>,
     count: u32,
+    asked: AskedCommands,
     /// How long the disk took to sync the last turn; none if nothing was synced.
     sync_time: Option<Duration>,
     telling: Option<Telling>,
@@ -49,6 +51,7 @@ impl<S: Storage> JournalLedger<S> {
             journal,
             payload: Vec::new(),
             count: 0,
+            asked: AskedCommands::default(),
             sync_time: None,
             telling: events.map(Telling::new),
             looked_after_at: Duration::ZERO,
@@ -103,13 +106,19 @@ impl<S: Storage> Ledger for JournalLedger<S> {
         self.count = self.count.checked_add(1).expect("invariant: gateways bound what is in flight");
     }
 
+    fn asked_by(&mut self, caller: Option<&Arc<Caller>>, commands: u32) {
+        self.asked.add(caller, commands);
+    }
+
     /// Appends the turn's commands as one unit, and syncs them.
     fn order(&mut self, first: Sequence, time: Time) -> Result<(), JournalError> {
         self.sync_time = None;
         let count = std::mem::take(&mut self.count);
         if count > 0 {
-            let appended = self.journal.append(first, time, count, &self.payload);
+            let callers = self.asked.section(&self.journal, &self.payload);
+            let appended = self.journal.append_asked(first, time, count, (callers, &self.payload));
             self.payload.clear();
+            self.asked.clear();
             appended?;
             self.sync_time = self.journal.sync_time();
         }

@@ -1,14 +1,15 @@
 //! A ledger keeps a market: it says when the order of commands is known, and when their answers may be released. One
 //! loop ([`crate::turn`]) runs over any ledger.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{Command, Engine, Event, Sequence, Time};
-use exchange::{Batch, Metrics};
+use exchange::{Batch, Caller, Metrics};
 
 /// Keeps the commands of a market, or what came of them.
 ///
-/// Of each turn it is told, in this order: each command (`command`), that these are all (`order`), each event (`event`), that all
+/// Of each turn it is told, in this order: each command (`command`), whose they are (`asked_by`), that these are all (`order`), each event (`event`), that all
 /// is applied (`applied`), and the batches with their answers (`release`). Between turns it looks after what it keeps (`tend`,
 /// `idle`). An error ends the loop; of the turn that it came in nothing is released.
 pub trait Ledger {
@@ -23,6 +24,9 @@ pub trait Ledger {
 
     /// The next command of the turn.
     fn command(&mut self, command: &Command);
+
+    /// Whose the next ones of those commands are, in order, where that is kept: nobody asked for those of none.
+    fn asked_by(&mut self, caller: Option<&Arc<Caller>>, commands: u32);
 
     /// All commands of the turn were given. The first of them gets this number, and all have this time. They are applied when it
     /// returns.

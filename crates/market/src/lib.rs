@@ -8,6 +8,8 @@
 
 pub mod admission;
 pub mod answering;
+mod asked_commands;
+mod attribution;
 mod background_yield;
 pub mod calendar;
 pub mod day_ends;

@@ -15,6 +15,7 @@ use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
 use crate::answering::{AnswerLimits, answer};
+use crate::attribution::attribute;
 use crate::calendar::{Calendar, Scheduled};
 use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured};
@@ -42,6 +43,8 @@ pub struct TurnOptions {
     pub clock_leap_max: Duration,
     /// When symbols are put into which phases.
     pub calendar: Calendar,
+    /// Whether the ledger is told whose the commands are.
+    pub audit: bool,
 }
 
 /// An engine and its ledger, with what lies between them.
@@ -55,6 +58,7 @@ pub struct Turn<L: Ledger> {
     timekeeper: Timekeeper,
     scheduled: Scheduled,
     metrics: Metrics,
+    audit: bool,
 }
 
 /// Runs until the inbox is closed and all that it held is answered. Errors: the ledger's; then nothing more may be acknowledged.
@@ -72,11 +76,12 @@ pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L
 impl<L: Ledger> Turn<L> {
     /// Of an engine that stands where the ledger does.
     pub fn new(engine: Engine, ledger: L, options: TurnOptions) -> Turn<L> {
-        let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar } = options;
+        let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar, audit } = options;
         let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
         let scheduled = Scheduled::new(calendar, engine.time(), timekeeper.now(engine.time()));
         note_market(&metrics, &engine);
-        Turn { engine, ledger, limits, bounds, admission: Admission::default(), timekeeper, scheduled, metrics }
+        let admission = Admission::default();
+        Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit }
     }
 
     /// The engine, to look at.
@@ -171,6 +176,9 @@ impl<L: Ledger> Turn<L> {
         let requests = taken.iter().map(|batch| &batch.requests);
         own_commands.iter().for_each(|command| ledger.command(command));
         admission.decide(engine, &conditions, time, requests, &mut |command| ledger.command(command));
+        if self.audit {
+            attribute(ledger, own_commands.len(), taken, admission.decisions());
+        }
         ledger.order(engine.sequence().next(), time)?;
         let ordered = Instant::now();
         for command in own_commands {

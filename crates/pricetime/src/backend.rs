@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use engine::{Engine, Sequence};
-use exchange::{EventFork, Exchange, Gauge, Metrics, Status};
+use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
 use feed::Asker;
 use journal::{DataLock, Disk, Journal, Options, Storage};
 use market::recovery::{self, Recovered, Report};
@@ -19,6 +19,7 @@ use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
 use web::{Hub, Records};
 
 use crate::followers::Followers;
+use crate::members;
 use crate::projection::Projection;
 use crate::records::SqlRecords;
 use crate::settings::{Durability, Settings};
@@ -164,6 +165,7 @@ fn open_folder(
         notes: notes(&recovered.report).into_iter().chain(followers.note()).collect(),
     };
     note_recovery(&metrics, started, recovered.report.commands_replayed);
+    Session::begin_after(recovered.engine.time());
     if let Some(made) = recovered.report.snapshot.as_ref().and_then(|info| made_at(&settings.data.join(&info.name))) {
         snapshots::note_made(&metrics, made);
     }
@@ -186,6 +188,7 @@ fn turn_options(settings: &Settings, metrics: Metrics, clock: Clock) -> Result<T
         clock,
         clock_leap_max: settings.max_clock_leap.0,
         calendar: settings.calendar()?,
+        audit: members::audits(settings),
     })
 }
 
@@ -264,6 +267,7 @@ fn open_database(
     let TakenOver { migrated, writer, loaded, since, histories: [short, long], followed, retention } =
         take_over::take_over(url, settings, status, &stop)?;
     note_recovery(&metrics, since, 0);
+    Session::begin_after(loaded.engine.time());
     let opened = Opened {
         kept: format!("database   {url} (a reply means that its rows are committed)"),
         recovered: format!(

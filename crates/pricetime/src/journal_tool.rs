@@ -1,6 +1,5 @@
 //! `pricetime journal verify|dump|stats`: the journal of a data folder, checked, printed and counted.
 
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,10 +8,11 @@ use engine::{
     AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, KillScope, NewOrder, OrderKind, OrderName, SelfTrade,
     Side, TrailingOrder, Trigger,
 };
-use journal::{BatchView, Disk, JournalPoint, ReadEnd, VisitError, snapshot};
+use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
 use market::recovery;
 
 use crate::inspect;
+use crate::journal_dump::{self, DumpArgs};
 
 /// The arguments of `pricetime journal`.
 #[derive(Args, Debug)]
@@ -25,8 +25,8 @@ pub struct JournalArgs {
 enum JournalCommand {
     /// Check every checksum of the journal and the snapshots, and that the journal continues them
     Verify(Folder),
-    /// Print every command
-    Dump(Folder),
+    /// Print every command, and who asked for it
+    Dump(DumpArgs),
     /// Count commands, units and bytes
     Stats(Folder),
 }
@@ -41,7 +41,10 @@ struct Folder {
 pub fn run(args: &JournalArgs) -> Result<ExitCode, String> {
     match &args.command {
         JournalCommand::Verify(folder) => verify(&inspect::open_disk(&folder.folder)?),
-        JournalCommand::Dump(folder) => dump(&inspect::open_disk(&folder.folder)?),
+        JournalCommand::Dump(args) => {
+            let disk = inspect::open_disk(&args.folder)?;
+            journal_dump::dump(&disk, oldest(&disk)?, args, describe)
+        }
         JournalCommand::Stats(folder) => stats(&inspect::open_disk(&folder.folder)?),
     }
 }
@@ -60,7 +63,7 @@ fn verify(disk: &Disk) -> Result<ExitCode, String> {
         println!("{}: {} bytes, state hash {:016x}: sound", info.name, info.bytes, engine.state_hash());
         snapshots.push((info.name, point));
     }
-    let end = journal::read(disk, from, None, &mut |_: Entry| Ok(())).map_err(|error| error.to_string())?;
+    let end = journal::check(disk, from).map_err(|error| error.to_string())?;
     for (name, point) in snapshots {
         if point.sequence > end.point.sequence {
             return Err(format!(
@@ -89,17 +92,8 @@ fn print_unfinished(end: &ReadEnd) {
     }
 }
 
-fn dump(disk: &Disk) -> Result<ExitCode, String> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    let end = journal::read(disk, oldest(disk)?, None, &mut |entry: Entry| -> Result<(), VisitError> {
-        writeln!(out, "{} {} {}", entry.sequence, entry.time.0, describe(&entry.command))?;
-        Ok(())
-    });
-    end.map(|_| ExitCode::SUCCESS).map_err(|error| error.to_string())
-}
-
-/// A command in words: its sequence and time in microseconds stand before it.
-fn describe(command: &Command) -> String {
+/// A command in words.
+pub fn describe(command: &Command) -> String {
     match command {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
         Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => format!("create symbol {symbol}"),

@@ -14,6 +14,7 @@ pub mod encryption;
 mod followers;
 pub mod health;
 pub mod inspect;
+mod journal_dump;
 pub mod journal_tool;
 pub mod keys;
 pub mod logging;

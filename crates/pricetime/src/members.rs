@@ -47,6 +47,11 @@ pub fn desk(members: Option<&Members>) -> Option<Arc<xml::Desk>> {
     members.map(|Members { access, tries, .. }| Arc::new(xml::Desk::new(access.clone(), tries.clone())))
 }
 
+/// Whether it is kept whose each command is.
+pub fn audits(settings: &Settings) -> bool {
+    settings.audit || file(settings).is_some()
+}
+
 fn file(settings: &Settings) -> Option<PathBuf> {
     let in_the_data_folder = settings.data.join(FILE_NAME);
     match settings.access.as_os_str().is_empty() {

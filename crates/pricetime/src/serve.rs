@@ -113,6 +113,7 @@ pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<
         idle_timeout: settings.idle_timeout.0,
         answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
         access: None,
+        audit: members::audits(settings),
         tls,
     }
 }
@@ -329,6 +330,7 @@ fn xml_settings(
         close_after_reply: settings.close_after_reply,
         reply_length: settings.reply_length,
         metrics: metrics.gateway("xml"),
+        audit: members::audits(settings),
         tls,
         ..xml::Settings::default()
     }

@@ -95,6 +95,9 @@ settings! {
     /// Without an access file, listen on other addresses than loopback all the same: whoever reaches them may do everything
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     open_to_anyone: bool = false, "PRICETIME_OPEN_TO_ANYONE";
+    /// Keep whose each command is: member, protocol, connection and address; with an access file that is kept in any case
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    audit: bool = false, "PRICETIME_AUDIT";
     /// Follow the market for the page, REST and WebSocket; without it HTTP only tells health and metrics
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     feed: bool = true, "PRICETIME_FEED";

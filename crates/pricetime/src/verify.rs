@@ -69,7 +69,7 @@ fn journal(disk: &Disk, snapshots: &[(String, JournalPoint)], report: &mut Repor
         Ok(None) => return report.damaged(&"there is no journal file in this folder"),
         Err(error) => return report.damaged(&error),
     };
-    let end = match journal::read(disk, from, None, &mut |_: Entry| Ok(())) {
+    let end = match journal::check(disk, from) {
         Ok(end) => end,
         Err(error) => return report.damaged(&error),
     };

@@ -11,7 +11,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use engine::{Command, Engine, Event, OrderId, Sequence, Time};
-use exchange::{Batch, EventBatch, EventSink, Metrics, Stage};
+use exchange::{Batch, Caller, EventBatch, EventSink, Metrics, Stage};
 use market::ledger::{Ledger, Measured, Room};
 
 use crate::commit_queue::{Applied, CommitQueue, GLANCE, Group};
@@ -97,6 +97,8 @@ impl Ledger for SqlLedger {
             | Command::Release { .. } => self.unchanging = false,
         }
     }
+
+    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
 
     fn order(&mut self, _: Sequence, _: Time) -> Result<(), Infallible> {
         self.group = Some(self.queue.take_out());

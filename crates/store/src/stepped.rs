@@ -35,6 +35,7 @@ pub(crate) fn turn_before(
         clock,
         clock_leap_max: Duration::MAX,
         calendar: Calendar::default(),
+        audit: false,
     };
     (Turn::new(engine, SqlLedger::new(queue.clone(), forgotten, events), options), committed)
 }

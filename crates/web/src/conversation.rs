@@ -14,12 +14,12 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, O
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use crate::asking;
 use crate::hub::Hub;
 use crate::outbox::{Outbox, Piece};
 use crate::site::Site;
 use crate::text::{PIECE, Text};
 use crate::upgrade::{Socket, Upgrade};
+use crate::{asking, calling};
 
 /// After so many sent pieces the client is read from again.
 const SENT_AT_ONCE: usize = 256;
@@ -48,9 +48,9 @@ pub(crate) trait Party: Send + 'static {
 pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(Site, Outbox) -> P) -> Response {
     let outbox = Outbox::new(site.spool());
     let mut party = party(site.clone(), outbox.clone());
-    let (asker, read) = (asking::asker(), asking::followed());
+    let (asker, read, calling) = (asking::asker(), asking::followed(), calling::current());
     upgrade.then(move |socket| {
-        asking::as_whoever(asker, async move {
+        let talk = asking::as_whoever(asker, async move {
             asking::follows_all(read);
             let _counted = site.instruments().websockets.enter();
             party.begin().await;
@@ -59,7 +59,8 @@ pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(S
             if let Ok(market) = site.market() {
                 market.asker.ask(move |scene| Hub::leave(scene, &outbox));
             }
-        })
+        });
+        calling::carry(calling, talk)
     })
 }
 

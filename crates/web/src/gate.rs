@@ -13,10 +13,11 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::{AccountId, Command, Money, Op, OrderId};
-use exchange::{Read, Rights};
+use exchange::{Protocol, Read, Rights};
 
 use crate::asking::{self, Asker};
 use crate::binance;
+use crate::calling::{self, Calling};
 use crate::certain::ascertain;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::Life;
@@ -35,6 +36,19 @@ pub(crate) async fn gate(
     request: Request,
     next: Next,
 ) -> Response {
+    let calling = site.audits().then(|| Calling::of(life.callers(), protocol(&request)));
+    calling::carry(calling, pass(site, life, request, next)).await
+}
+
+fn protocol(request: &Request) -> Protocol {
+    match (binance::is_for(request), request.headers().contains_key(header::UPGRADE)) {
+        (true, true) => Protocol::BinanceWebSocket,
+        (true, false) => Protocol::Binance,
+        (false, _) => Protocol::Rest,
+    }
+}
+
+async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response {
     let Some(members) = site.members() else { return ascertain(State(site), request, next).await };
     let is_compatible = binance::is_for(&request);
     match admit(members, &life, request).await {

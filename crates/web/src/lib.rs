@@ -7,6 +7,7 @@ mod account_news;
 mod asking;
 mod binance;
 mod body;
+mod calling;
 mod certain;
 mod clock;
 mod conversation;

@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::binance;
+use crate::calling::Callers;
 use crate::live_count::{LiveCount, Present};
 use crate::problem::Problem;
 use crate::reserve::{self, RESERVED_FOR, Reserve, Reserved};
@@ -133,13 +134,24 @@ struct LifeState {
     is_tls: bool,
     /// Set when TLS has begun, if the client showed one.
     certificate: OnceLock<ClientCertificate>,
+    /// Who asked last, where that is kept.
+    callers: OnceLock<Callers>,
 }
 
 impl Life {
     fn begin(here: IpAddr, there: IpAddr, is_reserved: bool, is_tls: bool) -> Life {
         let begun = Instant::now();
         let doing = Mutex::new(if is_tls { Doing::Shaking(begun) } else { Doing::Idle(begun) });
-        Life(Arc::new(LifeState { doing, begun, here, there, is_reserved, is_tls, certificate: OnceLock::new() }))
+        Life(Arc::new(LifeState {
+            doing,
+            begun,
+            here,
+            there,
+            is_reserved,
+            is_tls,
+            certificate: OnceLock::new(),
+            callers: OnceLock::new(),
+        }))
     }
 
     /// Notes that TLS has begun.
@@ -164,6 +176,11 @@ impl Life {
     /// Nobody else reads what is sent: it is encrypted, or does not leave this machine.
     pub(crate) fn is_private(&self) -> bool {
         self.is_tls() || self.there().to_canonical().is_loopback()
+    }
+
+    /// Who asks on it, for what is kept of that.
+    pub(crate) fn callers(&self) -> &Callers {
+        self.0.callers.get_or_init(|| Callers::of(self.there()))
     }
 
     /// Our address that the client connected to.

@@ -51,6 +51,8 @@ pub struct Settings {
     pub answer_timeout: Duration,
     /// Who may do what; none if whoever reaches the server may do everything.
     pub access: Option<Access>,
+    /// Whether requests say whose they are.
+    pub audit: bool,
     /// What connections begin with that are encrypted; none if they are plain.
     pub tls: Option<ServerTls>,
 }
@@ -93,7 +95,8 @@ impl Web {
         let members = settings.access.map(Members::new);
         let acceptance = settings.tls.map(Acceptance::new);
         let tls = acceptance.as_ref().map(|acceptance| acceptance.tls().clone());
-        let site = Site::new(status, (settings.hosts, members), settings.idle_timeout, about, metrics, tls);
+        let site =
+            Site::new(status, (settings.hosts, members, settings.audit), settings.idle_timeout, about, metrics, tls);
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();

@@ -93,6 +93,8 @@ struct Inner {
     hosts: Vec<String>,
     /// None if whoever reaches the server may do everything.
     members: Option<Members>,
+    /// Whether requests say whose they are.
+    audit: bool,
     instruments: Instruments,
     /// Permits for replays at the same time.
     replays: Semaphore,
@@ -116,7 +118,7 @@ const GATHERED_AT_ONCE: usize = 4;
 impl Site {
     pub(crate) fn new(
         status: Status,
-        (hosts, members): (Vec<String>, Option<Members>),
+        (hosts, members, audit): (Vec<String>, Option<Members>, bool),
         silence_max: Duration,
         about: About,
         metrics: Metrics,
@@ -132,6 +134,7 @@ impl Site {
             market: OnceLock::new(),
             hosts,
             members,
+            audit,
             instruments,
             replays: Semaphore::new(1),
             pieces: Semaphore::new(PIECES_AT_ONCE),
@@ -195,6 +198,11 @@ impl Site {
 
     pub(crate) fn members(&self) -> Option<&Members> {
         self.0.members.as_ref()
+    }
+
+    /// Whether requests say whose they are.
+    pub(crate) fn audits(&self) -> bool {
+        self.0.audit
     }
 
     /// Whether whoever asks may look at this.

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::asking;
+use crate::{asking, calling};
 use engine::Op;
 use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, Requests};
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -73,8 +73,12 @@ impl Submitter {
         let (asked, answer) = oneshot::channel();
         self.add(|waiting| {
             waiting.requests.push(ops);
-            if let Some(asker) = asking::asker() {
+            let asker = asking::asker();
+            if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
+            }
+            if let Some(caller) = calling::caller(asker.as_ref().map(|asker| &asker.principal)) {
+                waiting.requests.called_by(&caller);
             }
             waiting.askers.asked.push(asked);
         });

@@ -89,7 +89,7 @@ impl Worker {
     fn open(&mut self, stream: TcpStream, address: IpAddr, visitor: Visitor) {
         self.shared.accepted_by_worker[self.index].fetch_add(1, Ordering::Relaxed);
         let generation = self.next_generation();
-        let asker = self.settings.desk.as_ref().map(|desk| Box::new(Asker::new(desk, address)));
+        let asker = Asker::of(self.settings.desk.as_ref(), address, self.settings.audit).map(Box::new);
         let is_tls = self.handshakes.is_tls();
         let stream = if is_tls { Stream::tls(stream) } else { Stream::plain(stream) };
         let slot = self.connections.insert(Connection::new(stream, visitor, asker, generation, self.now_ms));

@@ -45,7 +45,7 @@ pub(crate) struct Connection {
     pub later: VecDeque<Later>,
     /// When it got a place among those with a long reply; none while it has none.
     pub long_since_ms: Option<u64>,
-    /// Who asks, where members are known.
+    /// Who asks, where members are known or it is kept whose commands are.
     asker: Option<Box<Asker>>,
     /// Its place among those of its source address.
     _visitor: Visitor,

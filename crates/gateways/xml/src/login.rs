@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use access::{Access, Algorithm, Tries, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use exchange::Principal;
+use exchange::{Caller, Principal, Protocol, Session};
 
 use crate::document::{Documents, Limits, Login};
 
@@ -30,7 +30,8 @@ pub struct Desk {
 
 /// Who asks on a connection.
 pub(crate) struct Asker {
-    desk: Arc<Desk>,
+    /// None where everybody may do everything.
+    desk: Option<Arc<Desk>>,
     address: IpAddr,
     /// Nobody else reads what is sent.
     private: bool,
@@ -38,6 +39,10 @@ pub(crate) struct Asker {
     principal: Option<Principal>,
     /// What is to be signed. It is used once.
     challenge: Option<String>,
+    /// None where nobody keeps whose commands are.
+    session: Option<Session>,
+    /// Who asks, as it is kept; none until somebody does, as whom they are now.
+    caller: Option<Arc<Caller>>,
 }
 
 /// What a login came to.
@@ -66,24 +71,38 @@ impl Desk {
 }
 
 impl Asker {
-    /// Of a new connection.
-    pub fn new(desk: &Arc<Desk>, address: IpAddr) -> Asker {
-        let principal = desk.access.by_address(address, SystemTime::now());
+    /// Of a new connection; none where neither members are known nor, by `audit`, it is kept whose commands are.
+    pub fn of(desk: Option<&Arc<Desk>>, address: IpAddr, audit: bool) -> Option<Asker> {
+        if desk.is_none() && !audit {
+            return None;
+        }
+        let principal = desk.and_then(|desk| desk.access.by_address(address, SystemTime::now()));
         let private = address.to_canonical().is_loopback();
-        Asker { desk: Arc::clone(desk), address, private, principal, challenge: None }
+        let session = audit.then(|| Session::begin(address));
+        Some(Asker { desk: desk.cloned(), address, private, principal, challenge: None, session, caller: None })
     }
 
     /// The connection is encrypted from now on. `certificate`: the SHA-256 of one that it has proven to have.
     pub fn encrypted(&mut self, certificate: Option<&[u8; 32]>) {
         self.private = true;
-        let proven = certificate.and_then(|sha256| self.desk.access.by_certificate(sha256, SystemTime::now()));
+        let access = self.desk.as_ref().map(|desk| &desk.access);
+        let proven =
+            access.zip(certificate).and_then(|(access, sha256)| access.by_certificate(sha256, SystemTime::now()));
         self.principal = proven.or(self.principal.take());
     }
 
     /// Appends a request, which is its member's; a login is followed and answered.
     pub fn ask(&mut self, documents: &mut Documents, body: &[u8], limits: &Limits) {
-        if let Some(login) = documents.parse_unless_login(body, limits) {
-            match self.log_in(&login) {
+        let login = match self.desk {
+            Some(_) => documents.parse_unless_login(body, limits),
+            None => {
+                documents.parse(body, limits);
+                None
+            }
+        };
+        if let (Some(login), Some(desk)) = (login, self.desk.clone()) {
+            self.caller = None;
+            match self.log_in(&desk, &login) {
                 LoggedIn::As(member) => documents.say("logged-in", Some(("member", &member)), ""),
                 LoggedIn::Challenge(nonce) => documents.say("challenge", Some(("nonce", &nonce)), ""),
                 LoggedIn::Refused(why) => documents.say("error", None, &why.to_string()),
@@ -92,6 +111,10 @@ impl Asker {
         if let Some(principal) = &self.principal {
             documents.requests.asked_by(principal);
         }
+        if let Some(session) = self.session {
+            let principal = self.principal.as_ref();
+            documents.requests.called_by(self.caller.get_or_insert_with(|| session.caller(Protocol::Xml, principal)));
+        }
     }
 
     #[cfg(test)]
@@ -99,18 +122,18 @@ impl Asker {
         self.principal.as_ref()
     }
 
-    fn log_in(&mut self, login: &Login) -> LoggedIn {
+    fn log_in(&mut self, desk: &Desk, login: &Login) -> LoggedIn {
         let now = Instant::now();
-        if let Err(patience) = self.desk.tries.may_try(self.address, now) {
+        if let Err(patience) = desk.tries.may_try(self.address, now) {
             return LoggedIn::Refused(Refused::TooSoon(patience));
         }
         let proven = match login {
             Login::Asks => return self.new_challenge(),
             Login::Secret { .. } if !self.private => return LoggedIn::Refused(Refused::NotPrivate),
-            Login::Secret { key, secret } => self.desk.access.by_secret(key, secret, SystemTime::now()),
+            Login::Secret { key, secret } => desk.access.by_secret(key, secret, SystemTime::now()),
             Login::Signature { key, signature } => match self.challenge.take() {
                 None => return LoggedIn::Refused(Refused::NoChallenge),
-                Some(challenge) => self.by_signature(key, &challenge, signature),
+                Some(challenge) => by_signature(desk, key, &challenge, signature),
             },
         };
         match proven {
@@ -121,21 +144,9 @@ impl Asker {
                 LoggedIn::As(member)
             }
             None => {
-                self.desk.tries.failed(self.address, now);
+                desk.tries.failed(self.address, now);
                 tracing::warn!(address = %self.address, "a login over XML was refused");
                 LoggedIn::Refused(Refused::Wrong)
-            }
-        }
-    }
-
-    fn by_signature(&self, key: &str, challenge: &str, signature: &str) -> Option<Principal> {
-        let (access, now) = (&self.desk.access, SystemTime::now());
-        let signed = [SIGNED_BEFORE.as_bytes(), challenge.as_bytes()];
-        match access.key_algorithm(key) {
-            Algorithm::Hmac => access.by_hmac(key, &signed, signature, now),
-            Algorithm::Ed25519 => {
-                let signature = BASE64_STANDARD.decode(signature).unwrap_or_default();
-                access.by_ed25519(key, &signed, &signature, now)
             }
         }
     }
@@ -146,6 +157,18 @@ impl Asker {
         };
         self.challenge = Some(challenge.clone());
         LoggedIn::Challenge(challenge)
+    }
+}
+
+fn by_signature(desk: &Desk, key: &str, challenge: &str, signature: &str) -> Option<Principal> {
+    let (access, now) = (&desk.access, SystemTime::now());
+    let signed = [SIGNED_BEFORE.as_bytes(), challenge.as_bytes()];
+    match access.key_algorithm(key) {
+        Algorithm::Hmac => access.by_hmac(key, &signed, signature, now),
+        Algorithm::Ed25519 => {
+            let signature = BASE64_STANDARD.decode(signature).unwrap_or_default();
+            access.by_ed25519(key, &signed, &signature, now)
+        }
     }
 }
 
@@ -183,11 +206,13 @@ mod tests {
              [[member.key]]\nid = \"c\"\ncertificate = \"{certified}\"\n"
         );
         let access = Access::parse(&text).expect("an access file");
-        Asker::new(&Arc::new(Desk::new(access, Tries::default())), address.parse().expect("an address"))
+        let desk = Arc::new(Desk::new(access, Tries::default()));
+        Asker::of(Some(&desk), address.parse().expect("an address"), false).expect("members are known")
     }
 
     fn asks(asker: &mut Asker, login: Login) -> Result<(), String> {
-        match asker.log_in(&login) {
+        let desk = asker.desk.clone().expect("members are known");
+        match asker.log_in(&desk, &login) {
             LoggedIn::As(_) | LoggedIn::Challenge(_) => Ok(()),
             LoggedIn::Refused(why) => Err(why.to_string()),
         }

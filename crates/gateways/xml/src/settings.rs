@@ -52,6 +52,8 @@ pub struct Settings {
     pub unread_bytes_max: usize,
     /// Where members log in; none where everybody may do everything.
     pub desk: Option<Arc<Desk>>,
+    /// Whether requests say whose they are.
+    pub audit: bool,
     /// What connections begin with that are encrypted; none if they are plain.
     pub tls: Option<ServerTls>,
     /// Where the gateway writes what it measures.
@@ -78,6 +80,7 @@ impl Default for Settings {
             partial_bytes_max: 256 << 20,
             unread_bytes_max: 256 << 20,
             desk: None,
+            audit: false,
             tls: None,
             metrics: GatewayMetrics::new("xml"),
         }

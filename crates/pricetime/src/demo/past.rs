@@ -40,6 +40,7 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
         clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed))),
         clock_leap_max: settings.max_clock_leap.0,
         calendar: Calendar::default(),
+        audit: false,
     };
     // The history is told when the server replays the journal.
     let ledger = JournalLedger::new(recovered.journal, None, Arc::default(), true, Arc::default());

@@ -18,6 +18,7 @@ use super::refusal::Refusal;
 use super::socket::unit_of;
 use super::used_weight::Weigher;
 use crate::asking::{self, Asker};
+use crate::calling;
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
 use crate::listener::Life;
@@ -120,7 +121,8 @@ impl Party for Caller {
                 let (site, outbox, turns) = (self.site.clone(), self.outbox.clone(), self.turns.clone());
                 let session = self.session.as_ref().and_then(|session| session.asker.clone());
                 let performed = calls::perform(site, (form, method, asked), self.address, outbox, turns);
-                self.begun.spawn(asking::as_whoever(session.or_else(asking::asker), performed));
+                let performed = asking::as_whoever(session.or_else(asking::asker), performed);
+                self.begun.spawn(calling::carry(calling::current(), performed));
             }
             Err(refusal) => self.outbox.send(form.refusal(&refusal)),
         }

@@ -1,0 +1,138 @@
+//! Who asked for the commands of a batch, beside the commands: a caller is written whole once in a segment, and is a number
+//! from then on. It does not know what callers are, nor what a replay does: that has no part in it.
+//! Source: docs/JOURNAL.md, callers.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use crate::BatchView;
+use crate::varint::{CodecError, put_u64, take_bytes, take_u8, take_u64};
+
+/// Somebody on a connection, in the words of whoever took the commands in. A word has at most 255 bytes; one that is empty is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    pub protocol: String,
+    /// The connection's number.
+    pub session: u64,
+    pub member: String,
+    /// What the member proved itself with.
+    pub key: String,
+    pub address: String,
+}
+
+/// Consecutive commands of one caller; of none, those that nobody asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked<'a> {
+    pub commands: u32,
+    pub by: Option<&'a Caller>,
+}
+
+/// Callers of a segment at most, give or take a batch; then all are written anew.
+const KNOWN_MAX: usize = 1 << 16;
+
+/// In the section's first byte: the numbers of before mean nothing from here on.
+const ANEW: u8 = 1;
+
+/// Makes the sections of the batches of a segment.
+#[derive(Debug, Default)]
+pub struct CallerWriter {
+    /// By the number that the caller has for whoever writes, its number in the segment.
+    known: HashMap<u64, u32, FixedState>,
+    section: Vec<u8>,
+}
+
+impl CallerWriter {
+    /// Begins the section of the next batch. `anew`: it will stand in another segment than the one before.
+    pub fn begin(&mut self, anew: bool) {
+        if anew || self.known.len() >= KNOWN_MAX {
+            self.known.clear();
+        }
+        self.section.clear();
+        self.section.push(if self.known.is_empty() { ANEW } else { 0 });
+    }
+
+    /// Says whose the next commands of the batch are. The caller of a number is asked for where it is not known yet.
+    pub fn add(&mut self, commands: u32, number: Option<u64>, caller: impl FnOnce() -> Caller) {
+        let next = self.known.len() as u32 + 1;
+        let known = number.map_or(0, |number| *self.known.entry(number).or_insert(next));
+        put_u64(&mut self.section, u64::from(known));
+        put_u64(&mut self.section, u64::from(commands));
+        if known == next {
+            let Caller { protocol, session, member, key, address } = caller();
+            put_u64(&mut self.section, session);
+            [protocol, member, key, address].iter().for_each(|word| put_word(&mut self.section, word));
+        }
+    }
+
+    /// What was said of the batch.
+    pub fn section(&self) -> &[u8] {
+        &self.section
+    }
+}
+
+/// Reads whose commands are, batch by batch, from the beginning of a segment on.
+#[derive(Debug, Default)]
+pub struct CallerReader {
+    known: Vec<Caller>,
+}
+
+impl CallerReader {
+    /// Tells `visit` whose the commands of the batch are, in order; nothing of a batch that does not say it.
+    /// Errors: it is not what a [`CallerWriter`] made, or the reading did not begin with the segment.
+    pub fn read<'a>(&'a mut self, batch: &BatchView<'_>, mut visit: impl FnMut(Asked<'a>)) -> Result<(), CodecError> {
+        if batch.callers.is_empty() {
+            return Ok(());
+        }
+        let runs = self.learn(batch.callers)?;
+        let count = runs.iter().try_fold(0u32, |count, (commands, _)| count.checked_add(*commands));
+        if count != Some(batch.count) {
+            return Err(CodecError::OutOfBounds("number of commands of callers"));
+        }
+        for (commands, known) in runs {
+            visit(Asked { commands, by: known.checked_sub(1).and_then(|index| self.known.get(index)) });
+        }
+        Ok(())
+    }
+
+    /// The runs of a section: how many commands, and the caller's number. Whom it introduces is known from then on.
+    fn learn(&mut self, section: &[u8]) -> Result<Vec<(u32, usize)>, CodecError> {
+        let mut rest = section;
+        match take_u8(&mut rest)? {
+            0 => {}
+            ANEW => self.known.clear(),
+            _ => return Err(CodecError::OutOfBounds("kind of callers")),
+        }
+        let mut runs = Vec::new();
+        while !rest.is_empty() {
+            let known = take_u64(&mut rest)? as usize;
+            let commands = take_u64(&mut rest)?;
+            let commands = u32::try_from(commands).map_err(|_| CodecError::OutOfBounds("commands of a caller"))?;
+            if known == self.known.len() + 1 {
+                self.known.push(take_caller(&mut rest)?);
+            }
+            if known > self.known.len() {
+                return Err(CodecError::OutOfBounds("number of a caller"));
+            }
+            runs.push((commands, known));
+        }
+        Ok(runs)
+    }
+}
+
+fn put_word(out: &mut Vec<u8>, word: &str) {
+    let length = u8::try_from(word.len()).expect("invariant: names are bounded where they enter");
+    out.push(length);
+    out.extend_from_slice(word.as_bytes());
+}
+
+fn take_caller(rest: &mut &[u8]) -> Result<Caller, CodecError> {
+    let session = take_u64(rest)?;
+    let mut word = || {
+        let length = take_u8(rest)?;
+        let bytes = take_bytes(rest, usize::from(length))?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| CodecError::OutOfBounds("name of a caller"))
+    };
+    let (protocol, member, key, address) = (word()?, word()?, word()?, word()?);
+    Ok(Caller { protocol, session, member, key, address })
+}

@@ -1,0 +1,113 @@
+//! `pricetime journal dump`: every command of a journal, with who asked for it where that was kept. It does not know what commands do.
+
+use std::io::{BufWriter, Write};
+use std::iter::repeat_n;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use engine::{Command, Entry};
+use journal::{Caller, CallerReader, Disk, JournalPoint, VisitError};
+use serde_json::json;
+
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    /// The data folder, of a stopped or a running server
+    pub folder: PathBuf,
+    /// Only what this member asked for
+    #[arg(long, value_name = "NAME")]
+    member: Option<String>,
+    /// Only what was asked for on this connection
+    #[arg(long, value_name = "NUMBER")]
+    session: Option<u64>,
+    /// How to print
+    #[arg(long, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Number, time in microseconds since 1970, the command, and in brackets who asked for it, if that was kept
+    Text,
+    /// An object a line
+    Json,
+}
+
+/// Who asked for a command.
+#[derive(Clone, Copy)]
+enum By<'a> {
+    /// That was not kept.
+    Unknown,
+    /// Nobody on a connection.
+    Server,
+    Caller(&'a Caller),
+}
+
+/// Prints what the arguments say. Errors: the journal's, or nobody reads what is printed.
+pub fn dump(
+    disk: &Disk,
+    oldest: JournalPoint,
+    args: &DumpArgs,
+    describe: fn(&Command) -> String,
+) -> Result<ExitCode, String> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut reader = CallerReader::default();
+    let end = journal::visit_batches(disk, oldest, None, &mut |batch| {
+        let mut by = Vec::new();
+        reader.read(batch, |asked| {
+            by.extend(repeat_n(asked.by.map_or(By::Server, By::Caller), asked.commands as usize));
+        })?;
+        let mut by = by.into_iter();
+        let mut print = |entry: Entry| -> Result<(), VisitError> {
+            let by = by.next().unwrap_or(By::Unknown);
+            if args.wants(by) {
+                let what = describe(&entry.command);
+                writeln!(out, "{}", args.format.line(&entry, &what, by))?;
+            }
+            Ok(())
+        };
+        Ok(batch.entries(&mut print)?)
+    });
+    end.map_err(|error| error.to_string())?;
+    out.flush().map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl DumpArgs {
+    fn wants(&self, by: By<'_>) -> bool {
+        let By::Caller(caller) = by else {
+            return self.member.is_none() && self.session.is_none();
+        };
+        self.member.as_ref().is_none_or(|member| *member == caller.member)
+            && self.session.is_none_or(|session| session == caller.session)
+    }
+}
+
+impl Format {
+    fn line(self, entry: &Entry, what: &str, by: By<'_>) -> String {
+        let (command, time) = (entry.sequence.0, entry.time.0);
+        match self {
+            Format::Text => format!("{command} {time} {what}{}", in_brackets(by)),
+            Format::Json => {
+                let by = match by {
+                    By::Unknown => json!(null),
+                    By::Server => json!({"protocol": null}),
+                    By::Caller(Caller { protocol, session, member, key, address }) => {
+                        json!({"protocol": protocol, "session": session, "member": member, "key": key, "address": address})
+                    }
+                };
+                json!({"command": command, "time_us": time, "what": what, "by": by}).to_string()
+            }
+        }
+    }
+}
+
+fn in_brackets(by: By<'_>) -> String {
+    let Caller { protocol, session, member, key, address } = match by {
+        By::Unknown => return String::new(),
+        By::Server => return " [the server itself]".to_owned(),
+        By::Caller(caller) => caller,
+    };
+    let named = |what: &str, name: &str| if name.is_empty() { String::new() } else { format!("{what} {name}, ") };
+    format!(" [{}{}{protocol} session {session}, {address}]", named("member", member), named("key", key))
+}
