@@ -35,6 +35,7 @@ mod pieces;
 mod policy;
 mod problem;
 mod process;
+mod protecting;
 mod publish_cost;
 mod records;
 mod replay;

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use access::{Access, Algorithm, Tries, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use exchange::Principal;
+use engine::Grace;
+use exchange::{Principal, SESSION_ACCOUNTS_MAX};
 
 use crate::document::{Documents, Limits, Login};
 
@@ -83,14 +84,29 @@ impl Asker {
     /// Appends a request, which is its member's; a login is followed and answered.
     pub fn ask(&mut self, documents: &mut Documents, body: &[u8], limits: &Limits) {
         if let Some(login) = documents.parse_unless_login(body, limits) {
-            match self.log_in(&login) {
-                LoggedIn::As(member) => documents.say("logged-in", Some(("member", &member)), ""),
+            match self.log_in(&login.shows) {
+                LoggedIn::As(member) => match login.grace {
+                    None => documents.say("logged-in", Some(("member", &member)), ""),
+                    Some(grace) => self.protect(documents, &member, grace),
+                },
                 LoggedIn::Challenge(nonce) => documents.say("challenge", Some(("nonce", &nonce)), ""),
                 LoggedIn::Refused(why) => documents.say("error", None, &why.to_string()),
             }
         }
         if let Some(principal) = &self.principal {
             documents.requests.asked_by(principal);
+        }
+    }
+
+    /// Says that a member is logged in, and protects the accounts that it trades for.
+    fn protect(&self, documents: &mut Documents, member: &str, grace: Grace) {
+        let rights = self.principal.as_ref().map(Principal::rights);
+        let accounts = rights.map(|rights| rights.traded()).unwrap_or_default();
+        match accounts.len() {
+            1..=SESSION_ACCOUNTS_MAX => {
+                documents.say_and_protect("logged-in", ("member", member), &accounts, grace);
+            }
+            count => documents.say_and_refuse("logged-in", ("member", member), &Unprotected(count).to_string()),
         }
     }
 
@@ -146,6 +162,23 @@ impl Asker {
         };
         self.challenge = Some(challenge.clone());
         LoggedIn::Challenge(challenge)
+    }
+}
+
+/// A member that trades for so many accounts, none of which is protected.
+struct Unprotected(usize);
+
+impl fmt::Display for Unprotected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cancel-on-disconnect protects nothing: ")?;
+        match self.0 {
+            0 => f.write_str("no accounts are named that this member trades for")?,
+            count => write!(
+                f,
+                "this member trades for {count} accounts, and one connection may protect {SESSION_ACCOUNTS_MAX}"
+            )?,
+        }
+        f.write_str("; ask for each: <transactions id=\"…\"><protect grace=\"…\"/></transactions>")
     }
 }
 
