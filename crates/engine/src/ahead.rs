@@ -68,7 +68,9 @@ impl Engine {
                     | Command::PlacePending { .. }
                     | Command::CancelAll { .. }
                     | Command::Kill { .. }
-                    | Command::Release { .. },
+                    | Command::Release { .. }
+                    | Command::Protect { .. }
+                    | Command::Unprotect { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

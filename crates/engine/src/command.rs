@@ -8,6 +8,7 @@ use crate::groups::Group;
 use crate::ids::{AccountId, ClientOrderId, Deadline, OrderId, Sequence, Symbol, Time};
 use crate::kills::KillScope;
 use crate::phase::Phase;
+use crate::protections::Grace;
 use crate::rules::SymbolRules;
 
 /// Which way an order goes.
@@ -247,11 +248,13 @@ pub enum CancelReason {
     Linked,
     /// It waited for another order to be executed, and that one ended otherwise.
     NotPlaced,
+    /// Nobody was there for its account any more.
+    Disconnected,
 }
 
 impl CancelReason {
     /// All of them.
-    pub const ALL: [CancelReason; 7] = [
+    pub const ALL: [CancelReason; 8] = [
         CancelReason::Asked,
         CancelReason::NotResting,
         CancelReason::Refused,
@@ -259,6 +262,7 @@ impl CancelReason {
         CancelReason::SelfTrade,
         CancelReason::Linked,
         CancelReason::NotPlaced,
+        CancelReason::Disconnected,
     ];
 
     /// What it is called wherever orders are shown.
@@ -271,6 +275,7 @@ impl CancelReason {
             CancelReason::SelfTrade => "self_trade",
             CancelReason::Linked => "linked",
             CancelReason::NotPlaced => "not_placed",
+            CancelReason::Disconnected => "disconnected",
         }
     }
 
@@ -284,6 +289,7 @@ impl CancelReason {
             CancelReason::SelfTrade => 5,
             CancelReason::Linked => 6,
             CancelReason::NotPlaced => 7,
+            CancelReason::Disconnected => 8,
         }
     }
 
@@ -390,6 +396,11 @@ pub enum Command {
     Kill { scope: KillScope },
     /// Have orders placed again in a scope that was killed.
     Release { scope: KillScope },
+    /// Have the open orders of an account canceled when nobody is there for them any more and does not come back within this grace.
+    Protect { account: AccountId, grace: Grace },
+    /// Protect an account no longer. If it `is_lost`, nobody came back: what is open of its orders is canceled, wherever they stand, the
+    /// oldest first. The loop alone says so.
+    Unprotect { account: AccountId, is_lost: bool },
 }
 
 impl Command {
@@ -427,7 +438,9 @@ impl Command {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => None,
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. } => None,
         }
     }
 
@@ -464,7 +477,9 @@ impl Command {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => None,
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. } => None,
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::kills::Kills;
 use crate::links::Links;
 use crate::orders::Orders;
 use crate::pendings::Pendings;
+use crate::protections::Protections;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, OpenTerms, Reply, Status};
 use crate::stops::Stops;
@@ -60,6 +61,8 @@ pub struct Engine {
     pub(crate) groups: Groups,
     pub(crate) pendings: Pendings,
     pub(crate) kills: Kills,
+    /// Whose orders are canceled when nobody is there for them.
+    pub(crate) protections: Protections,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
@@ -104,6 +107,7 @@ impl Engine {
             groups: Groups::new(),
             pendings: Pendings::new(),
             kills: Kills::new(),
+            protections: Protections::new(),
             account_orders: AccountOrders::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
@@ -284,6 +288,8 @@ impl Engine {
             Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
             Command::Kill { scope } => self.change_kill(scope, true, events),
             Command::Release { scope } => self.change_kill(scope, false, events),
+            Command::Protect { account, grace } => self.protect(account, grace, events),
+            Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
         };
         if self.pendings.are_due() {
             self.release_after(events);
@@ -353,7 +359,9 @@ impl Engine {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => return None,
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

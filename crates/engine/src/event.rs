@@ -10,6 +10,7 @@ use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
 use crate::kills::KillScope;
 use crate::phase::SymbolPhase;
+use crate::protections::Grace;
 use crate::rules::RulesPart;
 use crate::trail::Trail;
 
@@ -79,6 +80,8 @@ pub enum Event {
     GroupChanged { account: AccountIndex, group: Group },
     /// Orders of a scope are not placed from now on, or they are again. If they are not, what is open there is canceled next.
     KillChanged { scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool },
+    /// An account is protected with this grace from now on, or not any more. If it is not, what is open of its orders may be canceled next.
+    ProtectionChanged { account: AccountIndex, grace: Option<Grace> },
     /// A symbol is in another phase from now on. If it is open the orders that gathered execute next, at a price near that of its last
     /// execution that was noted.
     PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price> },

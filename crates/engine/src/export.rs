@@ -76,6 +76,9 @@ impl Engine {
         for scope in self.kills.all() {
             visit(StateItem::Kill { scope });
         }
+        for (account, grace) in self.protections.all() {
+            visit(StateItem::Protection { account, grace });
+        }
     }
 
     fn export_side(
@@ -247,6 +250,11 @@ impl StateHash {
                 self.word(34);
                 self.word(kind);
                 self.word(index.into());
+            }
+            StateItem::Protection { account, grace } => {
+                self.word(35);
+                self.word(account.0.into());
+                self.word(grace.millis().into());
             }
             StateItem::Pending { order, account, placed, working, is_due } => {
                 self.side_and_kind(29, &placed);

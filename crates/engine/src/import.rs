@@ -12,6 +12,7 @@ use crate::groups::Group;
 use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
 use crate::kills::KillScope;
 use crate::phase::{Phase, SymbolPhase};
+use crate::protections::Grace;
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
 use crate::trail::Trail;
@@ -52,6 +53,7 @@ pub struct Importer {
     last_tier: Option<AccountIndex>,
     last_group: Option<AccountIndex>,
     last_kill: Option<KillScope<AccountIndex, SymbolIndex>>,
+    last_protection: Option<AccountIndex>,
     last_phase: Option<SymbolIndex>,
     last_pending: Option<(bool, OrderId)>,
     /// Shares of each symbol found so far, in positions and open sells.
@@ -89,6 +91,7 @@ enum Stage {
     Tiers,
     Groups,
     Kills,
+    Protections,
 }
 
 impl Importer {
@@ -111,6 +114,7 @@ impl Importer {
             last_tier: None,
             last_group: None,
             last_kill: None,
+            last_protection: None,
             last_phase: None,
             last_pending: None,
             found: Vec::new(),
@@ -281,6 +285,10 @@ impl Importer {
             StateItem::Kill { scope } => {
                 self.advance(Stage::Kills)?;
                 self.add_kill(scope)
+            }
+            StateItem::Protection { account, grace } => {
+                self.advance(Stage::Protections)?;
+                self.add_protection(account, grace)
             }
         }
     }
@@ -559,6 +567,17 @@ impl Importer {
             return Err("a kill of an account or symbol that was not listed");
         }
         self.engine.kills.set(scope, true);
+        Ok(())
+    }
+
+    fn add_protection(&mut self, account: AccountIndex, grace: Grace) -> Result<(), &'static str> {
+        if self.last_protection.replace(account).is_some_and(|last| last >= account) {
+            return Err("the protection of an account before its turn, or twice");
+        }
+        if account.0 as usize >= self.engine.accounts.all().len() {
+            return Err("the protection of an account that was not listed");
+        }
+        self.engine.protections.set(account, Some(grace));
         Ok(())
     }
 

@@ -38,6 +38,9 @@ impl Engine {
             StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),
             StateItem::Tier { tier, .. } => assert!(tier != Tier::FIRST, "everybody is of the first tier"),
             StateItem::Kill { scope } => assert!(self.kills().is_killed(scope), "what is told is killed"),
+            StateItem::Protection { account, .. } => {
+                assert!((account.0 as usize) < self.accounts.all().len(), "who is protected is there");
+            }
             StateItem::Group { group, .. } => assert!(group != Group::NONE, "a group is one"),
             StateItem::Phase { symbol, phase } => {
                 assert!(phase.phase != Phase::Open && phase.is_sound(), "a phase is one");

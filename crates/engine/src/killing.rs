@@ -3,6 +3,7 @@
 //! symbol. To kill an account takes as long as to cancel all its orders. To kill a symbol or everything looks at all open orders, some
 //! 20 ns each; that it is killed already is answered at once.
 
+use crate::command::CancelReason;
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountIndex, OrderId, SymbolIndex};
@@ -47,7 +48,7 @@ impl Engine {
             return Ok(Reply::Created);
         }
         let found = if changes { self.open_orders_of(scope) } else { Vec::new() };
-        self.cancel_each(&found, events);
+        self.cancel_each(&found, CancelReason::Asked, events);
         Ok(Reply::CanceledAll { orders: found.len() })
     }
 

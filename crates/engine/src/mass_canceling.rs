@@ -36,7 +36,7 @@ impl Engine {
         let (account, symbol) = self.whose_orders(account, symbol)?;
         // From here it cannot be rejected.
         let found = self.take_orders_of(account, symbol);
-        self.cancel_each(&found, events);
+        self.cancel_each(&found, CancelReason::Asked, events);
         Ok(Reply::CanceledAll { orders: found.len() })
     }
 
@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// Cancels orders that are open, by their ids and slots.
-    pub(crate) fn cancel_each(&mut self, found: &[(OrderId, u32)], events: &mut impl FnMut(Event)) {
+    pub(crate) fn cancel_each(&mut self, found: &[(OrderId, u32)], why: CancelReason, events: &mut impl FnMut(Event)) {
         for some in found.chunks(AHEAD) {
             self.look_ahead_canceled(some);
             for &(order, slot) in some {
@@ -71,7 +71,7 @@ impl Engine {
                 if !self.links.is_empty() {
                     self.cancel_partner(order, &self.standing_as(slot), events);
                 }
-                self.take_out(slot, CancelReason::Asked, events);
+                self.take_out(slot, why, events);
                 self.finish(slot, events);
             }
         }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use engine::{
     AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
-    Fee, FeeRate, Group, Importer, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price, SelfTrade,
-    Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
+    Fee, FeeRate, Grace, Group, Importer, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price,
+    SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -25,7 +25,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_trails()
         .with_pendings()
         .with_mass_cancels()
-        .with_kills();
+        .with_kills()
+        .with_protections();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -237,6 +238,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             0 => StateItem::Group { account: engine::AccountIndex(account.0 + 1), group },
             _ => StateItem::Group { account, group: Group::new(group.number() ^ 1).unwrap() },
         },
+        StateItem::Protection { account, grace } => match which {
+            0 => StateItem::Protection { account: engine::AccountIndex(account.0 + 1), grace },
+            _ => StateItem::Protection { account, grace: Grace::from_millis(grace.millis() ^ 1).unwrap() },
+        },
         StateItem::Kill { scope } => StateItem::Kill {
             scope: match scope {
                 KillScope::Everything => KillScope::Account(engine::AccountIndex(0)),
@@ -269,6 +274,26 @@ fn altered_state_is_refused_or_read_as_it_stands() {
         }
     }
     assert!(refused > 500 && read > 500, "{refused} refused, {read} read");
+}
+
+/// After as many commands, so that nothing else tells the states from each other.
+#[test]
+fn who_is_protected_is_part_of_the_state() {
+    let account = AccountId::parse(b"1").unwrap();
+    let protect = |millis| Command::Protect { account, grace: Grace::from_millis(millis).unwrap() };
+    let last = [Command::Unprotect { account, is_lost: false }, protect(0), protect(5_000)];
+    let hashes = last.map(|last| {
+        let mut engine = Engine::new(1, DoneOrders::Drop);
+        for command in [Command::CreateAccount { account, balance: Money::ZERO }, last] {
+            let entry = Entry { sequence: engine.sequence().next(), time: Time(1), command };
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        }
+        let imported = import(&export(&engine)).unwrap();
+        assert_eq!(imported.state_hash(), engine.state_hash());
+        engine.state_hash()
+    });
+    let different: HashSet<u64> = hashes.into_iter().collect();
+    assert_eq!(different.len(), hashes.len());
 }
 
 /// After as many commands, so that nothing else tells the states from each other.

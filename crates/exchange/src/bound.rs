@@ -22,6 +22,8 @@ pub enum Bound {
     RequestShares { most: Position, left: Position },
     /// Client order ids that an account may have.
     ClientOrders { most: u64 },
+    /// Accounts that one session may protect.
+    Protected { most: usize },
 }
 
 impl fmt::Display for Bound {
@@ -46,6 +48,9 @@ impl fmt::Display for Bound {
                 f,
                 "Too many shares for one request: at most {most} of a symbol (max-issue); {left} are left to issue to all"
             ),
+            Bound::Protected { most } => {
+                write!(f, "Too many protected accounts: one connection may protect at most {most}")
+            }
             Bound::ClientOrders { most } => write!(
                 f,
                 "Too many client order ids: an account may have at most {most} (max-client-orders), and each counts until a day \

@@ -30,6 +30,8 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::CancelAll { .. }
         | Command::Kill { .. }
         | Command::Release { .. }
+        | Command::Protect { .. }
+        | Command::Unprotect { .. }
         | Command::ActivateReached
         | Command::ExpireOrders
         | Command::ChangeRules { .. }

@@ -26,6 +26,7 @@ mod pending;
 mod principal;
 mod replacement;
 mod requests;
+mod session;
 mod status;
 
 pub use addresses::{Addresses, Visitor, source_of};
@@ -49,4 +50,5 @@ pub use pending::{PendingFault, PlacedTree, pending, placed_tree};
 pub use principal::{Denial, Principal, Read, Rights, Role};
 pub use replacement::{OnFailure, replacement};
 pub use requests::Requests;
+pub use session::{SESSION_ACCOUNTS_MAX, Session};
 pub use status::{State, Status};

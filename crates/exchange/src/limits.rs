@@ -111,6 +111,8 @@ fn size(command: &Command) -> Option<Size> {
         | Command::CancelAll { .. }
         | Command::Kill { .. }
         | Command::Release { .. }
+        | Command::Protect { .. }
+        | Command::Unprotect { .. }
         | Command::AmendOrder { .. }
         | Command::ActivateReached
         | Command::ExpireOrders

@@ -211,7 +211,9 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. },
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

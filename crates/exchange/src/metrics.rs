@@ -52,10 +52,14 @@ pub enum Gauge {
     MarketTime,
     /// How far the machine's clock is ahead because it leapt and is not followed.
     ClockLeapMicros,
+    /// Accounts whose orders are canceled when nobody is there for them.
+    Protected,
+    /// Orders that were canceled so, since the start.
+    Disconnected,
 }
 
 const STAGES: usize = Stage::Commit as usize + 1;
-const GAUGES: usize = Gauge::ClockLeapMicros as usize + 1;
+const GAUGES: usize = Gauge::Disconnected as usize + 1;
 /// The value of a gauge that was never set.
 const UNSET: u64 = u64::MAX;
 

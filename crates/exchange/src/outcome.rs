@@ -19,6 +19,8 @@ pub enum Kind {
     ChangeGroup,
     /// To kill or to release.
     Kill,
+    /// To protect accounts, or no longer.
+    Protect,
     Order,
     Cancel,
     Amend,
@@ -51,7 +53,7 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
@@ -60,6 +62,7 @@ impl Kind {
         Kind::ChangePhase,
         Kind::ChangeGroup,
         Kind::Kill,
+        Kind::Protect,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -78,6 +81,7 @@ impl Kind {
             Kind::ChangePhase => "change_phase",
             Kind::ChangeGroup => "change_group",
             Kind::Kill => "kill",
+            Kind::Protect => "protect",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -97,6 +101,7 @@ impl Kind {
             Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
             Op::Command(Command::ChangeGroup { .. }) => Kind::ChangeGroup,
             Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
+            Op::Command(Command::Protect { .. } | Command::Unprotect { .. }) => Kind::Protect,
             // An id is freed for the order behind it. Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }

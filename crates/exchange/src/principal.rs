@@ -85,6 +85,13 @@ impl Rights {
         self.roles.contains(&role)
     }
 
+    /// The accounts named that somebody with these rights trades for, in order.
+    pub fn traded(&self) -> Vec<AccountId> {
+        let mut accounts: Vec<AccountId> = self.accounts.iter().filter(|_| self.has(Role::Trader)).copied().collect();
+        accounts.sort_unstable();
+        accounts
+    }
+
     /// Whether an op goes on.
     pub fn check(&self, op: &Op) -> Result<(), Denial> {
         if self.has(Role::Operator) {
@@ -139,6 +146,8 @@ fn about(command: &Command) -> About {
         | Command::CancelAll { account, .. }
         // A member stops itself. That it goes on again is for the venue to say, which may have stopped it, too.
         | Command::Kill { scope: KillScope::Account(account) }
+        | Command::Protect { account, .. }
+        | Command::Unprotect { account, is_lost: false }
         | Command::PlaceIfCanceled { account, .. }
         | Command::PlaceByFundsIfCanceled { account, .. }
         | Command::PlaceLinked { account, .. }
@@ -151,8 +160,9 @@ fn about(command: &Command) -> About {
         | Command::CreateSymbol { .. }
         | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. } => About::Issue,
-        // The loop alone gives those three; nobody may ask for them.
+        // The loop alone gives those four; nobody may ask for them.
         Command::ActivateReached
+        | Command::Unprotect { is_lost: true, .. }
         | Command::ExpireOrders
         | Command::EndAuction
         | Command::ChangeRules { .. }

@@ -8,6 +8,7 @@ use engine::{Command, Deadline, Op, Symbol};
 use crate::caller::Caller;
 use crate::day_orders;
 use crate::principal::{Denial, Principal, Rights};
+use crate::session::Session;
 
 /// Ops of any number of requests, in order. No other request's ops come between those of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub struct Requests {
     callers: Vec<Option<Arc<Caller>>>,
     /// The ops that go no further, in order.
     denied: Vec<(usize, Denial)>,
+    /// The requests that protect accounts, or do so no longer, and on which session.
+    sessions: Vec<(usize, Session)>,
+    /// The sessions that have ended, behind all that was asked on them.
+    departed: Vec<Session>,
 }
 
 impl Requests {
@@ -64,13 +69,37 @@ impl Requests {
     /// Whose a request is; none if that was not said.
     pub fn caller(&self, request: usize) -> Option<&Arc<Caller>> {
         self.callers.get(request).and_then(Option::as_ref)
+    /// Who asks a request, if that was said.
+    pub fn principal(&self, request: usize) -> Option<&Principal> {
+        self.principals.get(request).and_then(Option::as_ref)
+    }
+
+    /// Says on which session the last request protects accounts, or does so no longer.
+    pub fn on_session(&mut self, session: Session) {
+        self.sessions.push((self.ends.len().saturating_sub(1), session));
+    }
+
+    /// The session of a request, if that was said.
+    pub fn session(&self, request: usize) -> Option<Session> {
+        let place = self.sessions.binary_search_by_key(&request, |(request, _)| *request).ok()?;
+        Some(self.sessions[place].1)
+    }
+
+    /// Says that a session has ended, behind these requests.
+    pub fn depart(&mut self, session: Session) {
+        self.departed.push(session);
+    }
+
+    /// The sessions that have ended behind these requests.
+    pub fn departed(&self) -> &[Session] {
+        &self.departed
     }
 
     /// Notes which ops go no further. `rights_of` tells what somebody may do, if it was said who asks.
     pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>) {
         self.denied.clear();
         for request in 0..self.len() {
-            let rights = rights_of(self.principals.get(request).and_then(Option::as_ref));
+            let rights = rights_of(self.principal(request));
             let ops = self.ops_of(request);
             let mut from = ops.start;
             while from < ops.end {
@@ -104,6 +133,8 @@ impl Requests {
         self.principals.clear();
         self.callers.clear();
         self.denied.clear();
+        self.sessions.clear();
+        self.departed.clear();
     }
 
     /// Whether an op asks, or asked, for an order that ends with the day.

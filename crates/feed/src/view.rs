@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub use beginning::InitialHistory;
 use engine::{
     AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Kills, Money, NewOrder,
-    OrderId, Position, Price, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 use history::{Amended, Note, Noted, PastOrder, Trade};
@@ -56,6 +56,7 @@ pub struct View {
     groups: Groups,
     /// What takes no orders.
     kills: Kills,
+    protections: Protections,
     /// What the maker and the aggressor of the next execution pay.
     due: [Fee; 2],
     /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
@@ -170,6 +171,11 @@ impl View {
     /// What takes no orders until it is released.
     pub fn kills(&self) -> &Kills {
         &self.kills
+    }
+
+    /// Whose orders are canceled when nobody is there for them.
+    pub fn protections(&self) -> &Protections {
+        &self.protections
     }
 
     pub fn open_orders(&self) -> usize {
@@ -310,6 +316,7 @@ impl View {
             Event::TierChanged { account, tier } => self.fees.set_tier(account, tier),
             Event::GroupChanged { account, group } => self.groups.set(account, group),
             Event::KillChanged { scope, is_killed } => self.kills.set(scope, is_killed),
+            Event::ProtectionChanged { account, grace } => self.protections.set(account, grace),
             Event::FeesTaken { maker, aggressor } => self.due = [maker, aggressor],
             Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
             Event::Uncrossed { .. } => self.uncrossed(event),

@@ -151,6 +151,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Tier { .. }
         | StateItem::Group { .. }
         | StateItem::Kill { .. }
+        | StateItem::Protection { .. }
         | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });

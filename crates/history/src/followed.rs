@@ -100,6 +100,7 @@ impl Followed {
             | StateItem::Tier { .. }
             | StateItem::Group { .. }
             | StateItem::Kill { .. }
+            | StateItem::Protection { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Pending { .. }

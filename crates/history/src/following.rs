@@ -117,6 +117,7 @@ impl History {
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
+            | Event::ProtectionChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }

@@ -13,6 +13,7 @@ use crate::fields::{
     take_symbol, take_terms, take_trail,
 };
 use crate::kill_codec::{put_scope, take_scope};
+use crate::protection_codec::{put_protect, put_unprotect, take_protect, take_unprotect};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -69,6 +70,9 @@ const CANCEL_ALL: u8 = 40;
 /// The kill switch. What is killed, or released, follows.
 const KILL: u8 = 41;
 const RELEASE: u8 = 42;
+/// An account is protected: its grace follows. It is protected no longer: one follows if nobody came back, or zero.
+const PROTECT: u8 = 43;
+const UNPROTECT: u8 = 44;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -194,6 +198,14 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         Command::Release { scope } => {
             out.push(RELEASE);
             put_scope(out, scope);
+        }
+        Command::Protect { account, grace } => {
+            out.push(PROTECT);
+            put_protect(out, account, grace);
+        }
+        Command::Unprotect { account, is_lost } => {
+            out.push(UNPROTECT);
+            put_unprotect(out, account, is_lost);
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
         Command::ExpireOrders => out.push(EXPIRE_ORDERS),
@@ -364,6 +376,8 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         KILL => Ok(Command::Kill { scope: take_scope(bytes)? }),
         RELEASE => Ok(Command::Release { scope: take_scope(bytes)? }),
+        PROTECT => take_protect(bytes),
+        UNPROTECT => take_unprotect(bytes),
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),
         FREE_CLIENT_ORDER_ID => {

@@ -27,6 +27,7 @@ mod oldest;
 mod overlay;
 mod pending_codec;
 mod point;
+mod protection_codec;
 mod read;
 mod recover;
 mod rules_codec;

@@ -14,6 +14,7 @@ use crate::fields::{
 };
 use crate::kill_codec::{put_killed, take_killed};
 use crate::pending_codec::{put_pending, take_pending};
+use crate::protection_codec::{put_grace, take_grace};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -60,6 +61,8 @@ const PHASE: u8 = 24;
 const GROUP: u8 = 34;
 /// What is killed.
 const KILL: u8 = 35;
+/// An account that is protected, and its grace.
+const PROTECTION: u8 = 36;
 /// An order that waits for a price which follows the market, and a client's order that does or did: the distance follows, and then the
 /// item as one whose trigger stands still, or as one without a trigger.
 const TRAILING: u8 = 32;
@@ -160,6 +163,11 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
         StateItem::Kill { scope } => {
             out.push(KILL);
             put_killed(out, scope);
+        }
+        StateItem::Protection { account, grace } => {
+            out.push(PROTECTION);
+            put_u64(out, account.0.into());
+            put_grace(out, grace);
         }
         StateItem::Group { account, group } => {
             out.push(GROUP);
@@ -351,6 +359,9 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
         }
         TIER => Ok(StateItem::Tier { account: AccountIndex(take_index(bytes)?), tier: take_tier(bytes)? }),
         KILL => Ok(StateItem::Kill { scope: take_killed(bytes)? }),
+        PROTECTION => {
+            Ok(StateItem::Protection { account: AccountIndex(take_index(bytes)?), grace: take_grace(bytes)? })
+        }
         GROUP => Ok(StateItem::Group { account: AccountIndex(take_index(bytes)?), group: take_group(bytes)? }),
         STOP | REACHED_STOP => {
             let (kind, side, from_below) = take_stop_bits(bytes)?;

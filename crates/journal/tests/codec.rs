@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Group, IcebergOrder,
-    KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares, Side, Symbol,
-    SymbolRules, Tier, Trail, TrailingOrder, Trigger,
+    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace, Group,
+    IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares,
+    Side, Symbol, SymbolRules, Tier, Trail, TrailingOrder, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -115,6 +115,11 @@ fn command() -> impl Strategy<Value = Command> {
             if kills { Command::Kill { scope } } else { Command::Release { scope } }
         }),
         1 => Just(Command::EndAuction),
+        1 => (account(), 0..=Grace::MAX_MILLIS).prop_map(|(account, millis)| Command::Protect {
+            account,
+            grace: Grace::from_millis(millis).unwrap(),
+        }),
+        1 => (account(), any::<bool>()).prop_map(|(account, is_lost)| Command::Unprotect { account, is_lost }),
         1 => (account(), proptest::option::of(symbol())).prop_map(|(account, symbol)| Command::CancelAll { account, symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
@@ -297,6 +302,26 @@ fn a_group_has_one_encoding_and_a_bound() {
     }
     let beyond = [38, 0xc1, 3, 0x80, 0x94, 0xeb, 0xdc, 3];
     assert_eq!(decode(&mut &beyond[..]).unwrap_err(), CodecError::OutOfBounds("group"));
+}
+
+#[test]
+fn a_protection_has_one_encoding_and_a_bound() {
+    let account = AccountId::parse(b"7").unwrap();
+    let protect = |millis| Command::Protect { account, grace: Grace::from_millis(millis).unwrap() };
+    for (command, written) in [
+        (protect(0), &[43, 0xc1, 3, 0][..]),
+        (protect(300), &[43, 0xc1, 3, 0xac, 2]),
+        (protect(Grace::MAX_MILLIS), &[43, 0xc1, 3, 0xe0, 0xd4, 3]),
+        (Command::Unprotect { account, is_lost: false }, &[44, 0xc1, 3, 0]),
+        (Command::Unprotect { account, is_lost: true }, &[44, 0xc1, 3, 1]),
+    ] {
+        let mut bytes = Vec::new();
+        encode(&command, &mut bytes);
+        assert_eq!(bytes, written);
+    }
+    assert_eq!(decode(&mut &[43, 0xc1, 3, 0xe1, 0xd4, 3][..]).unwrap_err(), CodecError::OutOfBounds("grace"));
+    let unknown = decode(&mut &[44, 0xc1, 3, 2][..]).unwrap_err();
+    assert_eq!(unknown, CodecError::OutOfBounds("whether nobody came back"));
 }
 
 #[test]

@@ -9,9 +9,13 @@
 //! is an end to what can be written then. Any other cancel changes nothing, and is answered like a query.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use engine::{AccountId, ClientOrderId, Command, Engine, KillScope, Money, Op, OrderId, Position, Symbol, Time};
 use exchange::{Bound, Requests, Unavailable, without_day_end};
+
+use crate::presence::Presence;
+use crate::protection::is_protection;
 
 /// What the surroundings and the settings allow at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +99,8 @@ pub struct Admission {
     let_in: Vec<bool>,
     /// For each that is not, what becomes of it.
     others: Vec<Decision>,
+    /// Who is there for the accounts that are protected.
+    pub(crate) presence: Presence,
 }
 
 /// What a turn has let in, as if the engine would accept all of it.
@@ -121,6 +127,11 @@ struct RequestSoFar {
 }
 
 impl Admission {
+    /// Of a market that starts when so much has passed.
+    pub fn at_start(engine: &Engine, passed: Duration) -> Admission {
+        Admission { presence: Presence::at_start(engine, passed), ..Admission::default() }
+    }
+
     /// Decides for all commands of `requests`, which are a turn's, in order. `let_in` is given those that are let in.
     pub fn decide<'a>(
         &mut self,
@@ -143,6 +154,9 @@ impl Admission {
                     let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
                     let decision = match (conditions.disk_low, no_day_end) {
                         _ if requests.denial(first + place).is_some() => Decision::Denied,
+                        _ if is_protection(command) => {
+                            self.protection(engine, conditions, (requests, request), command)
+                        }
                         (true, _) => self.below_the_low_water(engine, command),
                         (false, Some(why)) => Decision::Refused(why),
                         (false, None) => self.within_bounds(
@@ -161,6 +175,7 @@ impl Admission {
                     }
                 }
             }
+            requests.departed().iter().for_each(|session| self.presence.depart(*session));
         }
     }
 
@@ -231,6 +246,8 @@ impl Admission {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. }
             | Command::EndAuction => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {
@@ -272,6 +289,26 @@ impl Admission {
         match within {
             Ok(()) => Decision::LetIn,
             Err(bound) => Decision::Refused(Unavailable::Bound(bound)),
+        }
+    }
+
+    /// What changes no protection is answered without a number.
+    #[cold]
+    fn protection(
+        &mut self,
+        engine: &Engine,
+        conditions: &Conditions,
+        request: (&Requests, usize),
+        command: &Command,
+    ) -> Decision {
+        let (Command::Protect { account, .. } | Command::Unprotect { account, .. }) = command else {
+            panic!("invariant: no other command is of this kind")
+        };
+        let is_there = engine.balance(*account).is_some() || self.turn.accounts.contains(account);
+        match self.presence.decide(engine, (conditions.disk_low, is_there), request, command) {
+            Ok(true) => Decision::LetIn,
+            Ok(false) => Decision::Vain,
+            Err(why) => Decision::Refused(why),
         }
     }
 

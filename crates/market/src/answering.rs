@@ -6,6 +6,7 @@ use engine::{Command, Engine, Event, Execution, Op, Reject, Reply, Sequence, Tim
 use exchange::{Answer, Batch, Denial, Unavailable};
 
 use crate::admission::Decision;
+use crate::protection::unchanging;
 
 /// Bounds on what answers may take.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +73,7 @@ fn denied(denial: Option<Denial>) -> Answer {
     }
 }
 
-/// What a cancel is told that finds nothing open.
+/// What a command is told that changes nothing: a cancel that finds nothing open.
 #[cold]
 fn vain(engine: &mut Engine, command: &Command) -> Reply {
     if let Command::CancelAll { account, symbol } = *command {
@@ -84,6 +85,9 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
         let found = engine.is_killed(scope);
         assert!(found != Ok(false), "invariant: what changes something is let in");
         return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0 });
+    }
+    if let Some(told) = unchanging(engine, command) {
+        return told;
     }
     let told = engine.would_cancel(command).and_then(Result::err);
     told.expect("invariant: what would cancel something is let in")

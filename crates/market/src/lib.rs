@@ -21,6 +21,8 @@ pub mod inbox;
 pub mod journal_ledger;
 pub mod ledger;
 mod market;
+mod presence;
+mod protection;
 pub mod recovery;
 pub mod snapshots;
 pub mod timekeeper;

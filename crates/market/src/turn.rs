@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Time};
+use engine::{Command, Engine, Reply, Time};
 use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
@@ -59,6 +59,8 @@ pub struct Turn<L: Ledger> {
     scheduled: Scheduled,
     metrics: Metrics,
     audit: bool,
+    /// Orders that were canceled because nobody was there for their accounts.
+    disconnected: u64,
 }
 
 /// Runs until the inbox is closed and all that it held is answered. Errors: the ledger's; then nothing more may be acknowledged.
@@ -80,8 +82,8 @@ impl<L: Ledger> Turn<L> {
         let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
         let scheduled = Scheduled::new(calendar, engine.time(), timekeeper.now(engine.time()));
         note_market(&metrics, &engine);
-        let admission = Admission::default();
-        Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit }
+        let admission = Admission::at_start(&engine, timekeeper.passed());
+        Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit, disconnected: 0 }
     }
 
     /// The engine, to look at.
@@ -100,7 +102,7 @@ impl<L: Ledger> Turn<L> {
         while !batches.is_empty() {
             match self.ledger.room() {
                 Some(room) => self.turn(batches, room.for_first_of(batches))?,
-                None => batches.drain(..).for_each(|batch| batch.refuse(Unavailable::StoreAway)),
+                None => batches.drain(..).for_each(|batch| self.refuse(batch)),
             }
         }
         self.ledger.tend(&mut self.engine, self.timekeeper.passed())
@@ -119,7 +121,9 @@ impl<L: Ledger> Turn<L> {
             }
             (false, None) => None,
         };
-        [self.ledger.patience(), own].into_iter().flatten().min()
+        let passed = self.timekeeper.passed();
+        let lost = self.admission.presence.next().map(|due| due.saturating_sub(passed).max(BETWEEN_OWN_TURNS));
+        [self.ledger.patience(), own, lost].into_iter().flatten().min()
     }
 
     /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees something.
@@ -143,12 +147,21 @@ impl<L: Ledger> Turn<L> {
     /// Does what the loop has to do by itself, and looks after what is kept, while nothing comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
         let now = self.timekeeper.now(self.engine.time());
-        let is_due =
-            self.own_commands(now).next().is_some() || (self.scheduled.is_due(now) && !self.ledger.is_nearly_full());
+        let is_due = self.own_commands(now).next().is_some()
+            || self.admission.presence.next().is_some_and(|due| self.timekeeper.passed() >= due)
+            || (self.scheduled.is_due(now) && !self.ledger.is_nearly_full());
         if is_due && self.ledger.room().is_some() {
             self.turn(&mut Vec::new(), 0)?;
         }
         self.ledger.idle(&mut self.engine, self.timekeeper.passed())
+    }
+
+    /// Nothing can be kept: nothing is done. Whoever departed is no longer there all the same.
+    #[cold]
+    fn refuse(&mut self, batch: Box<Batch>) {
+        let (departed, passed) = (batch.requests.departed(), self.timekeeper.passed());
+        departed.iter().for_each(|session| self.admission.presence.depart_at(*session, passed));
+        batch.refuse(Unavailable::StoreAway);
     }
 
     /// Ends, when nothing more will come.
@@ -166,7 +179,8 @@ impl<L: Ledger> Turn<L> {
             true => Vec::new(),
             false => self.scheduled.take(&self.engine, time),
         };
-        let own_commands: Vec<Command> = self.own_commands(time).chain(scheduled).collect();
+        let lost = self.admission.presence.lost(&self.engine, self.timekeeper.passed());
+        let own_commands: Vec<Command> = self.own_commands(time).chain(scheduled).chain(lost).collect();
         let Turn { engine, ledger, admission, .. } = self;
         let conditions = Conditions { disk_low: ledger.is_nearly_full(), bounds: self.bounds };
         let taken = &mut batches[..count];
@@ -184,7 +198,10 @@ impl<L: Ledger> Turn<L> {
         for command in own_commands {
             let sequence = engine.sequence().next();
             let mut tell = |event| ledger.event(sequence, time, event);
-            engine.apply_command(sequence, time, &command, &mut Vec::new(), &mut tell);
+            let reply = engine.apply_command(sequence, time, &command, &mut Vec::new(), &mut tell);
+            if let Reply::CanceledAll { orders } = reply {
+                self.disconnected += orders as u64;
+            }
         }
         let mut decisions = admission.decisions();
         if ledger.needs_events() {
@@ -211,6 +228,7 @@ impl<L: Ledger> Turn<L> {
         self.ledger.measure(&self.metrics, &Measured { requests, ops, waiting, begun, ordered, applied });
         note_market(&self.metrics, &self.engine);
         self.metrics.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());
+        self.metrics.set(Gauge::Disconnected, self.disconnected);
     }
 }
 
@@ -225,4 +243,5 @@ fn note_market(metrics: &Metrics, engine: &Engine) {
     metrics.set(Gauge::Symbols, engine.symbol_count() as u64);
     metrics.set(Gauge::OpenOrders, engine.open_order_count() as u64);
     metrics.set(Gauge::MarketTime, engine.time().0);
+    metrics.set(Gauge::Protected, engine.protections().count() as u64);
 }

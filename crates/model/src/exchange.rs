@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use engine::{
     AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Fees, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply,
+    Fees, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, Grace,
     SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail,
     Trigger,
 };
@@ -57,6 +57,8 @@ pub struct Model {
     pub(crate) moves: usize,
     /// What is killed, sorted.
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
+    /// Who is protected, in no order that means anything.
+    pub(crate) protected: Vec<(AccountIndex, Grace)>,
 }
 
 /// A working order whose request may not be over yet.
@@ -191,6 +193,7 @@ impl Model {
             moved: BTreeSet::new(),
             moves: 0,
             kills: Vec::new(),
+            protected: Vec::new(),
         }
     }
 
@@ -301,6 +304,8 @@ impl Model {
             Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
             Command::Kill { scope } => self.kill(scope, events),
             Command::Release { scope } => self.release_killed(scope, events),
+            Command::Protect { account, grace } => self.protect(account, grace, events),
+            Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The kill switch: nothing is open in a scope that is killed, and nothing is placed there.
 
-use engine::{AccountIndex, Event, KillScope, OrderId, Reject, Reply, SymbolIndex};
+use engine::{AccountIndex, CancelReason, Event, KillScope, OrderId, Reject, Reply, SymbolIndex};
 
 use crate::exchange::{Model, Order};
 
@@ -37,7 +37,7 @@ impl Model {
             KillScope::Symbol(symbol) => order.symbol == symbol,
         };
         let meant: Vec<OrderId> = self.open_orders().filter(|order| is_meant(order)).map(|order| order.id).collect();
-        Ok(self.cancel_each(meant, events))
+        Ok(self.cancel_each(meant, CancelReason::Asked, events))
     }
 
     pub(crate) fn release_killed(&mut self, scope: KillScope, events: &mut Vec<Event>) -> Result<Reply, Reject> {

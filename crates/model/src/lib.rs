@@ -18,6 +18,7 @@ mod matching;
 mod moving;
 mod pendings;
 mod placing;
+mod protections;
 mod random;
 mod replacement;
 mod self_trade;

@@ -17,7 +17,7 @@ impl Model {
         let is_meant =
             |order: &crate::Order| order.account == account && symbol.is_none_or(|symbol| order.symbol == symbol);
         let meant = self.open_orders().filter(|order| is_meant(order)).map(|order| order.id).collect();
-        Ok(self.cancel_each(meant, events))
+        Ok(self.cancel_each(meant, CancelReason::Asked, events))
     }
 
     /// Whether an account has an open order, of one symbol or at all.
@@ -30,12 +30,12 @@ impl Model {
     }
 
     /// Cancels orders that are open, and what ends with them.
-    pub(crate) fn cancel_each(&mut self, mut meant: Vec<OrderId>, events: &mut Vec<Event>) -> Reply {
+    pub(crate) fn cancel_each(&mut self, mut meant: Vec<OrderId>, why: CancelReason, events: &mut Vec<Event>) -> Reply {
         meant.sort();
         for &order in &meant {
             if !self.order(order).open.is_zero() {
                 self.cancel_partner(order, events);
-                self.cancel_open(order, CancelReason::Asked, events);
+                self.cancel_open(order, why, events);
                 self.say_if_it_is_done(order, events);
             }
         }

@@ -190,6 +190,8 @@ impl Model {
         items.extend(tiers.map(|(account, Account { tier, .. })| StateItem::Tier { account, tier: *tier }));
         items.extend(self.group_items());
         items.extend(self.kills.iter().map(|&scope| StateItem::Kill { scope }));
+        let protections = self.protections().into_iter();
+        items.extend(protections.map(|(account, grace)| StateItem::Protection { account, grace }));
         items
     }
 

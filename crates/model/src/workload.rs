@@ -8,6 +8,7 @@ mod kills;
 mod mass_cancels;
 mod pendings;
 mod phases;
+mod protections;
 mod trails;
 
 use engine::{
@@ -76,6 +77,8 @@ pub struct Workload {
     has_mass_cancels: bool,
     /// Whether accounts, symbols and everything are killed.
     has_kills: bool,
+    /// Whether accounts are protected.
+    has_protections: bool,
 }
 
 impl Workload {
@@ -121,6 +124,7 @@ impl Workload {
             has_pendings: false,
             has_mass_cancels: false,
             has_kills: false,
+            has_protections: false,
         }
     }
 
@@ -196,6 +200,11 @@ impl Workload {
     /// The same, in which the kill switch is thrown now and then.
     pub fn with_kills(self) -> Workload {
         Workload { has_kills: true, ..self }
+    }
+
+    /// The same, in which accounts are protected, and nobody is there for some of them any more.
+    pub fn with_protections(self) -> Workload {
+        Workload { has_protections: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -333,6 +342,11 @@ impl Workload {
             && let Some(kill) = kills::draw(self, model)
         {
             return vec![Op::Command(kill)];
+        }
+        if self.has_protections
+            && let Some(protection) = protections::draw(self, model)
+        {
+            return vec![Op::Command(protection)];
         }
         let request = self.shown_request(model);
         if !self.has_trails {

@@ -121,6 +121,11 @@ pub fn describe(command: &Command) -> String {
         },
         Command::Kill { scope } => format!("kill {}", scoped(scope)),
         Command::Release { scope } => format!("release {}", scoped(scope)),
+        Command::Protect { account, grace } => format!("protect account {account} with a grace of {grace}"),
+        Command::Unprotect { account, is_lost: false } => format!("protect account {account} no longer"),
+        Command::Unprotect { account, is_lost: true } => {
+            format!("cancel all orders of account {account}, for which nobody came back")
+        }
         Command::PlaceLinked { account, order, client_id, until } => {
             let (account, order, client_id, until) = (*account, *order, *client_id, *until);
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
@@ -251,7 +256,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "accounts",
     "symbols",
     "issues",
@@ -266,6 +271,7 @@ const KINDS: [&str; 14] = [
     "phases",
     "groups",
     "kills",
+    "protections",
 ];
 
 /// Its place among [`KINDS`].
@@ -293,5 +299,6 @@ fn kind(command: &Command) -> usize {
         Command::ChangePhase { .. } | Command::EndAuction => 11,
         Command::ChangeGroup { .. } => 12,
         Command::Kill { .. } | Command::Release { .. } => 13,
+        Command::Protect { .. } | Command::Unprotect { .. } => 14,
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use engine::{
     AccountIndex, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder, OrderId, OrderKind, Position,
-    Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
+    Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -148,6 +148,9 @@ pub struct AccountState {
     /// Which accounts belong to it; there is none of an account that is of no group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
+    /// How long nobody may be there before its orders are canceled; there is none of an account that is not protected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancel_on_disconnect: Option<String>,
     pub positions: Vec<PositionState>,
 }
 
@@ -247,6 +250,7 @@ struct Gathered {
     rules: BTreeMap<SymbolIndex, SymbolRules>,
     fees: FeeSchedule,
     groups: Groups,
+    protections: Protections,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
     holdings: BTreeMap<(AccountIndex, SymbolIndex), Holding>,
     orders: Vec<OrderState>,
@@ -273,6 +277,7 @@ impl State {
             rules,
             fees,
             groups,
+            protections,
             phases,
             holdings,
             mut orders,
@@ -335,6 +340,7 @@ impl State {
                 .map(|(((id, balance, held), positions), at)| AccountState {
                     tier: Some(fees.tier(at)).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
                     group: Some(groups.of(at)).filter(|&group| group != Group::NONE).map(Group::number),
+                    cancel_on_disconnect: protections.of(at).map(|grace| grace.to_string()),
                     id,
                     balance: balance.to_string(),
                     held: held.to_string(),
@@ -369,8 +375,10 @@ impl State {
         for account in &self.accounts {
             let tier = account.tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
             let group = account.group.map(|group| format!(", group {group}")).unwrap_or_default();
-            text +=
-                &format!("account {}: balance {} (held {}){tier}{group}\n", account.id, account.balance, account.held);
+            let grace = account.cancel_on_disconnect.as_ref();
+            let grace = grace.map(|grace| format!(", cancel on disconnect after {grace}")).unwrap_or_default();
+            let money = format!("balance {} (held {})", account.balance, account.held);
+            text += &format!("account {}: {money}{tier}{group}{grace}\n", account.id);
             for position in &account.positions {
                 text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
             }
@@ -494,6 +502,7 @@ impl Gathered {
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Kill { .. } => {}
+            StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
             StateItem::Pending { order, account, placed, working, .. } => {
                 self.pending.insert(order.0, working.0);
                 self.add_order(order, account, &placed);

@@ -205,6 +205,7 @@ impl Oracle {
                 }
                 return;
             }
+            Command::Protect { .. } | Command::Unprotect { .. } => unreachable!("this workload protects nobody"),
             Command::EndAuction => unreachable!("this workload draws no commands of the market's loop"),
             Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
@@ -320,6 +321,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -447,6 +450,10 @@ fn compare_state(state: &Value, model: &Model) {
                 executions = told["executions"].as_array().unwrap().iter();
             }
             StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } => {}
+            StateItem::Protection { account, grace } => {
+                let told = &state["accounts"][account.0 as usize]["cancel_on_disconnect"];
+                assert_eq!(*told, grace.to_string(), "account {}", account.0);
+            }
             StateItem::Kill { scope } => {
                 let name = match scope {
                     KillScope::Everything => "everything".to_owned(),

@@ -19,6 +19,7 @@ use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
 use crate::pending_rows::PendingRows;
 use crate::phase_rows::{self, PhaseRow};
+use crate::protection_rows::{self, ProtectionRow};
 use crate::rules_rows::{self, RulesRow};
 use crate::stop_rows::{StopRows, Turn};
 use crate::term_rows::TermRows;
@@ -76,6 +77,7 @@ pub struct Effects {
     pub(crate) fees: FeeRows,
     pub(crate) groups: Vec<GroupRow>,
     pub(crate) kills: Vec<KillRow>,
+    pub(crate) protections: Vec<ProtectionRow>,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -225,6 +227,7 @@ impl Effects {
             fees: FeeRows::default(),
             groups: Vec::new(),
             kills: Vec::new(),
+            protections: Vec::new(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -266,6 +269,7 @@ impl Effects {
         self.fees.clear();
         self.groups.clear();
         self.kills.clear();
+        self.protections.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -285,6 +289,9 @@ impl Effects {
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
             Event::GroupChanged { account, group } => group_rows::change(&mut self.groups, account, group),
             Event::KillChanged { scope, is_killed } => kill_rows::change(&mut self.kills, scope, is_killed),
+            Event::ProtectionChanged { account, grace } => {
+                protection_rows::change(&mut self.protections, account, grace);
+            }
             Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
             Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
             Event::OrderOpened { order, account, placed } => {
@@ -438,7 +445,7 @@ impl Effects {
         let others = others + self.links.len();
         let others = others + self.icebergs.len() + self.trails.len() + self.pendings.len();
         let others = others + self.fees.len();
-        let others = others + self.groups.len() + self.kills.len();
+        let others = others + self.groups.len() + self.kills.len() + self.protections.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 

@@ -22,6 +22,7 @@ use crate::group_rows::GroupRow;
 use crate::kill_rows::KillRow;
 use crate::parts;
 use crate::phase_rows::PhaseRow;
+use crate::protection_rows::ProtectionRow;
 use crate::rules_rows::RulesRow;
 use crate::session::Session;
 use crate::standing;
@@ -92,6 +93,8 @@ const GROUPS: &str =
     "INSERT INTO pricetime.account_groups (account, group_number) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const KILLS: &str = "
     INSERT INTO pricetime.kills (scope, account, symbol) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])";
+const PROTECTIONS: &str =
+    "INSERT INTO pricetime.protections (account, grace_ms) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const TIERS: &str =
     "INSERT INTO pricetime.account_tiers (account, tier) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const CANCELLATIONS: &str = "
@@ -165,6 +168,7 @@ struct Rows {
     tiers: Vec<TierRow>,
     groups: Vec<GroupRow>,
     kills: Vec<KillRow>,
+    protections: Vec<ProtectionRow>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
     asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// All accounts so far.
@@ -320,6 +324,9 @@ impl Rows {
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
             StateItem::Group { account, group } => self.groups.push(GroupRow { account, group }),
             StateItem::Kill { scope } => self.kills.push(KillRow { scope, is_killed: true }),
+            StateItem::Protection { account, grace } => {
+                self.protections.push(ProtectionRow { account, grace: Some(grace) });
+            }
             StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.add_open(order, account, placed);
@@ -434,6 +441,8 @@ impl Rows {
         execute(session, GROUPS, groups).await?;
         let kills = columns!(&self.kills, row => row.scope.name(), row.account(), row.symbol());
         execute(session, KILLS, kills).await?;
+        let protections = columns!(&self.protections, row => row.account.0, row.millis());
+        execute(session, PROTECTIONS, protections).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -455,6 +464,7 @@ impl Rows {
         self.tiers.clear();
         self.groups.clear();
         self.kills.clear();
+        self.protections.clear();
         Ok(())
     }
 }

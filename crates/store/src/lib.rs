@@ -37,6 +37,7 @@ mod pages;
 mod parts;
 mod pending_rows;
 mod phase_rows;
+mod protection_rows;
 mod reader;
 mod reports;
 mod retention;

@@ -20,6 +20,7 @@ use crate::kept::NOTHING_GOES;
 use crate::kill_rows;
 use crate::pages::side;
 use crate::phase_rows;
+use crate::protection_rows;
 use crate::rules_rows;
 use crate::session::Session;
 use crate::standing::{self, Standing};
@@ -116,6 +117,7 @@ const CLIENT_ORDERS: &str = "
 const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pricetime.fees ORDER BY symbol, tier";
 const KILLS: &str = "
     SELECT account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope, account, symbol";
+const PROTECTIONS: &str = "SELECT account, grace_ms FROM pricetime.protections ORDER BY account";
 const GROUPS: &str = "SELECT account, group_number FROM pricetime.account_groups ORDER BY account";
 const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
 
@@ -190,6 +192,11 @@ pub(crate) async fn visit_state(
     })
     .await?;
     each_row(session, KILLS, &mut |fields| visit(StateItem::Kill { scope: kill_rows::take_scope(fields)? })).await?;
+    each_row(session, PROTECTIONS, &mut |fields| {
+        let (account, grace) = (AccountIndex(fields.next()?), protection_rows::take_grace(fields)?);
+        visit(StateItem::Protection { account, grace })
+    })
+    .await?;
     Ok(standing)
 }
 

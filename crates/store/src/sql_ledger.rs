@@ -94,7 +94,9 @@ impl Ledger for SqlLedger {
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => self.unchanging = false,
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. } => self.unchanging = false,
         }
     }
 

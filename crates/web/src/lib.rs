@@ -36,6 +36,7 @@ mod pieces;
 mod policy;
 mod problem;
 mod process;
+mod protecting;
 mod publish_cost;
 mod records;
 mod replay;

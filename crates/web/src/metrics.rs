@@ -205,6 +205,22 @@ impl Scrape {
         out.gauge(family("pricetime_accounts", None, "Accounts of the market."), metrics.get(Gauge::Accounts))?;
         out.gauge(family("pricetime_symbols", None, "Symbols of the market."), metrics.get(Gauge::Symbols))?;
         out.gauge(family("pricetime_open_orders", None, "Orders that are open."), metrics.get(Gauge::OpenOrders))?;
+        out.gauge(
+            family(
+                "pricetime_protected_accounts",
+                None,
+                "Accounts whose orders are canceled when nobody is there for them.",
+            ),
+            metrics.get(Gauge::Protected),
+        )?;
+        out.counter(
+            family(
+                "pricetime_disconnected_orders",
+                None,
+                "Orders canceled because nobody was there for their accounts.",
+            ),
+            metrics.get(Gauge::Disconnected).or(Some(0)),
+        )?;
         let lead = metrics.get(Gauge::MarketTime).map(|time| time.saturating_sub(now()) as f64 / 1e6);
         out.gauge(
             family(

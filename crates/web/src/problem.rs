@@ -173,6 +173,7 @@ impl Problem {
             Bound::Symbols { .. } => ("too-many-symbols", "Too many symbols"),
             Bound::Balance { .. } | Bound::RequestMoney { .. } => ("too-much-money", "Too much money"),
             Bound::Position { .. } | Bound::RequestShares { .. } => ("too-many-shares", "Too many shares"),
+            Bound::Protected { .. } => ("too-many-protected", "Too many protected accounts"),
             Bound::ClientOrders { .. } => ("too-many-client-order-ids", "Too many client order ids"),
         };
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, bound.to_string())

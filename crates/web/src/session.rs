@@ -12,6 +12,7 @@ use crate::input;
 use crate::messages::{done, refusal};
 use crate::outbox::Outbox;
 use crate::problem::Problem;
+use crate::protecting::{self, Protection, Protector};
 use crate::replay;
 use crate::site::Site;
 use crate::text::Text;
@@ -24,13 +25,15 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Result<Response, Problem> {
     site.market()?;
     site.follow(Read::Market)?;
-    Ok(conversation::begin(site, upgrade, |site, outbox| Session { site, outbox, topics: 0 }))
+    Ok(conversation::begin(site, upgrade, |site, outbox| Session { site, outbox, topics: 0, protector: None }))
 }
 
 struct Session {
     site: Site,
     outbox: Outbox,
     topics: usize,
+    /// Since it protects accounts.
+    protector: Option<Protector>,
 }
 
 /// What a client asks for.
@@ -39,6 +42,7 @@ enum Request {
     /// To the reports of an account behind a command.
     Replay(engine::AccountId, engine::Sequence),
     Unsubscribe(Channel),
+    Protection(Protection),
     Ping,
 }
 
@@ -78,6 +82,10 @@ impl Session {
     async fn follow(&mut self, request: &Value) -> Result<(), Problem> {
         match read(request)? {
             Request::Ping => self.outbox.send(done("pong", request)),
+            Request::Protection(asked) => {
+                let told = protecting::change(&self.site, &mut self.protector, &asked, request).await?;
+                self.outbox.send(told);
+            }
             Request::Subscribe(channel) => {
                 self.room_for_one()?;
                 self.site.follow(channel.read())?;
@@ -139,7 +147,7 @@ impl Session {
 }
 
 fn read(request: &Value) -> Result<Request, Problem> {
-    let known = ["op", "id", "channel", "symbol", "account", "interval", "from"];
+    let known = ["op", "id", "channel", "symbol", "account", "interval", "from", "accounts", "grace"];
     let fields = request.as_object().ok_or_else(|| Problem::malformed("a request is a JSON object"))?;
     if let Some(unknown) = fields.keys().find(|field| !known.contains(&field.as_str())) {
         return Err(Problem::field(unknown, format!("there is no field {unknown}")));
@@ -155,7 +163,8 @@ fn read(request: &Value) -> Result<Request, Problem> {
             (_, Some(_)) => Err(Problem::field("from", "only the channel orders has a from")),
         },
         "unsubscribe" => Ok(Request::Unsubscribe(channel(request)?)),
-        _ => Err(Problem::field("op", "op is subscribe, unsubscribe or ping")),
+        op @ ("protect" | "unprotect") => Ok(Request::Protection(protecting::read(op, request)?)),
+        _ => Err(Problem::field("op", "op is subscribe, unsubscribe, protect, unprotect or ping")),
     }
 }
 

@@ -117,8 +117,8 @@ values! {
     /// Why shares of an order were canceled. `asked`: its account canceled it; `not_resting`: it is of a kind whose rest does not stay;
     /// `refused`: it was triggered, or the order that it waited for was executed, and it would have been refused then; `expired`: its time came; `self_trade`: it met an order of its own
     /// account; `linked`: something happened to the order that it was linked with; `not_placed`: it waited for an order that ended without
-    /// being executed wholly.
-    CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked", "not_placed"]);
+    /// being executed wholly; `disconnected`: nobody was there for its account any more.
+    CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked", "not_placed", "disconnected"]);
     /// A time at which an order ends: microseconds since the Unix epoch.
     DeadlineAsked "DeadlineAsked" number(1, 4_102_444_800_000_000).maximum(Some(exchange::DEADLINE_MAX.0));
     /// How long an order stays. `DAY`: until the day of its symbol ends.

@@ -176,6 +176,9 @@ impl Duel {
         if !self.model.kills().is_empty() {
             self.situations.count("state: imported with kills");
         }
+        if !self.model.protections().is_empty() {
+            self.situations.count("state: imported with protections");
+        }
         grouped::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         phased::imported(&self.model).into_iter().for_each(|name| self.situations.count(name));
         if self.model.open_orders().any(|order| order.pends_on.is_some()) {
@@ -214,6 +217,7 @@ impl Duel {
         self.check_rules();
         self.check_phases();
         assert!(self.engine.kills().all().eq(self.model.kills().iter().copied()), "what is killed");
+        assert!(self.engine.protections().all().eq(self.model.protections()), "who is protected");
         self.model.check_invariants();
         self.engine.check_invariants();
         self.mirror.check(&self.model);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
     AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder, OrderId, Phase,
-    Position, Price, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
+    Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
 };
 use model::Model;
 
@@ -36,6 +36,7 @@ pub struct Mirror {
     tiers: BTreeMap<AccountIndex, Tier>,
     groups: Groups,
     kills: Kills,
+    protections: Protections,
     /// Symbols that are not open, and of all orders the symbols.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
@@ -68,6 +69,10 @@ impl Mirror {
             Event::KillChanged { scope, is_killed } => {
                 assert_ne!(self.kills.is_killed(scope), is_killed, "what is told has changed");
                 self.kills.set(scope, is_killed);
+            }
+            Event::ProtectionChanged { account, grace } => {
+                assert_ne!(self.protections.of(account), grace, "what is told has changed");
+                self.protections.set(account, grace);
             }
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");
@@ -197,6 +202,7 @@ impl Mirror {
     pub fn check(&self, model: &Model) {
         assert_eq!(self.balances.len(), model.accounts().count(), "accounts heard of");
         assert!(self.kills.all().eq(model.kills().iter().copied()), "what is killed");
+        assert!(self.protections.all().eq(model.protections()), "who is protected");
         for (&account, &balance) in &self.balances {
             assert_eq!(balance, model.balance(account), "the balance of {account:?} as events told it");
             assert_eq!(self.tiers.get(&account).copied().unwrap_or_default(), model.tier(account), "its tier");

@@ -11,6 +11,7 @@ mod moved;
 mod parts;
 mod pended;
 mod phased;
+mod protected;
 pub mod ruled;
 pub mod situations;
 mod terms;
@@ -72,6 +73,9 @@ impl Market {
         }
         if self.seed & 768 == 768 {
             workload = workload.with_kills();
+        }
+        if self.seed & 1792 == 512 {
+            workload = workload.with_protections();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

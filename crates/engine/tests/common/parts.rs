@@ -79,7 +79,10 @@ impl Situations {
                         CancelReason::Expired => "iceberg: expired with hidden shares",
                         CancelReason::Linked => "iceberg: canceled because of its partner, with hidden shares",
                         CancelReason::SelfTrade => "iceberg: canceled whole because of self-trade prevention",
-                        CancelReason::NotResting | CancelReason::Refused | CancelReason::NotPlaced => continue,
+                        CancelReason::NotResting
+                        | CancelReason::Refused
+                        | CancelReason::NotPlaced
+                        | CancelReason::Disconnected => continue,
                     };
                     self.count(name);
                 }

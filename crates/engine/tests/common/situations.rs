@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, killed, mass_canceled, moved, parts, pended, phased, ruled, terms, trails};
+use super::{charged, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -160,6 +160,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(moved::ALL)
         .chain(mass_canceled::ALL)
         .chain(killed::ALL)
+        .chain(protected::ALL)
 }
 
 /// How often each was met.
@@ -178,6 +179,7 @@ pub struct Situations {
     phased_before: Option<phased::Before>,
     /// And where triggers are that follow the market.
     trails_before: trails::Before,
+    was_protected: bool,
 }
 
 /// A cancel that an order may stand behind in one request.
@@ -211,6 +213,7 @@ impl Situations {
             parts_before: parts::Before::default(),
             phased_before: None,
             trails_before: trails::Before::default(),
+            was_protected: false,
         }
     }
 
@@ -235,6 +238,7 @@ impl Situations {
         self.parts_before = parts::Before::of(model);
         self.phased_before = Some(phased::Before::of(model));
         self.trails_before = trails::Before::of(model);
+        self.was_protected = protected::is_protected(op, model);
         mass_canceled::before(op, model).into_iter().for_each(|name| self.count(name));
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
@@ -270,6 +274,8 @@ impl Situations {
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         pended::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         killed::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        let protection = protected::after(op, reply, events, self.was_protected, model);
+        protection.into_iter().for_each(|name| self.count(name));
         // What becomes of orders that wait for others is counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
             if let Reply::Rejected(reject) = reply {
@@ -406,7 +412,9 @@ impl Situations {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
-            | Command::Release { .. } => return,
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"

@@ -295,6 +295,9 @@ fn what_canceled(next: Option<&Event>, command: &Command) -> Option<&'static str
             "link: canceled with the other, which was asked for"
         }
         Some(Event::OrderCanceled { why: CancelReason::Expired, .. }) => "link: canceled with the other, which expired",
+        Some(Event::OrderCanceled { why: CancelReason::Disconnected, .. }) => {
+            "link: canceled with the other, which nobody was there for"
+        }
         Some(Event::OrderCanceled { why: CancelReason::SelfTrade, .. } | Event::OrderReduced { .. }) => {
             "link: canceled with the other, because of self-trade prevention"
         }

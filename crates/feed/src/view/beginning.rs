@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use engine::{
-    AccountIndex, Engine, Fee, FeeSchedule, Groups, Kills, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side,
-    StateItem, SymbolIndex, Time, Trigger,
+    AccountIndex, Engine, Fee, FeeSchedule, Groups, Kills, NewOrder, OrderId, OrderKind, Protections, SelfTrade,
+    Sequence, Side, StateItem, SymbolIndex, Time, Trigger,
 };
 use history::History;
 
@@ -50,6 +50,7 @@ impl View {
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             kills: Kills::new(),
+            protections: Protections::new(),
             due: [Fee::NONE; 2],
             arriving: None,
             notes: 0,
@@ -125,6 +126,7 @@ impl View {
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Kill { scope } => self.kills.set(scope, true),
+            StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use exchange::Visitor;
+use exchange::{Session, Visitor};
 use mio::{Interest, Registry, Token};
 
 use crate::frame::{Frame, incomplete, next_frame, skippable};
@@ -47,6 +47,8 @@ pub(crate) struct Connection {
     pub long_since_ms: Option<u64>,
     /// Who asks, where members are known or it is kept whose commands are.
     asker: Option<Box<Asker>>,
+    /// Since it protects accounts.
+    session: Option<Session>,
     /// Its place among those of its source address.
     _visitor: Visitor,
 }
@@ -141,6 +143,7 @@ impl Connection {
             later: VecDeque::new(),
             long_since_ms: None,
             asker,
+            session: None,
             _visitor: visitor,
         }
     }
@@ -191,6 +194,13 @@ impl Connection {
         if !self.input.is_empty() {
             intake.refusal(origin, &incomplete(&self.input));
             self.in_flight += 1;
+        }
+    }
+
+    /// No further request comes: it is there for no account any more.
+    pub fn depart(&mut self, intake: &mut Intake) {
+        if let Some(session) = self.session.take() {
+            intake.depart(session);
         }
     }
 
@@ -296,7 +306,7 @@ impl Connection {
             let rest = &bytes[at..];
             match next_frame(rest, framing.request_bytes_max) {
                 Frame::Request { body, consumed } => {
-                    intake.request(origin, &rest[body], self.asker.as_deref_mut());
+                    intake.request(origin, &rest[body], self.asker.as_deref_mut(), &mut self.session);
                     at += consumed;
                     if framing.close_after_reply {
                         self.finish(false);
@@ -310,6 +320,7 @@ impl Connection {
             }
             self.in_flight += 1;
         }
+        self.depart(intake);
         bytes.len()
     }
 

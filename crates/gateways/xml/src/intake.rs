@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Op;
-use exchange::{Batch, Exchange, GatewayMetrics, Lookup};
+use exchange::{Batch, Exchange, GatewayMetrics, Lookup, Session};
 
 use crate::document::{Documents, Limits};
 use crate::login::Asker;
@@ -27,12 +27,15 @@ const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
 /// in flight, and thousands of executions may be shown for a query of a few bytes.
 const QUERY_TAKES: usize = 16;
 
+/// How a batch gets back to the worker.
+type Back = Arc<dyn Fn(Box<Batch>) + Send + Sync>;
+
 /// Gathers requests, and hands them inward.
 pub(crate) struct Intake {
     exchange: Arc<dyn Exchange>,
     metrics: GatewayMetrics,
     /// Posts a batch that comes back to the worker.
-    back: Arc<dyn Fn(Box<Batch>) + Send + Sync>,
+    back: Back,
     limits: Limits,
     current: Option<(Box<Batch>, Gathered)>,
     /// What the worker keeps of each batch that is away or waits for its turn, in the order in which they were handed
@@ -97,13 +100,25 @@ impl Intake {
         self.in_flight < if self.long { 1 } else { self.in_flight_max }
     }
 
-    /// Adds a request, whatever its bytes are. Who asks is known where members are.
-    pub fn request(&mut self, origin: Origin, body: &[u8], asker: Option<&mut Asker>) {
+    /// Adds a request, whatever its bytes are. Who asks is known where members are. A connection that protects accounts has a session from
+    /// then on.
+    pub fn request(&mut self, origin: Origin, body: &[u8], asker: Option<&mut Asker>, session: &mut Option<Session>) {
         let limits = self.limits;
-        self.add(origin, body.len(), |documents| match asker {
-            None => documents.parse(body, &limits),
-            Some(asker) => asker.ask(documents, body, &limits),
+        self.add(origin, body.len(), |documents| {
+            match asker {
+                None => documents.parse(body, &limits),
+                Some(asker) => asker.ask(documents, body, &limits),
+            }
+            if documents.take_protects() {
+                documents.requests.on_session(*session.get_or_insert_with(Session::new));
+            }
         });
+    }
+
+    /// A connection that protected accounts asks nothing more.
+    pub fn depart(&mut self, session: Session) {
+        let Intake { current, spare, back, .. } = self;
+        gathering(current, spare, back).documents.requests.depart(session);
     }
 
     /// Adds a request that is answered with an error, in its place among the others.
@@ -155,13 +170,8 @@ impl Intake {
     }
 
     fn add(&mut self, origin: Origin, body_bytes: usize, parse: impl FnOnce(&mut Documents)) {
-        let (_, gathered) = match &mut self.current {
-            Some(current) => current,
-            None => {
-                let new = || (Batch::returning(Arc::clone(&self.back)), Gathered::default());
-                self.current.insert(self.spare.pop().unwrap_or_else(new))
-            }
-        };
+        let Intake { current, spare, back, .. } = self;
+        let gathered = gathering(current, spare, back);
         let ops_before = gathered.documents.requests.ops().len();
         parse(&mut gathered.documents);
         gathered.origins.push(origin);
@@ -173,6 +183,17 @@ impl Intake {
             self.submit();
         }
     }
+}
+
+/// What is being gathered.
+fn gathering<'a>(
+    current: &'a mut Option<(Box<Batch>, Gathered)>,
+    spare: &mut Vec<(Box<Batch>, Gathered)>,
+    back: &Back,
+) -> &'a mut Gathered {
+    let new = || (Batch::returning(Arc::clone(back)), Gathered::default());
+    let (_, gathered) = current.get_or_insert_with(|| spare.pop().unwrap_or_else(new));
+    gathered
 }
 
 impl Gathered {

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use access::{Access, Algorithm, Tries, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use exchange::{Caller, Principal, Protocol, Session};
+use engine::Grace;
+use exchange::{Caller, Principal, Protocol, SESSION_ACCOUNTS_MAX, Session};
 
 use crate::document::{Documents, Limits, Login};
 
@@ -102,8 +103,11 @@ impl Asker {
         };
         if let (Some(login), Some(desk)) = (login, self.desk.clone()) {
             self.caller = None;
-            match self.log_in(&desk, &login) {
-                LoggedIn::As(member) => documents.say("logged-in", Some(("member", &member)), ""),
+            match self.log_in(&desk, &login.shows) {
+                LoggedIn::As(member) => match login.grace {
+                    None => documents.say("logged-in", Some(("member", &member)), ""),
+                    Some(grace) => self.protect(documents, &member, grace),
+                },
                 LoggedIn::Challenge(nonce) => documents.say("challenge", Some(("nonce", &nonce)), ""),
                 LoggedIn::Refused(why) => documents.say("error", None, &why.to_string()),
             }
@@ -114,6 +118,18 @@ impl Asker {
         if let Some(session) = self.session {
             let principal = self.principal.as_ref();
             documents.requests.called_by(self.caller.get_or_insert_with(|| session.caller(Protocol::Xml, principal)));
+        }
+    }
+
+    /// Says that a member is logged in, and protects the accounts that it trades for.
+    fn protect(&self, documents: &mut Documents, member: &str, grace: Grace) {
+        let rights = self.principal.as_ref().map(Principal::rights);
+        let accounts = rights.map(|rights| rights.traded()).unwrap_or_default();
+        match accounts.len() {
+            1..=SESSION_ACCOUNTS_MAX => {
+                documents.say_and_protect("logged-in", ("member", member), &accounts, grace);
+            }
+            count => documents.say_and_refuse("logged-in", ("member", member), &Unprotected(count).to_string()),
         }
     }
 
@@ -169,6 +185,23 @@ fn by_signature(desk: &Desk, key: &str, challenge: &str, signature: &str) -> Opt
             let signature = BASE64_STANDARD.decode(signature).unwrap_or_default();
             access.by_ed25519(key, &signed, &signature, now)
         }
+    }
+}
+
+/// A member that trades for so many accounts, none of which is protected.
+struct Unprotected(usize);
+
+impl fmt::Display for Unprotected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cancel-on-disconnect protects nothing: ")?;
+        match self.0 {
+            0 => f.write_str("no accounts are named that this member trades for")?,
+            count => write!(
+                f,
+                "this member trades for {count} accounts, and one connection may protect {SESSION_ACCOUNTS_MAX}"
+            )?,
+        }
+        f.write_str("; ask for each: <transactions id=\"…\"><protect grace=\"…\"/></transactions>")
     }
 }
 

@@ -117,6 +117,7 @@ impl Worker {
         let connection = &mut self.connections[slot];
         self.partial_bytes -= connection.partial_bytes();
         connection.finish(ended);
+        connection.depart(&mut self.intake);
     }
 
     /// Called when replies were sent or reading ended: goes on reading, or closes the connection.
@@ -151,6 +152,7 @@ impl Worker {
     pub(crate) fn close(&mut self, slot: usize) {
         let Some(mut connection) = self.connections.try_remove(slot) else { return };
         connection.release(&mut self.spare);
+        connection.depart(&mut self.intake);
         self.partial_bytes -= connection.partial_bytes();
         if !connection.later.is_empty() {
             self.shared.add_answered(connection.later.len() as u64, self.now);

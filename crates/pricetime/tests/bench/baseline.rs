@@ -65,7 +65,7 @@ impl Both {
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules,
             ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId,
             IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked,
-            PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Release,
+            PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect, Release, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -107,7 +107,9 @@ impl Both {
             | ChangeGroup { .. }
             | CancelAll { .. }
             | Kill { .. }
-            | Release { .. } => {
+            | Release { .. }
+            | Protect { .. }
+            | Unprotect { .. } => {
                 unreachable!("this workload draws none")
             }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {

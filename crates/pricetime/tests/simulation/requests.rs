@@ -167,6 +167,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -212,6 +214,8 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelOrder { .. }
             | Command::CancelAll { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. }
             | Command::AmendOrder { .. }
             | Command::PlaceLinked { .. }
             | Command::PlaceWorking { .. }
@@ -265,6 +269,8 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => {

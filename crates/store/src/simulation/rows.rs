@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use engine::{
     AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Kills, Money,
-    NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
-    SymbolRules, Time, Trail, Trigger,
+    NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex,
+    SymbolPhase, SymbolRules, Time, Trail, Trigger,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -49,6 +49,7 @@ pub(super) struct Rows {
     fees: FeeSchedule,
     groups: Groups,
     kills: Kills,
+    protections: Protections,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
 
@@ -77,6 +78,7 @@ impl Rows {
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             kills: Kills::new(),
+            protections: Protections::new(),
             phases: BTreeMap::new(),
         }
     }
@@ -129,6 +131,7 @@ impl Rows {
         effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
         effects.groups.iter().for_each(|row| self.groups.set(row.account, row.group));
         effects.kills.iter().for_each(|row| self.kills.set(row.scope, row.is_killed));
+        effects.protections.iter().for_each(|row| self.protections.set(row.account, row.grace));
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
     }
@@ -271,6 +274,7 @@ impl Rows {
         items.extend(self.fees.tiers().map(|(account, tier)| StateItem::Tier { account, tier }));
         items.extend(self.groups.all().map(|(account, group)| StateItem::Group { account, group }));
         items.extend(self.kills.all().map(|scope| StateItem::Kill { scope }));
+        items.extend(self.protections.all().map(|(account, grace)| StateItem::Protection { account, grace }));
         items
     }
 

@@ -286,7 +286,8 @@ pub(super) fn canceled_status(why: CancelReason) -> &'static str {
         | CancelReason::Refused
         | CancelReason::Expired
         | CancelReason::Linked
-        | CancelReason::NotPlaced => "EXPIRED",
+        | CancelReason::NotPlaced
+        | CancelReason::Disconnected => "EXPIRED",
         CancelReason::SelfTrade => "EXPIRED_IN_MATCH",
     }
 }

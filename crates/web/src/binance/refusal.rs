@@ -269,7 +269,8 @@ impl Refusal {
             | Bound::Balance { .. }
             | Bound::Position { .. }
             | Bound::RequestMoney { .. }
-            | Bound::RequestShares { .. } => Refusal::new(-2010, format!("{bound}.")),
+            | Bound::RequestShares { .. }
+            | Bound::Protected { .. } => Refusal::new(-2010, format!("{bound}.")),
         }
     }
 

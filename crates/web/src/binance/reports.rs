@@ -273,7 +273,8 @@ impl Happened<'_> {
                 | CancelReason::Refused
                 | CancelReason::Expired
                 | CancelReason::Linked
-                | CancelReason::NotPlaced,
+                | CancelReason::NotPlaced
+                | CancelReason::Disconnected,
             ) => "EXPIRED",
         }
     }

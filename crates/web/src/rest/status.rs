@@ -39,6 +39,10 @@ pub(crate) struct StatusShape {
     symbols: usize,
     #[schema(value_type = values::Count)]
     open_orders: usize,
+    /// Accounts whose orders are canceled when nobody is there for them; there is none while no account is protected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Count>)]
+    protected: Option<usize>,
 }
 
 /// How the server stands, and how much there is.
@@ -71,6 +75,7 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
             accounts: view.accounts().len(),
             symbols: view.listings().len(),
             open_orders: view.open_orders(),
+            protected: Some(view.protections().count()).filter(|&count| count > 0),
         }
     });
     Ok(Json(shown.await?))

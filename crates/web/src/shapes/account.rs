@@ -30,6 +30,9 @@ pub(crate) struct AccountShape {
     /// Whether it takes no orders until it is released; there is none of an account that takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     killed: Option<bool>,
+    /// How long nobody may be there for it before its orders are canceled, as `5s`; there is none of an account that is not protected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_on_disconnect: Option<String>,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
     /// Where the next positions begin.
@@ -61,6 +64,7 @@ impl AccountShape {
     pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
         let (tier, group) = (view.fees().tier(account), view.groups().of(account));
         let killed = view.kills().is_killed(KillScope::Account(account)).then_some(true);
+        let grace = view.protections().of(account);
         let account = view.account(account);
         let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
         let mut rest = account.holdings.behind(after).filter(there);
@@ -81,6 +85,7 @@ impl AccountShape {
             tier: Some(tier).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
             group: Some(group).filter(|&group| group != Group::NONE).map(Group::number),
             killed,
+            cancel_on_disconnect: grace.map(|grace| grace.to_string()),
             sequence: view.sequence().0,
             next,
         }

@@ -31,6 +31,8 @@ pub struct Documents {
     ends: Vec<usize>,
     /// Parts without an op that are no refusals of their form.
     said: usize,
+    /// Whether the last document protects accounts, or does so no longer.
+    pub(super) protects: bool,
 }
 
 /// What the reply shows for one child.
@@ -59,6 +61,10 @@ pub(super) enum PartKind {
     Issued,
     /// One op that changes rules, a phase, fees, a tier or a group.
     Change,
+    /// One op that protects an account.
+    Protect,
+    /// One op that does so no longer.
+    Unprotect,
     /// The op that cancels an order to be replaced. The next part is its `ReplaceOrder`.
     ReplaceCancel,
     /// The op that places an order in the stead of that one.
@@ -100,6 +106,7 @@ impl Documents {
         self.text.clear();
         self.ends.clear();
         self.said = 0;
+        self.protects = false;
     }
 
     /// Appends one document whose reply is a top-level error that says `why`: for bytes that are no request at all.
@@ -114,12 +121,17 @@ impl Documents {
 
     /// Appends one document whose reply is an element of this text.
     pub fn say(&mut self, element: &str, attribute: Option<(&str, &str)>, text: &str) {
+        self.say_part(element, attribute, text);
+        self.end_document();
+    }
+
+    /// The same, and the document goes on.
+    pub(super) fn say_part(&mut self, element: &str, attribute: Option<(&str, &str)>, text: &str) {
         let start = self.text.len();
         push_element(&mut self.text, element, attribute, text);
         let own = Span { start, end: self.text.len() };
         self.parts.push(Part { kind: PartKind::Said, symbol: Span::default(), own });
         self.said += 1;
-        self.end_document();
     }
 
     pub(super) fn parts_of(&self, document: usize) -> &[Part] {
@@ -138,6 +150,7 @@ impl Documents {
     /// Takes back all that was appended since `mark`, which was made at the end of a document.
     pub(super) fn roll_back(&mut self, mark: Mark) {
         self.requests.drop_unfinished();
+        self.protects = false;
         self.parts.truncate(mark.parts);
         self.text.truncate(mark.text);
     }

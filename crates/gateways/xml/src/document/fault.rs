@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use engine::{AmountError, GroupError, IdError, Reject, RulesFault, TierError};
+use engine::{AmountError, GraceError, GroupError, IdError, Reject, RulesFault, TierError};
 use exchange::{PairFault, PendingFault};
 
 /// A whole document refused: nothing of it takes effect.
@@ -31,7 +31,10 @@ pub(super) enum Why<'a> {
     UnfinishedMarkup,
     BadMarkup,
     NoName,
-    Mismatched { open: &'a [u8], end: &'a [u8] },
+    Mismatched {
+        open: &'a [u8],
+        end: &'a [u8],
+    },
     BadTag,
     NoValue(&'a [u8]),
     UnquotedValue(&'a [u8]),
@@ -48,13 +51,23 @@ pub(super) enum Why<'a> {
     MisplacedDeclaration,
     BadDeclaration,
     OtherEncoding(&'a [u8]),
-    TooDeep { depth_max: usize },
-    TooManyElements { elements_max: usize },
+    TooDeep {
+        depth_max: usize,
+    },
+    TooManyElements {
+        elements_max: usize,
+    },
     TextNotAllowed,
     ChildNotAllowed(&'a [u8]),
-    RootAttribute { root: &'static str, name: &'a [u8] },
+    RootAttribute {
+        root: &'static str,
+        name: &'a [u8],
+    },
     NoKey,
     TwoProofs,
+    /// `cancel-on-disconnect` is no grace, or stands where a challenge is asked for.
+    Grace(GraceError),
+    GraceTooEarly,
     NoAccount,
     TwoAccounts,
     NoChildren,
@@ -115,6 +128,10 @@ impl fmt::Display for Why<'_> {
             Why::RootAttribute { root, name } => write!(f, "{root} has an unknown attribute {}", Shown(name)),
             Why::NoKey => f.write_str("login has no key"),
             Why::TwoProofs => f.write_str("login has both a secret and a signature"),
+            Why::Grace(error) => write!(f, "cancel-on-disconnect {error}"),
+            Why::GraceTooEarly => {
+                f.write_str("cancel-on-disconnect stands in the login with the secret or the signature")
+            }
             Why::NoAccount => f.write_str("transactions has no id attribute"),
             Why::TwoAccounts => {
                 f.write_str("transactions has an id and an account attribute, which mean the same: give one")
@@ -156,6 +173,10 @@ pub(super) enum ChildFault<'a> {
     /// Orders that cannot wait for another one.
     Pending(PendingFault),
     Tier(TierError),
+    Grace {
+        field: &'static str,
+        error: GraceError,
+    },
     Group(GroupError),
     /// An order that cannot be: in words.
     Order(&'static str),
@@ -177,6 +198,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Rules(fault) => fault.fmt(f),
             ChildFault::Pair(fault) => fault.fmt(f),
             ChildFault::Pending(fault) => fault.fmt(f),
+            ChildFault::Grace { field, error } => write!(f, "{field} {error}"),
             ChildFault::Tier(error) => write!(f, "tier {error}"),
             ChildFault::Group(error) => write!(f, "group {error}"),
             ChildFault::Order(fault) => f.write_str(fault),

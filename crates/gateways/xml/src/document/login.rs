@@ -4,16 +4,17 @@ use std::borrow::Cow;
 
 use super::fault::{Refusal, Why};
 use super::fields::Fields;
-use super::login_kind::Login;
+use super::login_kind::{Login, LoginRequest};
 use super::reader::{Tag, Value};
 use super::request::Grammar;
 
 impl<'a> Grammar<'a, '_> {
-    pub(super) fn login(&mut self, root: &Tag<'a>) -> Result<Login, Refusal<'a>> {
-        const NAMES: [&str; 3] = ["key", "secret", "signature"];
+    pub(super) fn login(&mut self, root: &Tag<'a>) -> Result<LoginRequest, Refusal<'a>> {
+        const NAMES: [&str; 4] = ["key", "secret", "signature", "cancel-on-disconnect"];
         let fields = Fields::of(&self.reader, &NAMES);
         let refused = |why| Err(Refusal { why, at: root.at });
-        let login = match (fields.unknown, fields.values) {
+        let [key, secret, signature, grace] = fields.values;
+        let shows = match (fields.unknown, [key, secret, signature]) {
             (Some(name), _) => return refused(Why::RootAttribute { root: "login", name }),
             (None, [None, _, _]) => return refused(Why::NoKey),
             (None, [Some(_), Some(_), Some(_)]) => return refused(Why::TwoProofs),
@@ -23,8 +24,13 @@ impl<'a> Grammar<'a, '_> {
                 Login::Signature { key: text(key), signature: text(signature) }
             }
         };
+        let asked = grace.map(super::protection::grace).transpose();
+        let grace = asked.map_err(|error| Refusal { why: Why::Grace(error), at: root.at })?;
+        if grace.is_some() && shows == Login::Asks {
+            return refused(Why::GraceTooEarly);
+        }
         self.expect_empty(root)?;
-        Ok(login)
+        Ok(LoginRequest { shows, grace })
     }
 }
 

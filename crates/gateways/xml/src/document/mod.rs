@@ -19,6 +19,7 @@ mod order_kind;
 mod order_terms;
 mod order_trail;
 mod pending;
+mod protection;
 mod reader;
 mod reply;
 mod request;

@@ -90,6 +90,8 @@ pub fn write_reply(
                 writer.tree(&std::mem::take(&mut tree));
             }
             PartKind::Change => writer.changed(part, answer()),
+            PartKind::Protect => writer.done(b"<protected", part, answer()),
+            PartKind::Unprotect => writer.done(b"<unprotected", part, answer()),
             PartKind::Symbol => {
                 let answer = answer();
                 if refusal(answer).is_some() {
@@ -257,6 +259,16 @@ impl Writer<'_> {
                 self.out.extend_from_slice(b"/>");
             }
         }
+    }
+
+    /// What was asked for is done, or why it was refused.
+    fn done(&mut self, element: &[u8], part: &Part, answer: &Answer) {
+        if let Some(why) = refusal(answer) {
+            return self.error(part, &why);
+        }
+        self.out.extend_from_slice(element);
+        self.echo(part);
+        self.out.extend_from_slice(b"/>");
     }
 
     /// How many orders were canceled.

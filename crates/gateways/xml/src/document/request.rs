@@ -14,7 +14,7 @@ use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
 use super::kills::{KILL_NAMES, kill_command, release_command};
-use super::login_kind::Login;
+use super::login_kind::LoginRequest;
 use super::order_fields::{
     ORDER_FIELDS, PLAIN_NAMES, on_failure_of, order_command, order_name, order_names, plain_order, shares_left,
 };
@@ -36,7 +36,7 @@ impl Documents {
     }
 
     /// The same, but nothing is appended for a login, which is returned.
-    pub fn parse_unless_login(&mut self, body: &[u8], limits: &Limits) -> Option<Login> {
+    pub fn parse_unless_login(&mut self, body: &[u8], limits: &Limits) -> Option<LoginRequest> {
         let mark = self.mark();
         let attributes = std::mem::take(&mut self.attributes);
         let reader = Reader::new(body, limits.children_max, attributes);
@@ -70,7 +70,7 @@ pub(super) struct Grammar<'a, 'r> {
 }
 
 impl<'a> Grammar<'a, '_> {
-    fn document(&mut self) -> Result<Option<Login>, Refusal<'a>> {
+    fn document(&mut self) -> Result<Option<LoginRequest>, Refusal<'a>> {
         let root = self.reader.root()?;
         let mut login = None;
         match root.name {
@@ -238,6 +238,8 @@ impl<'a> Grammar<'a, '_> {
                     Op::Command(Command::CancelOrder { account, order })
                 }),
                 b"cancel-all" => self.cancel_all(account),
+                b"protect" => self.protect(account),
+                b"unprotect" => self.unprotect(account),
                 _ => {
                     self.unknown_element(&tag, Span::default())?;
                     continue;

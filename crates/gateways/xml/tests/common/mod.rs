@@ -65,7 +65,9 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
-            | Command::Release { .. },
+            | Command::Release { .. }
+            | Command::Protect { .. }
+            | Command::Unprotect { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()

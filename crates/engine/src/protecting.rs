@@ -1,0 +1,65 @@
+//! Cancel on disconnect: an account is protected, or no longer. Whether anybody is there for it is decided outside, before a command has
+//! its number: so a replay decides the same, and who was protected before a restart is protected after it.
+
+use crate::command::CancelReason;
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::AccountId;
+use crate::protections::{Grace, Protections};
+use crate::reject::Reject;
+use crate::reply::Reply;
+
+impl Engine {
+    /// Who is protected.
+    pub fn protections(&self) -> &Protections {
+        &self.protections
+    }
+
+    /// An account's grace; none if it is not protected, or not there.
+    pub fn grace(&self, account: AccountId) -> Option<Grace> {
+        self.protections.of(self.accounts.find(account)?)
+    }
+
+    /// The same, by their ids.
+    pub fn protected(&self) -> impl Iterator<Item = (AccountId, Grace)> {
+        self.protections.all().map(|(account, grace)| (self.accounts.get(account).id, grace))
+    }
+
+    /// Protects an account, or gives it another grace.
+    #[cold]
+    pub(crate) fn protect(
+        &mut self,
+        account: AccountId,
+        grace: Grace,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        if self.protections.of(account) != Some(grace) {
+            self.protections.set(account, Some(grace));
+            events(Event::ProtectionChanged { account, grace: Some(grace) });
+        }
+        Ok(Reply::Created)
+    }
+
+    /// Protects an account no longer. If nobody was there for it any more its open orders are canceled, the oldest first.
+    #[cold]
+    pub(crate) fn unprotect(
+        &mut self,
+        account: AccountId,
+        is_lost: bool,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let is_protected = self.protections.of(account).is_some();
+        if is_protected {
+            self.protections.set(account, None);
+            events(Event::ProtectionChanged { account, grace: None });
+        }
+        if !is_lost {
+            return Ok(Reply::Created);
+        }
+        let found = if is_protected { self.take_orders_of(account, None) } else { Vec::new() };
+        self.cancel_each(&found, CancelReason::Disconnected, events);
+        Ok(Reply::CanceledAll { orders: found.len() })
+    }
+}

@@ -1,0 +1,24 @@
+//! Who is there: a connection that protects accounts is told from all others for as long as the server runs. Nothing here knows what
+//! kind of connection it is.
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Accounts that one session may protect at most.
+pub const SESSION_ACCOUNTS_MAX: usize = 1_000;
+
+/// A connection that protects accounts, or did. When it ends its gateway says so with [`Requests::depart`], behind all that came over it.
+///
+/// [`Requests::depart`]: crate::Requests::depart
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Session(NonZeroU64);
+
+impl Session {
+    /// Another one than all before it.
+    #[expect(clippy::new_without_default, reason = "no two are equal")]
+    pub fn new() -> Session {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed));
+        Session(number.expect("invariant: 2^64 sessions take centuries"))
+    }
+}

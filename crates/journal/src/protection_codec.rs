@@ -1,0 +1,38 @@
+//! Cancel on disconnect as bytes: how long orders stay is a number of milliseconds.
+
+use engine::{AccountId, Command, Grace};
+
+use crate::fields::{put_account, take_account};
+use crate::varint::{CodecError, put_u64, take_u8, take_u64};
+
+pub(crate) fn put_grace(out: &mut Vec<u8>, grace: Grace) {
+    put_u64(out, grace.millis().into());
+}
+
+pub(crate) fn take_grace(bytes: &mut &[u8]) -> Result<Grace, CodecError> {
+    u32::try_from(take_u64(bytes)?).ok().and_then(Grace::from_millis).ok_or(CodecError::OutOfBounds("grace"))
+}
+
+pub(crate) fn put_protect(out: &mut Vec<u8>, account: AccountId, grace: Grace) {
+    put_account(out, account);
+    put_grace(out, grace);
+}
+
+pub(crate) fn put_unprotect(out: &mut Vec<u8>, account: AccountId, is_lost: bool) {
+    put_account(out, account);
+    out.push(is_lost.into());
+}
+
+pub(crate) fn take_protect(bytes: &mut &[u8]) -> Result<Command, CodecError> {
+    Ok(Command::Protect { account: take_account(bytes)?, grace: take_grace(bytes)? })
+}
+
+pub(crate) fn take_unprotect(bytes: &mut &[u8]) -> Result<Command, CodecError> {
+    let account = take_account(bytes)?;
+    let is_lost = match take_u8(bytes)? {
+        0 => false,
+        1 => true,
+        _ => return Err(CodecError::OutOfBounds("whether nobody came back")),
+    };
+    Ok(Command::Unprotect { account, is_lost })
+}

@@ -1,0 +1,150 @@
+use exchange::{Requests, Rights, Role};
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn account(id: &str) -> AccountId {
+    AccountId::parse(id.as_bytes()).expect("digits")
+}
+
+fn grace(seconds: u32) -> Grace {
+    Grace::from_millis(seconds * 1_000).expect("it is in bounds")
+}
+
+#[test]
+fn orders_are_lost_when_the_grace_is_over_after_the_last_one_left() {
+    let (one, mine) = (account("1"), grace(5));
+    let (here, there) = (Session::new(), Session::new());
+    let mut presence = Presence::default();
+    assert!(presence.begin_turn(SECOND).is_empty() && presence.next().is_none());
+    presence.join(one, mine, Some(here), None);
+    presence.join(one, mine, Some(there), None);
+    presence.depart(here);
+    assert!(presence.begin_turn(SECOND * 100).is_empty(), "the other one is there");
+    presence.depart(there);
+    assert_eq!(presence.next(), Some(SECOND * 105));
+    assert!(presence.begin_turn(SECOND * 105 - Duration::from_micros(1)).is_empty());
+    assert_eq!(presence.begin_turn(SECOND * 105), [one]);
+    assert!(presence.begin_turn(SECOND * 200).is_empty() && presence.next().is_none(), "once");
+}
+
+#[test]
+fn whoever_comes_back_in_time_loses_nothing() {
+    let (one, mine) = (account("1"), grace(5));
+    let (before, after) = (Session::new(), Session::new());
+    let mut presence = Presence::default();
+    presence.join(one, mine, Some(before), None);
+    presence.depart(before);
+    presence.begin_turn(SECOND * 4);
+    presence.join(one, grace(7), Some(after), None);
+    assert!(presence.begin_turn(SECOND * 100).is_empty());
+    presence.depart(before);
+    assert!(presence.begin_turn(SECOND * 200).is_empty(), "it left before");
+    presence.depart(after);
+    assert_eq!(presence.begin_turn(SECOND * 206), []);
+    assert_eq!(presence.begin_turn(SECOND * 207), [one], "the last grace counts");
+}
+
+#[test]
+fn the_last_who_wants_no_protection_any_more_ends_it() {
+    let (one, mine) = (account("1"), grace(0));
+    let (here, there) = (Session::new(), Session::new());
+    let mut presence = Presence::default();
+    presence.join(one, mine, Some(here), None);
+    presence.join(one, mine, Some(there), None);
+    assert_eq!(presence.part(one, Some(here)), Left::Others);
+    assert_eq!(presence.part(one, Some(here)), Left::Others, "it has gone already");
+    assert_eq!(presence.part(one, Some(there)), Left::Nobody);
+    presence.depart(there);
+    assert!(presence.begin_turn(SECOND).is_empty());
+    assert_eq!(presence.part(one, Some(there)), Left::Nobody, "whoever is protected by nobody");
+    // After a start anybody may end it in time.
+    presence.join(one, grace(5), None, None);
+    assert_eq!(presence.part(one, Some(here)), Left::Nobody);
+    assert!(presence.begin_turn(SECOND * 10).is_empty() && presence.next().is_none());
+}
+
+#[test]
+fn whoever_may_not_any_more_is_not_there() {
+    let rights = |roles: &[Role]| {
+        let accounts = [account("1")].into_iter().collect();
+        Rights { roles: roles.to_vec(), accounts, ..Rights::default() }
+    };
+    let alice = Principal::new("alice", rights(&[Role::Trader]));
+    let mut presence = Presence::default();
+    presence.join(account("1"), grace(1), Some(Session::new()), Some(&alice));
+    presence.join(account("2"), grace(1), Some(Session::new()), None);
+    assert!(presence.begin_turn(SECOND * 10).is_empty());
+    alice.set_rights(rights(&[Role::Viewer]));
+    assert_eq!(presence.next(), Some(SECOND * 10 + REVIEWED_EVERY));
+    assert!(presence.begin_turn(SECOND * 20).is_empty());
+    assert_eq!(presence.begin_turn(SECOND * 21), [account("1")]);
+}
+
+#[test]
+fn a_turn_loses_some_accounts_and_the_next_the_others() {
+    let mut presence = Presence::default();
+    let session = Session::new();
+    for number in 0..LOST_AT_ONCE + 1 {
+        presence.join(account(&number.to_string()), grace(0), Some(session), None);
+    }
+    presence.depart(session);
+    assert_eq!(presence.begin_turn(Duration::ZERO).len(), LOST_AT_ONCE);
+    assert_eq!(presence.next(), Some(Duration::ZERO));
+    assert_eq!(presence.begin_turn(Duration::ZERO).len(), 1);
+}
+
+#[test]
+fn a_session_protects_so_many_accounts() {
+    let (mut presence, session) = (Presence::default(), Session::new());
+    for number in 0..SESSION_ACCOUNTS_MAX {
+        assert!(presence.has_room(session, account(&number.to_string())));
+        presence.join(account(&number.to_string()), grace(1), Some(session), None);
+    }
+    assert!(presence.has_room(session, account("0")) && !presence.has_room(session, account("5000")));
+    assert!(presence.has_room(Session::new(), account("5000")));
+}
+
+/// What is asked in one turn is judged in its order, and only what changes something gets a number.
+#[test]
+fn only_what_changes_a_protection_gets_a_number() {
+    let mut engine = Engine::new(1, engine::DoneOrders::Drop);
+    let apply = |engine: &mut Engine, command| {
+        let sequence = engine.sequence().next();
+        engine.apply_command(sequence, engine::Time(1), &command, &mut Vec::new(), &mut |_| {});
+    };
+    let one = account("1");
+    apply(&mut engine, Command::CreateAccount { account: one, balance: engine::Money::ZERO });
+    let mut presence = Presence::default();
+    let (here, there) = (Session::new(), Session::new());
+    let decide = |presence: &mut Presence, engine: &Engine, session, command| {
+        let mut requests = Requests::new();
+        requests.push(&[Op::Command(command)]);
+        requests.on_session(session);
+        presence.decide(engine, (false, true), (&requests, 0), &command)
+    };
+    let protect = |seconds| Command::Protect { account: one, grace: grace(seconds) };
+    let unprotect = Command::Unprotect { account: one, is_lost: false };
+    assert_eq!(decide(&mut presence, &engine, here, unprotect), Ok(false));
+    assert_eq!(decide(&mut presence, &engine, here, protect(5)), Ok(true));
+    assert_eq!(decide(&mut presence, &engine, there, protect(5)), Ok(false));
+    assert_eq!(decide(&mut presence, &engine, there, protect(6)), Ok(true));
+    assert_eq!(decide(&mut presence, &engine, here, unprotect), Ok(false), "the other one is there");
+    assert_eq!(decide(&mut presence, &engine, there, unprotect), Ok(true));
+    assert_eq!(decide(&mut presence, &engine, there, protect(6)), Ok(true));
+    apply(&mut engine, protect(6));
+    presence.depart(there);
+    assert!(presence.lost(&engine, SECOND).is_empty());
+    assert_eq!(decide(&mut presence, &engine, here, protect(6)), Ok(false), "it came back in time");
+    presence.depart(here);
+    assert_eq!(presence.lost(&engine, SECOND * 7), [Command::Unprotect { account: one, is_lost: true }]);
+    assert_eq!(decide(&mut presence, &engine, here, protect(6)), Ok(true), "too late");
+    let low = |presence: &mut Presence, command| {
+        let mut requests = Requests::new();
+        requests.push(&[Op::Command(command)]);
+        presence.decide(&engine, (true, true), (&requests, 0), &command)
+    };
+    assert_eq!(low(&mut presence, protect(9)), Err(exchange::Unavailable::DiskLow));
+    assert_eq!(low(&mut presence, unprotect), Ok(true), "that writes no more than was let in");
+}

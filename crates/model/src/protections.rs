@@ -1,0 +1,51 @@
+//! Cancel on disconnect: who is protected, and what becomes of the orders of those who did not come back.
+
+use engine::{AccountId, AccountIndex, CancelReason, Event, Grace, OrderId, Reject, Reply};
+
+use crate::exchange::Model;
+
+impl Model {
+    /// Who is protected, by account.
+    pub fn protections(&self) -> Vec<(AccountIndex, Grace)> {
+        let all = (0..self.accounts.len() as u32).map(AccountIndex);
+        all.filter_map(|account| Some((account, self.grace(account)?))).collect()
+    }
+
+    /// An account's grace, if it is protected.
+    pub fn grace(&self, account: AccountIndex) -> Option<Grace> {
+        self.protected.iter().find(|(protected, _)| *protected == account).map(|(_, grace)| *grace)
+    }
+
+    pub(crate) fn protect(
+        &mut self,
+        account: AccountId,
+        grace: Grace,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let account = self.account_named(account)?;
+        if self.grace(account) != Some(grace) {
+            self.protected.retain(|(protected, _)| *protected != account);
+            self.protected.push((account, grace));
+            events.push(Event::ProtectionChanged { account, grace: Some(grace) });
+        }
+        Ok(Reply::Created)
+    }
+
+    pub(crate) fn unprotect(
+        &mut self,
+        account: AccountId,
+        is_lost: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let account = self.account_named(account)?;
+        let mut meant: Vec<OrderId> = Vec::new();
+        if self.grace(account).is_some() {
+            self.protected.retain(|(protected, _)| *protected != account);
+            events.push(Event::ProtectionChanged { account, grace: None });
+            let open = self.open_orders().filter(|order| is_lost && order.account == account);
+            meant = open.map(|order| order.id).collect();
+        }
+        let canceled = self.cancel_each(meant, CancelReason::Disconnected, events);
+        Ok(if is_lost { canceled } else { Reply::Created })
+    }
+}

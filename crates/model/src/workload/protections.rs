@@ -1,0 +1,29 @@
+//! Cancel on disconnect as a workload draws it: accounts are protected, and seldom is nobody there for them any more.
+
+use engine::{Command, Grace};
+
+use super::Workload;
+use crate::exchange::Model;
+
+const MILLIS: [u32; 4] = [0, 250, 5_000, Grace::MAX_MILLIS];
+
+/// Seldom a protection; while somebody is protected, seldom one that is changed or ends.
+pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
+    if !workload.random.percent(4) {
+        return None;
+    }
+    let protected = model.protections();
+    let account = match protected.len() {
+        some if some > 0 && workload.random.percent(60) => {
+            let (account, _) = protected[workload.random.below(some)];
+            model.accounts().nth(account.0 as usize).expect("it is protected")
+        }
+        _ => workload.account(),
+    };
+    let millis = MILLIS[workload.random.below(MILLIS.len())];
+    Some(match workload.random.below(10) {
+        0..4 => Command::Protect { account, grace: Grace::from_millis(millis).expect("it is in bounds") },
+        4..6 => Command::Unprotect { account, is_lost: false },
+        _ => Command::Unprotect { account, is_lost: true },
+    })
+}
