@@ -68,7 +68,8 @@ impl Engine {
                     | Command::PlacePending { .. }
                     | Command::CancelAll { .. }
                     | Command::Kill { .. }
-                    | Command::Release { .. },
+                    | Command::Release { .. }
+                    | Command::ChangeLimits { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

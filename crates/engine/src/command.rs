@@ -2,6 +2,7 @@
 
 use std::num::NonZeroI64;
 
+use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
@@ -390,6 +391,8 @@ pub enum Command {
     Kill { scope: KillScope },
     /// Have orders placed again in a scope that was killed.
     Release { scope: KillScope },
+    /// Give an account these limits in place of those that it has. They hold for what is placed or comes to its book from now on.
+    ChangeLimits { account: AccountId, limits: AccountLimits },
 }
 
 impl Command {
@@ -427,7 +430,8 @@ impl Command {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => None,
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. } => None,
         }
     }
 
@@ -464,7 +468,8 @@ impl Command {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => None,
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. } => None,
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::icebergs::Icebergs;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
 use crate::kills::Kills;
+use crate::limited::LimitedAccounts;
 use crate::links::Links;
 use crate::orders::Orders;
 use crate::pendings::Pendings;
@@ -60,6 +61,8 @@ pub struct Engine {
     pub(crate) groups: Groups,
     pub(crate) pendings: Pendings,
     pub(crate) kills: Kills,
+    /// Accounts with limits. What is counted of them is no part of the state, because it follows from that.
+    pub(crate) limits: LimitedAccounts,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
@@ -104,6 +107,7 @@ impl Engine {
             groups: Groups::new(),
             pendings: Pendings::new(),
             kills: Kills::new(),
+            limits: LimitedAccounts::default(),
             account_orders: AccountOrders::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
@@ -284,6 +288,7 @@ impl Engine {
             Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
             Command::Kill { scope } => self.change_kill(scope, true, events),
             Command::Release { scope } => self.change_kill(scope, false, events),
+            Command::ChangeLimits { account, ref limits } => self.change_limits(account, limits, events),
         };
         if self.pendings.are_due() {
             self.release_after(events);
@@ -358,7 +363,8 @@ impl Engine {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => return None,
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -505,6 +511,9 @@ impl Engine {
         if !self.deadlines.is_empty() || !self.amended.is_empty() || !self.icebergs.is_empty() {
             self.forget_terms(slot);
         }
+        if !self.limits.is_empty() {
+            self.count_done(slot);
+        }
         if self.pendings.are_any() {
             self.tell_pending(slot, events);
         }
@@ -539,6 +548,11 @@ impl Engine {
         }
         events(Event::ClientOrderIdFreed { order });
         Ok(Reply::Freed(order))
+    }
+
+    #[cold]
+    fn count_done(&mut self, slot: u32) {
+        self.limits.count_order(self.orders.get(slot).account, false);
     }
 
     /// Nobody needs any more when a done order was to end, how many shares it has, or how many of them it shows.

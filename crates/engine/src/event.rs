@@ -2,6 +2,8 @@
 //! execution reports. Events name accounts and symbols by index; the event of their creation says which name an index
 //! has.
 
+use std::num::NonZeroU32;
+
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{CancelReason, NewOrder, Side, Trigger};
 use crate::fee::Fee;
@@ -10,7 +12,7 @@ use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
 use crate::kills::KillScope;
 use crate::phase::SymbolPhase;
-use crate::rules::RulesPart;
+use crate::rules::{Distance, RulesPart};
 use crate::trail::Trail;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
@@ -79,6 +81,17 @@ pub enum Event {
     GroupChanged { account: AccountIndex, group: Group },
     /// Orders of a scope are not placed from now on, or they are again. If they are not, what is open there is canceled next.
     KillChanged { scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool },
+    /// An account has other limits from now on: the parts of [`AccountLimits`], one by one so that they take no more room.
+    ///
+    /// [`AccountLimits`]: crate::AccountLimits
+    LimitsChanged {
+        account: AccountIndex,
+        open_orders: Option<NonZeroU32>,
+        order_shares: Shares,
+        order_value: Money,
+        position: Shares,
+        collar: Option<Distance>,
+    },
     /// A symbol is in another phase from now on. If it is open the orders that gathered execute next, at a price near that of its last
     /// execution that was noted.
     PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price> },

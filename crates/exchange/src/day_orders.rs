@@ -30,6 +30,7 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::CancelAll { .. }
         | Command::Kill { .. }
         | Command::Release { .. }
+        | Command::ChangeLimits { .. }
         | Command::ActivateReached
         | Command::ExpireOrders
         | Command::ChangeRules { .. }

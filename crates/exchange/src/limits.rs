@@ -111,6 +111,7 @@ fn size(command: &Command) -> Option<Size> {
         | Command::CancelAll { .. }
         | Command::Kill { .. }
         | Command::Release { .. }
+        | Command::ChangeLimits { .. }
         | Command::AmendOrder { .. }
         | Command::ActivateReached
         | Command::ExpireOrders

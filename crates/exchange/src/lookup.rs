@@ -211,7 +211,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. },
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -19,6 +19,7 @@ pub enum Kind {
     ChangeGroup,
     /// To kill or to release.
     Kill,
+    ChangeLimits,
     Order,
     Cancel,
     Amend,
@@ -51,7 +52,7 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,
@@ -60,6 +61,7 @@ impl Kind {
         Kind::ChangePhase,
         Kind::ChangeGroup,
         Kind::Kill,
+        Kind::ChangeLimits,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -78,6 +80,7 @@ impl Kind {
             Kind::ChangePhase => "change_phase",
             Kind::ChangeGroup => "change_group",
             Kind::Kill => "kill",
+            Kind::ChangeLimits => "change_limits",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -97,6 +100,7 @@ impl Kind {
             Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
             Op::Command(Command::ChangeGroup { .. }) => Kind::ChangeGroup,
             Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
+            Op::Command(Command::ChangeLimits { .. }) => Kind::ChangeLimits,
             // An id is freed for the order behind it. Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }
@@ -206,7 +210,7 @@ impl Outcome {
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) | Reject::Full => {
                 Outcome::Limit
             }
-            Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
+            Reject::PastLimit(_) | Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
             Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => Outcome::Limit,
         }
     }

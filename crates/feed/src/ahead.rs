@@ -51,6 +51,7 @@ impl Ahead<'_> {
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
@@ -95,6 +96,7 @@ impl Ahead<'_> {
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }

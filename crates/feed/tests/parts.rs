@@ -477,6 +477,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }

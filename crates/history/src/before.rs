@@ -151,6 +151,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Tier { .. }
         | StateItem::Group { .. }
         | StateItem::Kill { .. }
+        | StateItem::Limits { .. }
         | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });

@@ -100,6 +100,7 @@ impl Followed {
             | StateItem::Tier { .. }
             | StateItem::Group { .. }
             | StateItem::Kill { .. }
+            | StateItem::Limits { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Pending { .. }

@@ -117,6 +117,7 @@ impl History {
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }

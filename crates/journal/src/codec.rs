@@ -13,6 +13,7 @@ use crate::fields::{
     take_symbol, take_terms, take_trail,
 };
 use crate::kill_codec::{put_scope, take_scope};
+use crate::limits_codec::{put_limits, take_limits};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -69,6 +70,8 @@ const CANCEL_ALL: u8 = 40;
 /// The kill switch. What is killed, or released, follows.
 const KILL: u8 = 41;
 const RELEASE: u8 = 42;
+/// The limits of an account. The account follows, and then the limits.
+const LIMITS: u8 = 45;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -194,6 +197,11 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         Command::Release { scope } => {
             out.push(RELEASE);
             put_scope(out, scope);
+        }
+        Command::ChangeLimits { account, ref limits } => {
+            out.push(LIMITS);
+            put_account(out, account);
+            put_limits(out, limits);
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
         Command::ExpireOrders => out.push(EXPIRE_ORDERS),
@@ -364,6 +372,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         KILL => Ok(Command::Kill { scope: take_scope(bytes)? }),
         RELEASE => Ok(Command::Release { scope: take_scope(bytes)? }),
+        LIMITS => Ok(Command::ChangeLimits { account: take_account(bytes)?, limits: take_limits(bytes)? }),
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),
         FREE_CLIENT_ORDER_ID => {

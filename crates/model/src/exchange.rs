@@ -1,12 +1,13 @@
 //! The exchange: what every command and query does. Each function reads as the paragraph of docs/PROTOCOL.md it is
 //! written from. Every order ever placed is kept. It does not know what speed is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Fees, Group, KillScope, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade,
-    Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event,
+    Execution, Fees, Group, KillScope, Money, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply,
+    SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail,
+    Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -56,6 +57,10 @@ pub struct Model {
     pub(crate) moves: usize,
     /// What is killed, sorted.
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
+    /// Of the accounts that have any.
+    pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
+    /// The first of two orders while the second one is placed, to be linked with it.
+    pub(crate) linking: Option<OrderId>,
 }
 
 /// A working order whose request may not be over yet.
@@ -190,6 +195,8 @@ impl Model {
             moved: BTreeSet::new(),
             moves: 0,
             kills: Vec::new(),
+            limits: BTreeMap::new(),
+            linking: None,
         }
     }
 
@@ -300,6 +307,7 @@ impl Model {
             Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
             Command::Kill { scope } => self.kill(scope, events),
             Command::Release { scope } => self.release_killed(scope, events),
+            Command::ChangeLimits { account, limits } => self.change_limits(account, limits, events),
         }
     }
 

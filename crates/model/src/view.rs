@@ -190,6 +190,7 @@ impl Model {
         items.extend(tiers.map(|(account, Account { tier, .. })| StateItem::Tier { account, tier: *tier }));
         items.extend(self.group_items());
         items.extend(self.kills.iter().map(|&scope| StateItem::Kill { scope }));
+        items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
         items
     }
 

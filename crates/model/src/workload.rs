@@ -5,6 +5,7 @@
 mod asked;
 mod groups;
 mod kills;
+mod limits;
 mod mass_cancels;
 mod pendings;
 mod phases;
@@ -76,6 +77,8 @@ pub struct Workload {
     has_mass_cancels: bool,
     /// Whether accounts, symbols and everything are killed.
     has_kills: bool,
+    /// Whether accounts get limits.
+    has_limits: bool,
 }
 
 impl Workload {
@@ -121,6 +124,7 @@ impl Workload {
             has_pendings: false,
             has_mass_cancels: false,
             has_kills: false,
+            has_limits: false,
         }
     }
 
@@ -196,6 +200,11 @@ impl Workload {
     /// The same, in which the kill switch is thrown now and then.
     pub fn with_kills(self) -> Workload {
         Workload { has_kills: true, ..self }
+    }
+
+    /// The same, in which accounts get limits, and lose them.
+    pub fn with_limits(self) -> Workload {
+        Workload { has_limits: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -333,6 +342,15 @@ impl Workload {
             && let Some(kill) = kills::draw(self, model)
         {
             return vec![Op::Command(kill)];
+        }
+        if self.has_limits && self.random.percent(3) {
+            return vec![Op::Command(limits::draw(self, model))];
+        }
+        if self.has_limits
+            && self.random.percent(1)
+            && let Some(order) = limits::market_order(self, model)
+        {
+            return vec![Op::Command(order)];
         }
         let request = self.shown_request(model);
         if !self.has_trails {

@@ -127,6 +127,7 @@ fn describe(command: &Command) -> String {
         },
         Command::Kill { scope } => format!("kill {}", scoped(scope)),
         Command::Release { scope } => format!("release {}", scoped(scope)),
+        Command::ChangeLimits { account, limits } => format!("limits of account {account}: {limits}"),
         Command::PlaceLinked { account, order, client_id, until } => {
             let (account, order, client_id, until) = (*account, *order, *client_id, *until);
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
@@ -257,7 +258,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "accounts",
     "symbols",
     "issues",
@@ -272,6 +273,7 @@ const KINDS: [&str; 14] = [
     "phases",
     "groups",
     "kills",
+    "limits",
 ];
 
 /// Its place among [`KINDS`].
@@ -299,5 +301,6 @@ fn kind(command: &Command) -> usize {
         Command::ChangePhase { .. } | Command::EndAuction => 11,
         Command::ChangeGroup { .. } => 12,
         Command::Kill { .. } | Command::Release { .. } => 13,
+        Command::ChangeLimits { .. } => 14,
     }
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder, OrderId, OrderKind, Position,
-    Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
+    AccountIndex, AccountLimit, AccountLimits, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder,
+    OrderId, OrderKind, Position, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -148,6 +148,9 @@ pub struct AccountState {
     /// Which accounts belong to it; there is none of an account that is of no group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
+    /// How much it may do: each limit and what it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<BTreeMap<&'static str, String>>,
     pub positions: Vec<PositionState>,
 }
 
@@ -335,6 +338,7 @@ impl State {
                 .map(|(((id, balance, held), positions), at)| AccountState {
                     tier: Some(fees.tier(at)).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
                     group: Some(groups.of(at)).filter(|&group| group != Group::NONE).map(Group::number),
+                    limits: limits_of(&engine.account_limits(at)),
                     id,
                     balance: balance.to_string(),
                     held: held.to_string(),
@@ -369,8 +373,12 @@ impl State {
         for account in &self.accounts {
             let tier = account.tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
             let group = account.group.map(|group| format!(", group {group}")).unwrap_or_default();
-            text +=
-                &format!("account {}: balance {} (held {}){tier}{group}\n", account.id, account.balance, account.held);
+            let limits = account.limits.iter().flatten().map(|(limit, amount)| format!(", {limit} {amount}"));
+            let limits: String = limits.collect();
+            text += &format!(
+                "account {}: balance {} (held {}){tier}{group}{limits}\n",
+                account.id, account.balance, account.held
+            );
             for position in &account.positions {
                 text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
             }
@@ -457,6 +465,13 @@ fn fees_of(fees: &FeeSchedule, symbol: SymbolIndex, accounts: &[(String, Money, 
         .collect()
 }
 
+fn limits_of(limits: &AccountLimits) -> Option<BTreeMap<&'static str, String>> {
+    let said = AccountLimit::ALL
+        .into_iter()
+        .filter_map(|limit| Some((limit.name(), limits.amount(limit)?.as_str().to_owned())));
+    Some(said.collect()).filter(|said: &BTreeMap<_, _>| !said.is_empty())
+}
+
 impl RulesState {
     fn of(rules: &SymbolRules) -> RulesState {
         let said =
@@ -493,7 +508,7 @@ impl Gathered {
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
-            StateItem::Kill { .. } => {}
+            StateItem::Kill { .. } | StateItem::Limits { .. } => {}
             StateItem::Pending { order, account, placed, working, .. } => {
                 self.pending.insert(order.0, working.0);
                 self.add_order(order, account, &placed);

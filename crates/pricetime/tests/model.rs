@@ -15,8 +15,9 @@ use common::order_xml::{
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OrderId, OrderName,
-    Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time, TrailingOrder,
+    AccountId, AccountLimit, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OrderId,
+    OrderName, Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time,
+    TrailingOrder,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};
@@ -55,7 +56,8 @@ impl Oracle {
                     .with_fees()
                     .with_groups()
                     .with_mass_cancels()
-                    .with_kills(),
+                    .with_kills()
+                    .with_limits(),
                 1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs().with_trails(),
                 3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
@@ -185,7 +187,8 @@ impl Oracle {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => {
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
                 write!(children, "<{element}{echo}/>").unwrap();
                 match self.apply(command).0 {
@@ -319,6 +322,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::ChangeLimits { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -445,6 +449,13 @@ fn compare_state(state: &Value, model: &Model) {
                 executions = told["executions"].as_array().unwrap().iter();
             }
             StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } => {}
+            StateItem::Limits { account, limits } => {
+                let told = &state["accounts"][account.0 as usize]["limits"];
+                for limit in AccountLimit::ALL {
+                    let said = limits.amount(limit).map(|amount| amount.as_str().to_owned());
+                    assert_eq!(told.get(limit.name()).and_then(Value::as_str), said.as_deref());
+                }
+            }
             StateItem::Kill { scope } => {
                 let name = match scope {
                     KillScope::Everything => "everything".to_owned(),

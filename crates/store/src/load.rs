@@ -18,6 +18,7 @@ use crate::fields::Fields;
 use crate::group_rows;
 use crate::kept::NOTHING_GOES;
 use crate::kill_rows;
+use crate::limits_rows;
 use crate::pages::side;
 use crate::phase_rows;
 use crate::rules_rows;
@@ -116,6 +117,7 @@ const CLIENT_ORDERS: &str = "
 const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pricetime.fees ORDER BY symbol, tier";
 const KILLS: &str = "
     SELECT account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope, account, symbol";
+const LIMITS: &str = "SELECT account, COLUMNS FROM pricetime.account_limits ORDER BY account";
 const GROUPS: &str = "SELECT account, group_number FROM pricetime.account_groups ORDER BY account";
 const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
 
@@ -190,6 +192,10 @@ pub(crate) async fn visit_state(
     })
     .await?;
     each_row(session, KILLS, &mut |fields| visit(StateItem::Kill { scope: kill_rows::take_scope(fields)? })).await?;
+    each_row(session, &LIMITS.replace("COLUMNS", limits_rows::COLUMNS), &mut |fields| {
+        visit(StateItem::Limits { account: AccountIndex(fields.next()?), limits: limits_rows::take_limits(fields)? })
+    })
+    .await?;
     Ok(standing)
 }
 

@@ -94,7 +94,8 @@ impl Ledger for SqlLedger {
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::CancelAll { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => self.unchanging = false,
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. } => self.unchanging = false,
         }
     }
 

@@ -167,6 +167,7 @@ const UNDO: &[(i64, &str)] = &[
             ADD CONSTRAINT notes_partner_check CHECK ((kind = 'linked') = (partner IS NOT NULL))",
     ),
     (21, "DROP FUNCTION pricetime.write_kills; DROP TABLE pricetime.kills"),
+    (22, "DROP FUNCTION pricetime.write_limits; DROP TABLE pricetime.account_limits"),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder, OrderId, Phase,
-    Position, Price, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
+    AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder,
+    OrderId, Phase, Position, Price, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
 };
 use model::Model;
 
@@ -36,6 +36,8 @@ pub struct Mirror {
     tiers: BTreeMap<AccountIndex, Tier>,
     groups: Groups,
     kills: Kills,
+    /// Those that were told.
+    limits: BTreeMap<AccountIndex, AccountLimits>,
     /// Symbols that are not open, and of all orders the symbols.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
@@ -68,6 +70,10 @@ impl Mirror {
             Event::KillChanged { scope, is_killed } => {
                 assert_ne!(self.kills.is_killed(scope), is_killed, "what is told has changed");
                 self.kills.set(scope, is_killed);
+            }
+            Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar } => {
+                let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };
+                assert_ne!(self.limits.insert(account, limits).unwrap_or_default(), limits, "what is told has changed");
             }
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");

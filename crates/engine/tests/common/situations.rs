@@ -9,7 +9,7 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, killed, mass_canceled, moved, parts, pended, phased, ruled, terms, trails};
+use super::{bounded, charged, grouped, killed, mass_canceled, moved, parts, pended, phased, ruled, terms, trails};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -160,6 +160,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(moved::ALL)
         .chain(mass_canceled::ALL)
         .chain(killed::ALL)
+        .chain(bounded::ALL)
 }
 
 /// How often each was met.
@@ -270,9 +271,12 @@ impl Situations {
     pub fn after(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         pended::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         killed::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
+        bounded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         // What becomes of orders that wait for others is counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
-            if let Reply::Rejected(reject) = reply {
+            if let Reply::Rejected(reject) = reply
+                && !matches!(reject, Reject::PastLimit(_))
+            {
                 self.count(rejected(reject));
             }
             return;
@@ -346,6 +350,7 @@ impl Situations {
                 }
             }
             Reply::Done(_) => panic!("the history's answer is counted, not that it was asked"),
+            Reply::Rejected(Reject::PastLimit(_)) => {}
             Reply::Rejected(reject) => self.count(rejected(reject)),
         }
     }
@@ -405,7 +410,8 @@ impl Situations {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
-            | Command::Release { .. } => return,
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"
@@ -763,6 +769,7 @@ fn rejected(reject: &Reject) -> &'static str {
         }
         Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Killed(scope) => killed::rejected(*scope),
+        Reject::PastLimit(_) => panic!("they are counted by their orders"),
         Reject::Full => panic!("nothing is ever full in these markets"),
     }
 }

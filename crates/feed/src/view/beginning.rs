@@ -1,6 +1,6 @@
 //! How the view begins: from the engine's state, and from what a history or a database knows beside it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use engine::{
     AccountIndex, Engine, Fee, FeeSchedule, Groups, Kills, NewOrder, OrderId, OrderKind, SelfTrade, Sequence, Side,
@@ -50,6 +50,7 @@ impl View {
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             kills: Kills::new(),
+            limits: BTreeMap::new(),
             due: [Fee::NONE; 2],
             arriving: None,
             notes: 0,
@@ -125,6 +126,7 @@ impl View {
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Kill { scope } => self.kills.set(scope, true),
+            StateItem::Limits { account, limits } => self.set_limits(account, limits),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");

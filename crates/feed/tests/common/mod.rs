@@ -97,6 +97,7 @@ impl Market {
         let workload = if seed % 5 == 3 { workload.with_trails() } else { workload };
         let workload = if seed % 4 == 1 { workload.with_fees() } else { workload };
         let workload = if seed % 4 == 1 { workload.with_phases() } else { workload };
+        let workload = if seed % 7 == 5 { workload.with_limits() } else { workload };
         let workload = if seed % 7 == 6 { workload.with_mass_cancels().with_kills() } else { workload };
         Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market }
     }
@@ -272,6 +273,7 @@ impl Market {
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}

@@ -62,10 +62,10 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-            ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangePhase, ChangeRules,
-            ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId,
-            IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked,
-            PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Release,
+            ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
+            ChangeRules, ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders,
+            FreeClientOrderId, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled,
+            PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Release,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -107,7 +107,8 @@ impl Both {
             | ChangeGroup { .. }
             | CancelAll { .. }
             | Kill { .. }
-            | Release { .. } => {
+            | Release { .. }
+            | ChangeLimits { .. } => {
                 unreachable!("this workload draws none")
             }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Kills, Money,
-    NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase,
-    SymbolRules, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule,
+    Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Sequence, Shares, Side, StateItem, Symbol,
+    SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -49,6 +49,7 @@ pub(super) struct Rows {
     fees: FeeSchedule,
     groups: Groups,
     kills: Kills,
+    limits: BTreeMap<AccountIndex, AccountLimits>,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
 
@@ -77,6 +78,7 @@ impl Rows {
             fees: FeeSchedule::new(),
             groups: Groups::new(),
             kills: Kills::new(),
+            limits: BTreeMap::new(),
             phases: BTreeMap::new(),
         }
     }
@@ -128,6 +130,8 @@ impl Rows {
         effects.fees.changed().iter().for_each(|row| self.fees.set(row.symbol, row.tier, row.fees));
         effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
         effects.groups.iter().for_each(|row| self.groups.set(row.account, row.group));
+        self.limits.extend(effects.limits.iter().map(|row| (row.account, row.limits)));
+        self.limits.retain(|_, limits| *limits != AccountLimits::NONE);
         effects.kills.iter().for_each(|row| self.kills.set(row.scope, row.is_killed));
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
@@ -271,6 +275,7 @@ impl Rows {
         items.extend(self.fees.tiers().map(|(account, tier)| StateItem::Tier { account, tier }));
         items.extend(self.groups.all().map(|(account, group)| StateItem::Group { account, group }));
         items.extend(self.kills.all().map(|scope| StateItem::Kill { scope }));
+        items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
         items
     }
 

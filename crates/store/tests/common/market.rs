@@ -101,6 +101,11 @@ impl Market {
         Market { workload: self.workload.with_mass_cancels().with_kills(), ..self }
     }
 
+    /// From now on accounts get limits.
+    pub fn with_limits(self) -> Market {
+        Market { workload: self.workload.with_limits(), ..self }
+    }
+
     /// From now on some orders wait until others are executed.
     pub fn with_pendings(self) -> Market {
         Market { workload: self.workload.with_pendings(), ..self }
@@ -272,6 +277,7 @@ impl Market {
             | Event::TierChanged { .. }
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }

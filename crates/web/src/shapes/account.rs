@@ -1,10 +1,11 @@
 //! Accounts with what they own.
 
-use engine::{AccountIndex, Group, KillScope, Position, SymbolIndex, Tier};
+use engine::{AccountIndex, AccountLimits, Group, KillScope, Position, SymbolIndex, Tier};
 use feed::{Holding, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::LimitsShape;
 use crate::values;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -30,6 +31,9 @@ pub(crate) struct AccountShape {
     /// Whether it takes no orders until it is released; there is none of an account that takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     killed: Option<bool>,
+    /// How much it may do; there is none of an account without limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<LimitsShape>,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
     /// Where the next positions begin.
@@ -61,6 +65,8 @@ impl AccountShape {
     pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
         let (tier, group) = (view.fees().tier(account), view.groups().of(account));
         let killed = view.kills().is_killed(KillScope::Account(account)).then_some(true);
+        let limits = view.account_limits(account);
+        let limits = (limits != AccountLimits::NONE).then(|| LimitsShape::of(&limits));
         let account = view.account(account);
         let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
         let mut rest = account.holdings.behind(after).filter(there);
@@ -81,6 +87,7 @@ impl AccountShape {
             tier: Some(tier).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
             group: Some(group).filter(|&group| group != Group::NONE).map(Group::number),
             killed,
+            limits,
             sequence: view.sequence().0,
             next,
         }

@@ -75,7 +75,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
-            | Command::Release { .. },
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()
