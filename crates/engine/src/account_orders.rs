@@ -141,6 +141,11 @@ impl AccountOrders {
         false
     }
 
+    /// Enters orders again that were taken out and go on being open.
+    pub(crate) fn put_back(&mut self, orders: &Orders, found: &[(OrderId, u32)]) {
+        found.iter().for_each(|&(_, slot)| self.enter(orders, slot));
+    }
+
     fn symbols_of(&self, account: AccountIndex) -> Vec<(AccountIndex, SymbolIndex)> {
         let all = (account, SymbolIndex(0))..=(account, SymbolIndex(u32::MAX));
         self.sorted.range(all).map(|(&of, _)| of).collect()

@@ -70,7 +70,8 @@ impl Engine {
                     | Command::Kill { .. }
                     | Command::Release { .. }
                     | Command::Protect { .. }
-                    | Command::Unprotect { .. },
+                    | Command::Unprotect { .. }
+                    | Command::ChangeLimits { .. },
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -205,6 +205,7 @@ impl Engine {
             ((sell, sold), (buy, bought), Side::Buy)
         };
         let charge = self.charge(symbol, aggressor_side, maker.1.account, aggressor.1.account);
+        [bought.account, sold.account].into_iter().for_each(|account| self.limits.take(account, symbol, shares));
         let [maker_done, aggressor_done] =
             [(maker, charge.maker), (aggressor, charge.aggressor)].map(|((slot, order), due)| {
                 let left = self.orders.execute(slot, Execution { shares, price, time: self.time, fee: due.fee });

@@ -134,6 +134,9 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) {
         let NewOrder { symbol, side, limit, .. } = *placed;
+        if !self.limits.is_empty() {
+            self.limits.take(account, symbol, shares);
+        }
         match side {
             Side::Buy if placed.pays_as_it_goes() => {}
             Side::Buy => self.credit_money(account, limit.times(shares), events),

@@ -61,7 +61,7 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// As `execute_for`, where somebody may have to pay for it.
+    /// As `execute_for`, where somebody may have to pay for it, or has limits.
     #[cold]
     #[inline(never)]
     pub(crate) fn execute_charged(
@@ -75,6 +75,7 @@ impl Engine {
         let (symbol, side) = (aggressor.symbol, aggressor.side);
         let charge = self.charge(symbol, side, maker_account, payer);
         let shares = self.execute_for(&mut aggressor, maker, price, &charge, events);
+        [payer, maker_account].into_iter().for_each(|account| self.limits.take(account, symbol, shares));
         // What the aggressor's account has was changed, and told, while it matches.
         aggressor.self_traded |= [charge.maker, charge.aggressor].iter().any(|due| due.to == Some(payer));
         self.pay_out(&charge, symbol, price, shares, events);

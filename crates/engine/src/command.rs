@@ -2,6 +2,7 @@
 
 use std::num::NonZeroI64;
 
+use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
@@ -401,6 +402,8 @@ pub enum Command {
     /// Protect an account no longer. If it `is_lost`, nobody came back: what is open of its orders is canceled, wherever they stand, the
     /// oldest first. The loop alone says so.
     Unprotect { account: AccountId, is_lost: bool },
+    /// Give an account these limits in place of those that it has. They hold for what is placed or comes to its book from now on.
+    ChangeLimits { account: AccountId, limits: AccountLimits },
 }
 
 impl Command {
@@ -440,7 +443,8 @@ impl Command {
             | Command::Kill { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
-            | Command::Unprotect { .. } => None,
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. } => None,
         }
     }
 
@@ -479,7 +483,8 @@ impl Command {
             | Command::Kill { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
-            | Command::Unprotect { .. } => None,
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. } => None,
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::icebergs::Icebergs;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
 use crate::kills::Kills;
+use crate::limited::LimitedAccounts;
 use crate::links::Links;
 use crate::orders::Orders;
 use crate::pendings::Pendings;
@@ -63,6 +64,8 @@ pub struct Engine {
     pub(crate) kills: Kills,
     /// Whose orders are canceled when nobody is there for them.
     pub(crate) protections: Protections,
+    /// Accounts with limits. What is counted of them is no part of the state, because it follows from that.
+    pub(crate) limits: LimitedAccounts,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
@@ -108,6 +111,7 @@ impl Engine {
             pendings: Pendings::new(),
             kills: Kills::new(),
             protections: Protections::new(),
+            limits: LimitedAccounts::default(),
             account_orders: AccountOrders::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
@@ -290,6 +294,7 @@ impl Engine {
             Command::Release { scope } => self.change_kill(scope, false, events),
             Command::Protect { account, grace } => self.protect(account, grace, events),
             Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
+            Command::ChangeLimits { account, ref limits } => self.change_limits(account, limits, events),
         };
         if self.pendings.are_due() {
             self.release_after(events);
@@ -361,7 +366,8 @@ impl Engine {
             | Command::Kill { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
-            | Command::Unprotect { .. } => return None,
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. } => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))
@@ -508,6 +514,9 @@ impl Engine {
         if !self.deadlines.is_empty() || !self.amended.is_empty() || !self.icebergs.is_empty() {
             self.forget_terms(slot);
         }
+        if !self.limits.is_empty() {
+            self.count_done(slot);
+        }
         if self.pendings.are_any() {
             self.tell_pending(slot, events);
         }
@@ -542,6 +551,11 @@ impl Engine {
         }
         events(Event::ClientOrderIdFreed { order });
         Ok(Reply::Freed(order))
+    }
+
+    #[cold]
+    fn count_done(&mut self, slot: u32) {
+        self.limits.count_order(self.orders.get(slot).account, false);
     }
 
     /// Nobody needs any more when a done order was to end, how many shares it has, or how many of them it shows.

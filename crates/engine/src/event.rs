@@ -2,6 +2,8 @@
 //! execution reports. Events name accounts and symbols by index; the event of their creation says which name an index
 //! has.
 
+use std::num::NonZeroU32;
+
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{CancelReason, NewOrder, Side, Trigger};
 use crate::fee::Fee;
@@ -11,7 +13,7 @@ use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symb
 use crate::kills::KillScope;
 use crate::phase::SymbolPhase;
 use crate::protections::Grace;
-use crate::rules::RulesPart;
+use crate::rules::{Distance, RulesPart};
 use crate::trail::Trail;
 
 /// One thing that happened while a command was applied. Its sequence and time are the command's.
@@ -82,6 +84,17 @@ pub enum Event {
     KillChanged { scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool },
     /// An account is protected with this grace from now on, or not any more. If it is not, what is open of its orders may be canceled next.
     ProtectionChanged { account: AccountIndex, grace: Option<Grace> },
+    /// An account has other limits from now on: the parts of [`AccountLimits`], one by one so that they take no more room.
+    ///
+    /// [`AccountLimits`]: crate::AccountLimits
+    LimitsChanged {
+        account: AccountIndex,
+        open_orders: Option<NonZeroU32>,
+        order_shares: Shares,
+        order_value: Money,
+        position: Shares,
+        collar: Option<Distance>,
+    },
     /// A symbol is in another phase from now on. If it is open the orders that gathered execute next, at a price near that of its last
     /// execution that was noted.
     PhaseChanged { symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price> },

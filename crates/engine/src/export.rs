@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::account_limits::AccountLimits;
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
@@ -78,6 +79,9 @@ impl Engine {
         }
         for (account, grace) in self.protections.all() {
             visit(StateItem::Protection { account, grace });
+        }
+        for (account, limits) in self.limits.all() {
+            visit(StateItem::Limits { account, limits });
         }
     }
 
@@ -256,6 +260,11 @@ impl StateHash {
                 self.word(account.0.into());
                 self.word(grace.millis().into());
             }
+            StateItem::Limits { account, ref limits } => {
+                self.word(36);
+                self.word(account.0.into());
+                self.limits(limits);
+            }
             StateItem::Pending { order, account, placed, working, is_due } => {
                 self.side_and_kind(29, &placed);
                 self.word(order.0);
@@ -305,6 +314,15 @@ impl StateHash {
             self.word(24);
             self.word(pause.seconds().into());
         }
+    }
+
+    fn limits(&mut self, limits: &AccountLimits) {
+        let AccountLimits { open_orders, order_shares, order_value, position, collar } = *limits;
+        self.word(open_orders.map_or(0, |most| most.get().into()));
+        self.word(order_shares.units() as u64);
+        self.wide(order_value.units() as u128);
+        self.word(position.units() as u64);
+        self.word(collar.map_or(0, Distance::hundredths).into());
     }
 
     fn names(&mut self, account: AccountIndex, symbol: SymbolIndex) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
@@ -54,6 +55,7 @@ pub struct Importer {
     last_group: Option<AccountIndex>,
     last_kill: Option<KillScope<AccountIndex, SymbolIndex>>,
     last_protection: Option<AccountIndex>,
+    last_limits: Option<AccountIndex>,
     last_phase: Option<SymbolIndex>,
     last_pending: Option<(bool, OrderId)>,
     /// Shares of each symbol found so far, in positions and open sells.
@@ -91,6 +93,7 @@ enum Stage {
     Tiers,
     Groups,
     Kills,
+    Limits,
     Protections,
 }
 
@@ -115,6 +118,7 @@ impl Importer {
             last_group: None,
             last_kill: None,
             last_protection: None,
+            last_limits: None,
             last_phase: None,
             last_pending: None,
             found: Vec::new(),
@@ -150,6 +154,7 @@ impl Importer {
             return fail("two orders are linked that are not open or are no pair");
         }
         self.engine.client_orders.sort_done();
+        self.engine.count_limited();
         Ok(self.engine)
     }
 
@@ -289,6 +294,10 @@ impl Importer {
             StateItem::Protection { account, grace } => {
                 self.advance(Stage::Protections)?;
                 self.add_protection(account, grace)
+            }
+            StateItem::Limits { account, limits } => {
+                self.advance(Stage::Limits)?;
+                self.add_limits(account, limits)
             }
         }
     }
@@ -550,6 +559,20 @@ impl Importer {
             return Err("the group of an account that was not listed, or none");
         }
         self.engine.groups.set(account, group);
+        Ok(())
+    }
+
+    fn add_limits(&mut self, account: AccountIndex, limits: AccountLimits) -> Result<(), &'static str> {
+        if self.last_limits.replace(account).is_some_and(|last| last >= account) {
+            return Err("the limits of an account before their turn, or twice");
+        }
+        if account.0 as usize >= self.engine.accounts.all().len() {
+            return Err("the limits of an account that was not listed");
+        }
+        if limits == AccountLimits::NONE || !limits.is_sound() {
+            return Err("limits that say nothing, or that no order could obey");
+        }
+        self.engine.limits.set(account, limits);
         Ok(())
     }
 

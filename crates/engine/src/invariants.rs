@@ -1,5 +1,6 @@
 //! What must hold after every command. The full check walks everything and is for tests and tools.
 
+use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position};
 use crate::command::{NewOrder, Side};
 use crate::engine::Engine;
@@ -25,6 +26,7 @@ impl Engine {
     /// book is uncrossed and in the order of price and time. Panics on the first thing that does not hold. Takes time
     /// proportional to the state.
     pub fn check_invariants(&self) {
+        assert!(self.are_limits_counted(), "what accounts with limits have open is counted");
         assert!(self.are_kills_sound(), "nothing is open where orders are killed");
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
@@ -40,6 +42,10 @@ impl Engine {
             StateItem::Kill { scope } => assert!(self.kills().is_killed(scope), "what is told is killed"),
             StateItem::Protection { account, .. } => {
                 assert!((account.0 as usize) < self.accounts.all().len(), "who is protected is there");
+            }
+            StateItem::Limits { account, limits } => {
+                assert!(limits != AccountLimits::NONE && limits.is_sound(), "limits say something that can be obeyed");
+                assert!(self.account_limits(account) == limits, "what is told is the limit");
             }
             StateItem::Group { group, .. } => assert!(group != Group::NONE, "a group is one"),
             StateItem::Phase { symbol, phase } => {

@@ -4,6 +4,7 @@
 //! or float here, and nothing depends on the order in which a hash table is walked: the same commands give the same
 //! replies, events and state hash on every machine. It knows nothing of sockets, XML, files or databases.
 
+mod account_limits;
 mod account_orders;
 mod accounts;
 mod ahead;
@@ -35,6 +36,8 @@ mod instruments;
 mod invariants;
 mod killing;
 mod kills;
+mod limited;
+mod limiting;
 mod linking;
 mod links;
 mod manner;
@@ -60,6 +63,7 @@ mod trailing;
 mod triggering;
 mod uncross;
 
+pub use account_limits::{AccountLimit, AccountLimits, PastLimit};
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };

@@ -152,7 +152,11 @@ impl Engine {
             Side::Buy => drop(self.accounts.credit(index, shared)),
             Side::Sell => drop(self.positions.credit(index, symbol, shares.position())),
         }
+        self.limits.take(index, symbol, shares);
         let reply = self.place_on_terms(account, asked, terms, events);
+        if !matches!(reply, Ok(Reply::Opened(_))) {
+            self.limits.add(index, symbol, shares);
+        }
         match (&reply, side) {
             (Ok(Reply::Opened(order)), _) => {
                 self.links.link(first, *order);

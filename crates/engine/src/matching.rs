@@ -204,6 +204,9 @@ impl Engine {
         }
         let listing = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
         self.check_not_killed(index, listing)?;
+        if !self.limits.is_empty() {
+            self.check_value(index, funds)?;
+        }
         self.check_trading(listing).map_err(Reject::BreaksRule)?;
         let lot = self.rules(listing).map_or(Shares::MIN, |rules| rules.lot);
         let available = self.accounts.get(index).balance;
@@ -240,6 +243,12 @@ impl Engine {
         if !self.orders.has_room() {
             return Err(Reject::Full);
         }
+        if !self.limits.is_empty() {
+            let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+            if let Some(reply) = self.place_limited(account, &placed, terms, events) {
+                return reply;
+            }
+        }
         let is_plain = kind == OrderKind::Limit && trigger.is_none() && self_trade == SelfTrade::Allowed;
         if !is_plain || self.instruments.get(symbol).is_some() {
             let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
@@ -248,7 +257,7 @@ impl Engine {
         // The compiler knows what this one is: what only others need is not in its path.
         let placed = NewOrder::limit(symbol, side, limit, shares);
         let before = self.hold(account, &placed)?;
-        self.place_held(account, &placed, shares, before, terms, events)
+        self.place_held(account, &placed, &placed, shares, before, terms, events)
     }
 
     /// Places an order that is more than a limit order, or in a symbol with rules.
@@ -269,17 +278,20 @@ impl Engine {
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
         }
-        let wanted = self.wanted(account, placed)?;
+        let arriving = self.within_collar(account, placed);
+        let wanted = self.wanted(account, &arriving)?;
         let before = self.hold(account, placed)?;
-        self.place_held(account, placed, wanted, before, terms, events)
+        self.place_held(account, placed, &arriving, wanted, before, terms, events)
     }
 
-    /// Places an order that cannot be rejected any more.
+    /// Places an order that cannot be rejected any more. It executes within the limit of `arriving`.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     fn place_held(
         &mut self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,
+        arriving: &NewOrder<SymbolIndex>,
         wanted: Shares,
         before: Before,
         terms: &Terms,
@@ -288,7 +300,7 @@ impl Engine {
         let (order, slot) = self.open_order(account, placed, terms, events);
         let reached_before = self.stops.reached_orders();
         let rest = if placed.kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
-        if self.execute_all((slot, order, account), placed, wanted, before, rest, events) {
+        if self.execute_all((slot, order, account), arriving, wanted, before, rest, events) {
             self.activate_after(reached_before, events);
         }
         Ok(Reply::Opened(order))
@@ -455,7 +467,8 @@ impl Engine {
     /// The shares that an order trades for so much money, at most as many as one order may have.
     fn traded_for(&self, account: AccountIndex, symbol: SymbolIndex, asked: &FundsOrder) -> Shares {
         let (mut left, mut room) = (asked.funds, Shares::MAX);
-        let within = NewOrder::limit(symbol, asked.side, self.market_limit(symbol, asked.side), Shares::MAX);
+        let limit = self.nearest_limit(account, symbol, asked.side, self.market_limit(symbol, asked.side));
+        let within = NewOrder::limit(symbol, asked.side, limit, Shares::MAX);
         self.look(symbol, asked.side, &mut |price, maker| {
             if !within.accepts(price) {
                 return false;
@@ -560,7 +573,7 @@ impl Engine {
 
     #[inline(always)]
     fn execute(&mut self, aggressor: &mut Aggressor, maker: u32, price: Price, events: &mut impl FnMut(Event)) {
-        if self.fees.is_empty() {
+        if self.fees.is_empty() && self.limits.is_empty() {
             self.execute_for(aggressor, maker, price, &Charge::NONE, events);
         } else {
             let Aggressor { wanted, money, fees, self_traded, prices, .. } =

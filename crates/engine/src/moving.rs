@@ -62,7 +62,7 @@ impl Engine {
 
     /// Its limit; where it would execute at once, the nearest price on the tick at which it does not. One that waits for a price does
     /// not move, nor does one that nothing executes with now.
-    fn limit_that_rests(&self, asked: &NewOrder<SymbolIndex>) -> Price {
+    pub(crate) fn limit_that_rests(&self, asked: &NewOrder<SymbolIndex>) -> Price {
         let best = self.books.best(asked.symbol, asked.side.opposite()).map(|level| self.books.level(level).price);
         let takes = best
             .filter(|&best| asked.may_move() && self.phase(asked.symbol).phase == Phase::Open && asked.accepts(best));

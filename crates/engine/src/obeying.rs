@@ -65,6 +65,7 @@ impl Engine {
             return self.place_interrupting(account, placed, terms, pause, events);
         }
         let arriving = rules.arriving(placed, last).map_err(Reject::BreaksRule)?;
+        let arriving = self.within_collar(account, &arriving);
         let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
         let before = self.hold(account, placed)?.in_lots(rules.lot);
         // From here the order cannot be rejected.
@@ -94,6 +95,7 @@ impl Engine {
     ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
         let rules = self.rules_of(placed.symbol);
         let arriving = rules.arriving(placed, self.stops.last_price(placed.symbol)).map_err(Reject::BreaksRule)?;
+        let arriving = self.within_collar(account, &arriving);
         let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
         Ok((arriving, wanted))
     }

@@ -118,6 +118,9 @@ impl Engine {
         if first.is_some_and(|first| !can_be_two(&first, &placed)) {
             return Err(Reject::CannotLink { order: OrderId(working.0.saturating_add(1)) });
         }
+        if !self.limits.is_empty() {
+            self.check_size(account, &placed, true)?;
+        }
         // The rest is looked at when its turn comes.
         if let Some(rules) = self.rules(symbol) {
             rules.check_order(&placed, self.stops.last_price(symbol)).map_err(Reject::BreaksRule)?;
@@ -126,6 +129,7 @@ impl Engine {
         let order = self.take_id();
         let slot = self.orders.insert(order, account, shares);
         let is_second = first.is_some();
+        self.limits.count_order(account, true);
         events(Event::OrderPends { order, account, is_second, placed });
         self.give_terms((order, slot), account, &placed, terms, events);
         let is_due = chain.working == Working::Executed;
@@ -234,10 +238,12 @@ impl Engine {
         if self.deadline(order).is_some_and(|until| until.time() <= self.time) {
             return Err(CancelReason::Expired);
         }
+        let account = self.orders.get(slot).account;
+        self.check_released(account, placed).map_err(|_| CancelReason::Refused)?;
         let terms = Terms { released: Some((order, slot)), ..Terms::NONE };
         // What its executions reach is activated by whoever called this.
         self.pendings.set_releasing(true);
-        let reply = self.place_special(self.orders.get(slot).account, placed, &terms, events);
+        let reply = self.place_counted(account, placed, &terms, events);
         self.pendings.set_releasing(false);
         reply.map(drop).map_err(|_| CancelReason::Refused)
     }
@@ -278,7 +284,11 @@ impl Engine {
             Side::Buy => drop(self.accounts.credit(account, shared)),
             Side::Sell => drop(self.positions.credit(account, symbol, shares.position())),
         }
+        self.limits.take(account, symbol, shares);
         let released = self.release(second, events);
+        if released.is_err() {
+            self.limits.add(account, symbol, shares);
+        }
         match (released, side) {
             (Ok(()), _) => {}
             (Err(_), Side::Buy) => self.accounts.debit(account, shared),

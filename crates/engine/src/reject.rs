@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::account_limits::PastLimit;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::Trigger;
 use crate::icebergs::ICEBERG_PARTS_MAX;
@@ -79,6 +80,8 @@ pub enum Reject {
     AmendsPending { working: OrderId },
     /// An order in a scope that is killed.
     Killed(KillScope<(), ()>),
+    /// An order past a limit of its account.
+    PastLimit(PastLimit),
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -182,6 +185,7 @@ impl fmt::Display for Reject {
                     KillScope::Symbol(()) => "this symbol",
                 }
             ),
+            Reject::PastLimit(past) => past.fmt(f),
             Reject::NothingOpen => f.write_str("Order has nothing open to cancel"),
             Reject::NothingToAmend => f.write_str("Order has nothing open to amend"),
             Reject::AmendsUpward { shares } => write!(

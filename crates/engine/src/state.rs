@@ -1,5 +1,6 @@
 //! The items of a market's state, in one order that depends on nothing but the state.
 
+use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{NewOrder, Side};
 use crate::fees::{Fees, Tier};
@@ -22,8 +23,8 @@ use crate::trail::Trail;
 /// their order; the deadlines of open orders, the earliest
 /// first, and by order id at one time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand
 /// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier than the
-/// first, by index; the accounts that are of a group, by index; what is killed, everything first, then the accounts and the symbols by index; and the
-/// accounts that are protected, by index.
+/// first, by index; the accounts that are of a group, by index; what is  killed, everything first, then the accounts and the symbols by index; the
+/// accounts that are protected, by index; and the accounts that have limits, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -90,6 +91,8 @@ pub enum StateItem {
     Kill { scope: KillScope<AccountIndex, SymbolIndex> },
     /// An account whose orders are canceled when nobody is there for them any more.
     Protection { account: AccountIndex, grace: Grace },
+    /// An account with limits.
+    Limits { account: AccountIndex, limits: AccountLimits },
     /// An order that is placed when its working order is executed, or, if that `is_due`, when its turn comes. It holds nothing.
     Pending { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, working: OrderId, is_due: bool },
 }

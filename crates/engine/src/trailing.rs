@@ -53,13 +53,21 @@ impl Engine {
         }
         let NewOrder { side, limit, shares, kind, self_trade, .. } = *order;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger: None, self_trade };
+        if !self.limits.is_empty() {
+            self.check_limits(account, &placed, true)?;
+        }
         self.check_waiting(&placed).map_err(Reject::BreaksRule)?;
         let last = self.stops.last_price(symbol).ok_or(Reject::NothingToTrail)?;
         let trigger = trail.trigger(side, last).ok_or(Reject::TrailTooFar { trail, last })?;
         if self.stops.trailing(symbol) >= TRAILING_MAX {
             return Err(Reject::TooManyTrails { most: TRAILING_MAX });
         }
-        self.place_stop(account, &placed.triggered_by(trigger), trigger, &terms, events)
+        let reply = self.place_stop(account, &placed.triggered_by(trigger), trigger, &terms, events);
+        if reply.is_ok() && !self.limits.is_empty() {
+            self.limits.count_order(account, true);
+            self.limits.add(account, symbol, shares);
+        }
+        reply
     }
 
     /// The trigger of the order that was just opened follows the market from now on.

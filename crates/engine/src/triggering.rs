@@ -109,11 +109,13 @@ impl Engine {
             }
             events(Event::OrderTriggered { order, account, placed });
             // What would have been refused is canceled.
-            let pause = self.interrupts(&placed);
+            let is_near = self.limits.is_empty() || self.check_collar(account, &placed).is_ok();
+            let pause = self.interrupts(&placed).filter(|_| is_near);
             if let Some(pause) = pause {
                 self.interrupt(placed.symbol, pause, events);
             }
             let (arriving, wanted, rest) = match self.arriving(account, &placed) {
+                _ if !is_near => (placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
                 _ if pause.is_some() => (placed, Shares::ZERO, Rest::Stays),
                 Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Rest::Stays),
                 Ok((arriving, wanted)) => (arriving, wanted, Rest::Canceled(CancelReason::NotResting)),
@@ -138,7 +140,11 @@ impl Engine {
         placed: &NewOrder<SymbolIndex>,
     ) -> Result<(NewOrder<SymbolIndex>, Shares), Reject> {
         match self.rules(placed.symbol) {
-            None => Ok((*placed, self.wanted(account, placed)?)),
+            None => {
+                let arriving = self.within_collar(account, placed);
+                let wanted = self.wanted(account, &arriving)?;
+                Ok((arriving, wanted))
+            }
             Some(_) => self.arriving_by_rules(account, placed),
         }
     }

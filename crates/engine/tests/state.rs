@@ -26,7 +26,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_pendings()
         .with_mass_cancels()
         .with_kills()
-        .with_protections();
+        .with_protections()
+        .with_limits();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -242,6 +243,22 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             0 => StateItem::Protection { account: engine::AccountIndex(account.0 + 1), grace },
             _ => StateItem::Protection { account, grace: Grace::from_millis(grace.millis() ^ 1).unwrap() },
         },
+        StateItem::Limits { account, mut limits } => {
+            let most = |bound: engine::Shares| Shares::from_units(bound.units() ^ 1).unwrap();
+            match random.below(6) {
+                0 => return StateItem::Limits { account: engine::AccountIndex(account.0 + 1), limits },
+                1 => {
+                    limits.open_orders = std::num::NonZeroU32::new(limits.open_orders.map_or(1, |most| most.get() + 1))
+                }
+                2 => limits.order_shares = most(limits.order_shares),
+                3 => limits.order_value = Money::from_units(limits.order_value.units() ^ 1),
+                4 => limits.position = most(limits.position),
+                _ => {
+                    limits.collar = Distance::from_hundredths(limits.collar.map_or(1, |collar| collar.hundredths() ^ 2))
+                }
+            }
+            StateItem::Limits { account, limits }
+        }
         StateItem::Kill { scope } => StateItem::Kill {
             scope: match scope {
                 KillScope::Everything => KillScope::Account(engine::AccountIndex(0)),

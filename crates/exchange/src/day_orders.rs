@@ -32,6 +32,7 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::Release { .. }
         | Command::Protect { .. }
         | Command::Unprotect { .. }
+        | Command::ChangeLimits { .. }
         | Command::ActivateReached
         | Command::ExpireOrders
         | Command::ChangeRules { .. }

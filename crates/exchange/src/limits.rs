@@ -113,6 +113,7 @@ fn size(command: &Command) -> Option<Size> {
         | Command::Release { .. }
         | Command::Protect { .. }
         | Command::Unprotect { .. }
+        | Command::ChangeLimits { .. }
         | Command::AmendOrder { .. }
         | Command::ActivateReached
         | Command::ExpireOrders

@@ -213,7 +213,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::Kill { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
-            | Command::Unprotect { .. },
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. },
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -21,6 +21,7 @@ pub enum Kind {
     Kill,
     /// To protect accounts, or no longer.
     Protect,
+    ChangeLimits,
     Order,
     Cancel,
     Amend,
@@ -62,7 +63,7 @@ impl Kind {
         Kind::ChangePhase,
         Kind::ChangeGroup,
         Kind::Kill,
-        Kind::Protect,
+    Kind::ChangeLimits, Kind::Protect,
         Kind::Order,
         Kind::Cancel,
         Kind::Amend,
@@ -82,6 +83,7 @@ impl Kind {
             Kind::ChangeGroup => "change_group",
             Kind::Kill => "kill",
             Kind::Protect => "protect",
+            Kind::ChangeLimits => "change_limits",
             Kind::Order => "order",
             Kind::Cancel => "cancel",
             Kind::Amend => "amend",
@@ -102,6 +104,7 @@ impl Kind {
             Op::Command(Command::ChangeGroup { .. }) => Kind::ChangeGroup,
             Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
             Op::Command(Command::Protect { .. } | Command::Unprotect { .. }) => Kind::Protect,
+            Op::Command(Command::ChangeLimits { .. }) => Kind::ChangeLimits,
             // An id is freed for the order behind it. Nobody asks for the last three.
             Op::Command(
                 Command::PlaceOrder { .. }
@@ -211,7 +214,7 @@ impl Outcome {
             Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) | Reject::Full => {
                 Outcome::Limit
             }
-            Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
+            Reject::PastLimit(_) | Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
             Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => Outcome::Limit,
         }
     }

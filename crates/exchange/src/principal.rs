@@ -171,6 +171,7 @@ fn about(command: &Command) -> About {
         | Command::ChangeGroup { .. }
         | Command::ChangePhase { .. }
         | Command::Release { .. }
+        | Command::ChangeLimits { .. }
         | Command::Kill { scope: KillScope::Symbol(_) | KillScope::Everything } => About::Venue,
     }
 }

@@ -9,12 +9,11 @@ mod pendings;
 mod phases;
 mod trails;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub use beginning::InitialHistory;
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Kills, Money, NewOrder,
-    OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 use history::{Amended, Note, Noted, PastOrder, Trade};
@@ -57,6 +56,8 @@ pub struct View {
     /// What takes no orders.
     kills: Kills,
     protections: Protections,
+    /// Of the accounts that have any.
+    limits: BTreeMap<AccountIndex, AccountLimits>,
     /// What the maker and the aggressor of the next execution pay.
     due: [Fee; 2],
     /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
@@ -176,6 +177,23 @@ impl View {
     /// Whose orders are canceled when nobody is there for them.
     pub fn protections(&self) -> &Protections {
         &self.protections
+    }
+
+    /// The limits of an account; those that say nothing if it has none.
+    pub fn account_limits(&self, account: AccountIndex) -> AccountLimits {
+        self.limits.get(&account).copied().unwrap_or(AccountLimits::NONE)
+    }
+
+    /// How many accounts have limits.
+    pub fn limited_accounts(&self) -> usize {
+        self.limits.len()
+    }
+
+    fn set_limits(&mut self, account: AccountIndex, limits: AccountLimits) {
+        match limits {
+            AccountLimits::NONE => self.limits.remove(&account),
+            limits => self.limits.insert(account, limits),
+        };
     }
 
     pub fn open_orders(&self) -> usize {
@@ -317,6 +335,10 @@ impl View {
             Event::GroupChanged { account, group } => self.groups.set(account, group),
             Event::KillChanged { scope, is_killed } => self.kills.set(scope, is_killed),
             Event::ProtectionChanged { account, grace } => self.protections.set(account, grace),
+            Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar } => {
+                let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };
+                self.set_limits(account, limits);
+            }
             Event::FeesTaken { maker, aggressor } => self.due = [maker, aggressor],
             Event::PhaseChanged { symbol, phase, last } => self.change_phase(symbol, phase, last),
             Event::Uncrossed { .. } => self.uncrossed(event),

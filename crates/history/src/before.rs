@@ -152,6 +152,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Group { .. }
         | StateItem::Kill { .. }
         | StateItem::Protection { .. }
+        | StateItem::Limits { .. }
         | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });

@@ -101,6 +101,7 @@ impl Followed {
             | StateItem::Group { .. }
             | StateItem::Kill { .. }
             | StateItem::Protection { .. }
+            | StateItem::Limits { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Pending { .. }

@@ -14,6 +14,7 @@ use crate::fields::{
 };
 use crate::kill_codec::{put_scope, take_scope};
 use crate::protection_codec::{put_protect, put_unprotect, take_protect, take_unprotect};
+use crate::limits_codec::{put_limits, take_limits};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
@@ -73,6 +74,8 @@ const RELEASE: u8 = 42;
 /// An account is protected: its grace follows. It is protected no longer: one follows if nobody came back, or zero.
 const PROTECT: u8 = 43;
 const UNPROTECT: u8 = 44;
+/// The limits of an account. The account follows, and then the limits.
+const LIMITS: u8 = 45;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -206,6 +209,11 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         Command::Unprotect { account, is_lost } => {
             out.push(UNPROTECT);
             put_unprotect(out, account, is_lost);
+        }
+        Command::ChangeLimits { account, ref limits } => {
+            out.push(LIMITS);
+            put_account(out, account);
+            put_limits(out, limits);
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
         Command::ExpireOrders => out.push(EXPIRE_ORDERS),
@@ -378,6 +386,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         RELEASE => Ok(Command::Release { scope: take_scope(bytes)? }),
         PROTECT => take_protect(bytes),
         UNPROTECT => take_unprotect(bytes),
+        LIMITS => Ok(Command::ChangeLimits { account: take_account(bytes)?, limits: take_limits(bytes)? }),
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),
         FREE_CLIENT_ORDER_ID => {

@@ -21,6 +21,7 @@ mod guard;
 mod in_place;
 mod journal;
 mod kill_codec;
+mod limits_codec;
 mod lock;
 mod make_folder;
 mod oldest;

@@ -13,6 +13,7 @@ use crate::fields::{
     take_shares_or_none, take_symbol, take_terms, take_trail,
 };
 use crate::kill_codec::{put_killed, take_killed};
+use crate::limits_codec::{put_limits, take_limits};
 use crate::pending_codec::{put_pending, take_pending};
 use crate::protection_codec::{put_grace, take_grace};
 use crate::rules_codec::{put_rules, take_rules};
@@ -63,6 +64,8 @@ const GROUP: u8 = 34;
 const KILL: u8 = 35;
 /// An account that is protected, and its grace.
 const PROTECTION: u8 = 36;
+/// An account with limits, and these.
+const LIMITS: u8 = 37;
 /// An order that waits for a price which follows the market, and a client's order that does or did: the distance follows, and then the
 /// item as one whose trigger stands still, or as one without a trigger.
 const TRAILING: u8 = 32;
@@ -168,6 +171,11 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(PROTECTION);
             put_u64(out, account.0.into());
             put_grace(out, grace);
+        }
+        StateItem::Limits { account, ref limits } => {
+            out.push(LIMITS);
+            put_u64(out, account.0.into());
+            put_limits(out, limits);
         }
         StateItem::Group { account, group } => {
             out.push(GROUP);
@@ -362,6 +370,7 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
         PROTECTION => {
             Ok(StateItem::Protection { account: AccountIndex(take_index(bytes)?), grace: take_grace(bytes)? })
         }
+        LIMITS => Ok(StateItem::Limits { account: AccountIndex(take_index(bytes)?), limits: take_limits(bytes)? }),
         GROUP => Ok(StateItem::Group { account: AccountIndex(take_index(bytes)?), group: take_group(bytes)? }),
         STOP | REACHED_STOP => {
             let (kind, side, from_below) = take_stop_bits(bytes)?;

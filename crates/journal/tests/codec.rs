@@ -1,8 +1,10 @@
 //! Commands as bytes: every command comes back, every encoding is the only one, no bytes make the decoder panic.
 #![allow(clippy::unwrap_used)]
 
+use std::num::NonZeroU32;
+
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace, Group,
+    AccountId, AccountLimits, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace, Group,
     IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares,
     Side, Symbol, SymbolRules, Tier, Trail, TrailingOrder, Trigger,
 };
@@ -36,6 +38,24 @@ fn kill_scope() -> impl Strategy<Value = KillScope> {
         account().prop_map(KillScope::Account),
         symbol().prop_map(KillScope::Symbol),
     ]
+}
+
+fn limits() -> impl Strategy<Value = AccountLimits> {
+    let bound = || prop_oneof![Just(0), up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64)];
+    (any::<u32>(), bound(), up_to(SymbolRules::VALUE_MAX.units().unsigned_abs()), bound(), 0u32..2_000_000).prop_map(
+        |(open_orders, order_shares, order_value, position, collar)| {
+            let mut limits = AccountLimits { open_orders: NonZeroU32::new(open_orders), ..AccountLimits::NONE };
+            limits.position = Shares::from_units(position).unwrap();
+            limits.collar = Distance::from_hundredths(collar);
+            if order_shares > 0 {
+                limits.order_shares = Shares::from_units(order_shares).unwrap();
+            }
+            if order_value > 0 {
+                limits.order_value = Money::from_units(order_value as i128);
+            }
+            limits
+        },
+    )
 }
 
 fn command() -> impl Strategy<Value = Command> {
@@ -114,6 +134,7 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (kill_scope(), any::<bool>()).prop_map(|(scope, kills)| {
             if kills { Command::Kill { scope } } else { Command::Release { scope } }
         }),
+        1 => (account(), limits()).prop_map(|(account, limits)| Command::ChangeLimits { account, limits }),
         1 => Just(Command::EndAuction),
         1 => (account(), 0..=Grace::MAX_MILLIS).prop_map(|(account, millis)| Command::Protect {
             account,
@@ -340,6 +361,30 @@ fn kills_have_one_encoding_and_scopes() {
         }
     }
     assert_eq!(decode(&mut &[41, 3][..]).unwrap_err(), CodecError::OutOfBounds("scope of a kill"));
+}
+
+#[test]
+fn limits_have_one_encoding() {
+    let account = AccountId::parse(b"7").unwrap();
+    let written = |limits| {
+        let mut bytes = Vec::new();
+        encode(&Command::ChangeLimits { account, limits }, &mut bytes);
+        assert_eq!(decode(&mut &bytes[..]), Ok(Command::ChangeLimits { account, limits }));
+        bytes
+    };
+    assert_eq!(written(AccountLimits::NONE), [45, 0xc1, 3, 0]);
+    let all = AccountLimits {
+        open_orders: NonZeroU32::new(300),
+        order_shares: Shares::from_units(5).unwrap(),
+        order_value: Money::from_units(6),
+        position: Shares::ZERO,
+        collar: Distance::from_hundredths(7),
+    };
+    assert_eq!(written(all), [45, 0xc1, 3, 31, 0xac, 2, 5, 6, 0, 7]);
+    let most = [45, 0xc1, 3, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+    for bytes in [&[45, 0xc1, 3, 32][..], &[45, 0xc1, 3, 1, 0], &[45, 0xc1, 3, 4, 0], &[45, 0xc1, 3, 16, 0], &most] {
+        assert_eq!(decode(&mut &bytes[..]), Err(CodecError::OutOfBounds("limits")), "{bytes:?}");
+    }
 }
 
 #[test]

@@ -238,6 +238,7 @@ impl Admission {
             | Command::CancelAll { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::ChangeLimits { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
             | Command::ExpireOrders

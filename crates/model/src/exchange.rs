@@ -1,11 +1,10 @@
 //! The exchange: what every command and query does. Each function reads as the paragraph of docs/PROTOCOL.md it is
 //! written from. Every order ever placed is kept. It does not know what speed is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution,
-    Fees, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply, Grace,
+    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution, Fees, Grace, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply,
     SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail,
     Trigger,
 };
@@ -59,6 +58,10 @@ pub struct Model {
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
     /// Who is protected, in no order that means anything.
     pub(crate) protected: Vec<(AccountIndex, Grace)>,
+    /// Of the accounts that have any.
+    pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
+    /// The first of two orders while the second one is placed, to be linked with it.
+    pub(crate) linking: Option<OrderId>,
 }
 
 /// A working order whose request may not be over yet.
@@ -194,6 +197,8 @@ impl Model {
             moves: 0,
             kills: Vec::new(),
             protected: Vec::new(),
+            limits: BTreeMap::new(),
+            linking: None,
         }
     }
 
@@ -306,6 +311,7 @@ impl Model {
             Command::Release { scope } => self.release_killed(scope, events),
             Command::Protect { account, grace } => self.protect(account, grace, events),
             Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
+            Command::ChangeLimits { account, limits } => self.change_limits(account, limits, events),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The rules of symbols: how they are changed, and what an order has to obey. Reads as docs/PROTOCOL.md, rules.
 
 use engine::{
-    BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, Symbol, SymbolIndex, SymbolRules,
+    AccountIndex, BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, Symbol, SymbolIndex,
+    SymbolRules,
 };
 
 use crate::exchange::Model;
@@ -83,8 +84,18 @@ impl Model {
         is_outside.then_some(BrokenRule::OutsideBand { limit, low, high })
     }
 
-    /// The worst price that an order takes: its limit. A market order takes none outside the band.
-    pub(crate) fn worst_price(&self, placed: &NewOrder<SymbolIndex>) -> Price {
+    /// The worst price that an order takes: its limit. A market order takes none outside the band, and none beyond the collar of its account.
+    pub(crate) fn worst_price(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Price {
+        let collar = self.collar(account, placed.symbol, placed.side);
+        let in_band = self.worst_in_band(placed);
+        match (placed.kind, placed.side, collar) {
+            (OrderKind::Market, Side::Buy, Some(worst)) => in_band.min(worst),
+            (OrderKind::Market, Side::Sell, Some(worst)) => in_band.max(worst),
+            _ => in_band,
+        }
+    }
+
+    fn worst_in_band(&self, placed: &NewOrder<SymbolIndex>) -> Price {
         match (placed.kind, placed.side, self.band(placed.symbol)) {
             (OrderKind::Market, Side::Buy, Some((_, high))) => high,
             (OrderKind::Market, Side::Sell, Some((low, _))) => low,

@@ -12,6 +12,7 @@ mod groups;
 mod icebergs;
 mod instruments;
 mod kills;
+mod limits;
 mod links;
 mod mass_canceling;
 mod matching;

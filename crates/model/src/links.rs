@@ -111,7 +111,10 @@ impl Model {
             Side::Buy => self.credit_money(index, held_money(&before).min(money_of(&placed))),
             Side::Sell => self.credit_shares(index, symbol, shares.position()),
         }
-        let reply = self.place_under(terms, account, asked, events)?;
+        self.linking = Some(first);
+        let reply = self.place_under(terms, account, asked, events);
+        self.linking = None;
+        let reply = reply?;
         if let Reply::Opened(order) = reply {
             self.links.push((first, order));
             events.push(Event::OrdersLinked { order: first, partner: order, account: index, symbol, side });

@@ -24,7 +24,7 @@ impl Model {
         let placed = NewOrder { shares, ..self.order(id).as_placed() };
         let pays_as_it_goes = pays_as_it_goes(&placed);
         let funds = self.balance(account);
-        let worst = self.worst_price(&placed);
+        let worst = self.worst_price(account, &placed);
         let matching = self.matching(symbol, side, worst);
         let counted = self.counted(account, self_trade, &matching);
         let on_the_book = counted.into_iter().map(|piece| i128::from(piece.shares.units()));

@@ -100,6 +100,9 @@ impl Model {
                 return Err(Reject::CannotLink { order: first });
             }
         }
+        if let Some(past) = self.past_size(index, &placed, true) {
+            return Err(Reject::PastLimit(past));
+        }
         if let Some(broken) = self.broken_when_placed(&placed) {
             return Err(Reject::BreaksRule(broken));
         }
@@ -238,7 +241,10 @@ impl Model {
             Side::Buy => after.credit_money(account, money_of(&one).min(money_of(&other))),
             Side::Sell => after.credit_shares(account, symbol, shares.position()),
         }
-        match after.release(second, &mut told) {
+        after.linking = Some(first);
+        let released = after.release(second, &mut told);
+        after.linking = None;
+        match released {
             Ok(()) => {
                 *self = after;
                 events.append(&mut told);

@@ -2,7 +2,7 @@
 
 use engine::{
     AccountId, AccountIndex, BrokenRule, ClientOrderId, Event, FundsOrder, Money, NewOrder, OrderDifference, OrderId,
-    OrderKind, Phase, Price, Reject, Reply, Shares, Side, SymbolIndex,
+    OrderKind, PastLimit, Phase, Price, Reject, Reply, Shares, Side, SymbolIndex,
 };
 
 use crate::exchange::{Model, Order, Terms};
@@ -84,6 +84,10 @@ impl Model {
         }
         let symbol = self.symbol_named(name)?;
         self.check_not_killed(owner, symbol)?;
+        let most = self.limits(owner).order_value;
+        if funds > most {
+            return Err(Reject::PastLimit(PastLimit::OrderValue { most }));
+        }
         if self.rules(symbol).is_halted {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
@@ -96,7 +100,7 @@ impl Model {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
         let (mut left, mut units) = (funds, 0);
-        let worst = self.worst_price(&NewOrder::market(symbol, side, Shares::MAX));
+        let worst = self.worst_price(owner, &NewOrder::market(symbol, side, Shares::MAX));
         for Piece { maker, shares: open } in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
             let price = self.order(maker).limit;
             let shares = open.min(affordable(left, price));
@@ -132,10 +136,20 @@ impl Model {
         self.check_not_killed(account, symbol)?;
         let placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
         let limit = placed.limit;
+        let waits = trigger.is_some() || terms.trail.is_some();
+        let past = match terms.released {
+            None => self.past_limit(account, &placed, waits),
+            Some(_) => {
+                let collar = if waits { None } else { self.past_collar(account, &placed) };
+                self.past_position(account, &placed).or(collar)
+            }
+        };
+        if let Some(past) = past {
+            return Err(Reject::PastLimit(past));
+        }
         if self.phase(symbol).phase == Phase::Halted {
             return Err(Reject::BreaksRule(BrokenRule::Halted));
         }
-        let waits = trigger.is_some() || terms.trail.is_some();
         let in_phase = |model: &Model| if waits { None } else { model.broken_in_phase(&placed) };
         if let Some(broken) = self.broken_when_placed(&placed).or_else(|| in_phase(self)) {
             return Err(Reject::BreaksRule(broken));
@@ -169,10 +183,13 @@ impl Model {
 
     /// Why an order is refused when it arrives at its book, whatever it holds.
     pub(crate) fn refusal_on_arrival(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Reject> {
+        if let Some(past) = self.past_collar(account, placed) {
+            return Some(Reject::PastLimit(past));
+        }
         if let Some(broken) = self.broken_on_arrival(placed) {
             return Some(Reject::BreaksRule(broken));
         }
-        let matching = self.matching(placed.symbol, placed.side, self.worst_price(placed));
+        let matching = self.matching(placed.symbol, placed.side, self.worst_price(account, placed));
         let best = matching.first().map(|&best| self.order(best).limit)?;
         let available = self.balance(account);
         match placed.kind {

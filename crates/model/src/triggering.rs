@@ -109,7 +109,8 @@ impl Model {
             let Order { account, symbol, open: shares, .. } = *order;
             let placed = NewOrder { shares, ..order.as_placed() };
             events.push(Event::OrderTriggered { order: id, account, placed });
-            if let Some(phase) = self.interruption(&placed) {
+            let is_near = self.past_collar(account, &placed).is_none();
+            if let Some(phase) = self.interruption(&placed).filter(|_| is_near) {
                 // It rests, and gathers.
                 self.enter_phase(symbol, phase, events);
                 self.show_first(id, events);

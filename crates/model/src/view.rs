@@ -192,6 +192,7 @@ impl Model {
         items.extend(self.kills.iter().map(|&scope| StateItem::Kill { scope }));
         let protections = self.protections().into_iter();
         items.extend(protections.map(|(account, grace)| StateItem::Protection { account, grace }));
+        items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
         items
     }
 

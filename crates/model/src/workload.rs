@@ -5,6 +5,7 @@
 mod asked;
 mod groups;
 mod kills;
+mod limits;
 mod mass_cancels;
 mod pendings;
 mod phases;
@@ -79,6 +80,8 @@ pub struct Workload {
     has_kills: bool,
     /// Whether accounts are protected.
     has_protections: bool,
+    /// Whether accounts get limits.
+    has_limits: bool,
 }
 
 impl Workload {
@@ -125,6 +128,7 @@ impl Workload {
             has_mass_cancels: false,
             has_kills: false,
             has_protections: false,
+            has_limits: false,
         }
     }
 
@@ -205,6 +209,11 @@ impl Workload {
     /// The same, in which accounts are protected, and nobody is there for some of them any more.
     pub fn with_protections(self) -> Workload {
         Workload { has_protections: true, ..self }
+    }
+
+    /// The same, in which accounts get limits, and lose them.
+    pub fn with_limits(self) -> Workload {
+        Workload { has_limits: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -347,6 +356,15 @@ impl Workload {
             && let Some(protection) = protections::draw(self, model)
         {
             return vec![Op::Command(protection)];
+        }
+        if self.has_limits && self.random.percent(3) {
+            return vec![Op::Command(limits::draw(self, model))];
+        }
+        if self.has_limits
+            && self.random.percent(1)
+            && let Some(order) = limits::market_order(self, model)
+        {
+            return vec![Op::Command(order)];
         }
         let request = self.shown_request(model);
         if !self.has_trails {

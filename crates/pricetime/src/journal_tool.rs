@@ -126,6 +126,7 @@ pub fn describe(command: &Command) -> String {
         Command::Unprotect { account, is_lost: true } => {
             format!("cancel all orders of account {account}, for which nobody came back")
         }
+        Command::ChangeLimits { account, limits } => format!("limits of account {account}: {limits}"),
         Command::PlaceLinked { account, order, client_id, until } => {
             let (account, order, client_id, until) = (*account, *order, *client_id, *until);
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
@@ -272,6 +273,7 @@ const KINDS: [&str; 15] = [
     "groups",
     "kills",
     "protections",
+    "limits",
 ];
 
 /// Its place among [`KINDS`].
@@ -300,5 +302,6 @@ fn kind(command: &Command) -> usize {
         Command::ChangeGroup { .. } => 12,
         Command::Kill { .. } | Command::Release { .. } => 13,
         Command::Protect { .. } | Command::Unprotect { .. } => 14,
+        Command::ChangeLimits { .. } => 14,
     }
 }

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder, OrderId, OrderKind, Position,
-    Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
+    AccountIndex, AccountLimit, AccountLimits, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder, OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -151,6 +150,9 @@ pub struct AccountState {
     /// How long nobody may be there before its orders are canceled; there is none of an account that is not protected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_on_disconnect: Option<String>,
+    /// How much it may do: each limit and what it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<BTreeMap<&'static str, String>>,
     pub positions: Vec<PositionState>,
 }
 
@@ -341,6 +343,7 @@ impl State {
                     tier: Some(fees.tier(at)).filter(|&tier| tier != Tier::FIRST).map(Tier::number),
                     group: Some(groups.of(at)).filter(|&group| group != Group::NONE).map(Group::number),
                     cancel_on_disconnect: protections.of(at).map(|grace| grace.to_string()),
+                    limits: limits_of(&engine.account_limits(at)),
                     id,
                     balance: balance.to_string(),
                     held: held.to_string(),
@@ -378,7 +381,9 @@ impl State {
             let grace = account.cancel_on_disconnect.as_ref();
             let grace = grace.map(|grace| format!(", cancel on disconnect after {grace}")).unwrap_or_default();
             let money = format!("balance {} (held {})", account.balance, account.held);
-            text += &format!("account {}: {money}{tier}{group}{grace}\n", account.id);
+            let limits = account.limits.iter().flatten().map(|(limit, amount)| format!(", {limit} {amount}"));
+            let limits: String = limits.collect();
+            text += &format!("account {}: {money}{tier}{group}{grace}{limits}\n", account.id);
             for position in &account.positions {
                 text += &format!("  {}: {} (held {})\n", position.symbol, position.shares, position.held);
             }
@@ -465,6 +470,13 @@ fn fees_of(fees: &FeeSchedule, symbol: SymbolIndex, accounts: &[(String, Money, 
         .collect()
 }
 
+fn limits_of(limits: &AccountLimits) -> Option<BTreeMap<&'static str, String>> {
+    let said = AccountLimit::ALL
+        .into_iter()
+        .filter_map(|limit| Some((limit.name(), limits.amount(limit)?.as_str().to_owned())));
+    Some(said.collect()).filter(|said: &BTreeMap<_, _>| !said.is_empty())
+}
+
 impl RulesState {
     fn of(rules: &SymbolRules) -> RulesState {
         let said =
@@ -501,8 +513,8 @@ impl Gathered {
             StateItem::Fees { symbol, tier, fees } => self.fees.set(symbol, tier, Some(fees)),
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
-            StateItem::Kill { .. } => {}
             StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
+            StateItem::Kill { .. } | StateItem::Limits { .. } => {}
             StateItem::Pending { order, account, placed, working, .. } => {
                 self.pending.insert(order.0, working.0);
                 self.add_order(order, account, &placed);

@@ -15,7 +15,7 @@ use common::order_xml::{
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OpenTerms, OrderId,
+    AccountId, AccountLimit, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OpenTerms, OrderId,
     OrderName, Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time,
     TrailingOrder,
 };
@@ -56,7 +56,8 @@ impl Oracle {
                     .with_fees()
                     .with_groups()
                     .with_mass_cancels()
-                    .with_kills(),
+                    .with_kills()
+                    .with_limits(),
                 1 => Workload::new(seed).with_all_kinds().with_terms().with_icebergs().with_trails(),
                 3 => Workload::new(seed).with_all_kinds().with_terms().with_rules().with_phases(),
                 _ => Workload::new(seed).with_all_kinds().with_terms().with_rules(),
@@ -186,7 +187,8 @@ impl Oracle {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
-            | Command::Release { .. } => {
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
                 write!(children, "<{element}{echo}/>").unwrap();
                 match self.apply(command).0 {
@@ -323,6 +325,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -453,6 +456,13 @@ fn compare_state(state: &Value, model: &Model) {
             StateItem::Protection { account, grace } => {
                 let told = &state["accounts"][account.0 as usize]["cancel_on_disconnect"];
                 assert_eq!(*told, grace.to_string(), "account {}", account.0);
+            }
+            StateItem::Limits { account, limits } => {
+                let told = &state["accounts"][account.0 as usize]["limits"];
+                for limit in AccountLimit::ALL {
+                    let said = limits.amount(limit).map(|amount| amount.as_str().to_owned());
+                    assert_eq!(told.get(limit.name()).and_then(Value::as_str), said.as_deref());
+                }
             }
             StateItem::Kill { scope } => {
                 let name = match scope {

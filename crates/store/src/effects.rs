@@ -5,8 +5,9 @@
 use std::hash::BuildHasher;
 
 use engine::{
-    AccountId, AccountIndex, CancelReason, ClientOrderId, Deadline, Engine, Event, FeeRate, Money, NewOrder, OrderId,
-    OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Engine, Event, FeeRate, Money,
+    NewOrder, OrderId, OrderKind, Position, Price, SelfTrade, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    Trigger,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -15,6 +16,7 @@ use crate::fee_rows::FeeRows;
 use crate::group_rows::{self, GroupRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::kill_rows::{self, KillRow};
+use crate::limits_rows::{self, LimitsRow};
 use crate::link_rows::LinkRows;
 use crate::notes::NoteRows;
 use crate::pending_rows::PendingRows;
@@ -78,6 +80,7 @@ pub struct Effects {
     pub(crate) groups: Vec<GroupRow>,
     pub(crate) kills: Vec<KillRow>,
     pub(crate) protections: Vec<ProtectionRow>,
+    pub(crate) limits: Vec<LimitsRow>,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -228,6 +231,7 @@ impl Effects {
             groups: Vec::new(),
             kills: Vec::new(),
             protections: Vec::new(),
+            limits: Vec::new(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -270,6 +274,7 @@ impl Effects {
         self.groups.clear();
         self.kills.clear();
         self.protections.clear();
+        self.limits.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
@@ -291,6 +296,10 @@ impl Effects {
             Event::KillChanged { scope, is_killed } => kill_rows::change(&mut self.kills, scope, is_killed),
             Event::ProtectionChanged { account, grace } => {
                 protection_rows::change(&mut self.protections, account, grace);
+            }
+            Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar } => {
+                let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };
+                limits_rows::change(&mut self.limits, account, limits);
             }
             Event::FeesTaken { maker, aggressor } => self.fees.take(maker, aggressor),
             Event::PhaseChanged { symbol, phase, .. } => phase_rows::change(&mut self.phases, symbol, phase),
@@ -445,7 +454,7 @@ impl Effects {
         let others = others + self.links.len();
         let others = others + self.icebergs.len() + self.trails.len() + self.pendings.len();
         let others = others + self.fees.len();
-        let others = others + self.groups.len() + self.kills.len() + self.protections.len();
+        let others = others + self.groups.len() + self.kills.len() + self.protections.len() + self.limits.len();
         1 + created + changed + self.executions.len() + self.cancellations.len() + others
     }
 

@@ -20,6 +20,7 @@ use crate::error::StoreError;
 use crate::fee_rows::{self, FeesRow, TierRow};
 use crate::group_rows::GroupRow;
 use crate::kill_rows::KillRow;
+use crate::limits_rows::LimitsRow;
 use crate::parts;
 use crate::phase_rows::PhaseRow;
 use crate::protection_rows::ProtectionRow;
@@ -91,6 +92,7 @@ const FEES: &str = "
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::numeric[], $5::bigint[])";
 const GROUPS: &str =
     "INSERT INTO pricetime.account_groups (account, group_number) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
+const LIMITS: &str = "SELECT pricetime.write_limits($1, $2, $3, $4, $5, $6)";
 const KILLS: &str = "
     INSERT INTO pricetime.kills (scope, account, symbol) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])";
 const PROTECTIONS: &str =
@@ -169,6 +171,7 @@ struct Rows {
     groups: Vec<GroupRow>,
     kills: Vec<KillRow>,
     protections: Vec<ProtectionRow>,
+    limits: Vec<LimitsRow>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
     asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
     /// All accounts so far.
@@ -327,6 +330,7 @@ impl Rows {
             StateItem::Protection { account, grace } => {
                 self.protections.push(ProtectionRow { account, grace: Some(grace) });
             }
+            StateItem::Limits { account, limits } => self.limits.push(LimitsRow { account, limits }),
             StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.add_open(order, account, placed);
@@ -443,6 +447,9 @@ impl Rows {
         execute(session, KILLS, kills).await?;
         let protections = columns!(&self.protections, row => row.account.0, row.millis());
         execute(session, PROTECTIONS, protections).await?;
+        let limits = columns!(&self.limits, row => row.account.0, row.open_orders(), row.order_shares(), row.order_value(),
+            row.position(), row.limits.collar);
+        execute(session, LIMITS, limits).await?;
         self.accounts.clear();
         self.symbols.clear();
         self.positions.clear();
@@ -465,6 +472,7 @@ impl Rows {
         self.groups.clear();
         self.kills.clear();
         self.protections.clear();
+        self.limits.clear();
         Ok(())
     }
 }

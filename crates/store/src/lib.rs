@@ -28,6 +28,7 @@ mod iceberg_rows;
 mod import;
 mod kept;
 mod kill_rows;
+mod limits_rows;
 mod link_rows;
 mod load;
 mod markets;

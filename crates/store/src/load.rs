@@ -18,6 +18,7 @@ use crate::fields::Fields;
 use crate::group_rows;
 use crate::kept::NOTHING_GOES;
 use crate::kill_rows;
+use crate::limits_rows;
 use crate::pages::side;
 use crate::phase_rows;
 use crate::protection_rows;
@@ -118,6 +119,7 @@ const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pric
 const KILLS: &str = "
     SELECT account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope, account, symbol";
 const PROTECTIONS: &str = "SELECT account, grace_ms FROM pricetime.protections ORDER BY account";
+const LIMITS: &str = "SELECT account, COLUMNS FROM pricetime.account_limits ORDER BY account";
 const GROUPS: &str = "SELECT account, group_number FROM pricetime.account_groups ORDER BY account";
 const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
 
@@ -195,6 +197,9 @@ pub(crate) async fn visit_state(
     each_row(session, PROTECTIONS, &mut |fields| {
         let (account, grace) = (AccountIndex(fields.next()?), protection_rows::take_grace(fields)?);
         visit(StateItem::Protection { account, grace })
+    })
+    each_row(session, &LIMITS.replace("COLUMNS", limits_rows::COLUMNS), &mut |fields| {
+        visit(StateItem::Limits { account: AccountIndex(fields.next()?), limits: limits_rows::take_limits(fields)? })
     })
     .await?;
     Ok(standing)

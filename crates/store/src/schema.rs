@@ -41,6 +41,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 20, name: "0020_pending.sql", sql: include_str!("../migrations/0020_pending.sql") },
     Migration { version: 21, name: "0021_kills.sql", sql: include_str!("../migrations/0021_kills.sql") },
     Migration { version: 22, name: "0022_protections.sql", sql: include_str!("../migrations/0022_protections.sql") },
+    Migration { version: 23, name: "0023_limits.sql", sql: include_str!("../migrations/0023_limits.sql") },
 ];
 
 /// What `migrate` did.

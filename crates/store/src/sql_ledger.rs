@@ -96,7 +96,8 @@ impl Ledger for SqlLedger {
             | Command::Kill { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
-            | Command::Unprotect { .. } => self.unchanging = false,
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. } => self.unchanging = false,
         }
     }
 

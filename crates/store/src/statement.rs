@@ -30,6 +30,7 @@ const FUNCTIONS: [(&str, usize); 17] = [
     ("write_pendings", 14),
     ("write_kills", 4),
     ("write_protections", 2),
+    ("write_limits", 6),
 ];
 
 fn parameter_count() -> usize {
@@ -67,7 +68,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         trails,
         pendings,
         kills,
-        protections,
+    limits, protections,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -164,6 +165,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         row.partner.map(|working| working.0), row.time, row.sequence.0, row.place, row.next_execution));
     all.extend(columns!(kills, row => row.scope.name(), row.account(), row.symbol(), row.is_killed));
     all.extend(columns!(protections, row => row.account.0, row.millis()));
+    all.extend(
+        columns!(limits, row => row.account.0, row.open_orders(), row.order_shares(), row.order_value(), row.position(),
+        row.limits.collar),
+    );
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -38,7 +38,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 44] = [
+const OURS: [(&str, &str, Need); 46] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -73,6 +73,8 @@ const OURS: [(&str, &str, Need); 44] = [
     ("PUT", "/api/v1/accounts/{account}/tier", Need::Command),
     ("PUT", "/api/v1/accounts/{account}/group", Need::Command),
     ("PUT", "/api/v1/accounts/{account}/kill", Need::Command),
+    ("GET", "/api/v1/accounts/{account}/limits", Need::Read(Where::Path)),
+    ("PUT", "/api/v1/accounts/{account}/limits", Need::Command),
     ("PUT", "/api/v1/symbols/{symbol}/kill", Need::Command),
     ("GET", "/api/v1/kill", Need::Market),
     ("PUT", "/api/v1/kill", Need::Command),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine::{BrokenRule, Reject};
+use engine::{AccountLimit, BrokenRule, Reject};
 use exchange::{Answer, Bound, Limit, Unavailable};
 use feed::HistoryError;
 use serde::Serialize;
@@ -161,6 +161,9 @@ impl Problem {
             Reject::AmendsPending { .. } => (Is::CONFLICT, "amends-pending", "Not placed yet"),
             Reject::HaltedByRules => (Is::CONFLICT, "halted-by-rules", "Halted by its rules"),
             Reject::Killed(_) => (Is::CONFLICT, "killed", "Killed"),
+            Reject::PastLimit(past) => {
+                (Is::UNPROCESSABLE_ENTITY, past_account_limit(past.limit()), "Past a limit of the account")
+            }
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };
         Problem::new(status, code, title, reject.to_string())
@@ -283,6 +286,17 @@ impl IntoResponse for Problem {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+/// The code of an order that is past a limit of its account.
+fn past_account_limit(limit: AccountLimit) -> &'static str {
+    match limit {
+        AccountLimit::OpenOrders => "past-open-orders",
+        AccountLimit::OrderShares => "past-order-shares",
+        AccountLimit::OrderValue => "past-order-value",
+        AccountLimit::Position => "past-position",
+        AccountLimit::Collar => "past-collar",
     }
 }
 

@@ -173,6 +173,9 @@ impl Duel {
         {
             self.situations.count("state: imported with fees");
         }
+        if self.model.limited_accounts() > 0 {
+            self.situations.count("state: imported with limits");
+        }
         if !self.model.kills().is_empty() {
             self.situations.count("state: imported with kills");
         }
@@ -213,9 +216,16 @@ impl Duel {
         }
     }
 
+    fn check_limits(&self) {
+        for at in (0..self.model.accounts().count() as u32).map(engine::AccountIndex) {
+            assert_eq!(self.engine.account_limits(at), self.model.limits(at), "the limits of account {at:?}");
+        }
+    }
+
     pub fn check_state(&self) {
         self.check_rules();
         self.check_phases();
+        self.check_limits();
         assert!(self.engine.kills().all().eq(self.model.kills().iter().copied()), "what is killed");
         assert!(self.engine.protections().all().eq(self.model.protections()), "who is protected");
         self.model.check_invariants();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountIndex, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder, OrderId, Phase,
-    Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
+    AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder,
+    OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
 };
 use model::Model;
 
@@ -37,6 +37,8 @@ pub struct Mirror {
     groups: Groups,
     kills: Kills,
     protections: Protections,
+    /// Those that were told.
+    limits: BTreeMap<AccountIndex, AccountLimits>,
     /// Symbols that are not open, and of all orders the symbols.
     closed: BTreeSet<SymbolIndex>,
     symbols: BTreeMap<OrderId, SymbolIndex>,
@@ -73,6 +75,10 @@ impl Mirror {
             Event::ProtectionChanged { account, grace } => {
                 assert_ne!(self.protections.of(account), grace, "what is told has changed");
                 self.protections.set(account, grace);
+            }
+            Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar } => {
+                let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };
+                assert_ne!(self.limits.insert(account, limits).unwrap_or_default(), limits, "what is told has changed");
             }
             Event::FeesTaken { maker, aggressor } => {
                 assert!(!maker.is_none() || !aggressor.is_none(), "fees are of something");

@@ -1,6 +1,7 @@
 //! What the comparisons with the model share: the duel of engine and model, what is counted in it, and the run of many
 //! markets. Included by tests and by an example.
 
+pub mod bounded;
 mod charged;
 pub mod duel;
 mod grouped;
@@ -76,6 +77,9 @@ impl Market {
         }
         if self.seed & 1792 == 512 {
             workload = workload.with_protections();
+        }
+        if self.seed & 3072 == 1024 || self.seed & 3200 == 2176 {
+            workload = workload.with_limits();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

@@ -9,7 +9,9 @@ use engine::{
 };
 use model::{Model, Order};
 
-use super::{charged, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, terms, trails};
+use super::{
+    bounded, charged, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, terms, trails,
+};
 
 /// Every situation that a comparison should meet.
 pub const ALL: [&str; 131] = [
@@ -161,6 +163,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(mass_canceled::ALL)
         .chain(killed::ALL)
         .chain(protected::ALL)
+        .chain(bounded::ALL)
 }
 
 /// How often each was met.
@@ -276,9 +279,12 @@ impl Situations {
         killed::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         let protection = protected::after(op, reply, events, self.was_protected, model);
         protection.into_iter().for_each(|name| self.count(name));
+        bounded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         // What becomes of orders that wait for others is counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
-            if let Reply::Rejected(reject) = reply {
+            if let Reply::Rejected(reject) = reply
+                && !matches!(reject, Reject::PastLimit(_))
+            {
                 self.count(rejected(reject));
             }
             return;
@@ -353,6 +359,7 @@ impl Situations {
                 }
             }
             Reply::Done(_) => panic!("the history's answer is counted, not that it was asked"),
+            Reply::Rejected(Reject::PastLimit(_)) => {}
             Reply::Rejected(reject) => self.count(rejected(reject)),
         }
     }
@@ -414,7 +421,8 @@ impl Situations {
             | Command::ChangeGroup { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
-            | Command::Unprotect { .. } => return,
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. } => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"
@@ -772,6 +780,7 @@ fn rejected(reject: &Reject) -> &'static str {
         }
         Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Killed(scope) => killed::rejected(*scope),
+        Reject::PastLimit(_) => panic!("they are counted by their orders"),
         Reject::Full => panic!("nothing is ever full in these markets"),
     }
 }

@@ -1,6 +1,6 @@
 //! How the view begins: from the engine's state, and from what a history or a database knows beside it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use engine::{
     AccountIndex, Engine, Fee, FeeSchedule, Groups, Kills, NewOrder, OrderId, OrderKind, Protections, SelfTrade,
@@ -51,6 +51,7 @@ impl View {
             groups: Groups::new(),
             kills: Kills::new(),
             protections: Protections::new(),
+            limits: BTreeMap::new(),
             due: [Fee::NONE; 2],
             arriving: None,
             notes: 0,
@@ -127,6 +128,7 @@ impl View {
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Kill { scope } => self.kills.set(scope, true),
             StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
+            StateItem::Limits { account, limits } => self.set_limits(account, limits),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {
                 let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");

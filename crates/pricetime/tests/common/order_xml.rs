@@ -1,8 +1,8 @@
 //! Orders, and the rules of symbols, as the XML protocol says them.
 
 use engine::{
-    Command, Deadline, Fees, FundsOrder, IcebergOrder, KillScope, Money, NewOrder, OrderKind, Rule, SelfTrade, Side,
-    Symbol, SymbolRules, Time, TrailingOrder,
+    AccountLimit, AccountLimits, Command, Deadline, Fees, FundsOrder, IcebergOrder, KillScope, Money, NewOrder,
+    OrderKind, Rule, SelfTrade, Side, Symbol, SymbolRules, Time, TrailingOrder,
 };
 
 /// The attributes of an `<order>`, each with a blank before it, in the order in which a reply repeats them.
@@ -51,6 +51,9 @@ pub fn as_on_the_wire(command: Command) -> Command {
     if let Command::ChangeRules { symbol, rules } = command {
         return Command::ChangeRules { symbol, rules: rules_on_the_wire(rules) };
     }
+    if let Command::ChangeLimits { account, limits } = command {
+        return Command::ChangeLimits { account, limits: limits_on_the_wire(limits) };
+    }
     let plain = command.unconditional().unwrap_or(command);
     if let Command::PlaceOrder { account, order, client_id, until } = plain {
         let until = until.filter(|_| order.kind.rests() || order.trigger.is_some());
@@ -67,6 +70,14 @@ pub fn as_on_the_wire(command: Command) -> Command {
     let order = FundsOrder { funds: Money::from_units(steps * DOLLAR_STEP), ..order };
     let said = Command::PlaceByFunds { account, order, client_id };
     if plain == command { said } else { said.if_canceled().expect("it places an order") }
+}
+
+/// As near as can be said: no more money than there is, in steps, and at least one.
+fn limits_on_the_wire(limits: AccountLimits) -> AccountLimits {
+    let none = AccountLimits::NONE.order_value;
+    let steps = (limits.order_value.units() / DOLLAR_STEP).max(1);
+    let said = Money::from_units(steps * DOLLAR_STEP).min(Money::CAP);
+    AccountLimits { order_value: if limits.order_value == none { none } else { said }, ..limits }
 }
 
 /// As near as can be said: no more money than there is, in steps.
@@ -101,6 +112,11 @@ pub fn fees_element(command: &Command) -> Option<(&'static str, String)> {
             KillScope::Symbol(symbol) => format!(" sym=\"{symbol}\""),
         };
         return Some((element, echo));
+    }
+    if let Command::ChangeLimits { account, limits } = *command {
+        let said = |limit: AccountLimit| Some(format!(" {}=\"{}\"", limit.name(), limits.amount(limit)?.as_str()));
+        let amounts: String = AccountLimit::ALL.into_iter().filter_map(said).collect();
+        return Some(("limits", format!(" account=\"{account}\"{amounts}")));
     }
     let Command::ChangeFees { symbol, tier, fees } = *command else { return None };
     let said = |Fees { maker, taker, account }| format!(" maker=\"{maker}\" taker=\"{taker}\" account=\"{account}\"");

@@ -29,7 +29,8 @@ impl Clients {
         // Under rules little is traded.
         let workload = match seed % 12 {
             0 | 3 | 6 | 9 => {
-                workload.with_rules().with_fees().with_groups().with_phases().with_mass_cancels().with_kills()
+                let workload = workload.with_rules().with_fees().with_groups().with_phases().with_mass_cancels();
+                workload.with_kills().with_limits()
             }
             1 => workload.with_links().with_pendings(),
             7 => workload.with_pendings(),
@@ -169,6 +170,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -195,7 +197,8 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
-            | Command::Release { .. }),
+            | Command::Release { .. }
+            | Command::ChangeLimits { .. }),
         ) => {
             let (element, attributes) = fees_element(command).unwrap();
             write!(body, "<{element}{attributes}/>").unwrap();
@@ -271,6 +274,7 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => {

@@ -5,9 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Kills, Money,
-    NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex,
-    SymbolPhase, SymbolRules, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -50,6 +48,7 @@ pub(super) struct Rows {
     groups: Groups,
     kills: Kills,
     protections: Protections,
+    limits: BTreeMap<AccountIndex, AccountLimits>,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
 
@@ -79,6 +78,7 @@ impl Rows {
             groups: Groups::new(),
             kills: Kills::new(),
             protections: Protections::new(),
+            limits: BTreeMap::new(),
             phases: BTreeMap::new(),
         }
     }
@@ -130,6 +130,8 @@ impl Rows {
         effects.fees.changed().iter().for_each(|row| self.fees.set(row.symbol, row.tier, row.fees));
         effects.fees.moved().iter().for_each(|row| self.fees.set_tier(row.account, row.tier));
         effects.groups.iter().for_each(|row| self.groups.set(row.account, row.group));
+        self.limits.extend(effects.limits.iter().map(|row| (row.account, row.limits)));
+        self.limits.retain(|_, limits| *limits != AccountLimits::NONE);
         effects.kills.iter().for_each(|row| self.kills.set(row.scope, row.is_killed));
         effects.protections.iter().for_each(|row| self.protections.set(row.account, row.grace));
         self.head = effects.after;
@@ -275,6 +277,7 @@ impl Rows {
         items.extend(self.groups.all().map(|(account, group)| StateItem::Group { account, group }));
         items.extend(self.kills.all().map(|scope| StateItem::Kill { scope }));
         items.extend(self.protections.all().map(|(account, grace)| StateItem::Protection { account, grace }));
+        items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
         items
     }
 

@@ -106,6 +106,11 @@ impl Market {
         Market { workload: self.workload.with_protections(), ..self }
     }
 
+    /// From now on accounts get limits.
+    pub fn with_limits(self) -> Market {
+        Market { workload: self.workload.with_limits(), ..self }
+    }
+
     /// From now on some orders wait until others are executed.
     pub fn with_pendings(self) -> Market {
         Market { workload: self.workload.with_pendings(), ..self }
@@ -278,6 +283,7 @@ impl Market {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderIdGiven { .. }

@@ -229,6 +229,7 @@ impl Refusal {
             Reject::DisplayOffLot { .. } => Refusal::filter("LOT_SIZE"),
             Reject::HaltedByRules => Refusal::new(-2010, format!("{reject}.")),
             Reject::Killed(_) => Refusal::new(-2010, format!("{reject}.")),
+            Reject::PastLimit(_) => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
                 Refusal::new(-2010, format!("{reject}."))

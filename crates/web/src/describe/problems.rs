@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 59] = [
+const CODES: [(&str, u16, &str); 64] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -45,6 +45,15 @@ const CODES: [(&str, u16, &str); 59] = [
         "The last execution was at a price that reaches the order's `stop` or `take_profit` already",
     ),
     ("trail-too-far", 422, "So far behind the last price there is none to wait for"),
+    ("past-open-orders", 422, "The account has as many open orders as it may"),
+    ("past-order-shares", 422, "More shares than an order of the account may have"),
+    ("past-order-value", 422, "More dollars than an order of the account may be worth"),
+    (
+        "past-position",
+        422,
+        "The account would have more shares of the symbol than it may, with those that its open buys may bring",
+    ),
+    ("past-collar", 422, "The limit is farther from the market than those of the account may be"),
     ("too-many-trails", 422, "1,000 stops follow the price of the symbol already"),
     ("deadline-passed", 422, "The order would end before it is placed"),
     (
@@ -137,7 +146,7 @@ fn response(status: u16, codes: &[(&str, &str)]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use engine::{BrokenRule, Money, Position, Reject, Shares};
+    use engine::{BrokenRule, Money, PastLimit, Position, Reject, Shares};
 
     use super::*;
     use crate::problem::Problem;
@@ -163,6 +172,15 @@ mod tests {
             Reject::BreaksRule(BrokenRule::Auction),
             Reject::HaltedByRules,
             Reject::Killed(engine::KillScope::Everything),
+            Reject::PastLimit(PastLimit::OpenOrders { most: std::num::NonZeroU32::MIN }),
+            Reject::PastLimit(PastLimit::OrderShares { most: Shares::MIN }),
+            Reject::PastLimit(PastLimit::OrderValue { most: Money::CAP }),
+            Reject::PastLimit(PastLimit::Position { most: Shares::ZERO }),
+            Reject::PastLimit(PastLimit::Collar {
+                side: engine::Side::Buy,
+                limit: engine::Price::MAX,
+                worst: engine::Price::MIN,
+            }),
             Reject::BreaksRule(BrokenRule::LimitOffTick { limit: engine::Price::MIN, tick: engine::Price::MAX }),
             Reject::BreaksRule(BrokenRule::TriggerOffTick { trigger: engine::Price::MIN, tick: engine::Price::MAX }),
             Reject::BreaksRule(BrokenRule::OffLot { shares: Shares::MIN, lot: Shares::MAX }),

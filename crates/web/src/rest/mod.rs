@@ -5,6 +5,7 @@ mod amend;
 mod fees;
 mod groups;
 mod kills;
+mod limits;
 mod order_lists;
 mod orders;
 mod phases;
@@ -45,6 +46,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(fees::change_tier))
         .routes(routes!(groups::change_group))
         .routes(routes!(kills::account))
+        .routes(routes!(limits::of, limits::change))
         .routes(routes!(kills::symbol))
         .routes(routes!(kills::is_everything, kills::everything))
         .routes(routes!(orders::list, orders::cancel_all))

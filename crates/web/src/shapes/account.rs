@@ -1,10 +1,11 @@
 //! Accounts with what they own.
 
-use engine::{AccountIndex, Group, KillScope, Position, SymbolIndex, Tier};
+use engine::{AccountIndex, AccountLimits, Group, KillScope, Position, SymbolIndex, Tier};
 use feed::{Holding, View};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::LimitsShape;
 use crate::values;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -33,6 +34,9 @@ pub(crate) struct AccountShape {
     /// How long nobody may be there for it before its orders are canceled, as `5s`; there is none of an account that is not protected.
     #[serde(skip_serializing_if = "Option::is_none")]
     cancel_on_disconnect: Option<String>,
+    /// How much it may do; there is none of an account without limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<LimitsShape>,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
     /// Where the next positions begin.
@@ -65,6 +69,8 @@ impl AccountShape {
         let (tier, group) = (view.fees().tier(account), view.groups().of(account));
         let killed = view.kills().is_killed(KillScope::Account(account)).then_some(true);
         let grace = view.protections().of(account);
+        let limits = view.account_limits(account);
+        let limits = (limits != AccountLimits::NONE).then(|| LimitsShape::of(&limits));
         let account = view.account(account);
         let there = |holding: &Holding| holding.shares != Position::ZERO || holding.held != Position::ZERO;
         let mut rest = account.holdings.behind(after).filter(there);
@@ -86,6 +92,7 @@ impl AccountShape {
             group: Some(group).filter(|&group| group != Group::NONE).map(Group::number),
             killed,
             cancel_on_disconnect: grace.map(|grace| grace.to_string()),
+            limits,
             sequence: view.sequence().0,
             next,
         }

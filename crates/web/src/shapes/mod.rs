@@ -3,6 +3,7 @@
 mod account;
 mod book;
 mod fees;
+mod limits;
 mod order;
 mod phase;
 mod report;
@@ -15,6 +16,7 @@ use engine::Side;
 pub(crate) use account::{AccountShape, POSITIONS_MAX};
 pub(crate) use book::{BookShape, LevelShape, QueuedShape, checksum, level};
 pub(crate) use fees::{FeesShape, tier};
+pub(crate) use limits::LimitsShape;
 pub(crate) use order::{OrderShape, PlacedShape};
 pub(crate) use phase::{PhaseAsked, PhaseGiven, PhaseShape};
 pub(crate) use report::ReportShape;

@@ -9,6 +9,7 @@ mod fees;
 mod fields;
 mod groups;
 mod kills;
+mod limits;
 mod linked;
 mod login;
 mod login_kind;

@@ -14,6 +14,7 @@ use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
 use super::kills::{KILL_NAMES, kill_command, release_command};
+use super::limits::{LIMITS_FIELDS, limits_command, limits_names};
 use super::login_kind::LoginRequest;
 use super::order_fields::{
     ORDER_FIELDS, PLAIN_NAMES, on_failure_of, order_command, order_name, order_names, plain_order, shares_left,
@@ -101,6 +102,7 @@ impl<'a> Grammar<'a, '_> {
                 b"phase" => self.change(&tag, &PHASE_NAMES, phase_command)?,
                 b"kill" => self.change(&tag, &KILL_NAMES, kill_command)?,
                 b"release" => self.change(&tag, &KILL_NAMES, release_command)?,
+                b"limits" => self.change_limits(&tag)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }
         }
@@ -125,6 +127,11 @@ impl<'a> Grammar<'a, '_> {
     fn change_rules(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
         const NAMES: [&str; RULES_FIELDS] = rules_names();
         self.change(tag, &NAMES, rules_command)
+    }
+
+    fn change_limits(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
+        const NAMES: [&str; LIMITS_FIELDS] = limits_names();
+        self.change(tag, &NAMES, limits_command)
     }
 
     /// An element without content that changes something, as its attributes say.

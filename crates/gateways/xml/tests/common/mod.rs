@@ -67,7 +67,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::ChangePhase { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
-            | Command::Unprotect { .. },
+            | Command::Unprotect { .. }
+            | Command::ChangeLimits { .. },
         ) => Reply::Created,
     };
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()

@@ -1,0 +1,238 @@
+//! How much an account may do: the bounds that a venue gives it. It knows neither books nor orders; what is counted stands in `limited.rs`,
+//! and what the bounds mean for an order in `limiting.rs`.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use crate::amount::{AmountError, Decimal, DecimalText, Money, Price, Shares};
+use crate::command::Side;
+use crate::event::Event;
+use crate::ids::AccountIndex;
+use crate::rules::{Distance, SymbolRules};
+
+/// The bounds of an account. Where one is not set it stands at what every order obeys, so that the account that has none and the one whose
+/// bounds say nothing are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccountLimits {
+    /// So many orders of it are open at most, those that wait included.
+    pub open_orders: Option<NonZeroU32>,
+    /// An order has so many shares at most. The most there are are no limit.
+    pub order_shares: Shares,
+    /// An order is worth so much at most. [`SymbolRules::VALUE_MAX`] is no limit.
+    pub order_value: Money,
+    /// It has so many shares of a symbol at most, those included that its open buys may bring. [`Shares::MAX`] is no limit.
+    pub position: Shares,
+    /// A buy pays so much more than the market asks for at most, and a sell takes so much less.
+    pub collar: Option<Distance>,
+}
+
+impl AccountLimits {
+    /// Those of an account that was never given any.
+    pub const NONE: AccountLimits = AccountLimits {
+        open_orders: None,
+        order_shares: Shares::MAX,
+        order_value: SymbolRules::VALUE_MAX,
+        position: Shares::MAX,
+        collar: None,
+    };
+
+    /// Whether an order could obey them: what is read of files is asked, because no text says others.
+    pub fn is_sound(&self) -> bool {
+        !self.order_shares.is_zero()
+            && !self.order_value.is_negative()
+            && self.order_value != Money::ZERO
+            && self.order_value <= SymbolRules::VALUE_MAX
+    }
+
+    /// What one of them says; none if it is not set.
+    pub fn amount(&self, limit: AccountLimit) -> Option<DecimalText> {
+        let none = AccountLimits::NONE;
+        match limit {
+            AccountLimit::OpenOrders => self.open_orders.map(|most| DecimalText::new(most.get().into(), 0)),
+            AccountLimit::OrderShares => (self.order_shares != none.order_shares).then(|| self.order_shares.text()),
+            AccountLimit::OrderValue => (self.order_value != none.order_value).then(|| self.order_value.text()),
+            AccountLimit::Position => (self.position != none.position).then(|| self.position.text()),
+            AccountLimit::Collar => self.collar.map(Distance::text),
+        }
+    }
+
+    /// Sets one of them as a client says it. Errors: as of the amounts; zero where only more is allowed.
+    pub fn set_amount(&mut self, limit: AccountLimit, amount: Decimal) -> Result<(), AmountError> {
+        let is_zero = amount.negative || amount.units == 0;
+        match limit {
+            AccountLimit::OpenOrders => self.open_orders = Some(whole(amount)?),
+            AccountLimit::OrderShares | AccountLimit::OrderValue if is_zero => return Err(AmountError::NotAboveZero),
+            AccountLimit::OrderShares => self.order_shares = amount.order_shares()?,
+            AccountLimit::OrderValue => self.order_value = amount.money()?,
+            AccountLimit::Position if amount.negative => return Err(AmountError::Negative),
+            AccountLimit::Position if is_zero => self.position = Shares::ZERO,
+            AccountLimit::Position => self.position = amount.order_shares()?,
+            AccountLimit::Collar => self.collar = Some(Distance::of(amount)?),
+        }
+        Ok(())
+    }
+
+    /// An account has these from now on.
+    pub(crate) fn given_to(self, account: AccountIndex) -> Event {
+        let AccountLimits { open_orders, order_shares, order_value, position, collar } = self;
+        Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar }
+    }
+}
+
+/// A whole number above zero.
+fn whole(amount: Decimal) -> Result<NonZeroU32, AmountError> {
+    const ONE: u128 = 100_000_000;
+    if amount.negative || amount.units == 0 {
+        return Err(AmountError::NotAboveZero);
+    }
+    if !amount.units.is_multiple_of(ONE) {
+        return Err(AmountError::MoreDecimalsThan { most: 0 });
+    }
+    let number = u32::try_from(amount.units.wrapping_div(ONE)).ok().and_then(NonZeroU32::new);
+    number.ok_or(AmountError::AboveMaximum { maximum: DecimalText::new(u32::MAX.into(), 0) })
+}
+
+/// One of the bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccountLimit {
+    OpenOrders,
+    OrderShares,
+    OrderValue,
+    Position,
+    Collar,
+}
+
+impl AccountLimit {
+    /// All of them, in the order in which they are shown, and in which an order is held against them.
+    pub const ALL: [AccountLimit; 5] = [
+        AccountLimit::OpenOrders,
+        AccountLimit::OrderShares,
+        AccountLimit::OrderValue,
+        AccountLimit::Position,
+        AccountLimit::Collar,
+    ];
+
+    /// What it is called wherever limits are shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AccountLimit::OpenOrders => "open-orders",
+            AccountLimit::OrderShares => "order-shares",
+            AccountLimit::OrderValue => "order-value",
+            AccountLimit::Position => "position",
+            AccountLimit::Collar => "collar",
+        }
+    }
+}
+
+impl Default for AccountLimits {
+    fn default() -> AccountLimits {
+        AccountLimits::NONE
+    }
+}
+
+impl fmt::Display for AccountLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == AccountLimits::NONE {
+            return f.write_str("no limits");
+        }
+        let mut between = "";
+        for limit in AccountLimit::ALL {
+            if let Some(amount) = self.amount(limit) {
+                write!(f, "{between}{} {}", limit.name(), amount.as_str())?;
+                between = ", ";
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bound of its account that an order is past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PastLimit {
+    OpenOrders {
+        most: NonZeroU32,
+    },
+    OrderShares {
+        most: Shares,
+    },
+    OrderValue {
+        most: Money,
+    },
+    Position {
+        most: Shares,
+    },
+    /// The limit is beyond the worst price that the collar allows now.
+    Collar {
+        side: Side,
+        limit: Price,
+        worst: Price,
+    },
+}
+
+impl PastLimit {
+    /// Which one it is.
+    pub fn limit(&self) -> AccountLimit {
+        match self {
+            PastLimit::OpenOrders { .. } => AccountLimit::OpenOrders,
+            PastLimit::OrderShares { .. } => AccountLimit::OrderShares,
+            PastLimit::OrderValue { .. } => AccountLimit::OrderValue,
+            PastLimit::Position { .. } => AccountLimit::Position,
+            PastLimit::Collar { .. } => AccountLimit::Collar,
+        }
+    }
+}
+
+impl fmt::Display for PastLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PastLimit::OpenOrders { most } => write!(f, "Too many open orders: this account may have {most}"),
+            PastLimit::OrderShares { most } => {
+                write!(f, "Too many shares: an order of this account may have {most}")
+            }
+            PastLimit::OrderValue { most } => {
+                write!(f, "Too much money: an order of this account may be worth {most} dollars")
+            }
+            PastLimit::Position { most } => write!(
+                f,
+                "Too many shares: this account may have {most} of a symbol, those included that its open buys may bring"
+            ),
+            PastLimit::Collar { side, limit, worst } => {
+                let bound = match side {
+                    Side::Buy => "pay at most",
+                    Side::Sell => "sell for no less than",
+                };
+                write!(f, "Limit {limit} is too far from the market: this account may {bound} {worst} now")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn limits_are_said_as_they_are_told() {
+        let set = |limit, text: &str| {
+            let mut limits = AccountLimits::NONE;
+            let amount = Decimal::parse(text.as_bytes()).unwrap();
+            limits.set_amount(limit, amount).map(|()| limits.to_string()).map_err(|error| error.to_string())
+        };
+        assert_eq!(set(AccountLimit::OpenOrders, "100"), Ok("open-orders 100".to_owned()));
+        assert_eq!(set(AccountLimit::OpenOrders, "0"), Err("is not above zero".to_owned()));
+        assert_eq!(set(AccountLimit::OpenOrders, "1.5"), Err("has more than 0 decimal places".to_owned()));
+        let most = "is out of range; at most 4294967295";
+        assert_eq!(set(AccountLimit::OpenOrders, "4294967296"), Err(most.to_owned()));
+        assert_eq!(set(AccountLimit::OrderShares, "0.5"), Ok("order-shares 0.5".to_owned()));
+        assert_eq!(set(AccountLimit::OrderShares, "0"), Err("is not above zero".to_owned()));
+        assert_eq!(set(AccountLimit::OrderValue, "250000.25"), Ok("order-value 250000.25".to_owned()));
+        assert_eq!(set(AccountLimit::Position, "0"), Ok("position 0".to_owned()));
+        assert_eq!(set(AccountLimit::Position, "-1"), Err("is negative; at least 0".to_owned()));
+        assert_eq!(set(AccountLimit::Collar, "2.5"), Ok("collar 2.5".to_owned()));
+        assert_eq!(AccountLimits::NONE.to_string(), "no limits");
+        assert!(AccountLimits::NONE.is_sound());
+        assert!(!AccountLimits { order_value: Money::ZERO, ..AccountLimits::NONE }.is_sound());
+    }
+}

@@ -1,0 +1,101 @@
+//! The accounts that have limits, and what is counted of them: how many orders each has open, and how many shares of each symbol these may
+//! bring or hold. Of other accounts nothing is counted. It knows neither books nor prices.
+
+use std::collections::BTreeMap;
+
+use crate::account_limits::AccountLimits;
+use crate::amount::{Position, Shares};
+use crate::ids::{AccountIndex, SymbolIndex};
+
+/// An account with limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Limited {
+    pub(crate) limits: AccountLimits,
+    /// Orders that are open.
+    pub(crate) open: u64,
+    /// Shares that its open orders buy and sell, those of a pair once. A symbol without any is not there.
+    in_orders: BTreeMap<SymbolIndex, Position>,
+}
+
+impl Limited {
+    fn new(limits: AccountLimits) -> Limited {
+        Limited { limits, open: 0, in_orders: BTreeMap::new() }
+    }
+
+    /// Shares of a symbol that its open orders buy and sell.
+    pub(crate) fn in_orders(&self, symbol: SymbolIndex) -> Position {
+        self.in_orders.get(&symbol).copied().unwrap_or(Position::ZERO)
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LimitedAccounts {
+    of_account: BTreeMap<AccountIndex, Limited>,
+}
+
+impl LimitedAccounts {
+    /// Whether no account has limits.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.of_account.is_empty()
+    }
+
+    pub(crate) fn get(&self, account: AccountIndex) -> Option<&Limited> {
+        self.of_account.get(&account)
+    }
+
+    /// Gives an account limits in place of those that it has. Gives whether it had none, so that nothing of it is counted yet.
+    pub(crate) fn set(&mut self, account: AccountIndex, limits: AccountLimits) -> bool {
+        if limits == AccountLimits::NONE {
+            self.of_account.remove(&account);
+            return false;
+        }
+        match self.of_account.get_mut(&account) {
+            Some(limited) => {
+                limited.limits = limits;
+                false
+            }
+            None => {
+                self.of_account.insert(account, Limited::new(limits));
+                true
+            }
+        }
+    }
+
+    /// An order more is open, or one fewer.
+    pub(crate) fn count_order(&mut self, account: AccountIndex, opens: bool) {
+        let Some(limited) = self.of_account.get_mut(&account) else { return };
+        let counted = if opens { limited.open.checked_add(1) } else { limited.open.checked_sub(1) };
+        limited.open = counted.expect("invariant: an order that is done was open");
+    }
+
+    /// So many shares more are bought or sold by open orders.
+    pub(crate) fn add(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Shares) {
+        let Some(limited) = self.of_account.get_mut(&account) else { return };
+        let counted = limited.in_orders.entry(symbol).or_insert(Position::ZERO);
+        *counted = counted.plus(shares.position());
+    }
+
+    /// So many fewer are.
+    pub(crate) fn take(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Shares) {
+        let Some(limited) = self.of_account.get_mut(&account).filter(|_| !shares.is_zero()) else { return };
+        let left = limited.in_orders(symbol).minus(shares.position());
+        assert!(!left.is_negative(), "invariant: shares of orders that are open were counted");
+        match left == Position::ZERO {
+            true => limited.in_orders.remove(&symbol),
+            false => limited.in_orders.insert(symbol, left),
+        };
+    }
+
+    /// All of them with their limits, by index.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (AccountIndex, AccountLimits)> {
+        self.of_account.iter().map(|(&account, limited)| (account, limited.limits))
+    }
+
+    /// The same, with nothing counted.
+    pub(crate) fn uncounted(&self) -> LimitedAccounts {
+        let of_account = self.of_account.iter().map(|(&account, limited)| (account, Limited::new(limited.limits)));
+        LimitedAccounts { of_account: of_account.collect() }
+    }
+}

@@ -1,0 +1,34 @@
+//! The limits of an account as attributes say them. Source: docs/PROTOCOL.md, limits.
+
+use engine::{AccountLimit, AccountLimits, Command};
+
+use super::fault::ChildFault;
+use super::fields::{Fields, account_id, decimal, given};
+
+const AMOUNTS: usize = AccountLimit::ALL.len();
+/// How many attributes limits may have.
+pub(super) const LIMITS_FIELDS: usize = AMOUNTS + 1;
+
+/// The account, and the limits.
+pub(super) const fn limits_names() -> [&'static str; LIMITS_FIELDS] {
+    let mut names = ["account"; LIMITS_FIELDS];
+    let mut at = 0;
+    while at < AMOUNTS {
+        names[at + 1] = AccountLimit::ALL[at].name();
+        at += 1;
+    }
+    names
+}
+
+/// The limits that the values of these attributes give to an account. What is not said is no limit.
+pub(super) fn limits_command<'a>(fields: &Fields<'a, LIMITS_FIELDS>) -> Result<Command, ChildFault<'a>> {
+    fields.known("limits")?;
+    let [account, amounts @ ..] = fields.values;
+    let account = account_id(given(account, "limits", "account")?)?;
+    let mut limits = AccountLimits::NONE;
+    for (limit, amount) in AccountLimit::ALL.into_iter().zip(amounts) {
+        let Some(amount) = amount else { continue };
+        decimal(limit.name(), &amount.trimmed(), |amount| limits.set_amount(limit, amount))?;
+    }
+    Ok(Command::ChangeLimits { account, limits })
+}

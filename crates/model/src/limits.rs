@@ -1,0 +1,121 @@
+//! The limits of accounts: all orders of an account are looked at whenever it places one. Reads as docs/PROTOCOL.md, limits.
+
+use engine::{
+    AccountId, AccountIndex, AccountLimits, Event, NewOrder, OrderId, OrderKind, PastLimit, Price, Reject, Reply,
+    Shares, Side, SymbolIndex,
+};
+
+use crate::exchange::{Model, Order};
+
+impl Model {
+    /// The limits of an account.
+    pub fn limits(&self, account: AccountIndex) -> AccountLimits {
+        self.limits.get(&account).copied().unwrap_or(AccountLimits::NONE)
+    }
+
+    /// How many accounts have some.
+    pub fn limited_accounts(&self) -> usize {
+        self.limits.len()
+    }
+
+    pub(crate) fn change_limits(
+        &mut self,
+        account: AccountId,
+        limits: AccountLimits,
+        events: &mut Vec<Event>,
+    ) -> Result<Reply, Reject> {
+        let account = self.account_named(account)?;
+        if self.limits(account) != limits {
+            self.limits.insert(account, limits);
+            self.limits.retain(|_, limits| *limits != AccountLimits::NONE);
+            let AccountLimits { open_orders, order_shares, order_value, position, collar } = limits;
+            events.push(Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar });
+        }
+        Ok(Reply::Created)
+    }
+
+    /// Why an order that is asked for is past a limit of its account.
+    pub(crate) fn past_limit(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        waits: bool,
+    ) -> Option<PastLimit> {
+        let past_size = self.past_size(account, placed, waits || placed.kind.rests());
+        let past = past_size.or_else(|| self.past_position(account, placed));
+        if waits { past } else { past.or_else(|| self.past_collar(account, placed)) }
+    }
+
+    /// The same without what is looked at when it comes to its book.
+    pub(crate) fn past_size(
+        &self,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        may_stay: bool,
+    ) -> Option<PastLimit> {
+        let AccountLimits { open_orders, order_shares: most, order_value, .. } = self.limits(account);
+        let open = self.open_orders().filter(|order| order.account == account).count() as u64;
+        if let Some(most) = open_orders
+            && may_stay
+            && open + 1 > u64::from(most.get())
+        {
+            return Some(PastLimit::OpenOrders { most });
+        }
+        if placed.shares > most {
+            return Some(PastLimit::OrderShares { most });
+        }
+        let price = match (placed.kind, placed.trigger) {
+            (OrderKind::Market, Some(trigger)) => trigger.price(),
+            (OrderKind::Market, None) => self.market_price(placed.symbol, placed.side)?,
+            _ => placed.limit,
+        };
+        (price.times(placed.shares) > order_value).then_some(PastLimit::OrderValue { most: order_value })
+    }
+
+    /// What the account has, and what its open buys may bring. Its open sells may stay open, and of two that are linked one does.
+    pub fn past_position(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<PastLimit> {
+        let most = self.limits(account).position;
+        if placed.side == Side::Sell || most == Shares::MAX {
+            return None;
+        }
+        let is_second = |id: OrderId| self.partner(id).is_some_and(|partner| partner < id) || self.linking == Some(id);
+        let counts = |order: &&Order| {
+            order.account == account
+                && order.symbol == placed.symbol
+                && order.pends_on.is_none()
+                && !is_second(order.id)
+        };
+        let in_orders = self.open_orders().filter(counts).map(|order| i128::from(order.open.units()));
+        let has = self.position(account, placed.symbol).units() + in_orders.sum::<i128>();
+        (has + i128::from(placed.shares.units()) > i128::from(most.units())).then_some(PastLimit::Position { most })
+    }
+
+    /// An order that comes to its book, too far from the market.
+    pub fn past_collar(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<PastLimit> {
+        let NewOrder { symbol, side, limit, .. } = *placed;
+        let worst = self.collar(account, symbol, side)?;
+        let is_past = placed.kind != OrderKind::Market
+            && match side {
+                Side::Buy => limit > worst,
+                Side::Sell => limit < worst,
+            };
+        is_past.then_some(PastLimit::Collar { side, limit, worst })
+    }
+
+    /// The worst price that an order of an account may be at: so many hundredths of a per cent beyond the market's, rounded towards that.
+    pub fn collar(&self, account: AccountIndex, symbol: SymbolIndex, side: Side) -> Option<Price> {
+        let hundredths = i128::from(self.limits(account).collar?.hundredths());
+        let market = i128::from(self.market_price(symbol, side)?.units());
+        let units = match side {
+            Side::Buy => market + market * hundredths / 10_000,
+            Side::Sell => market - market * hundredths / 10_000,
+        };
+        Price::from_units(units.clamp(1, i128::from(i64::MAX)) as i64)
+    }
+
+    /// The best price of the other side while orders execute as they come; without one, and otherwise, the last execution's.
+    fn market_price(&self, symbol: SymbolIndex, side: Side) -> Option<Price> {
+        let best = self.matching(symbol, side, side.any_price()).first().map(|&best| self.order(best).limit);
+        best.filter(|_| self.is_open(symbol)).or(self.last_price(symbol))
+    }
+}

@@ -1,0 +1,50 @@
+//! Limits of accounts: how much each may do.
+
+use axum::Json;
+use axum::extract::State;
+use engine::{Command, Op};
+
+use super::orders::ask;
+use crate::input::{self, Body, Named};
+use crate::problem::Problem;
+use crate::shapes::LimitsShape;
+use crate::site::Site;
+use crate::values;
+
+/// The limits of an account. What is missing is no limit.
+#[utoipa::path(
+    get, path = "/accounts/{account}/limits", operation_id = "getLimits", tag = "Accounts",
+    params(("account" = values::Account, Path, description = "The account's id")),
+    responses((status = 200, description = "How much it may do", body = LimitsShape)),
+    extensions(("x-refusals" = json!(["unknown-account"]))),
+)]
+pub(crate) async fn of(State(site): State<Site>, Named(name): Named<String>) -> Result<Json<LimitsShape>, Problem> {
+    let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
+    let limits = site
+        .look(move |scene| {
+            let account = scene.view.find_account(account)?;
+            Some(LimitsShape::of(&scene.view.account_limits(account)))
+        })
+        .await?;
+    limits.map(Json).ok_or_else(Problem::unknown_account)
+}
+
+/// Gives an account these limits in place of all that it has. They hold for what it places, and for what comes to a book, from now on; what
+/// is open stays.
+#[utoipa::path(
+    put, path = "/accounts/{account}/limits", operation_id = "changeLimits", tag = "Accounts",
+    params(("account" = values::Account, Path, description = "The account's id")),
+    request_body = LimitsShape,
+    responses((status = 200, description = "The limits that it has now", body = LimitsShape)),
+    extensions(("x-refusals" = json!(["unknown-account"]))),
+)]
+pub(crate) async fn change(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Body(asked): Body<LimitsShape>,
+) -> Result<Json<LimitsShape>, Problem> {
+    let account = input::account(&name).map_err(|_| Problem::unknown_account())?;
+    let limits = asked.read()?;
+    ask(&site, Op::Command(Command::ChangeLimits { account, limits })).await?;
+    Ok(Json(LimitsShape::of(&limits)))
+}
