@@ -69,6 +69,8 @@ impl Requests {
     /// Whose a request is; none if that was not said.
     pub fn caller(&self, request: usize) -> Option<&Arc<Caller>> {
         self.callers.get(request).and_then(Option::as_ref)
+    }
+
     /// Who asks a request, if that was said.
     pub fn principal(&self, request: usize) -> Option<&Principal> {
         self.principals.get(request).and_then(Option::as_ref)

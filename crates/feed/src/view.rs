@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 
 pub use beginning::InitialHistory;
 use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Kills, Money,
+    NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 use history::{Amended, Note, Noted, PastOrder, Trade};

@@ -13,8 +13,8 @@ use crate::fields::{
     take_symbol, take_terms, take_trail,
 };
 use crate::kill_codec::{put_scope, take_scope};
-use crate::protection_codec::{put_protect, put_unprotect, take_protect, take_unprotect};
 use crate::limits_codec::{put_limits, take_limits};
+use crate::protection_codec::{put_protect, put_unprotect, take_protect, take_unprotect};
 use crate::rules_codec::{put_rules, take_rules};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 

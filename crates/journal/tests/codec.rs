@@ -4,9 +4,9 @@
 use std::num::NonZeroU32;
 
 use engine::{
-    AccountId, AccountLimits, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace, Group,
-    IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade, Shares,
-    Side, Symbol, SymbolRules, Tier, Trail, TrailingOrder, Trigger,
+    AccountId, AccountLimits, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace,
+    Group, IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade,
+    Shares, Side, Symbol, SymbolRules, Tier, Trail, TrailingOrder, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event, Execution, Fees, Grace, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query, Reject, Reply,
-    SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail,
-    Trigger,
+    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event,
+    Execution, Fees, Grace, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query,
+    Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier,
+    Time, Trail, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, AccountLimit, AccountLimits, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder, OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier, Trigger,
+    AccountIndex, AccountLimit, AccountLimits, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder,
+    OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier,
+    Trigger,
 };
 use serde::Serialize;
 

@@ -15,9 +15,9 @@ use common::order_xml::{
 use common::reply::{now, without_times};
 use common::server::{Launch, Server};
 use engine::{
-    AccountId, AccountLimit, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op, OpenTerms, OrderId,
-    OrderName, Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol, SymbolRules, Time,
-    TrailingOrder,
+    AccountId, AccountLimit, Command, Deadline, Entry, Execution, Iceberg, IcebergOrder, KillScope, Money, Op,
+    OpenTerms, OrderId, OrderName, Pause, Query, Reject, Reply, Rule, Sequence, Side, StateItem, Status, Symbol,
+    SymbolRules, Time, TrailingOrder,
 };
 use model::Model;
 use model::workload::{Flavour, Random, Workload};

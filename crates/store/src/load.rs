@@ -198,6 +198,7 @@ pub(crate) async fn visit_state(
         let (account, grace) = (AccountIndex(fields.next()?), protection_rows::take_grace(fields)?);
         visit(StateItem::Protection { account, grace })
     })
+    .await?;
     each_row(session, &LIMITS.replace("COLUMNS", limits_rows::COLUMNS), &mut |fields| {
         visit(StateItem::Limits { account: AccountIndex(fields.next()?), limits: limits_rows::take_limits(fields)? })
     })

@@ -68,7 +68,8 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         trails,
         pendings,
         kills,
-    limits, protections,
+        limits,
+        protections,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;

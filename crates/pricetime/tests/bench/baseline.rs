@@ -62,7 +62,10 @@ fn as_the_baseline_knows_it(op: Op) -> Op {
 impl Both {
     async fn apply(&mut self, entry: &Entry) {
         use engine::Command::{
-    ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase, ChangeRules, ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders, FreeClientOrderId, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect, Release, Unprotect,
+            ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
+            ChangeRules, ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders,
+            FreeClientOrderId, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled,
+            PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect, Release, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side, StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule,
+    Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side, StateItem,
+    Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
