@@ -11,6 +11,7 @@ use engine::{
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::audit_rows::AuditRows;
 use crate::fee_rows::FeeRows;
 use crate::group_rows::{self, GroupRow};
 use crate::iceberg_rows::IcebergRows;
@@ -76,6 +77,7 @@ pub struct Effects {
     pub(crate) fees: FeeRows,
     pub(crate) groups: Vec<GroupRow>,
     pub(crate) kills: Vec<KillRow>,
+    pub(crate) audit: AuditRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -225,6 +227,7 @@ impl Effects {
             fees: FeeRows::default(),
             groups: Vec::new(),
             kills: Vec::new(),
+            audit: AuditRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -266,6 +269,7 @@ impl Effects {
         self.fees.clear();
         self.groups.clear();
         self.kills.clear();
+        self.audit.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();

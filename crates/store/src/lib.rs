@@ -13,6 +13,7 @@
 //! SqlMarket        ─► the loop over a SqlLedger, and the Committer: the running market
 //! ```
 
+mod audit_rows;
 mod candles;
 mod column;
 mod commit_queue;

@@ -40,6 +40,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 19, name: "0019_trails.sql", sql: include_str!("../migrations/0019_trails.sql") },
     Migration { version: 20, name: "0020_pending.sql", sql: include_str!("../migrations/0020_pending.sql") },
     Migration { version: 21, name: "0021_kills.sql", sql: include_str!("../migrations/0021_kills.sql") },
+    Migration { version: 22, name: "0022_audit.sql", sql: include_str!("../migrations/0022_audit.sql") },
 ];
 
 /// What `migrate` did.

@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 16] = [
+const FUNCTIONS: [(&str, usize); 17] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -29,6 +29,7 @@ const FUNCTIONS: [(&str, usize); 16] = [
     ("write_trails", 9),
     ("write_pendings", 14),
     ("write_kills", 4),
+    ("write_audit", 11),
 ];
 
 fn parameter_count() -> usize {
@@ -66,6 +67,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         trails,
         pendings,
         kills,
+        audit,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -161,6 +163,11 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(notes.rows(), if pended, row => row.order.0, row.account.0, row.kind.name(),
         row.partner.map(|working| working.0), row.time, row.sequence.0, row.place, row.next_execution));
     all.extend(columns!(kills, row => row.scope.name(), row.account(), row.symbol(), row.is_killed));
+    all.push(Box::new(Single(before.sequence.next().0)));
+    all.push(Box::new(Single(audit.anew)));
+    all.extend(columns!(&audit.commands, row => row.time, row.caller, row.what.as_str()));
+    all.extend(columns!(&audit.callers, row => row.id, row.protocol.as_str(), row.session, row.member.as_str(),
+        row.key.as_str(), row.address.as_str()));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

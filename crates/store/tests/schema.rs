@@ -167,6 +167,12 @@ const UNDO: &[(i64, &str)] = &[
             ADD CONSTRAINT notes_partner_check CHECK ((kind = 'linked') = (partner IS NOT NULL))",
     ),
     (21, "DROP FUNCTION pricetime.write_kills; DROP TABLE pricetime.kills"),
+    // Its views go with its tables.
+    (
+        22,
+        "DROP FUNCTION pricetime.write_audit; DROP FUNCTION pricetime.remove_audit;
+         DROP TABLE pricetime.audited, pricetime.callers CASCADE",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

@@ -7,6 +7,7 @@ mod common;
 mod access;
 mod access_proof;
 mod access_topics;
+mod audit;
 mod binance;
 mod binance_amendments;
 mod binance_calls;
