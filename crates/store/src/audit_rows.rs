@@ -2,6 +2,7 @@
 //! knows no SQL.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use engine::{Command, Sequence, Time};
@@ -10,7 +11,7 @@ use foldhash::fast::FixedState;
 
 /// The commands of one transaction, from the first one on, and whoever was not noted before.
 #[derive(Debug, Default)]
-pub(crate) struct AuditRows {
+pub struct AuditRows {
     /// No caller of before is named from here on.
     pub anew: bool,
     pub commands: Vec<CommandRow>,
@@ -18,7 +19,7 @@ pub(crate) struct AuditRows {
 }
 
 #[derive(Debug)]
-pub(crate) struct CommandRow {
+pub struct CommandRow {
     pub time: Time,
     /// None: the server gave it by itself.
     pub caller: Option<u64>,
@@ -26,7 +27,7 @@ pub(crate) struct CommandRow {
 }
 
 #[derive(Debug)]
-pub(crate) struct CallerRow {
+pub struct CallerRow {
     /// The first command noted under it.
     pub id: u64,
     pub protocol: String,
@@ -37,7 +38,7 @@ pub(crate) struct CallerRow {
 }
 
 impl AuditRows {
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.anew = false;
         self.commands.clear();
         self.callers.clear();
@@ -47,22 +48,52 @@ impl AuditRows {
 /// After so many commands callers are noted anew, so that whoever removes what is old finds where to stop.
 const ANEW_AFTER: usize = 1 << 16;
 
+/// The ids of those who were noted, by what tells them apart.
+pub struct CallerIds<K> {
+    known: HashMap<K, u64, FixedState>,
+    /// Commands since it knew nobody.
+    noted: usize,
+}
+
+impl<K: Hash + Eq> CallerIds<K> {
+    /// So many commands follow, whose rows these are.
+    pub fn begin(&mut self, commands: usize, rows: &mut AuditRows) {
+        if rows.commands.is_empty() && (self.noted == 0 || self.noted >= ANEW_AFTER) {
+            (rows.anew, self.noted) = (true, 0);
+            self.known.clear();
+        }
+        self.noted += commands;
+    }
+
+    /// Whoever asked for this command, and is noted under its number if they were not before.
+    pub fn of(&mut self, key: K, command: u64, rows: &mut AuditRows, row: impl FnOnce(u64) -> CallerRow) -> u64 {
+        *self.known.entry(key).or_insert_with(|| {
+            rows.callers.push(row(command));
+            command
+        })
+    }
+}
+
+impl<K> Default for CallerIds<K> {
+    fn default() -> CallerIds<K> {
+        CallerIds { known: HashMap::default(), noted: 0 }
+    }
+}
+
 /// Notes whose the commands of each turn are.
 pub(crate) struct Auditor {
     describe: fn(&Command) -> String,
     /// Of the turn so far.
     whats: Vec<String>,
     runs: Vec<(Option<Arc<Caller>>, u32)>,
-    /// The ids of those who were noted, by their numbers in this process.
-    known: HashMap<u64, u64, FixedState>,
-    /// Commands since it knew nobody.
-    noted: usize,
+    /// By their numbers in this process.
+    ids: CallerIds<u64>,
 }
 
 impl Auditor {
     /// One that knows nobody; `describe` says in words what a command is.
     pub fn new(describe: fn(&Command) -> String) -> Auditor {
-        Auditor { describe, whats: Vec::new(), runs: Vec::new(), known: HashMap::default(), noted: 0 }
+        Auditor { describe, whats: Vec::new(), runs: Vec::new(), ids: CallerIds::default() }
     }
 
     /// The next command of the turn.
@@ -77,19 +108,10 @@ impl Auditor {
 
     /// Adds the turn to rows. Its first command has this number, all have this time.
     pub fn note(&mut self, first: Sequence, time: Time, rows: &mut AuditRows) {
-        if rows.commands.is_empty() && (self.noted == 0 || self.noted >= ANEW_AFTER) {
-            (rows.anew, self.noted) = (true, 0);
-            self.known.clear();
-        }
-        self.noted += self.whats.len();
+        self.ids.begin(self.whats.len(), rows);
         let (mut whats, mut next) = (self.whats.drain(..), first.0);
         for (caller, commands) in self.runs.drain(..) {
-            let caller = caller.map(|caller| {
-                *self.known.entry(caller.number()).or_insert_with(|| {
-                    rows.callers.push(CallerRow::of(&caller, next));
-                    next
-                })
-            });
+            let caller = caller.map(|caller| self.ids.of(caller.number(), next, rows, |id| CallerRow::of(&caller, id)));
             let run = whats.by_ref().take(commands as usize);
             rows.commands.extend(run.map(|what| CommandRow { time, caller, what }));
             next += u64::from(commands);
@@ -108,5 +130,34 @@ impl CallerRow {
             key: caller.key().to_owned(),
             address: caller.address().to_string(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_many_commands_all_are_noted_anew() {
+        let mut ids = CallerIds::default();
+        let row = |id| CallerRow {
+            id,
+            protocol: "xml".to_owned(),
+            session: 1,
+            member: String::new(),
+            key: String::new(),
+            address: "192.0.2.1".to_owned(),
+        };
+        let (mut first, mut anew) = (1, Vec::new());
+        for _ in 0..10 {
+            let (mut rows, commands) = (AuditRows::default(), ANEW_AFTER / 4);
+            ids.begin(commands, &mut rows);
+            let (one, again) = (ids.of("one", first, &mut rows, row), ids.of("one", first + 1, &mut rows, row));
+            assert_eq!((one, rows.callers.len()), (again, usize::from(rows.anew)));
+            assert!(!rows.anew || one == first, "who asks is noted under its first command");
+            anew.push(rows.anew);
+            first += commands as u64;
+        }
+        assert_eq!(anew, [true, false, false, false, true, false, false, false, true, false]);
     }
 }

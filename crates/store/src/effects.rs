@@ -275,6 +275,11 @@ impl Effects {
         self.taken_at.clear();
     }
 
+    /// Who asked for the commands: of all of them, or of none.
+    pub fn audit(&mut self) -> &mut AuditRows {
+        &mut self.audit
+    }
+
     /// Adds what happened next. The time is that of the command.
     pub fn add(&mut self, sequence: Sequence, time: Time, event: Event) {
         let first_of_command = self.last.replace(sequence) != Some(sequence);

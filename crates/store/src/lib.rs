@@ -64,6 +64,7 @@ mod url;
 mod verify;
 mod writer;
 
+pub use audit_rows::{AuditRows, CallerIds, CallerRow, CommandRow};
 pub use candles::{CandleRow, Stretch};
 pub use effects::{Effects, Head};
 pub use error::StoreError;

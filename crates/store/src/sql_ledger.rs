@@ -87,9 +87,6 @@ impl Ledger for SqlLedger {
     }
 
     fn command(&mut self, command: &Command) {
-        if let Some(auditor) = &mut self.auditor {
-            auditor.command(command);
-        }
         match command {
             Command::ActivateReached | Command::ExpireOrders | Command::EndAuction => self.has_own_command = true,
             Command::CreateAccount { .. }
@@ -116,6 +113,9 @@ impl Ledger for SqlLedger {
             | Command::CancelAll { .. }
             | Command::Kill { .. }
             | Command::Release { .. } => self.unchanging = false,
+        }
+        if let Some(auditor) = &mut self.auditor {
+            auditor.command(command);
         }
     }
 

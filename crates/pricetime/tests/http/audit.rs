@@ -1,6 +1,5 @@
 //! Who asked for which command, in the journal: over each interface, after restarts, after files are retired and after a key is revoked.
 
-use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use crate::common::callers::{ASKED, ask_all, dump, dumped, log_in};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::members::{AccessFile, Client};
+use crate::common::members::{AccessFile, Client, micros};
 use crate::common::server::Launch;
 use crate::common::wait::wait_until;
 
@@ -118,24 +117,18 @@ fn without_members_it_is_kept_where_it_is_asked_for_and_an_older_journal_goes_on
 fn what_the_server_gives_by_itself_is_nobodys() {
     let folder = Folder::new("audit-own");
     let file = AccessFile::new(&folder);
-    let calendar = folder.path().join("calendar");
-    fs::write(&calendar, "00:00 * halted\n00:01 * open\n").unwrap();
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);
     let olga = Client { http: &http, member: "olga" };
     olga.make("/api/v1/accounts", &json!({"account": "1", "balance": "1"}));
     olga.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "100"}));
-    let phase = olga.send("PUT", "/api/v1/symbols/SPY/phase", Some(&json!({"phase": "auction", "seconds": 1})));
-    assert_eq!(phase.status, 200, "{}", phase.text);
-    wait_until("the auction ends by itself", Duration::from_secs(20), || {
-        dump(&folder.data(), &[]).contains("end the auction")
-    });
+    let order = json!({"account": "1", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "10", "until": micros() + 1_000_000});
+    olga.make("/api/v1/orders", &order);
+    let ended = "end orders whose deadline came";
+    wait_until("it ends by itself", Duration::from_secs(20), || dump(&folder.data(), &[]).contains(ended));
     server.stop();
     let rows = dumped(&folder.data(), &[]);
     let last = rows.last().unwrap();
-    assert_eq!(
-        (last["what"].as_str().unwrap(), &last["by"]),
-        ("end the auction whose time came", &json!({"protocol": null}))
-    );
-    assert!(dump(&folder.data(), &[]).trim_end().ends_with("end the auction whose time came [the server itself]"));
+    assert_eq!((last["what"].as_str().unwrap(), &last["by"]), (ended, &json!({"protocol": null})));
+    assert!(dump(&folder.data(), &[]).trim_end().ends_with(&format!("{ended} [the server itself]")));
 }
