@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use engine::{
     AccountId, AccountIndex, Command, NewOrder, OrderId, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time,
 };
-use journal::{Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot};
+use journal::{
+    Caller, CallerWriter, Disk, Durability, File, Journal, JournalPoint, Options, Storage, encode, read, snapshot,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -16,8 +18,13 @@ type Part = (&'static str, fn(&Disk));
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [Part; 4] =
-        [("sync", sync_latency), ("append", append_latency), ("replay", replay), ("snapshot", snapshots)];
+    let parts: [Part; 5] = [
+        ("sync", sync_latency),
+        ("append", append_latency),
+        ("callers", callers),
+        ("replay", replay),
+        ("snapshot", snapshots),
+    ];
     for (name, run) in parts {
         if words.is_empty() || words.iter().any(|word| name.contains(word.as_str())) {
             let folder = tempfile::tempdir().unwrap();
@@ -96,6 +103,33 @@ fn append_latency(disk: &Disk) {
             );
         }
     }
+}
+
+/// What it takes to say whose the commands of a batch are.
+fn callers(_: &Disk) {
+    const BATCHES: u32 = 10_000;
+    for (count, callers) in [(1u32, 1u64), (50, 50), (1000, 50), (1000, 1000)] {
+        let (mut writer, mut bytes, mut payload) = (CallerWriter::default(), 0, Vec::new());
+        (0..u64::from(count)).for_each(|number| encode(&place_order(number), &mut payload));
+        let start = Instant::now();
+        for batch in 0..BATCHES {
+            writer.begin(batch == 0);
+            (0..u64::from(count)).for_each(|number| writer.add(1, Some(number % callers), || caller(number % callers)));
+            bytes += writer.section().len() + 4;
+        }
+        println!(
+            "whose the commands are, batches of {count} by {callers} callers: {:.1} ns and {:.2} bytes a command, which has {:.1}",
+            start.elapsed().as_nanos() as f64 / f64::from(BATCHES) / f64::from(count),
+            bytes as f64 / f64::from(BATCHES) / f64::from(count),
+            payload.len() as f64 / f64::from(count)
+        );
+    }
+}
+
+fn caller(number: u64) -> Caller {
+    let (member, key) = (format!("member-{number}"), format!("member-{number}-desk"));
+    let session = 1_763_690_000_000_000 + number;
+    Caller { protocol: "xml".to_owned(), session, member, key, address: "192.0.2.117".to_owned() }
 }
 
 fn fresh(disk: &Disk, durability: Durability) -> Journal<Disk> {

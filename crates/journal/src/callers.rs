@@ -9,8 +9,9 @@ use foldhash::fast::FixedState;
 use crate::BatchView;
 use crate::varint::{CodecError, put_u64, take_bytes, take_u8, take_u64};
 
-/// Somebody on a connection, in the words of whoever took the commands in. A word has at most 255 bytes; one that is empty is not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Somebody on a connection, in the words of whoever took the commands in. Of a word 255 bytes are kept; one
+/// that is empty is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Caller {
     pub protocol: String,
     /// The connection's number.
@@ -121,9 +122,10 @@ impl CallerReader {
 }
 
 fn put_word(out: &mut Vec<u8>, word: &str) {
-    let length = u8::try_from(word.len()).expect("invariant: names are bounded where they enter");
-    out.push(length);
-    out.extend_from_slice(word.as_bytes());
+    let fits = |end: &usize| word.is_char_boundary(*end);
+    let end = (0..=word.len().min(usize::from(u8::MAX))).rev().find(fits).unwrap_or(0);
+    out.push(end as u8);
+    out.extend_from_slice(&word.as_bytes()[..end]);
 }
 
 fn take_caller(rest: &mut &[u8]) -> Result<Caller, CodecError> {

@@ -159,6 +159,20 @@ fn what_is_no_section_is_named() {
 }
 
 #[test]
+fn a_long_name_is_cut_behind_a_whole_character() {
+    let mut writer = CallerWriter::default();
+    writer.begin(true);
+    let member = format!("a{}", "é".repeat(200));
+    writer.add(1, Some(1), || Caller { member: member.clone(), ..Caller::default() });
+    let point = JournalPoint::ZERO;
+    let (segment, offset, bytes, first, time, payload) = ("one", 0, 0, Sequence(1), Time(1), &[][..]);
+    let batch = BatchView { segment, offset, bytes, first, count: 1, time, callers: writer.section(), payload, point };
+    let (mut reader, mut found) = (CallerReader::default(), None);
+    reader.read(&batch, |asked| found = asked.by.cloned()).unwrap();
+    assert_eq!(found.unwrap().member, member[..255]);
+}
+
+#[test]
 fn a_batch_longer_than_a_segment_says_it_too() {
     let disk = SimulatedDisk::new();
     let (mut journal, mut writer) = (recover(&disk).unwrap().0, CallerWriter::default());

@@ -59,3 +59,50 @@ fn in_words(caller: &Caller) -> journal::Caller {
         address: caller.address().to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use engine::{Command, Sequence, Time};
+    use exchange::{Protocol, Session};
+    use journal::simulated::SimulatedDisk;
+    use journal::{CallerReader, JournalPoint, Options};
+
+    use super::*;
+
+    #[test]
+    fn whoever_asks_is_known_in_each_file_of_the_journal() {
+        let (disk, options) = (SimulatedDisk::new(), Options { segment_bytes: 1024, ..Options::default() });
+        let journal = Journal::recover(disk.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(()));
+        let (mut journal, mut asked) = (journal.expect("an empty folder").0, AskedCommands::default());
+        let caller = |last| Session::begin(IpAddr::from([192, 0, 2, last])).caller(Protocol::Rest, None);
+        let callers = [caller(1), caller(2)];
+        let mut commands = Vec::new();
+        journal::encode(&Command::ActivateReached, &mut commands);
+        let of = |command: u64| &callers[usize::from(command.is_multiple_of(3))];
+        for command in 1..=100 {
+            asked.add(Some(of(command)), 1);
+            let callers = asked.section(&journal, &commands);
+            let appended = journal.append_asked(Sequence(command), Time(command), 1, (callers, &commands));
+            appended.expect("the disk has no faults");
+            asked.clear();
+        }
+        assert!(journal.segments().len() > 3);
+        // From the first file on, and from one in the middle, as when those before it are gone.
+        let middle = journal.segments()[2].first;
+        for retired in [Sequence::ZERO, Sequence(middle.0 - 1)] {
+            journal.retire(retired).expect("the disk has no faults");
+            let (mut reader, mut read) = (CallerReader::default(), 0);
+            let from = journal::oldest_point(&disk).expect("it can be read").expect("there is a file");
+            let end = journal::visit_batches(&disk, from, None, &mut |batch| {
+                let mut sessions = Vec::new();
+                reader.read(batch, |asked| sessions.extend(asked.by.map(|by| by.session)))?;
+                assert_eq!(sessions, [of(batch.first.0).session()], "{}", batch.first);
+                read += 1;
+                Ok(())
+            });
+            assert_eq!((end.expect("it is whole").commands, read), (100 - retired.0, 100 - retired.0));
+        }
+    }
+}

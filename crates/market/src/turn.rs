@@ -191,7 +191,8 @@ impl<L: Ledger> Turn<L> {
         own_commands.iter().for_each(|command| ledger.command(command));
         admission.decide(engine, &conditions, time, requests, &mut |command| ledger.command(command));
         if self.audit {
-            attribute(ledger, own_commands.len(), taken, admission.decisions());
+            let (own, decisions) = (own_commands.len(), admission.decisions());
+            attribute(own, taken, decisions, |caller, commands| ledger.asked_by(caller, commands));
         }
         ledger.order(engine.sequence().next(), time)?;
         let ordered = Instant::now();

@@ -19,6 +19,7 @@ use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
 use web::{Hub, Records};
 
 use crate::followers::Followers;
+use crate::journal_tool;
 use crate::members;
 use crate::projection::Projection;
 use crate::records::SqlRecords;
@@ -292,7 +293,8 @@ fn open_database(
         None => None,
     };
     let events = followed.as_ref().map(|(projection, _)| EventFork::to(vec![projection.follower()]));
-    let options = SqlOptions { turn: turn_options(settings, metrics, clock)?, patience, events, retention };
+    let (turn, describe) = (turn_options(settings, metrics, clock)?, journal_tool::describe);
+    let options = SqlOptions { turn, patience, events, retention, describe };
     let market = SqlMarket::start(loaded.engine, writer, readers, stop, options, status.clone(), failed);
     Ok((Backend::Database(market.map_err(no_threads)?, followed), opened))
 }

@@ -22,6 +22,7 @@ pub mod login;
 pub mod members;
 pub mod projection;
 pub mod records;
+mod replayed_callers;
 pub mod send;
 pub mod serve;
 pub mod settings;

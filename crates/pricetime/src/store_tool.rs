@@ -12,6 +12,7 @@ use market::{recovery, snapshots};
 use store::{Effects, Head, Stop, Store, StoreError, StoreUrl, Writer};
 
 use crate::inspect;
+use crate::replayed_callers::ReplayedCallers;
 use crate::store_location::GivenUrl;
 
 /// Commands in one transaction of a replay.
@@ -102,16 +103,21 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
 fn replay(disk: &Disk, mut writer: Writer) -> Result<(), String> {
     let mut engine = Engine::new(recovery::random_seed(), DoneOrders::Drop);
     let mut effects = Effects::after(writer.head());
-    let mut scratch = Vec::new();
-    let read = journal::read(disk, JournalPoint::ZERO, None, &mut |entry: Entry| -> Result<(), VisitError> {
-        let Entry { sequence, time, .. } = entry;
-        engine.apply(&entry, &mut scratch, &mut |event| effects.add(sequence, time, event));
-        scratch.clear();
-        effects.seal(&engine);
-        if effects.commands() >= COMMANDS_AT_ONCE {
+    let (mut scratch, mut callers) = (Vec::new(), ReplayedCallers::default());
+    let read = journal::visit_batches(disk, JournalPoint::ZERO, None, &mut |batch| {
+        // A transaction says of all its commands who asked for them, or of none.
+        let is_other = callers.said_of_last() == batch.callers.is_empty();
+        if effects.commands() >= COMMANDS_AT_ONCE || (effects.commands() > 0 && is_other) {
             commit(&mut writer, &mut effects)?;
         }
-        Ok(())
+        callers.note(batch, effects.audit())?;
+        Ok(batch.entries(&mut |entry: Entry| -> Result<(), VisitError> {
+            let Entry { sequence, time, .. } = entry;
+            engine.apply(&entry, &mut scratch, &mut |event| effects.add(sequence, time, event));
+            scratch.clear();
+            effects.seal(&engine);
+            Ok(())
+        })?)
     });
     read.map_err(say)?;
     commit(&mut writer, &mut effects).map_err(say)?;

@@ -12,6 +12,7 @@ use engine::{
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
+use crate::audit_rows::AuditRows;
 use crate::fee_rows::FeeRows;
 use crate::group_rows::{self, GroupRow};
 use crate::iceberg_rows::IcebergRows;
@@ -81,6 +82,7 @@ pub struct Effects {
     pub(crate) kills: Vec<KillRow>,
     pub(crate) protections: Vec<ProtectionRow>,
     pub(crate) limits: Vec<LimitsRow>,
+    pub(crate) audit: AuditRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
     balance_at: RowsByKey,
     position_at: RowsByKey,
@@ -232,6 +234,7 @@ impl Effects {
             kills: Vec::new(),
             protections: Vec::new(),
             limits: Vec::new(),
+            audit: AuditRows::default(),
             balance_at: RowsByKey::default(),
             position_at: RowsByKey::default(),
             taken_at: RowsByKey::default(),
@@ -275,9 +278,15 @@ impl Effects {
         self.kills.clear();
         self.protections.clear();
         self.limits.clear();
+        self.audit.clear();
         self.balance_at.clear();
         self.position_at.clear();
         self.taken_at.clear();
+    }
+
+    /// Who asked for the commands: of all of them, or of none.
+    pub fn audit(&mut self) -> &mut AuditRows {
+        &mut self.audit
     }
 
     /// Adds what happened next. The time is that of the command.

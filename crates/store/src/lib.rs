@@ -13,6 +13,7 @@
 //! SqlMarket        ─► the loop over a SqlLedger, and the Committer: the running market
 //! ```
 
+mod audit_rows;
 mod candles;
 mod column;
 mod commit_queue;
@@ -65,6 +66,7 @@ mod url;
 mod verify;
 mod writer;
 
+pub use audit_rows::{AuditRows, CallerIds, CallerRow, CommandRow};
 pub use candles::{CandleRow, Stretch};
 pub use effects::{Effects, Head};
 pub use error::StoreError;

@@ -90,7 +90,10 @@ const OLDEST_EXECUTIONS: &str = "
 const BYTES: &str = "
     SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
     WHERE c.relnamespace = 'pricetime'::regnamespace AND c.relkind = 'r'
-        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|notes$|reductions$|icebergs$|trails$|imported_executions$)'";
+        AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|audited$|callers$|notes$|reductions$|icebergs$|trails$|imported_executions$)'";
+const REMOVE_AUDIT: &str = "SELECT pricetime.remove_audit($1::bigint)";
+/// Rows that one statement removes.
+const AUDIT_ROWS: u64 = 1000;
 const STILL_OURS: &str = "SELECT FROM pricetime.command_sequence WHERE epoch = $1 FOR UPDATE";
 
 /// What became of a removal.
@@ -153,7 +156,10 @@ impl Retention {
             }
             match ended {
                 Ok(Ended::Removed) => removed += 1,
-                Ok(Ended::NothingToDo) => return Ok(removed),
+                Ok(Ended::NothingToDo) => {
+                    remove_audit(&session).await.map_err(fail)?;
+                    return Ok(removed);
+                }
                 Err(Fault::Connection(error)) => return Err(fail(error)),
                 Err(Fault::Rows(error)) => return Err(error),
             }
@@ -219,6 +225,14 @@ impl Retention {
         session.client.batch_execute("COMMIT").await?;
         Ok(blocked)
     }
+}
+
+/// Who asked for what goes with the orders of that time, a few rows at a time: it waits for nobody.
+async fn remove_audit(session: &Session) -> Result<(), tokio_postgres::Error> {
+    while Fields::of(&session.client.query_one(REMOVE_AUDIT, &[&Single(AUDIT_ROWS)]).await?).next().unwrap_or(0)
+        == AUDIT_ROWS
+    {}
+    Ok(())
 }
 
 /// Whether others hold a table.

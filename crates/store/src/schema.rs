@@ -42,6 +42,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 21, name: "0021_kills.sql", sql: include_str!("../migrations/0021_kills.sql") },
     Migration { version: 22, name: "0022_protections.sql", sql: include_str!("../migrations/0022_protections.sql") },
     Migration { version: 23, name: "0023_limits.sql", sql: include_str!("../migrations/0023_limits.sql") },
+    Migration { version: 24, name: "0024_audit.sql", sql: include_str!("../migrations/0024_audit.sql") },
 ];
 
 /// What `migrate` did.

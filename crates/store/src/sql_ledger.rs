@@ -14,6 +14,7 @@ use engine::{Command, Engine, Event, OrderId, Sequence, Time};
 use exchange::{Batch, Caller, EventBatch, EventSink, Metrics, Stage};
 use market::ledger::{Ledger, Measured, Room};
 
+use crate::audit_rows::Auditor;
 use crate::commit_queue::{Applied, CommitQueue, GLANCE, Group};
 
 /// A turn is one batch: taking several together would save nothing, for what they did is committed together anyway.
@@ -34,13 +35,30 @@ pub(crate) struct SqlLedger {
     committed: Receiver<Vec<OrderId>>,
     /// Whether something waits for the database.
     busy: bool,
+    /// None where it is not kept who asks.
+    auditor: Option<Auditor>,
 }
 
 impl SqlLedger {
     /// In front of a queue. What happens goes to `events` later, when it is committed.
     pub fn new(queue: Arc<CommitQueue>, committed: Receiver<Vec<OrderId>>, events: Option<EventSink>) -> SqlLedger {
         let (unchanging, has_own_command) = (true, false);
-        SqlLedger { queue, group: None, events, turn_events: None, unchanging, has_own_command, committed, busy: false }
+        SqlLedger {
+            queue,
+            group: None,
+            events,
+            turn_events: None,
+            unchanging,
+            has_own_command,
+            committed,
+            busy: false,
+            auditor: None,
+        }
+    }
+
+    /// It notes who asked for what; `describe` says what a command is in words.
+    pub fn audited(self, describe: fn(&Command) -> String) -> SqlLedger {
+        SqlLedger { auditor: Some(Auditor::new(describe)), ..self }
     }
 
     fn group(&mut self) -> &mut Group {
@@ -99,12 +117,23 @@ impl Ledger for SqlLedger {
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. } => self.unchanging = false,
         }
+        if let Some(auditor) = &mut self.auditor {
+            auditor.command(command);
+        }
     }
 
-    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
+    fn asked_by(&mut self, caller: Option<&Arc<Caller>>, commands: u32) {
+        if let Some(auditor) = &mut self.auditor {
+            auditor.asked_by(caller, commands);
+        }
+    }
 
-    fn order(&mut self, _: Sequence, _: Time) -> Result<(), Infallible> {
-        self.group = Some(self.queue.take_out());
+    fn order(&mut self, first: Sequence, time: Time) -> Result<(), Infallible> {
+        let mut group = self.queue.take_out();
+        if let Some(auditor) = &mut self.auditor {
+            auditor.note(first, time, &mut group.effects.audit);
+        }
+        self.group = Some(group);
         self.turn_events = self.events.as_ref().map(|sink| sink.batch());
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::Engine;
+use engine::{Command, Engine};
 use exchange::{EventSink, Status};
 use market::Failed;
 use market::exchange_handle::{ExchangeHandle, Readers};
@@ -29,6 +29,8 @@ pub struct SqlOptions {
     pub events: Option<EventSink>,
     /// Who removes what is no longer kept; none where all is kept.
     pub retention: Option<Retention>,
+    /// Says in words what a command is, for where it is kept who asked for it.
+    pub describe: fn(&Command) -> String,
 }
 
 /// A market with its threads.
@@ -54,7 +56,7 @@ impl SqlMarket {
         status: Status,
         failed: Failed,
     ) -> std::io::Result<SqlMarket> {
-        let SqlOptions { turn: turn_options, patience, events, retention } = options;
+        let SqlOptions { turn: turn_options, patience, events, retention, describe } = options;
         let queue = Arc::new(CommitQueue::new(writer.head(), patience, status));
         let exchange = Arc::new(ExchangeHandle::new(readers));
         let (outbox, committed) = channel();
@@ -69,6 +71,7 @@ impl SqlMarket {
                 Err(error) => failed(error.to_string()),
             })?;
         let ledger = SqlLedger::new(queue.clone(), committed, events);
+        let ledger = if turn_options.audit { ledger.audited(describe) } else { ledger };
         let (turn, shared) = (Turn::new(engine, ledger, turn_options), exchange.clone());
         let running = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || {
             let Ok((engine, _)) = turn::run(turn, &shared.inbox);

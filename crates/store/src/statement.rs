@@ -31,6 +31,7 @@ const FUNCTIONS: [(&str, usize); 17] = [
     ("write_kills", 4),
     ("write_protections", 2),
     ("write_limits", 6),
+    ("write_audit", 11),
 ];
 
 fn parameter_count() -> usize {
@@ -68,6 +69,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         trails,
         pendings,
         kills,
+        audit,
         limits,
         protections,
         ..
@@ -170,6 +172,11 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         columns!(limits, row => row.account.0, row.open_orders(), row.order_shares(), row.order_value(), row.position(),
         row.limits.collar),
     );
+    all.push(Box::new(Single(before.sequence.next().0)));
+    all.push(Box::new(Single(audit.anew)));
+    all.extend(columns!(&audit.commands, row => row.time, row.caller, row.what.as_str()));
+    all.extend(columns!(&audit.callers, row => row.id, row.protocol.as_str(), row.session, row.member.as_str(),
+        row.key.as_str(), row.address.as_str()));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -169,6 +169,12 @@ const UNDO: &[(i64, &str)] = &[
     (21, "DROP FUNCTION pricetime.write_kills; DROP TABLE pricetime.kills"),
     (22, "DROP FUNCTION pricetime.write_protections; DROP TABLE pricetime.protections"),
     (23, "DROP FUNCTION pricetime.write_limits; DROP TABLE pricetime.account_limits"),
+    // Its views go with its tables.
+    (
+        24,
+        "DROP FUNCTION pricetime.write_audit; DROP FUNCTION pricetime.remove_audit;
+         DROP TABLE pricetime.audited, pricetime.callers CASCADE",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

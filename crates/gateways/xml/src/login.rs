@@ -275,6 +275,22 @@ mod tests {
     }
 
     #[test]
+    fn requests_are_whoevers_they_are_on_one_session() {
+        let open = asker("127.0.0.1");
+        let mut asker = Asker::of(open.desk.as_ref(), open.address, true).expect("members are known");
+        let (mut documents, limits) = (Documents::new(), Limits { children_max: 9 });
+        let cancel = "<transactions id=\"1\"><cancel id=\"1\"/></transactions>";
+        for body in [cancel, &format!("<login key=\"k\" secret=\"{SECRET}\"/>"), cancel, cancel] {
+            asker.ask(&mut documents, body.as_bytes(), &limits);
+        }
+        let asked = |request| documents.requests.caller(request).expect("it is kept");
+        let names = [0, 2, 3].map(|request| (asked(request).member(), asked(request).key()));
+        assert_eq!(names, [("", ""), ("alice", "k"), ("alice", "k")]);
+        assert_eq!((asked(0).session(), asked(2).number()), (asked(3).session(), asked(3).number()));
+        assert!(Asker::of(None, open.address, false).is_none());
+    }
+
+    #[test]
     fn whoever_has_a_members_certificate_needs_no_login() {
         let mut far = asker("192.0.2.1");
         assert!(far.principal().is_none());

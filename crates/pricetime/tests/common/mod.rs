@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod bench;
+pub mod callers;
 pub mod client;
 pub mod day_orders;
 pub mod decimal;

@@ -200,6 +200,7 @@ fn the_sequencer_waits_for_a_history_that_is_slow() {
             clock: Clock::system(),
             clock_leap_max: Duration::MAX,
             calendar: Calendar::default(),
+            audit: false,
         },
         keep_journal: false,
         snapshot_every: u64::MAX,

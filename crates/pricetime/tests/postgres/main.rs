@@ -10,6 +10,7 @@ mod postgres;
 
 use common::port;
 
+mod audit;
 mod binance;
 mod bounds;
 mod clock;

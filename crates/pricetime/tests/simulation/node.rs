@@ -89,6 +89,7 @@ impl Node {
             clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed))),
             clock_leap_max: Duration::MAX,
             calendar: Calendar::default(),
+            audit: true,
         };
         Ok(Node {
             turn: Turn::new(engine, ledger, options),

@@ -2,9 +2,11 @@
 //! It does not know what becomes of them.
 
 use std::fmt::Write;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use engine::{AccountId, Command, Money, Op, OrderName, Query};
-use exchange::Requests;
+use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
 use model::workload::{Random, Workload, asked_by_gateways};
 use xml::{Documents, Limits};
@@ -20,6 +22,8 @@ const BALANCE_STEP: i128 = 100_000_000;
 pub struct Clients {
     workload: Workload,
     random: Random,
+    /// Those who ask, in no order that matters.
+    callers: Vec<Arc<Caller>>,
 }
 
 impl Clients {
@@ -39,7 +43,8 @@ impl Clients {
             5 => workload.with_links().with_icebergs().with_trails().with_pendings().with_fees().with_mass_cancels(),
             _ => workload.with_rules().with_fees(),
         };
-        Clients { workload, random: Random::new(!seed) }
+        let callers = (0..5).map(|_| Session::begin(Ipv4Addr::LOCALHOST.into()).caller(Protocol::Xml, None)).collect();
+        Clients { workload, random: Random::new(!seed), callers }
     }
 
     /// One to three gateway batches of one to four requests each.
@@ -58,6 +63,9 @@ impl Clients {
                     requests.push(documents.requests.ops());
                 }
                 Request::Ops(ops) => requests.push(&ops),
+            }
+            if let Some(caller) = self.callers.get(requests.ops().len() % (self.callers.len() + 1)) {
+                requests.called_by(caller);
             }
         }
         requests

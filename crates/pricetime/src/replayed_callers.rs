@@ -1,0 +1,48 @@
+//! Who asked for the commands of a journal that is replayed into rows.
+
+use engine::{Entry, Sequence};
+use journal::{BatchView, Caller, CallerReader, VisitError};
+use store::{AuditRows, CallerIds, CallerRow, CommandRow};
+
+use crate::journal_tool::describe;
+
+/// Goes along with a replay from the first command on.
+#[derive(Default)]
+pub struct ReplayedCallers {
+    reader: CallerReader,
+    ids: CallerIds<Caller>,
+    said_of_last: bool,
+}
+
+impl ReplayedCallers {
+    /// Whether the last batch said whose its commands are.
+    pub fn said_of_last(&self) -> bool {
+        self.said_of_last
+    }
+
+    /// Adds what the next batch says. Errors: the journal's.
+    pub fn note(&mut self, batch: &BatchView<'_>, rows: &mut AuditRows) -> Result<(), VisitError> {
+        self.said_of_last = !batch.callers.is_empty();
+        if !self.said_of_last {
+            return Ok(());
+        }
+        self.ids.begin(batch.count as usize, rows);
+        let (mut by, mut next) = (Vec::new(), batch.first);
+        self.reader.read(batch, |asked| {
+            let id = asked.by.map(|caller| self.ids.of(caller.clone(), next.0, rows, |id| row(caller, id)));
+            by.extend(std::iter::repeat_n(id, asked.commands as usize));
+            next = Sequence(next.0 + u64::from(asked.commands));
+        })?;
+        let mut by = by.into_iter();
+        Ok(batch.entries(&mut |entry: Entry| -> Result<(), VisitError> {
+            let caller = by.next().flatten();
+            rows.commands.push(CommandRow { time: entry.time, caller, what: describe(&entry.command) });
+            Ok(())
+        })?)
+    }
+}
+
+fn row(caller: &Caller, id: u64) -> CallerRow {
+    let Caller { protocol, session, member, key, address } = caller.clone();
+    CallerRow { id, protocol, session, member, key, address }
+}

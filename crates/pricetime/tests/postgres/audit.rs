@@ -1,0 +1,51 @@
+//! Who asked for which command, in rows: over each interface, on the server that takes over, and after a market is moved.
+
+use crate::common::callers::{ASKED, ask_all, log_in};
+use crate::common::folder::Folder;
+use crate::common::members::AccessFile;
+use crate::common::server::Server;
+use crate::postgres::{Database, database};
+
+/// Whose the commands are, what they were, and whether they were on the same connection as the one before.
+fn audit(database: &Database) -> Vec<(String, String, String)> {
+    let rows = database.sql("SELECT what, member, protocol FROM pricetime.audit ORDER BY command");
+    let part = |row: &String, nth: usize| row.split('|').nth(nth).unwrap().to_owned();
+    rows.iter().map(|row| (part(row, 0), part(row, 1), part(row, 2))).collect()
+}
+
+#[test]
+fn sql_says_who_asked_for_each_command_over_each_interface() {
+    let (folder, database) = (Folder::new("audit-sql"), database());
+    let file = AccessFile::new(&folder);
+    let launch = || -> Server { file.launch(&folder).in_database(database.url().secret()).start() };
+    let server = launch();
+    ask_all(&server);
+    let rows = audit(&database);
+    assert_eq!(rows.len(), ASKED.len(), "{rows:?}");
+    for ((what, member, protocol), asked) in rows.iter().zip(ASKED) {
+        assert!(
+            what.starts_with(asked.0) && member == asked.1 && protocol == asked.2,
+            "{what} {member} {protocol}: {asked:?}"
+        );
+    }
+    server.stop();
+    let server = launch();
+    let mut alice = server.client();
+    log_in(&mut alice, "alice");
+    alice.ask("<transactions id=\"1\"><cancel id=\"1\"/><cancel id=\"1\"/></transactions>");
+    let last = "SELECT command, member, key, address, what FROM pricetime.audit WHERE command > 9 ORDER BY command";
+    let cancel = "alice|alice-key|127.0.0.1|cancel of account 1: order 1";
+    assert_eq!(database.sql(last), [format!("10|{cancel}"), format!("11|{cancel}")]);
+    let sessions = database.sql(
+        "SELECT member, protocol, first_command, session > (SELECT max(session) FROM pricetime.callers WHERE id < 10)
+         FROM pricetime.sessions WHERE first_command > 9",
+    );
+    assert_eq!(sessions, ["alice|xml|10|t"]);
+    // When an order was placed the audit trail says, too, and whose it is.
+    let joined = database.sql(
+        "SELECT o.id, a.member FROM pricetime.orders o JOIN pricetime.audit a ON a.command = o.sequence AND a.time = o.time ORDER BY o.id",
+    );
+    assert_eq!(joined, ["1|alice", "2|bob", "3|alice", "4|bob"]);
+    assert!(database.refusal("DELETE FROM pricetime.audited").contains("only the"), "somebody else writes");
+    server.stop();
+}
