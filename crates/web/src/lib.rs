@@ -11,6 +11,7 @@ mod certain;
 mod clock;
 mod conversation;
 mod describe;
+mod drop_copy;
 mod gate;
 mod guard;
 mod health;
