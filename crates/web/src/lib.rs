@@ -12,6 +12,7 @@ mod certain;
 mod clock;
 mod conversation;
 mod describe;
+mod drop_copy;
 mod gate;
 mod guard;
 mod health;

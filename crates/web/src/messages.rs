@@ -258,6 +258,35 @@ pub(crate) fn reports(view: &View, account: AccountIndex, reports: &[Report], th
     text(&Message { kind: "reports", channel: "orders", content })
 }
 
+/// What some accounts did, as the channel `drop-copy` tells it.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DropCopyTold {
+    reports: Vec<ReportOfAccount>,
+    /// All reports up to this command were told.
+    #[schema(value_type = values::Sequence)]
+    through: u64,
+    /// All that happened so far is told.
+    live: bool,
+}
+
+/// What one account did.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ReportOfAccount {
+    #[schema(value_type = values::Account)]
+    account: String,
+    report: ReportShape,
+}
+
+/// Reports of several accounts in the order of their commands.
+pub(crate) fn drop_copy(view: &View, reports: &[(AccountIndex, Report)], through: Sequence, live: bool) -> Text {
+    let shape = |(account, report): &(AccountIndex, Report)| ReportOfAccount {
+        account: view.account(*account).id.to_string(),
+        report: ReportShape::of(view, report),
+    };
+    let content = DropCopyTold { reports: reports.iter().map(shape).collect(), through: through.0, live };
+    text(&Message { kind: "reports", channel: "drop-copy", content })
+}
+
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SymbolsShown {
     symbols: Vec<SymbolShape>,
@@ -278,7 +307,7 @@ pub(crate) fn status(measured: &Measured) -> Text {
 /// The answer to a request that was understood.
 pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
     let mut told = json!({"type": kind});
-    for field in ["id", "channel", "symbol", "account", "interval", "from"] {
+    for field in ["id", "channel", "symbol", "account", "interval", "from", "accounts"] {
         if let Some(value) = request.get(field) {
             told[field] = value.clone();
         }

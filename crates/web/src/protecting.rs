@@ -31,8 +31,8 @@ impl Drop for Protector {
     }
 }
 
-/// Reads a request. Errors: the field that is wrong.
-pub(crate) fn read(op: &str, request: &Value) -> Result<Protection, Problem> {
+/// The accounts that a request names. Errors: what is wrong with the field.
+pub(crate) fn accounts(request: &Value) -> Result<Vec<AccountId>, Problem> {
     let missing = || Problem::field("accounts", "accounts is missing, or no list of strings");
     let listed = request.get("accounts").and_then(Value::as_array).ok_or_else(missing)?;
     if listed.is_empty() || listed.len() > SESSION_ACCOUNTS_MAX {
@@ -44,6 +44,12 @@ pub(crate) fn read(op: &str, request: &Value) -> Result<Protection, Problem> {
         let text = account.as_str().ok_or_else(missing)?;
         accounts.push(input::account(text).map_err(|problem| problem.within("accounts"))?);
     }
+    Ok(accounts)
+}
+
+/// Reads a request. Errors: the field that is wrong.
+pub(crate) fn read(op: &str, request: &Value) -> Result<Protection, Problem> {
+    let accounts = accounts(request)?;
     match (op, request.get("grace")) {
         ("unprotect", None) => Ok(Protection::Unprotect(accounts)),
         ("unprotect", Some(_)) => Err(Problem::field("grace", "unprotect has no grace")),

@@ -86,12 +86,12 @@ pub(crate) fn begin(
     Ok(Some(Replay { number, account, outbox: outbox.clone(), through, told, stage }))
 }
 
-fn begins_later() -> Problem {
+pub(crate) fn begins_later() -> Problem {
     let detail = "the history of this server begins later than its market: reports cannot be replayed";
     Problem::new(axum::http::StatusCode::CONFLICT, "history-begins-later", "History begins later", detail)
 }
 
-fn ahead(from: Sequence, through: Sequence) -> Problem {
+pub(crate) fn ahead(from: Sequence, through: Sequence) -> Problem {
     let detail = format!("from is {from}, and the last command is {through}: is this another market?");
     Problem::new(axum::http::StatusCode::CONFLICT, "from-ahead", "Ahead of the present", detail)
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::asking;
 use crate::conversation::{self, Party};
+use crate::drop_copy::{self, Asked, Running};
 use crate::hub::Hub;
 use crate::input;
 use crate::messages::{done, refusal};
@@ -25,7 +26,13 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Result<Response, Problem> {
     site.market()?;
     site.follow(Read::Market)?;
-    Ok(conversation::begin(site, upgrade, |site, outbox| Session { site, outbox, topics: 0, protector: None }))
+    Ok(conversation::begin(site, upgrade, |site, outbox| Session {
+        site,
+        outbox,
+        topics: 0,
+        protector: None,
+        drop_copy: None,
+    }))
 }
 
 struct Session {
@@ -34,6 +41,7 @@ struct Session {
     topics: usize,
     /// Since it protects accounts.
     protector: Option<Protector>,
+    drop_copy: Option<Running>,
 }
 
 /// What a client asks for.
@@ -43,6 +51,8 @@ enum Request {
     Replay(engine::AccountId, engine::Sequence),
     Unsubscribe(Channel),
     Protection(Protection),
+    DropCopy(Asked),
+    NoDropCopy,
     Ping,
 }
 
@@ -82,6 +92,18 @@ impl Session {
     async fn follow(&mut self, request: &Value) -> Result<(), Problem> {
         match read(request)? {
             Request::Ping => self.outbox.send(done("pong", request)),
+            Request::DropCopy(asked) => {
+                if self.drop_copy.is_some() {
+                    return Err(Problem::malformed("a connection has one drop copy"));
+                }
+                let answer = done("subscribed", request);
+                let running = drop_copy::begin(&self.site, &self.outbox, asking::asker(), asked, answer).await?;
+                self.drop_copy = Some(running);
+            }
+            Request::NoDropCopy => {
+                self.drop_copy = None;
+                self.outbox.send(done("unsubscribed", request));
+            }
             Request::Protection(asked) => {
                 let told = protecting::change(&self.site, &mut self.protector, &asked, request).await?;
                 self.outbox.send(told);
@@ -154,18 +176,30 @@ fn read(request: &Value) -> Result<Request, Problem> {
     }
     match field(request, "op")? {
         "ping" => Ok(Request::Ping),
+        "subscribe" if is_drop_copy(request) => Ok(Request::DropCopy(drop_copy_asked(request)?)),
+        "unsubscribe" if is_drop_copy(request) => Ok(Request::NoDropCopy),
         "subscribe" => match (channel(request)?, request.get("from")) {
             (channel, None) => Ok(Request::Subscribe(channel)),
-            (Channel::Orders(account), Some(from)) => {
-                let from = from.as_u64().ok_or_else(|| Problem::field("from", "from is no sequence"))?;
-                Ok(Request::Replay(account, engine::Sequence(from)))
-            }
-            (_, Some(_)) => Err(Problem::field("from", "only the channel orders has a from")),
+            (Channel::Orders(account), Some(from)) => Ok(Request::Replay(account, sequence(from)?)),
+            (_, Some(_)) => Err(Problem::field("from", "only the channels orders and drop-copy have a from")),
         },
         "unsubscribe" => Ok(Request::Unsubscribe(channel(request)?)),
         op @ ("protect" | "unprotect") => Ok(Request::Protection(protecting::read(op, request)?)),
         _ => Err(Problem::field("op", "op is subscribe, unsubscribe, protect, unprotect or ping")),
     }
+}
+
+fn sequence(from: &Value) -> Result<engine::Sequence, Problem> {
+    from.as_u64().map(engine::Sequence).ok_or_else(|| Problem::field("from", "from is no sequence"))
+}
+
+fn is_drop_copy(request: &Value) -> bool {
+    request.get("channel").and_then(Value::as_str) == Some("drop-copy")
+}
+
+fn drop_copy_asked(request: &Value) -> Result<Asked, Problem> {
+    let accounts = request.get("accounts").map(|_| protecting::accounts(request)).transpose()?;
+    Ok(Asked { accounts, from: request.get("from").map(sequence).transpose()? })
 }
 
 fn channel(request: &Value) -> Result<Channel, Problem> {
@@ -178,7 +212,7 @@ fn channel(request: &Value) -> Result<Channel, Problem> {
         "symbols" => Channel::Symbols,
         "status" => Channel::Status,
         _ => {
-            let detail = "channel is book, trades, candles, orders, symbols or status";
+            let detail = "channel is book, trades, candles, orders, drop-copy, symbols or status";
             return Err(Problem::field("channel", detail));
         }
     })

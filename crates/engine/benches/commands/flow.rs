@@ -312,6 +312,7 @@ impl Maker {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::LimitsChanged { .. }
+            | Event::ProtectionChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::Uncrossed { .. }
             | Event::OrderTriggered { .. }

@@ -24,6 +24,8 @@ mod binance_self_trade;
 mod binance_streams;
 mod binance_time_unit;
 mod day_orders;
+mod disconnect;
+mod drop_copy;
 mod fees;
 mod groups;
 mod guard;

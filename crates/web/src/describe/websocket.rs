@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::messages::{BookUpdate, CandleUpdate, OrdersShown, OrdersUpdate, Reports, SymbolsShown, TradesTold};
+use crate::messages::{
+    BookUpdate, CandleUpdate, DropCopyTold, OrdersShown, OrdersUpdate, Reports, SymbolsShown, TradesTold,
+};
 use crate::shapes::BookShape;
 use crate::shapes::CandlesShape;
 use crate::values;
@@ -65,6 +67,15 @@ fn channels() -> Vec<Channel> {
             ],
         },
         Channel {
+            name: "drop-copy",
+            title: "What some accounts do",
+            description: "Each report of the accounts named, in the order of the commands and once: from the history behind `from`, or from now on \
+                without it, until `live` is true, and then as they come. Without `accounts` it is about all that the member trades for or looks at, \
+                at each moment. All up to `through` was told: a client that was away subscribes again from there, and forgets what it got behind it.",
+            fields: &[("accounts", "AccountList", true), ("from", "Sequence", true)],
+            told: vec![("reports", of::<DropCopyTold>())],
+        },
+        Channel {
             name: "status",
             title: "How busy the server is",
             description: "Each second. There is no snapshot.",
@@ -116,6 +127,7 @@ fn new_schemas() -> Vec<(String, Value)> {
     let mut found = Vec::new();
     Measured::schemas(&mut found);
     Reports::schemas(&mut found);
+    DropCopyTold::schemas(&mut found);
     for (name, schema) in found {
         let mut schema = crate::json::value(schema);
         // Each kind of report says which it is.
@@ -129,6 +141,10 @@ fn new_schemas() -> Vec<(String, Value)> {
         super::close(&mut schema);
         all.push((name, schema));
     }
+    all.push((
+        "AccountList".to_owned(),
+        json!({"type": "array", "items": schema("AccountId"), "minItems": 1, "maxItems": 1000}),
+    ));
     // Those that are values are described already.
     let values: Vec<String> = values::all().into_iter().map(|(name, _)| name).collect();
     all.retain(|(name, _)| !values.contains(name));
@@ -181,10 +197,32 @@ impl Parts {
             ("pong", "Yes.", pong),
             ("error", "A request is refused, or the connection ends.", error),
         ];
-        let messages = named.map(|(name, summary, payload)| self.message(name, summary, payload));
-        self.place("control", "Requests that are about no channel", "Signs of life, and refusals.", &messages);
+        let mut messages = named.map(|(name, summary, payload)| self.message(name, summary, payload)).to_vec();
+        messages.extend(self.protection());
+        let description =
+            "Signs of life, refusals, and cancel on disconnect: accounts are protected while this connection is open.";
+        self.place("control", "Requests that are about no channel", description, &messages);
+        self.operation("receiveProtect", "receive", "control", &["protect"], Some(("control", &["protected"])));
+        self.operation("receiveUnprotect", "receive", "control", &["unprotect"], Some(("control", &["unprotected"])));
         self.operation("receivePing", "receive", "control", &["ping"], Some(("control", &["pong"])));
         self.operation("sendError", "send", "control", &["error"], None);
+    }
+
+    /// Cancel on disconnect.
+    fn protection(&mut self) -> Vec<String> {
+        let grace = || json!({"type": "string", "description": "How long nobody may be there: `0s` to `60s`, or in `ms`.", "examples": ["5s"]});
+        let message = |head: (&'static str, &str), has_grace: bool| {
+            let mut fields = vec![(head.0, exactly(head.1)), ("id", id()), ("accounts", schema("AccountList"))];
+            fields.extend(has_grace.then(|| ("grace", grace())));
+            object(fields, &["id"])
+        };
+        let named = [
+            ("protect", "Their orders are canceled when nobody is there.", message(("op", "protect"), true)),
+            ("protected", "They are protected.", message(("type", "protected"), true)),
+            ("unprotect", "They are not any more, and nothing is canceled.", message(("op", "unprotect"), false)),
+            ("unprotected", "This connection protects them no longer.", message(("type", "unprotected"), false)),
+        ];
+        named.map(|(name, summary, payload)| self.message(name, summary, payload)).to_vec()
     }
 
     fn channel(&mut self, channel: Channel) {
@@ -248,7 +286,7 @@ impl Parts {
 }
 
 /// Codes of errors.
-const CODES: [&str; 11] = [
+const CODES: [&str; 15] = [
     "malformed",
     "unknown-symbol",
     "unknown-account",
@@ -260,6 +298,10 @@ const CODES: [&str; 11] = [
     "not-ready",
     "store-away",
     "too-slow",
+    "too-many-protected",
+    "disk-low",
+    "not-permitted",
+    "outcome-unknown",
 ];
 
 /// What each message of a channel begins with, and its content.

@@ -1,0 +1,164 @@
+//! The drop copy: everything that some accounts do, in the order of the commands, whenever its reader goes and comes back.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::{Http, Socket};
+use crate::common::members::{AccessFile, basic, secret};
+use crate::common::server::Launch;
+
+const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="100000"/>
+    <account id="3" balance="100000"/>
+    <symbol sym="SPY"><account id="1">1000</account><account id="2">1000</account></symbol></create>"#;
+
+/// So many orders of three accounts, some of which execute and some of which are canceled: two to a request.
+fn trade(client: &mut crate::common::client::Client, rounds: usize) {
+    for round in 0..rounds {
+        let limit = 10 + round % 3;
+        for (account, amount) in [(1, -2), (2, 1), (3, 3)] {
+            let order = format!("<order sym=\"SPY\" amount=\"{amount}\" limit=\"{limit}\"/>");
+            let reply = client.ask(&format!("<transactions id=\"{account}\">{order}{order}</transactions>"));
+            assert!(!reply.contains("<error"), "{reply}");
+        }
+        client.ask("<transactions id=\"3\"><cancel-all/></transactions>");
+    }
+}
+
+fn subscribe(socket: &mut Socket, from: u64, accounts: &Value) {
+    let mut request = json!({"op": "subscribe", "channel": "drop-copy", "from": from});
+    if !accounts.is_null() {
+        request["accounts"] = accounts.clone();
+    }
+    socket.send(&request);
+    assert_eq!(socket.next()["type"], "subscribed");
+}
+
+/// Reads messages until all up to a command was told, or so many came. Gives the reports and what is told whole.
+fn read(socket: &mut Socket, until: u64, messages: usize) -> (Vec<Value>, u64) {
+    let (mut reports, mut through) = (Vec::new(), 0);
+    for _ in 0..messages {
+        let told = socket.next_of("reports", "drop-copy");
+        reports.extend(told["reports"].as_array().unwrap().iter().cloned());
+        let whole = told["through"].as_u64().unwrap();
+        assert!(whole >= through, "{whole} after {through}");
+        through = whole;
+        if through >= until {
+            break;
+        }
+    }
+    (reports, through)
+}
+
+fn sequence(http: &Http) -> u64 {
+    http.read("/api/v1/status")["sequence"].as_u64().unwrap()
+}
+
+/// What the channel of one account replays.
+fn reports_of(http: &Http, account: &str, until: u64) -> Vec<Value> {
+    let mut socket = http.listen();
+    socket.subscribe(json!({"op": "subscribe", "channel": "orders", "account": account, "from": 0}));
+    let mut reports = Vec::new();
+    loop {
+        let told = socket.next_of("reports", "orders");
+        reports.extend(told["reports"].as_array().unwrap().iter().cloned());
+        if told["through"].as_u64().unwrap() >= until && told["live"] == true {
+            return reports;
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_and_comes_back_is_told_everything_once_and_in_order() {
+    let folder = Folder::new("drop-copy");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let mut client = server.client();
+    trade(&mut client, 150);
+    let http = Http::new(server.http);
+    let accounts = json!(["3", "1"]);
+    let (mut all, mut from) = (Vec::new(), 0);
+    // It is cut off again and again, also while more happens.
+    for part in 0..6 {
+        let mut socket = http.listen();
+        subscribe(&mut socket, from, &accounts);
+        trade(&mut client, 10);
+        let (reports, through) = read(&mut socket, u64::MAX, 1 + part % 2);
+        drop(socket);
+        all.extend(reports.into_iter().filter(|told| told["report"]["sequence"].as_u64().unwrap() <= through));
+        from = through;
+    }
+    let end = sequence(&http);
+    let mut socket = http.listen();
+    subscribe(&mut socket, from, &accounts);
+    let (reports, through) = read(&mut socket, end, usize::MAX);
+    assert_eq!(through, end);
+    all.extend(reports);
+    let sequences: Vec<u64> = all.iter().map(|told| told["report"]["sequence"].as_u64().unwrap()).collect();
+    assert!(sequences.is_sorted(), "in the order of the commands");
+    for account in ["1", "3"] {
+        let its = all.iter().filter(|told| told["account"] == account).map(|told| told["report"].clone());
+        assert_eq!(its.collect::<Vec<Value>>(), reports_of(&http, account, end), "account {account}");
+    }
+    assert!(all.iter().all(|told| told["account"] != "2") && all.len() > 1_500, "{}", all.len());
+    // What happens from now on comes by itself.
+    trade(&mut client, 1);
+    let (reports, _) = read(&mut socket, sequence(&http), usize::MAX);
+    assert!(reports.iter().any(|told| told["report"]["report"] == "executed"), "{reports:?}");
+    socket.send(&json!({"op": "unsubscribe", "channel": "drop-copy"}));
+    assert_eq!(socket.next_of("unsubscribed", "drop-copy")["channel"], "drop-copy");
+    for (request, code) in [
+        (json!({"from": 0}), "malformed"),
+        (json!({"from": 0, "accounts": ["9"]}), "unknown-account"),
+        (json!({"from": end + 1_000_000, "accounts": ["1"]}), "from-ahead"),
+        (json!({"from": "x", "accounts": ["1"]}), "malformed"),
+    ] {
+        let mut whole = json!({"op": "subscribe", "channel": "drop-copy"});
+        whole.as_object_mut().unwrap().extend(request.as_object().unwrap().clone());
+        socket.send(&whole);
+        assert_eq!(socket.next()["code"], code, "{whole}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_member_is_told_of_its_accounts_as_the_access_file_has_them() {
+    let folder = Folder::new("drop-copy-members");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    let mut olga = server.client();
+    olga.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    olga.ask(MARKET);
+    let listen = |member: &str| {
+        http.listen_with("/ws/v1", &[("authorization", &basic(&format!("{member}-key"), &secret(member)))])
+    };
+    let whose = |reports: &[Value]| {
+        let mut accounts: Vec<String> =
+            reports.iter().map(|told| told["account"].as_str().unwrap().to_owned()).collect();
+        accounts.sort();
+        accounts.dedup();
+        accounts
+    };
+    let read_some = |socket: &mut Socket| read(socket, u64::MAX, 1).0;
+    let (mut alice, mut otto) = (listen("alice"), listen("otto"));
+    subscribe(&mut alice, 0, &Value::Null);
+    subscribe(&mut otto, 0, &json!(["1", "2"]));
+    assert!(read_some(&mut alice).is_empty() && read_some(&mut otto).is_empty(), "nothing happened");
+    trade(&mut olga, 1);
+    assert_eq!(whose(&read_some(&mut alice)), ["1"]);
+    let told = [read_some(&mut otto), read_some(&mut otto)].concat();
+    assert!(whose(&told).iter().all(|account| ["1", "2"].contains(&account.as_str())));
+    let mut bob = listen("bob");
+    bob.send(&json!({"op": "subscribe", "channel": "drop-copy", "accounts": ["1"]}));
+    assert_eq!(bob.next()["code"], "unknown-account");
+    // Another account counts from then on.
+    let wider = AccessFile::text(&[]).replace("accounts = [\"1\"]", "accounts = [\"1\", \"3\"]");
+    file.write(&wider);
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    trade(&mut olga, 1);
+    let mut told = read_some(&mut alice);
+    while !whose(&told).contains(&"3".to_owned()) {
+        told.extend(read_some(&mut alice));
+    }
+    server.stop();
+}

@@ -1,0 +1,301 @@
+//! The drop copy: everything that some accounts do, as one stream in the order of the commands, from any command on. It is read from the
+//! history, in files or in a database: all up to the newest command, then what came meanwhile, ten times a second. So nothing is missed
+//! or told twice however a reader comes and goes, and nothing is held for one that reads slowly.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use engine::{AccountId, AccountIndex, Sequence};
+use exchange::{Read, Role};
+use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
+use tokio::task::AbortHandle;
+
+use crate::asking::Asker;
+use crate::hub::Hub;
+use crate::messages::{self, REPORTS_AT_ONCE, unreadable, whole};
+use crate::outbox::Outbox;
+use crate::past::{self, Trouble};
+use crate::problem::Problem;
+use crate::replay::{ahead, begins_later};
+use crate::site::Site;
+
+/// Accounts of one stream at most.
+const ACCOUNTS_MAX: usize = 1_000;
+/// How often it is looked at whether anything happened.
+const EVERY: Duration = Duration::from_millis(100);
+/// How long it waits for a database that does not answer.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Records looked at in one go, and reports of an account that are found ahead of the others'.
+const RECORDS_AT_ONCE: usize = 512;
+
+/// A stream that runs until this is dropped.
+pub(crate) struct Running(AbortHandle);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What a client asks for.
+pub(crate) struct Asked {
+    /// Those named; none for all that the member trades for or looks at.
+    pub accounts: Option<Vec<AccountId>>,
+    /// What happened behind this command; none for what happens from now on.
+    pub from: Option<Sequence>,
+}
+
+struct DropCopy {
+    site: Site,
+    outbox: Outbox,
+    asker: Option<Asker>,
+    accounts: Option<Vec<AccountId>>,
+    /// All up to this command was told.
+    told: Sequence,
+}
+
+/// What is to be told of one account of what happened up to some command.
+struct Source {
+    account: AccountIndex,
+    /// In order. It is told when all others have something, too, or have no more.
+    found: VecDeque<Found>,
+    stage: Stage,
+}
+
+enum Stage {
+    Looking(Box<Sweep>),
+    /// Behind this command the database is to be asked.
+    Asking(Sequence),
+    /// There is no more.
+    Whole,
+}
+
+enum Found {
+    Key(ReportKey),
+    Report(Box<Report>),
+}
+
+impl Found {
+    fn key(&self) -> ReportKey {
+        match self {
+            Found::Key(key) => *key,
+            Found::Report(report) => report.key(),
+        }
+    }
+}
+
+/// Why a stream goes no further.
+enum Ends {
+    /// Its client is told this.
+    Told(HistoryError),
+    /// The server ends.
+    Silently,
+}
+
+/// Begins a stream. Errors: it cannot begin there, or not with these accounts.
+pub(crate) async fn begin(
+    site: &Site,
+    outbox: &Outbox,
+    asker: Option<Asker>,
+    asked: Asked,
+    answer: crate::text::Text,
+) -> Result<Running, Problem> {
+    let Asked { accounts, from } = asked;
+    let count = accounts_of(asker.as_ref(), accounts.as_deref()).len();
+    if count == 0 || count > ACCOUNTS_MAX || accounts.as_ref().is_some_and(|named| named.len() != count) {
+        return Err(match accounts {
+            Some(_) if count <= ACCOUNTS_MAX => Problem::unknown_account(),
+            _ if count > ACCOUNTS_MAX => {
+                Problem::field("accounts", format!("{count} accounts; at most {ACCOUNTS_MAX}"))
+            }
+            _ => Problem::field("accounts", "accounts is missing: no accounts are named of whoever asks"),
+        });
+    }
+    site.ascertain().await?;
+    let library = site.market()?.library.clone();
+    let (named, sender) = (accounts.clone(), outbox.clone());
+    let told = site.look(move |scene| {
+        let unknown = |account: &&AccountId| scene.view.find_account(**account).is_none();
+        if named.iter().flatten().find(unknown).is_some() {
+            return Err(Problem::unknown_account());
+        }
+        let through = scene.view.sequence();
+        let from = from.unwrap_or(through);
+        let whole = match (&scene.history, library) {
+            (Some(history), _) => history.read().is_whole(),
+            (None, Some(library)) => library.is_whole(),
+            (None, None) => return Err(Problem::not_ready()),
+        };
+        if !whole {
+            return Err(begins_later());
+        }
+        if from > through {
+            return Err(ahead(from, through));
+        }
+        sender.send(answer);
+        Ok(from)
+    });
+    let told = told.await??;
+    let copy = DropCopy { site: site.clone(), outbox: outbox.clone(), asker, accounts, told };
+    Ok(Running(tokio::spawn(copy.run()).abort_handle()))
+}
+
+/// The accounts that somebody may be told of now: of those named, or of all that are theirs.
+fn accounts_of(asker: Option<&Asker>, named: Option<&[AccountId]>) -> Vec<AccountId> {
+    let rights = asker.map(Asker::rights);
+    let may = |account: &AccountId| rights.as_ref().is_none_or(|rights| rights.may_read(Read::Account(*account)));
+    match (named, &rights) {
+        (Some(named), _) => named.iter().filter(|account| may(account)).copied().collect(),
+        (None, None) => Vec::new(),
+        (None, Some(rights)) => {
+            let has = |role| rights.roles.contains(&role);
+            let are_theirs = has(Role::Trader) || has(Role::Viewer);
+            let mut accounts: Vec<AccountId> = rights.accounts.iter().filter(|_| are_theirs).copied().collect();
+            accounts.sort_unstable();
+            accounts
+        }
+    }
+}
+
+impl DropCopy {
+    async fn run(mut self) {
+        let mut was_live = false;
+        while self.outbox.has_room().await {
+            match self.round(&mut was_live).await {
+                Ok(()) => tokio::time::sleep(EVERY).await,
+                Err(Ends::Told(error)) => return self.outbox.send(unreadable(&error)),
+                Err(Ends::Silently) => return,
+            }
+        }
+    }
+
+    /// Tells all that happened up to now. `was_live`: once all was told that happened before.
+    async fn round(&mut self, was_live: &mut bool) -> Result<(), Ends> {
+        let accounts = accounts_of(self.asker.as_ref(), self.accounts.as_deref());
+        let told = self.told;
+        let begun = self.look(move |scene| {
+            let through = scene.view.sequence();
+            if through == told {
+                return Ok((Vec::new(), through));
+            }
+            let history = scene.history()?;
+            let found = accounts.iter().filter_map(|account| scene.view.find_account(*account));
+            let sources = found.map(|account| Source {
+                account,
+                found: VecDeque::new(),
+                stage: match &history {
+                    Some(history) => {
+                        let sweep = history.sweep(account, ReportKey::after(told));
+                        Stage::Looking(Box::new(sweep.in_pieces_of(RECORDS_AT_ONCE)))
+                    }
+                    None => Stage::Asking(told),
+                },
+            });
+            Ok((sources.collect(), through))
+        });
+        let (mut sources, through): (Vec<Source>, Sequence) = begun.await?;
+        let mut is_told = *was_live && (sources.is_empty() || through == told);
+        while !is_told {
+            if !self.outbox.has_room().await {
+                return Err(Ends::Silently);
+            }
+            self.ask_database(&mut sources, through).await?;
+            let _turn = self.site.replays().acquire().await.map_err(|_| Ends::Silently)?;
+            let outbox = self.outbox.clone();
+            let stepped = self.look(move |scene| {
+                look_further(&mut sources, scene, through)?;
+                let is_whole = tell(&mut sources, scene, through, &outbox)?;
+                Ok((sources, is_whole))
+            });
+            (sources, is_told) = stepped.await?;
+        }
+        self.told = through;
+        *was_live = true;
+        Ok(())
+    }
+
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut ReadModel<Hub>) -> Result<T, HistoryError> + Send + 'static,
+    ) -> Result<T, Ends> {
+        self.site.look(look).await.map_err(|_| Ends::Silently)?.map_err(Ends::Told)
+    }
+
+    /// Asks the database for more of one account that has nothing left to tell.
+    async fn ask_database(&self, sources: &mut [Source], through: Sequence) -> Result<(), Ends> {
+        for source in sources.iter_mut().filter(|source| source.found.is_empty()) {
+            let Stage::Asking(behind) = source.stage else { continue };
+            let (found, complete) = loop {
+                match past::reports(&self.site, source.account, (behind, through), REPORTS_AT_ONCE).await {
+                    Ok(found) => break found,
+                    Err(Trouble::Away) => tokio::time::sleep(PAUSE).await,
+                    Err(Trouble::Unreadable(error)) => return Err(Ends::Told(error)),
+                    Err(Trouble::NotReady) => return Err(Ends::Silently),
+                }
+            };
+            source.found = found.into_iter().map(|report| Found::Report(Box::new(report))).collect();
+            source.stage = if complete < through { Stage::Asking(complete) } else { Stage::Whole };
+        }
+        Ok(())
+    }
+}
+
+/// Looks for more of one account that has nothing left to tell.
+fn look_further(sources: &mut [Source], scene: &ReadModel<Hub>, through: Sequence) -> Result<(), HistoryError> {
+    let is_needed = |source: &&mut Source| source.found.is_empty() && matches!(source.stage, Stage::Looking(_));
+    let mut left = RECORDS_AT_ONCE;
+    for source in sources.iter_mut().filter(is_needed) {
+        let Stage::Looking(mut sweep) = std::mem::replace(&mut source.stage, Stage::Whole) else { continue };
+        let history = scene.history()?.ok_or(HistoryError::Ended)?;
+        if history.sweep_on(&mut sweep, left.min(RECORDS_AT_ONCE))? {
+            source.stage = Stage::Looking(sweep);
+            return Ok(());
+        }
+        let (found, more) = sweep.finish();
+        source.found = found.into_iter().filter(|key| key.sequence <= through).map(Found::Key).collect();
+        source.stage = more.map_or(Stage::Whole, |sweep| Stage::Looking(Box::new(sweep)));
+        // An account of which nothing is found costs as much as one record.
+        left = left.saturating_sub(source.found.len().max(1));
+        if left == 0 {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Tells what comes next of all accounts, if it is known of each. True when all is told up to `through`.
+fn tell(
+    sources: &mut [Source],
+    scene: &ReadModel<Hub>,
+    through: Sequence,
+    outbox: &Outbox,
+) -> Result<bool, HistoryError> {
+    let mut told: Vec<(AccountIndex, Report)> = Vec::new();
+    let mut is_whole = true;
+    let mut next = None;
+    loop {
+        if sources.iter().any(|source| source.found.is_empty() && !matches!(source.stage, Stage::Whole)) {
+            is_whole = false;
+            break;
+        }
+        let heads = sources.iter().enumerate().filter_map(|(at, source)| Some((source.found.front()?.key(), at)));
+        let Some((key, at)) = heads.min() else { break };
+        if told.len() == REPORTS_AT_ONCE {
+            (is_whole, next) = (false, Some(key));
+            break;
+        }
+        let report = match sources[at].found.pop_front() {
+            Some(Found::Report(report)) => *report,
+            Some(Found::Key(key)) => scene.history()?.ok_or(HistoryError::Ended)?.report(key)?,
+            None => break,
+        };
+        told.push((sources[at].account, report));
+    }
+    let complete = match (told.last(), is_whole) {
+        (_, true) => through,
+        (Some((_, last)), false) => whole(last.key(), next),
+        (None, false) => return Ok(false),
+    };
+    outbox.send(messages::drop_copy(&scene.view, &told, complete, is_whole));
+    Ok(is_whole)
+}
