@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::{Command, Deadline, Op, Symbol};
 
 use crate::day_orders;
+use crate::limits::Limit;
 use crate::principal::{Denial, Principal, Rights};
 
 /// Ops of any number of requests, in order. No other request's ops come between those of one.
@@ -57,11 +58,12 @@ impl Requests {
         self.denied.clear();
         for request in 0..self.len() {
             let rights = rights_of(self.principals.get(request).and_then(Option::as_ref));
+            let room = rights.limits.take_message();
             let ops = self.ops_of(request);
             let mut from = ops.start;
             while from < ops.end {
                 let through = from + placed_together(&self.ops[from..ops.end]);
-                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, op));
+                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, op, room));
                 self.denied.extend(denial.into_iter().flat_map(|denial| (from..through).map(move |op| (op, denial))));
                 from = through;
             }
@@ -134,11 +136,13 @@ fn placed_together(ops: &[Op]) -> usize {
 }
 
 /// Why an op does not go on for somebody with these rights.
-fn denial(rights: &Rights, op: &Op) -> Option<Denial> {
+fn denial(rights: &Rights, op: &Op, room: Result<(), Limit>) -> Option<Denial> {
+    let past_room =
+        || room.or_else(|past| if rights.limits.lets_through(op) { Ok(()) } else { Err(Denial::Past(past)) });
     let past = |command| rights.limits.check(command).map_err(Denial::Past);
     let checked = match op {
-        Op::Command(command) => rights.check(op).and_then(|()| past(command)),
-        Op::Query(_) => rights.check(op),
+        Op::Command(command) => rights.check(op).and_then(|()| past_room()).and_then(|()| past(command)),
+        Op::Query(_) => rights.check(op).and_then(|()| past_room()),
     };
     checked.err()
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use access::{Access, Algorithm, Tries, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use exchange::Principal;
+use exchange::{Connected, Limit, Principal};
 
 use crate::document::{Documents, Limits, Login};
 
@@ -36,6 +36,8 @@ pub(crate) struct Asker {
     private: bool,
     /// None: nobody has proven anything.
     principal: Option<Principal>,
+    /// Counts it among those of its member.
+    connected: Option<Connected>,
     /// What is to be signed. It is used once.
     challenge: Option<String>,
 }
@@ -54,6 +56,7 @@ enum Refused {
     NotPrivate,
     NoChallenge,
     NoRandomness,
+    Past(Limit),
     TooSoon(Duration),
     Wrong,
 }
@@ -68,16 +71,34 @@ impl Desk {
 impl Asker {
     /// Of a new connection.
     pub fn new(desk: &Arc<Desk>, address: IpAddr) -> Asker {
-        let principal = desk.access.by_address(address, SystemTime::now());
         let private = address.to_canonical().is_loopback();
-        Asker { desk: Arc::clone(desk), address, private, principal, challenge: None }
+        let (principal, connected) = (None, None);
+        let mut asker = Asker { desk: Arc::clone(desk), address, private, principal, connected, challenge: None };
+        asker.come_as(desk.access.by_address(address, SystemTime::now()));
+        asker
     }
 
     /// The connection is encrypted from now on. `certificate`: the SHA-256 of one that it has proven to have.
     pub fn encrypted(&mut self, certificate: Option<&[u8; 32]>) {
         self.private = true;
         let proven = certificate.and_then(|sha256| self.desk.access.by_certificate(sha256, SystemTime::now()));
-        self.principal = proven.or(self.principal.take());
+        self.come_as(proven);
+    }
+
+    /// It is a member's that did not ask to be. Where that has as many connections as it may have, a login says so.
+    fn come_as(&mut self, proven: Option<Principal>) {
+        if let Some(principal) = proven {
+            let _ = self.become_member(principal);
+        }
+    }
+
+    /// From now on requests are this member's. Errors: it has as many connections as it may have, and nothing was changed.
+    fn become_member(&mut self, principal: Principal) -> Result<(), Limit> {
+        if self.connected.as_ref().is_none_or(|connected| !connected.is_of(&principal)) {
+            self.connected = Some(self.desk.access.connections().open(&principal)?);
+        }
+        self.principal = Some(principal);
+        Ok(())
     }
 
     /// Appends a request, which is its member's; a login is followed and answered.
@@ -116,8 +137,10 @@ impl Asker {
         match proven {
             Some(principal) => {
                 let member = principal.member().to_owned();
+                if let Err(past) = self.become_member(principal) {
+                    return LoggedIn::Refused(Refused::Past(past));
+                }
                 tracing::debug!(member, address = %self.address, "logged in over XML");
-                self.principal = Some(principal);
                 LoggedIn::As(member)
             }
             None => {
@@ -159,6 +182,7 @@ impl fmt::Display for Refused {
                 "login refused: no challenge waits to be signed on this connection; ask for one: <login key=\"…\"/>",
             ),
             Refused::NoRandomness => f.write_str("login refused: the server has no randomness for a challenge; try again"),
+            Refused::Past(limit) => write!(f, "login refused: {limit}"),
             Refused::TooSoon(patience) => write!(
                 f,
                 "login refused: too many wrong ones came from this address; try again in {} s",
