@@ -24,6 +24,7 @@ mod metrics;
 mod outcome;
 mod pending;
 mod principal;
+mod refusals;
 mod replacement;
 mod requests;
 mod status;

@@ -9,6 +9,13 @@ use crate::exchange::Model;
 
 /// Other limits of an account.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
+    if workload.random.percent(15)
+        && let Some(pending) = model.open_orders().find(|order| order.pends_on.is_some())
+        && let Some(account) = model.accounts().nth(pending.account.0 as usize)
+    {
+        let limits = AccountLimits { collar: Distance::from_hundredths(1), ..AccountLimits::NONE };
+        return Command::ChangeLimits { account, limits };
+    }
     let account = workload.account();
     if workload.random.percent(25) {
         return Command::ChangeLimits { account, limits: AccountLimits::NONE };
