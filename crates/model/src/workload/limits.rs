@@ -21,6 +21,10 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
         return Command::ChangeLimits { account, limits: AccountLimits::NONE };
     }
     let mut limits = AccountLimits::NONE;
+    if workload.random.percent(25) {
+        limits.position = position(workload, model, account);
+        return Command::ChangeLimits { account, limits };
+    }
     for _ in 0..2 {
         match workload.random.below(6) {
             0 => limits.open_orders = NonZeroU32::new(workload.random.below(6) as u32 + 1),
