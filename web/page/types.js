@@ -92,6 +92,16 @@
 /** @typedef {{symbol: string, shares: string, held: string}} Position */
 
 /**
+ * How much an account may do. What is missing is no limit.
+ * @typedef {object} Limits
+ * @property {number} [open_orders]
+ * @property {string} [order_shares]
+ * @property {string} [order_value]
+ * @property {string} [position]
+ * @property {string} [collar]
+ */
+
+/**
  * Balance and shares are what can be spent and sold; held is what open orders hold.
  * @typedef {object} Account
  * @property {string} account
@@ -99,6 +109,7 @@
  * @property {string} held
  * @property {Position[]} positions
  * @property {number} open_orders
+ * @property {Limits} [limits]
  * @property {number} sequence
  */
 

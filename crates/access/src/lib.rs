@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use engine::AccountId;
-use exchange::Principal;
+use exchange::{Connections, Principal};
 
 pub use crate::edit::{Author, NewKey, NewMember, Revoked, add, list, revoke};
 pub use crate::file::read_secrets;
@@ -43,6 +43,7 @@ pub struct Access(Arc<Shared>);
 
 struct Shared {
     table: RwLock<Arc<Table>>,
+    connections: Connections,
     /// Held by whoever puts another table in place. Nobody who looks up a key waits for it.
     replacing: Mutex<()>,
 }
@@ -51,7 +52,7 @@ impl Access {
     /// Those of an access file's text. Errors: its line, member and field, and the fault; never a secret.
     pub fn parse(text: &str) -> Result<Access, String> {
         let table = RwLock::new(Arc::new(file::parse(text)?));
-        Ok(Access(Arc::new(Shared { table, replacing: Mutex::default() })))
+        Ok(Access(Arc::new(Shared { table, connections: Connections::default(), replacing: Mutex::default() })))
     }
 
     /// Those of a file that nobody but its owner may read. Errors: it cannot be read, others may read it, or it is no access file.
@@ -111,6 +112,11 @@ impl Access {
     /// Whoever comes from this address, if it is a member's: the narrowest network decides.
     pub fn by_address(&self, address: IpAddr, now: SystemTime) -> Option<Principal> {
         self.table().address(address).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
+    }
+
+    /// Where the connections of members are counted.
+    pub fn connections(&self) -> &Connections {
+        &self.0.connections
     }
 
     /// How many keys there are.

@@ -12,12 +12,17 @@ pub(crate) struct LimitsText {
     orders_per_second: Option<u32>,
     order_shares: Option<String>,
     order_value: Option<String>,
+    messages_per_second: Option<u32>,
+    connections: Option<u32>,
 }
 
 impl LimitsText {
     /// Errors: the field, and what is wrong with it.
     pub(crate) fn limits(&self) -> Result<Limits, String> {
-        let rate = |most: u32| NonZeroU32::new(most).ok_or("limits.orders_per_second must be above zero");
+        let above_zero = |most: Option<u32>, name: &str| {
+            let fault = || format!("limits.{name} must be above zero");
+            most.map(|most| NonZeroU32::new(most).ok_or_else(fault)).transpose()
+        };
         let shares = |text: &String| -> Result<Shares, String> {
             let read = Decimal::parse(text.as_bytes()).and_then(Decimal::order_shares);
             read.map_err(|why| format!("limits.order_shares {why}"))
@@ -26,10 +31,13 @@ impl LimitsText {
             let read = Decimal::parse(text.as_bytes()).and_then(Decimal::money);
             read.map_err(|why| format!("limits.order_value {why}"))
         };
-        Ok(Limits::new(
-            self.orders_per_second.map(rate).transpose()?,
+        let limits = Limits::new(
+            above_zero(self.orders_per_second, "orders_per_second")?,
             self.order_shares.as_ref().map(shares).transpose()?,
             self.order_value.as_ref().map(value).transpose()?,
-        ))
+        );
+        Ok(limits
+            .with_messages(above_zero(self.messages_per_second, "messages_per_second")?)
+            .with_connections(above_zero(self.connections, "connections")?))
     }
 }

@@ -4,10 +4,7 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use crate::amount::{AmountError, Decimal, DecimalText, Money, Price, Shares};
-use crate::command::Side;
-use crate::event::Event;
-use crate::ids::AccountIndex;
+use crate::amount::{AmountError, Decimal, DecimalText, Money, Shares};
 use crate::rules::{Distance, SymbolRules};
 
 /// The bounds of an account. Where one is not set it stands at what every order obeys, so that the account that has none and the one whose
@@ -70,12 +67,6 @@ impl AccountLimits {
             AccountLimit::Collar => self.collar = Some(Distance::of(amount)?),
         }
         Ok(())
-    }
-
-    /// An account has these from now on.
-    pub(crate) fn given_to(self, account: AccountIndex) -> Event {
-        let AccountLimits { open_orders, order_shares, order_value, position, collar } = self;
-        Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar }
     }
 }
 
@@ -143,67 +134,6 @@ impl fmt::Display for AccountLimits {
             }
         }
         Ok(())
-    }
-}
-
-/// The bound of its account that an order is past.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PastLimit {
-    OpenOrders {
-        most: NonZeroU32,
-    },
-    OrderShares {
-        most: Shares,
-    },
-    OrderValue {
-        most: Money,
-    },
-    Position {
-        most: Shares,
-    },
-    /// The limit is beyond the worst price that the collar allows now.
-    Collar {
-        side: Side,
-        limit: Price,
-        worst: Price,
-    },
-}
-
-impl PastLimit {
-    /// Which one it is.
-    pub fn limit(&self) -> AccountLimit {
-        match self {
-            PastLimit::OpenOrders { .. } => AccountLimit::OpenOrders,
-            PastLimit::OrderShares { .. } => AccountLimit::OrderShares,
-            PastLimit::OrderValue { .. } => AccountLimit::OrderValue,
-            PastLimit::Position { .. } => AccountLimit::Position,
-            PastLimit::Collar { .. } => AccountLimit::Collar,
-        }
-    }
-}
-
-impl fmt::Display for PastLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PastLimit::OpenOrders { most } => write!(f, "Too many open orders: this account may have {most}"),
-            PastLimit::OrderShares { most } => {
-                write!(f, "Too many shares: an order of this account may have {most}")
-            }
-            PastLimit::OrderValue { most } => {
-                write!(f, "Too much money: an order of this account may be worth {most} dollars")
-            }
-            PastLimit::Position { most } => write!(
-                f,
-                "Too many shares: this account may have {most} of a symbol, those included that its open buys may bring"
-            ),
-            PastLimit::Collar { side, limit, worst } => {
-                let bound = match side {
-                    Side::Buy => "pay at most",
-                    Side::Sell => "sell for no less than",
-                };
-                write!(f, "Limit {limit} is too far from the market: this account may {bound} {worst} now")
-            }
-        }
     }
 }
 

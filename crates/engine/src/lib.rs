@@ -46,6 +46,7 @@ mod matching;
 mod moving;
 mod obeying;
 mod orders;
+mod past_limit;
 mod pending;
 mod pendings;
 mod phase;
@@ -63,7 +64,7 @@ mod trailing;
 mod triggering;
 mod uncross;
 
-pub use account_limits::{AccountLimit, AccountLimits, PastLimit};
+pub use account_limits::{AccountLimit, AccountLimits};
 pub use amount::{
     AmountError, DOLLAR, Decimal, DecimalText, MONEY_DECIMALS, Money, Position, Price, SHARE_DECIMALS, Shares,
 };
@@ -87,6 +88,7 @@ pub use ids::{
 pub use import::{ImportError, Importer};
 pub use kills::{KillScope, Kills};
 pub use manner::IcebergOrder;
+pub use past_limit::PastLimit;
 pub use phase::{Pause, Phase, SymbolPhase};
 pub use protections::{Grace, GraceError, Protections};
 pub use reject::{OrderDifference, Reject};

@@ -6,13 +6,14 @@
 //!   of the other side, or beyond the last execution where there is none or the symbol's orders gather. A market order executes no further.
 //!   Where nothing is known to be near to, it bounds nothing.
 
-use crate::account_limits::{AccountLimits, PastLimit};
+use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Price, Shares};
 use crate::command::{NewOrder, OrderKind, Side, Terms};
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountId, AccountIndex, OrderId, SymbolIndex};
 use crate::limited::LimitedAccounts;
+use crate::past_limit::PastLimit;
 use crate::phase::Phase;
 use crate::reject::Reject;
 use crate::reply::Reply;
@@ -242,6 +243,14 @@ impl Engine {
             }
         }
         counted == self.limits
+    }
+}
+
+impl AccountLimits {
+    /// An account has these from now on.
+    fn given_to(self, account: AccountIndex) -> Event {
+        let AccountLimits { open_orders, order_shares, order_value, position, collar } = self;
+        Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::account_limits::PastLimit;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::Trigger;
 use crate::icebergs::ICEBERG_PARTS_MAX;
 use crate::ids::{Deadline, OrderId, Time};
 use crate::kills::KillScope;
+use crate::past_limit::PastLimit;
 use crate::rules::BrokenRule;
 use crate::trail::Trail;
 

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
-    let situations = common::run(1, 4_400_000, &mut |_| {});
+    let situations = common::run(1, 3_600_000, &mut |_| {});
     let rare = situations.rarer_than(30);
     assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
 }

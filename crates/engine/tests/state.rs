@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use engine::{
-    AccountId, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline, Distance, DoneOrders, Engine, Entry,
-    Fee, FeeRate, Grace, Group, Importer, KillScope, Money, NewOrder, Op, OrderId, Pause, Phase, Position, Price,
-    SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time, Trail, Trigger,
+    AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
+    Distance, DoneOrders, Engine, Entry, Fee, FeeRate, Grace, Group, Importer, KillScope, Money, NewOrder, Op, OrderId,
+    Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time,
+    Trail, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -337,6 +338,30 @@ fn what_is_killed_is_part_of_the_state() {
     });
     let different: HashSet<u64> = hashes.into_iter().collect();
     assert_eq!(different.len(), hashes.len());
+}
+
+#[test]
+fn limits_are_part_of_the_state() {
+    let account = AccountId::parse(b"1").unwrap();
+    let said = [None].into_iter().chain(AccountLimit::ALL.map(Some));
+    let hashes: Vec<u64> = said
+        .map(|limit| {
+            let mut limits = AccountLimits::NONE;
+            let amount = engine::Decimal::parse(b"7").unwrap();
+            limit.into_iter().for_each(|limit| limits.set_amount(limit, amount).unwrap());
+            let mut engine = Engine::new(1, DoneOrders::Drop);
+            let made =
+                [Command::CreateAccount { account, balance: Money::ZERO }, Command::ChangeLimits { account, limits }];
+            for command in made {
+                let entry = Entry { sequence: engine.sequence().next(), time: Time(1), command };
+                engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+            }
+            let imported = import(&export(&engine)).unwrap();
+            assert_eq!(imported.state_hash(), engine.state_hash());
+            engine.state_hash()
+        })
+        .collect();
+    assert_eq!(hashes.iter().collect::<HashSet<_>>().len(), hashes.len());
 }
 
 #[test]

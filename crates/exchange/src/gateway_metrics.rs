@@ -11,6 +11,7 @@ use crate::answer::Answer;
 use crate::batch::{Batch, Exchange};
 use crate::histogram::{Histogram, Reading};
 use crate::outcome::{Kind, Outcome, RequestCounts, RequestTotals};
+use crate::refusals::Refusals;
 
 /// A shared handle; clones write and read the same figures. Nobody who writes to it waits.
 #[derive(Clone, Debug)]
@@ -24,6 +25,7 @@ struct Figures {
     answers: Histogram,
     reply: Histogram,
     outcomes: RequestTotals,
+    refusals: Refusals,
     ops_in: AtomicU64,
     ops_out: AtomicU64,
 }
@@ -38,6 +40,7 @@ impl GatewayMetrics {
             answers: Histogram::new(),
             reply: Histogram::new(),
             outcomes: RequestTotals::new(),
+            refusals: Refusals::default(),
             ops_in: AtomicU64::new(0),
             ops_out: AtomicU64::new(0),
         }))
@@ -72,6 +75,7 @@ impl GatewayMetrics {
             ops.iter().for_each(|op| counts.add(Kind::of(op), Outcome::OutcomeUnknown, 1));
         } else {
             for (op, answer) in ops.iter().zip(&batch.answers) {
+                self.0.refusals.count(answer);
                 let kind = Kind::of(op);
                 if let Some(outcome) = Outcome::of(answer).or_else(|| done(kind)) {
                     counts.add(kind, outcome, 1);
@@ -115,6 +119,11 @@ impl GatewayMetrics {
     /// How many requests there were of a kind, with this outcome.
     pub fn requests(&self, kind: Kind, outcome: Outcome) -> u64 {
         self.0.outcomes.get(kind, outcome)
+    }
+
+    /// How often each limit of an account or a member refused something.
+    pub fn limit_refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.0.refusals.all().into_iter()
     }
 
     /// Commands and queries that were handed in and did not come back yet.

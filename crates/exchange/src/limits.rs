@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use engine::{Command, Money, OrderKind, Shares};
+use engine::{Command, Money, Op, OrderKind, Shares};
 
 /// Bounds of a member, over all its keys and connections; those that are none bound nothing.
 #[derive(Debug, Default)]
@@ -14,7 +14,12 @@ pub struct Limits {
     orders_per_second: Option<NonZeroU32>,
     order_shares: Option<Shares>,
     order_value: Option<Money>,
+    messages_per_second: Option<NonZeroU32>,
+    connections: Option<NonZeroU32>,
     pace: Pace,
+    messages: Pace,
+    /// Of cancels when there were too many messages.
+    cancels: Pace,
 }
 
 /// The bound that an order is past.
@@ -23,6 +28,8 @@ pub enum Limit {
     OrdersPerSecond(u32),
     OrderShares(Shares),
     OrderValue(Money),
+    MessagesPerSecond(u32),
+    Connections(u32),
 }
 
 impl fmt::Display for Limit {
@@ -34,6 +41,12 @@ impl fmt::Display for Limit {
             Limit::OrderShares(most) => write!(f, "too many shares: an order of this member may have {}", most),
             Limit::OrderValue(most) => {
                 write!(f, "too much money: an order of this member may be worth {} dollars", most)
+            }
+            Limit::MessagesPerSecond(most) => {
+                write!(f, "too many messages: this member may send {most} a second; try again")
+            }
+            Limit::Connections(most) => {
+                write!(f, "too many connections: this member may have {most} open; close one")
             }
         }
     }
@@ -47,7 +60,44 @@ impl Limits {
         order_shares: Option<Shares>,
         order_value: Option<Money>,
     ) -> Limits {
-        Limits { orders_per_second, order_shares, order_value, pace: Pace::default() }
+        Limits { orders_per_second, order_shares, order_value, ..Limits::default() }
+    }
+
+    /// The same, and so many messages a second, whatever they ask for.
+    #[must_use]
+    pub fn with_messages(self, messages_per_second: Option<NonZeroU32>) -> Limits {
+        Limits { messages_per_second, ..self }
+    }
+
+    /// The same, and so many connections at once.
+    #[must_use]
+    pub fn with_connections(self, connections: Option<NonZeroU32>) -> Limits {
+        Limits { connections, ..self }
+    }
+
+    /// How many connections it may have.
+    pub(crate) fn connections(&self) -> Option<NonZeroU32> {
+        self.connections
+    }
+
+    /// Counts a message. Errors: there were too many.
+    pub fn take_message(&self) -> Result<(), Limit> {
+        match self.messages_per_second {
+            Some(most) if !self.messages.take(most, now()) => Err(Limit::MessagesPerSecond(most.get())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an op of a message that is one too many is done all the same: whoever wants to have less open can. Cancels of single orders
+    /// have a room of their own, as many a second as there may be messages.
+    pub(crate) fn lets_through(&self, op: &Op) -> bool {
+        match op {
+            Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => true,
+            Op::Command(Command::CancelOrder { .. }) => {
+                self.messages_per_second.is_none_or(|most| self.cancels.take(most, now()))
+            }
+            _ => false,
+        }
     }
 
     /// Errors: the command places an order that is past a bound. One that is not counts.
@@ -76,9 +126,11 @@ impl Limits {
 /// Two are the same if they bound the same, however much of it was used.
 impl PartialEq for Limits {
     fn eq(&self, other: &Limits) -> bool {
-        let Limits { orders_per_second, order_shares, order_value, pace: _ } = self;
-        (*orders_per_second, *order_shares, *order_value)
-            == (other.orders_per_second, other.order_shares, other.order_value)
+        let bounds = |limits: &Limits| {
+            let Limits { orders_per_second, order_shares, order_value, messages_per_second, connections, .. } = limits;
+            (*orders_per_second, *order_shares, *order_value, *messages_per_second, *connections)
+        };
+        bounds(self) == bounds(other)
     }
 }
 
@@ -199,6 +251,21 @@ mod tests {
         assert_eq!(taken(5_100, 5), 1);
         assert_eq!(taken(5_600, 25), 5);
         assert_eq!(taken(60_000, 25), 10, "no more is saved up");
+    }
+
+    #[test]
+    fn a_message_too_many_is_done_as_far_as_it_ends_something() {
+        let limits = Limits::default().with_messages(NonZeroU32::new(1));
+        let account = AccountId::parse(b"1").expect("digits");
+        assert_eq!((limits.take_message(), limits.take_message()), (Ok(()), Err(Limit::MessagesPerSecond(1))));
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        let order = Op::Command(place(NewOrder::market(symbol, Side::Buy, shares(1))));
+        let cancel = Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
+        let all = Op::Command(Command::CancelAll { account, symbol: None });
+        let kill = Op::Command(Command::Kill { scope: engine::KillScope::Account(account) });
+        assert_eq!([&order, &cancel, &cancel].map(|op| limits.lets_through(op)), [false, true, false]);
+        assert!((0..100).all(|_| limits.lets_through(&all) && limits.lets_through(&kill)));
+        assert!((0..100).all(|_| Limits::default().take_message().is_ok()));
     }
 
     #[test]

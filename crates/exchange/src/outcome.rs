@@ -54,7 +54,7 @@ pub enum Outcome {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::CreateAccount,
         Kind::CreateSymbol,
         Kind::IssueShares,

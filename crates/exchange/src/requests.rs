@@ -7,8 +7,9 @@ use engine::{Command, Deadline, Op, Symbol};
 
 use crate::caller::Caller;
 use crate::day_orders;
+use crate::limits::Limit;
 use crate::principal::{Denial, Principal, Rights};
-use crate::session::Session;
+use crate::protector::ProtectorId;
 
 /// Ops of any number of requests, in order. No other request's ops come between those of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,10 +25,10 @@ pub struct Requests {
     callers: Vec<Option<Arc<Caller>>>,
     /// The ops that go no further, in order.
     denied: Vec<(usize, Denial)>,
-    /// The requests that protect accounts, or do so no longer, and on which session.
-    sessions: Vec<(usize, Session)>,
-    /// The sessions that have ended, behind all that was asked on them.
-    departed: Vec<Session>,
+    /// The requests that protect accounts, or do so no longer, and the connections that they came over.
+    protectors: Vec<(usize, ProtectorId)>,
+    /// The connections that have ended, behind all that came over them.
+    departed: Vec<ProtectorId>,
 }
 
 impl Requests {
@@ -76,24 +77,24 @@ impl Requests {
         self.principals.get(request).and_then(Option::as_ref)
     }
 
-    /// Says on which session the last request protects accounts, or does so no longer.
-    pub fn on_session(&mut self, session: Session) {
-        self.sessions.push((self.ends.len().saturating_sub(1), session));
+    /// Says which connection the last request came over, by which it protects accounts, or does so no longer.
+    pub fn protected_by(&mut self, protector: ProtectorId) {
+        self.protectors.push((self.ends.len().saturating_sub(1), protector));
     }
 
-    /// The session of a request, if that was said.
-    pub fn session(&self, request: usize) -> Option<Session> {
-        let place = self.sessions.binary_search_by_key(&request, |(request, _)| *request).ok()?;
-        Some(self.sessions[place].1)
+    /// The connection of a request, if that was said.
+    pub fn protector(&self, request: usize) -> Option<ProtectorId> {
+        let place = self.protectors.binary_search_by_key(&request, |(request, _)| *request).ok()?;
+        Some(self.protectors[place].1)
     }
 
-    /// Says that a session has ended, behind these requests.
-    pub fn depart(&mut self, session: Session) {
-        self.departed.push(session);
+    /// Says that a connection which protected accounts has ended, behind these requests.
+    pub fn depart(&mut self, protector: ProtectorId) {
+        self.departed.push(protector);
     }
 
-    /// The sessions that have ended behind these requests.
-    pub fn departed(&self) -> &[Session] {
+    /// The connections that have ended behind these requests.
+    pub fn departed(&self) -> &[ProtectorId] {
         &self.departed
     }
 
@@ -102,11 +103,12 @@ impl Requests {
         self.denied.clear();
         for request in 0..self.len() {
             let rights = rights_of(self.principal(request));
+            let room = rights.limits.take_message();
             let ops = self.ops_of(request);
             let mut from = ops.start;
             while from < ops.end {
                 let through = from + placed_together(&self.ops[from..ops.end]);
-                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, op));
+                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, op, room));
                 self.denied.extend(denial.into_iter().flat_map(|denial| (from..through).map(move |op| (op, denial))));
                 from = through;
             }
@@ -135,7 +137,7 @@ impl Requests {
         self.principals.clear();
         self.callers.clear();
         self.denied.clear();
-        self.sessions.clear();
+        self.protectors.clear();
         self.departed.clear();
     }
 
@@ -182,11 +184,13 @@ fn placed_together(ops: &[Op]) -> usize {
 }
 
 /// Why an op does not go on for somebody with these rights.
-fn denial(rights: &Rights, op: &Op) -> Option<Denial> {
+fn denial(rights: &Rights, op: &Op, room: Result<(), Limit>) -> Option<Denial> {
+    let past_room =
+        || room.or_else(|past| if rights.limits.lets_through(op) { Ok(()) } else { Err(Denial::Past(past)) });
     let past = |command| rights.limits.check(command).map_err(Denial::Past);
     let checked = match op {
-        Op::Command(command) => rights.check(op).and_then(|()| past(command)),
-        Op::Query(_) => rights.check(op),
+        Op::Command(command) => rights.check(op).and_then(|()| past_room()).and_then(|()| past(command)),
+        Op::Query(_) => rights.check(op).and_then(|()| past_room()),
     };
     checked.err()
 }

@@ -175,7 +175,7 @@ impl Admission {
                     }
                 }
             }
-            requests.departed().iter().for_each(|session| self.presence.depart(*session));
+            requests.departed().iter().for_each(|protector| self.presence.depart(*protector));
         }
     }
 

@@ -6,19 +6,19 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use engine::{AccountId, Command, Engine, Grace, Op};
-use exchange::{Principal, SESSION_ACCOUNTS_MAX, Session};
+use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId};
 
 /// Accounts of which a turn finds that nobody came back, at most: each may have many orders, and others wait meanwhile.
 const LOST_AT_ONCE: usize = 16;
 /// How often it is looked at whether those who are there may still be.
 const REVIEWED_EVERY: Duration = Duration::from_millis(250);
 
-/// The sessions that protect accounts.
+/// The protectors that protect accounts.
 #[derive(Default)]
 pub(crate) struct Presence {
     accounts: HashMap<AccountId, Present>,
-    /// The accounts that each session protects.
-    sessions: HashMap<Session, HashSet<AccountId>>,
+    /// The accounts that each protector protects.
+    protectors: HashMap<ProtectorId, HashSet<AccountId>>,
     /// Accounts that nobody is there for, and when their orders are canceled.
     due: BTreeSet<(Duration, AccountId)>,
     /// Accounts that this turn protects otherwise, or not any more.
@@ -31,13 +31,13 @@ pub(crate) struct Presence {
 /// Who is there for an account.
 struct Present {
     grace: Grace,
-    /// With who asked on each session, as far as that is known.
-    sessions: HashMap<Session, Option<Principal>>,
+    /// With who asked on each protector, as far as that is known.
+    protectors: HashMap<ProtectorId, Option<Principal>>,
     /// If nobody is: when its orders are canceled.
     due: Option<Duration>,
 }
 
-/// What the end of a session's protection leaves.
+/// What the end of a protector's protection leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// Others are still there for the account.
@@ -78,38 +78,38 @@ impl Presence {
         [due, self.next_review()].into_iter().flatten().min()
     }
 
-    /// Whether a session may protect one more account.
-    pub(crate) fn has_room(&self, session: Session, account: AccountId) -> bool {
-        let its = self.sessions.get(&session);
-        its.is_none_or(|its| its.len() < SESSION_ACCOUNTS_MAX || its.contains(&account))
+    /// Whether a protector may protect one more account.
+    pub(crate) fn has_room(&self, protector: ProtectorId, account: AccountId) -> bool {
+        let its = self.protectors.get(&protector);
+        its.is_none_or(|its| its.len() < PROTECTED_ACCOUNTS_MAX || its.contains(&account))
     }
 
-    /// An account is protected with this grace, by a session if one asks.
+    /// An account is protected with this grace, by a protector if one asks.
     pub(crate) fn join(
         &mut self,
         account: AccountId,
         grace: Grace,
-        session: Option<Session>,
+        protector: Option<ProtectorId>,
         principal: Option<&Principal>,
     ) {
-        let new = || Present { grace, sessions: HashMap::new(), due: None };
+        let new = || Present { grace, protectors: HashMap::new(), due: None };
         let present = self.accounts.entry(account).or_insert_with(new);
         present.grace = grace;
-        if let Some(session) = session {
-            present.sessions.insert(session, principal.cloned());
-            self.sessions.entry(session).or_default().insert(account);
+        if let Some(protector) = protector {
+            present.protectors.insert(protector, principal.cloned());
+            self.protectors.entry(protector).or_default().insert(account);
         }
         self.look_after(account);
     }
 
-    /// A session protects an account no longer; no session, nobody does.
-    pub(crate) fn part(&mut self, account: AccountId, session: Option<Session>) -> Left {
+    /// A protector protects an account no longer; no protector, nobody does.
+    pub(crate) fn part(&mut self, account: AccountId, protector: Option<ProtectorId>) -> Left {
         let Some(present) = self.accounts.get_mut(&account) else { return Left::Nobody };
-        let has_others = session.is_some_and(|session| present.sessions.keys().any(|other| *other != session));
-        match session.filter(|_| has_others) {
-            Some(session) => {
-                present.sessions.remove(&session);
-                self.unlink(session, account);
+        let has_others = protector.is_some_and(|protector| present.protectors.keys().any(|other| *other != protector));
+        match protector.filter(|_| has_others) {
+            Some(protector) => {
+                present.protectors.remove(&protector);
+                self.unlink(protector, account);
                 Left::Others
             }
             None => {
@@ -119,20 +119,20 @@ impl Presence {
         }
     }
 
-    /// A session has ended: of the accounts that nobody else protects the grace begins.
-    pub(crate) fn depart(&mut self, session: Session) {
-        for account in self.sessions.remove(&session).into_iter().flatten() {
+    /// A protector has ended: of the accounts that nobody else protects the grace begins.
+    pub(crate) fn depart(&mut self, protector: ProtectorId) {
+        for account in self.protectors.remove(&protector).into_iter().flatten() {
             if let Some(present) = self.accounts.get_mut(&account) {
-                present.sessions.remove(&session);
+                present.protectors.remove(&protector);
                 self.look_after(account);
             }
         }
     }
 
     /// The same, outside of a turn.
-    pub(crate) fn depart_at(&mut self, session: Session, now: Duration) {
+    pub(crate) fn depart_at(&mut self, protector: ProtectorId, now: Duration) {
         self.now = now;
-        self.depart(session);
+        self.depart(protector);
     }
 
     /// Nobody protects this account.
@@ -141,16 +141,16 @@ impl Presence {
         if let Some(due) = present.due {
             self.due.remove(&(due, account));
         }
-        for session in present.sessions.keys() {
-            self.unlink(*session, account);
+        for protector in present.protectors.keys() {
+            self.unlink(*protector, account);
         }
     }
 
-    fn unlink(&mut self, session: Session, account: AccountId) {
-        if let Some(its) = self.sessions.get_mut(&session) {
+    fn unlink(&mut self, protector: ProtectorId, account: AccountId) {
+        if let Some(its) = self.protectors.get_mut(&protector) {
             its.remove(&account);
             if its.is_empty() {
-                self.sessions.remove(&session);
+                self.protectors.remove(&protector);
             }
         }
     }
@@ -158,7 +158,7 @@ impl Presence {
     /// Begins an account's grace when nobody is there, and ends it when somebody is. A grace that has begun goes on.
     fn look_after(&mut self, account: AccountId) {
         let Some(present) = self.accounts.get_mut(&account) else { return };
-        match (present.sessions.is_empty(), present.due) {
+        match (present.protectors.is_empty(), present.due) {
             (true, None) => {
                 let due = self.now + Duration::from_micros(present.grace.micros());
                 present.due = Some(due);
@@ -174,7 +174,7 @@ impl Presence {
 
     /// When it is to be looked at whether those who are there may still be; none while it is not known who they are.
     fn next_review(&self) -> Option<Duration> {
-        (!self.sessions.is_empty()).then_some(self.reviewed + REVIEWED_EVERY)
+        (!self.protectors.is_empty()).then_some(self.reviewed + REVIEWED_EVERY)
     }
 
     /// Whoever may not protect an account any more, because its key is gone, is not there.
@@ -184,14 +184,14 @@ impl Presence {
         for (account, present) in &self.accounts {
             let command = Command::Protect { account: *account, grace: present.grace };
             let may = |principal: &Principal| principal.rights().check(&Op::Command(command)).is_ok();
-            let denied = present.sessions.iter().filter(|(_, principal)| !principal.as_ref().is_none_or(may));
-            gone.extend(denied.map(|(session, _)| (*account, *session)));
+            let denied = present.protectors.iter().filter(|(_, principal)| !principal.as_ref().is_none_or(may));
+            gone.extend(denied.map(|(protector, _)| (*account, *protector)));
         }
-        for (account, session) in gone {
+        for (account, protector) in gone {
             if let Some(present) = self.accounts.get_mut(&account) {
-                present.sessions.remove(&session);
+                present.protectors.remove(&protector);
             }
-            self.unlink(session, account);
+            self.unlink(protector, account);
             self.look_after(account);
         }
     }

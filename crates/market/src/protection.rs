@@ -1,10 +1,10 @@
-//! Which commands of cancel on disconnect get a number: those that change whether an account is protected. A session that joins others, or
+//! Which commands of cancel on disconnect get a number: those that change whether an account is protected. A protector that joins others, or
 //! leaves some behind, and one that comes again within the grace, leave no trace. So whoever comes and goes writes little.
 
 use std::time::Duration;
 
 use engine::{AccountId, Command, Engine, Grace, Reject, Reply};
-use exchange::{Bound, Requests, SESSION_ACCOUNTS_MAX, Unavailable};
+use exchange::{Bound, PROTECTED_ACCOUNTS_MAX, Requests, Unavailable};
 
 use crate::presence::{Left, Presence};
 
@@ -34,23 +34,23 @@ impl Presence {
         (requests, request): (&Requests, usize),
         command: &Command,
     ) -> Result<bool, Unavailable> {
-        let session = requests.session(request);
+        let protector = requests.protector(request);
         let changes = match *command {
             Command::Protect { account, grace } => {
                 let changes = is_there && self.so_far(engine, account) != Some(grace);
                 if changes && disk_low {
                     return Err(Unavailable::DiskLow);
                 }
-                if session.is_some_and(|session| !self.has_room(session, account)) {
-                    return Err(Unavailable::Bound(Bound::Protected { most: SESSION_ACCOUNTS_MAX }));
+                if protector.is_some_and(|protector| !self.has_room(protector, account)) {
+                    return Err(Unavailable::Bound(Bound::Protected { most: PROTECTED_ACCOUNTS_MAX }));
                 }
                 if is_there {
-                    self.join(account, grace, session, requests.principal(request));
+                    self.join(account, grace, protector, requests.principal(request));
                 }
                 changes
             }
             Command::Unprotect { account, .. } => {
-                self.part(account, session) == Left::Nobody && self.so_far(engine, account).is_some()
+                self.part(account, protector) == Left::Nobody && self.so_far(engine, account).is_some()
             }
             _ => panic!("invariant: no other command is of this kind"),
         };

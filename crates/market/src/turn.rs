@@ -160,7 +160,7 @@ impl<L: Ledger> Turn<L> {
     #[cold]
     fn refuse(&mut self, batch: Box<Batch>) {
         let (departed, passed) = (batch.requests.departed(), self.timekeeper.passed());
-        departed.iter().for_each(|session| self.admission.presence.depart_at(*session, passed));
+        departed.iter().for_each(|protector| self.admission.presence.depart_at(*protector, passed));
         batch.refuse(Unavailable::StoreAway);
     }
 

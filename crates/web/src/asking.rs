@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use exchange::Read;
+use exchange::{Limit, Read};
 
 pub(crate) use crate::members::Asker;
 
@@ -39,6 +39,11 @@ pub(crate) async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output
 /// Who asks; none where it is not known.
 pub(crate) fn asker() -> Option<Asker> {
     ASKING.try_with(|asking| asking.borrow().asker.clone()).ok()
+}
+
+/// Counts a message of whoever asks. Errors: there were too many.
+pub(crate) fn take_message() -> Result<(), Limit> {
+    asker().map_or(Ok(()), |asker| asker.rights().limits.take_message())
 }
 
 /// What is done from now on is done as somebody else, who has proven it just now.

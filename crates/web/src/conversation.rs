@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use axum::response::Response;
+use exchange::Connected;
 use futures_util::{SinkExt, StreamExt};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
@@ -14,12 +15,14 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, O
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
+use crate::asking::{self, Asker};
+use crate::calling;
 use crate::hub::Hub;
 use crate::outbox::{Outbox, Piece};
+use crate::problem::Problem;
 use crate::site::Site;
 use crate::text::{PIECE, Text};
 use crate::upgrade::{Socket, Upgrade};
-use crate::{asking, calling};
 
 /// After so many sent pieces the client is read from again.
 const SENT_AT_ONCE: usize = 256;
@@ -45,14 +48,20 @@ pub(crate) trait Party: Send + 'static {
 }
 
 /// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end.
-pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(Site, Outbox) -> P) -> Response {
+/// Errors: whoever asks has as many connections as they may have.
+pub(crate) fn begin<P: Party>(
+    site: Site,
+    upgrade: Upgrade,
+    party: impl FnOnce(Site, Outbox) -> P,
+) -> Result<Response, Problem> {
     let outbox = Outbox::new(site.spool());
     let mut party = party(site.clone(), outbox.clone());
     let (asker, read, calling) = (asking::asker(), asking::followed(), calling::current());
-    upgrade.then(move |socket| {
+    let connected = connected(&site, asker.as_ref())?;
+    Ok(upgrade.then(move |socket| {
         let talk = asking::as_whoever(asker, async move {
             asking::follows_all(read);
-            let _counted = site.instruments().websockets.enter();
+            let _counted = (site.instruments().websockets.enter(), connected);
             party.begin().await;
             converse(&site, socket, &mut party, &outbox).await;
             outbox.close();
@@ -61,7 +70,16 @@ pub(crate) fn begin<P: Party>(site: Site, upgrade: Upgrade, party: impl FnOnce(S
             }
         });
         calling::carry(calling, talk)
-    })
+    }))
+}
+
+/// Counts a connection among those of its member, if it is a member's. Errors: that has as many as it may have.
+fn connected(site: &Site, asker: Option<&Asker>) -> Result<Option<Connected>, Problem> {
+    let (Some(members), Some(asker)) = (site.members(), asker) else { return Ok(None) };
+    if asker.principal.member().is_empty() {
+        return Ok(None);
+    }
+    members.access().connections().open(&asker.principal).map(Some).map_err(Problem::past_limit)
 }
 
 async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbox: &Outbox) {

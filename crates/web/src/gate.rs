@@ -87,6 +87,10 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Aske
     }
     let (asker, request) = who(members, life, request).await?;
     let request = check(&asker, need, request).await?;
+    // What changes something is counted where it enters the exchange.
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        asker.rights().limits.take_message().map_err(Problem::past_limit)?;
+    }
     Ok((asker, request))
 }
 

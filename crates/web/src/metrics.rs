@@ -105,6 +105,18 @@ impl Scrape {
             ),
             counts,
         )?;
+        let refusals = metrics.gateways().iter().flat_map(|gateway| {
+            let labels = |limit| [("gateway", gateway.name()), ("limit", limit)];
+            gateway.limit_refusals().map(move |(limit, refused)| (labels(limit), refused))
+        });
+        out.counters(
+            family(
+                "pricetime_limit_refusals",
+                None,
+                "Commands and queries refused because they were past a limit of their account or of their member.",
+            ),
+            refusals,
+        )?;
         let labelled = |gateway: &GatewayMetrics| ([("gateway", gateway.name())], gateway.answers());
         let answers: Vec<_> = metrics.gateways().iter().map(labelled).collect();
         out.histograms(

@@ -220,12 +220,21 @@ impl Problem {
     }
 
     /// It is past a limit of the member.
-    fn past_limit(limit: Limit) -> Problem {
+    pub fn past_limit(limit: Limit) -> Problem {
         let detail = limit.to_string();
         match limit {
             Limit::OrdersPerSecond(_) => {
                 Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-orders", "Too many orders", detail)
             }
+            Limit::MessagesPerSecond(_) => {
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-messages", "Too many messages", detail)
+            }
+            Limit::Connections(_) => Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-connections-of-member",
+                "Too many connections",
+                detail,
+            ),
             Limit::OrderShares(_) | Limit::OrderValue(_) => {
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "order-too-large", "Order too large", detail)
             }
@@ -282,6 +291,10 @@ impl IntoResponse for Problem {
         let status = self.status();
         let body = crate::json::text(&self);
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        if self.code == "too-many-messages" {
+            // A second of them is free again by then.
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

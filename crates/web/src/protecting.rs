@@ -1,7 +1,7 @@
 //! Cancel on disconnect over a WebSocket: as long as it is open, somebody is there for the accounts that it protects.
 
 use engine::{AccountId, Command, Grace, Op};
-use exchange::{SESSION_ACCOUNTS_MAX, Session};
+use exchange::{PROTECTED_ACCOUNTS_MAX, ProtectorId};
 use serde_json::{Value, json};
 
 use crate::input;
@@ -21,13 +21,13 @@ pub(crate) enum Protection {
 
 /// A connection that protects accounts. It departs when it is dropped, however its conversation ended.
 pub(crate) struct Protector {
-    session: Session,
+    id: ProtectorId,
     submitter: Submitter,
 }
 
 impl Drop for Protector {
     fn drop(&mut self) {
-        self.submitter.depart(self.session);
+        self.submitter.depart(self.id);
     }
 }
 
@@ -35,8 +35,8 @@ impl Drop for Protector {
 pub(crate) fn accounts(request: &Value) -> Result<Vec<AccountId>, Problem> {
     let missing = || Problem::field("accounts", "accounts is missing, or no list of strings");
     let listed = request.get("accounts").and_then(Value::as_array).ok_or_else(missing)?;
-    if listed.is_empty() || listed.len() > SESSION_ACCOUNTS_MAX {
-        let detail = format!("accounts has {} accounts; 1 to {SESSION_ACCOUNTS_MAX} are taken", listed.len());
+    if listed.is_empty() || listed.len() > PROTECTED_ACCOUNTS_MAX {
+        let detail = format!("accounts has {} accounts; 1 to {PROTECTED_ACCOUNTS_MAX} are taken", listed.len());
         return Err(Problem::field("accounts", detail));
     }
     let mut accounts = Vec::with_capacity(listed.len());
@@ -70,12 +70,12 @@ pub(crate) async fn change(
     request: &Value,
 ) -> Result<Text, Problem> {
     let submitter = site.submitter()?;
-    let session = match protector {
-        Some(protector) => protector.session,
+    let id = match protector {
+        Some(protector) => protector.id,
         None => {
-            let session = Session::new();
-            *protector = Some(Protector { session, submitter: submitter.clone() });
-            session
+            let id = ProtectorId::new();
+            *protector = Some(Protector { id, submitter: submitter.clone() });
+            id
         }
     };
     let (kind, accounts, grace) = match asked {
@@ -87,7 +87,7 @@ pub(crate) async fn change(
         None => Command::Unprotect { account, is_lost: false },
     };
     let ops: Vec<Op> = accounts.iter().map(|&account| Op::Command(command(account))).collect();
-    let answers = submitter.ask_on(&ops, session).await.map_err(|_| Problem::unknown_outcome())?;
+    let answers = submitter.ask_on(&ops, id).await.map_err(|_| Problem::unknown_outcome())?;
     for (account, answer) in accounts.iter().zip(answers) {
         problem::reply(answer).map_err(|mut why| {
             why.detail = format!("account {account}: {}", why.detail);

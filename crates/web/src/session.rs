@@ -26,13 +26,13 @@ const SUBSCRIPTIONS_MAX: usize = 64;
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Result<Response, Problem> {
     site.market()?;
     site.follow(Read::Market)?;
-    Ok(conversation::begin(site, upgrade, |site, outbox| Session {
+    conversation::begin(site, upgrade, |site, outbox| Session {
         site,
         outbox,
         topics: 0,
         protector: None,
         drop_copy: None,
-    }))
+    })
 }
 
 struct Session {
@@ -90,6 +90,7 @@ impl Party for Session {
 
 impl Session {
     async fn follow(&mut self, request: &Value) -> Result<(), Problem> {
+        asking::take_message().map_err(Problem::past_limit)?;
         match read(request)? {
             Request::Ping => self.outbox.send(done("pong", request)),
             Request::DropCopy(asked) => {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::{asking, calling};
 use engine::Op;
-use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, Requests, Session};
+use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, ProtectorId, Requests};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// The most ops in flight; further ones wait. A part of what one gateway worker may have.
@@ -71,7 +71,7 @@ impl Submitter {
         self.ask_all(ops, None).await
     }
 
-    async fn ask_all(&self, ops: &[Op], session: Option<Session>) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
+    async fn ask_all(&self, ops: &[Op], protector: Option<ProtectorId>) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
@@ -84,26 +84,26 @@ impl Submitter {
             if let Some(caller) = calling::caller(asker.as_ref().map(|asker| &asker.principal)) {
                 waiting.requests.called_by(&caller);
             }
-            if let Some(session) = session {
-                waiting.requests.on_session(session);
+            if let Some(protector) = protector {
+                waiting.requests.protected_by(protector);
             }
             waiting.askers.asked.push(asked);
         });
         answer.await.map_err(|_| Unknown)
     }
 
-    /// Has consecutive ops done that protect accounts on a session, or do so no longer.
-    pub async fn ask_on(&self, ops: &[Op], session: Session) -> Result<Vec<Answer>, Unknown> {
-        Ok(self.ask_all(ops, Some(session)).await?.0)
+    /// Has consecutive ops done that protect accounts on a protector, or do so no longer.
+    pub async fn ask_on(&self, ops: &[Op], protector: ProtectorId) -> Result<Vec<Answer>, Unknown> {
+        Ok(self.ask_all(ops, Some(protector)).await?.0)
     }
 
-    /// Says that a session has ended, behind all that was asked on it.
-    pub fn depart(&self, session: Session) {
+    /// Says that a protector has ended, behind all that was asked on it.
+    pub fn depart(&self, protector: ProtectorId) {
         // While the runtime ends there is nobody to hand it in, and the server ends with it.
         if tokio::runtime::Handle::try_current().is_ok() {
             let (passing, _) = oneshot::channel();
             self.add(|waiting| {
-                waiting.requests.depart(session);
+                waiting.requests.depart(protector);
                 waiting.askers.passing.push(passing);
             });
         }

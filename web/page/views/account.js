@@ -12,7 +12,7 @@ import { tabs } from "./tabs.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Execution, NewOrder, Order, Side } from "../types.js" */
+/** @import { Execution, Limits, NewOrder, Order, Side } from "../types.js" */
 /** @import { Column } from "./table.js" */
 
 /** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-balances"} Tab */
@@ -231,7 +231,20 @@ function lines({ account }) {
   if (!account) return [];
   const sum = (/** @type {string} */ a, /** @type {string} */ b, /** @type {number} */ decimals) => group(format(exact(a, decimals) + exact(b, decimals), decimals));
   const money = { what: "Dollars", free: group(account.balance), held: group(account.held), all: sum(account.balance, account.held, MONEY_DECIMALS) };
-  return [money, ...account.positions.map(({ symbol, shares, held }) => ({ what: symbol, free: group(shares), held: group(held), all: sum(shares, held, 8) }))];
+  const positions = account.positions.map(({ symbol, shares, held }) => ({ what: symbol, free: group(shares), held: group(held), all: sum(shares, held, 8) }));
+  return [money, ...positions, ...limitLines(account.limits ?? {})];
+}
+
+/** What the account may do, behind what it has. @param {Limits} limits @returns {Line[]} */
+function limitLines({ open_orders, order_shares, order_value, position, collar }) {
+  const said = [
+    { what: "Open orders, at most", all: open_orders?.toString() },
+    { what: "Shares of an order, at most", all: order_shares },
+    { what: "Dollars of an order, at most", all: order_value },
+    { what: "Shares of a symbol, at most", all: position },
+    { what: "Per cent from the market, at most", all: collar },
+  ];
+  return said.flatMap(({ what, all }) => (all === undefined ? [] : [{ what, free: "–", held: "–", all: group(all) }]));
 }
 
 /** @type {Column<Order>[]} */

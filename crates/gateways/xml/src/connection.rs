@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use exchange::{Session, Visitor};
+use exchange::{ProtectorId, Visitor};
 use mio::{Interest, Registry, Token};
 
 use crate::frame::{Frame, incomplete, next_frame, skippable};
@@ -48,7 +48,7 @@ pub(crate) struct Connection {
     /// Who asks, where members are known or it is kept whose commands are.
     asker: Option<Box<Asker>>,
     /// Since it protects accounts.
-    session: Option<Session>,
+    protector: Option<ProtectorId>,
     /// Its place among those of its source address.
     _visitor: Visitor,
 }
@@ -143,7 +143,7 @@ impl Connection {
             later: VecDeque::new(),
             long_since_ms: None,
             asker,
-            session: None,
+            protector: None,
             _visitor: visitor,
         }
     }
@@ -199,8 +199,8 @@ impl Connection {
 
     /// No further request comes: it is there for no account any more.
     pub fn depart(&mut self, intake: &mut Intake) {
-        if let Some(session) = self.session.take() {
-            intake.depart(session);
+        if let Some(protector) = self.protector.take() {
+            intake.depart(protector);
         }
     }
 
@@ -306,7 +306,7 @@ impl Connection {
             let rest = &bytes[at..];
             match next_frame(rest, framing.request_bytes_max) {
                 Frame::Request { body, consumed } => {
-                    intake.request(origin, &rest[body], self.asker.as_deref_mut(), &mut self.session);
+                    intake.request(origin, &rest[body], self.asker.as_deref_mut(), &mut self.protector);
                     at += consumed;
                     if framing.close_after_reply {
                         self.finish(false);

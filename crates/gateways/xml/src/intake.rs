@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Op;
-use exchange::{Batch, Exchange, GatewayMetrics, Lookup, Session};
+use exchange::{Batch, Exchange, GatewayMetrics, Lookup, ProtectorId};
 
 use crate::document::{Documents, Limits};
 use crate::login::Asker;
@@ -100,9 +100,15 @@ impl Intake {
         self.in_flight < if self.long { 1 } else { self.in_flight_max }
     }
 
-    /// Adds a request, whatever its bytes are. Who asks is known where members are. A connection that protects accounts has a session from
+    /// Adds a request, whatever its bytes are. Who asks is known where members are. A connection that protects accounts has a protector from
     /// then on.
-    pub fn request(&mut self, origin: Origin, body: &[u8], asker: Option<&mut Asker>, session: &mut Option<Session>) {
+    pub fn request(
+        &mut self,
+        origin: Origin,
+        body: &[u8],
+        asker: Option<&mut Asker>,
+        protector: &mut Option<ProtectorId>,
+    ) {
         let limits = self.limits;
         self.add(origin, body.len(), |documents| {
             match asker {
@@ -110,15 +116,15 @@ impl Intake {
                 Some(asker) => asker.ask(documents, body, &limits),
             }
             if documents.take_protects() {
-                documents.requests.on_session(*session.get_or_insert_with(Session::new));
+                documents.requests.protected_by(*protector.get_or_insert_with(ProtectorId::new));
             }
         });
     }
 
     /// A connection that protected accounts asks nothing more.
-    pub fn depart(&mut self, session: Session) {
+    pub fn depart(&mut self, protector: ProtectorId) {
         let Intake { current, spare, back, .. } = self;
-        gathering(current, spare, back).documents.requests.depart(session);
+        gathering(current, spare, back).documents.requests.depart(protector);
     }
 
     /// Adds a request that is answered with an error, in its place among the others.

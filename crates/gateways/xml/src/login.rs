@@ -10,7 +10,7 @@ use access::{Access, Algorithm, Tries, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::Grace;
-use exchange::{Caller, Principal, Protocol, SESSION_ACCOUNTS_MAX, Session};
+use exchange::{Caller, Connected, Limit, PROTECTED_ACCOUNTS_MAX, Principal, Protocol, Session};
 
 use crate::document::{Documents, Limits, Login};
 
@@ -38,6 +38,8 @@ pub(crate) struct Asker {
     private: bool,
     /// None: nobody has proven anything.
     principal: Option<Principal>,
+    /// Counts it among those of its member.
+    connected: Option<Connected>,
     /// What is to be signed. It is used once.
     challenge: Option<String>,
     /// None where nobody keeps whose commands are.
@@ -60,6 +62,7 @@ enum Refused {
     NotPrivate,
     NoChallenge,
     NoRandomness,
+    Past(Limit),
     TooSoon(Duration),
     Wrong,
 }
@@ -77,10 +80,13 @@ impl Asker {
         if desk.is_none() && !audit {
             return None;
         }
-        let principal = desk.and_then(|desk| desk.access.by_address(address, SystemTime::now()));
         let private = address.to_canonical().is_loopback();
         let session = audit.then(|| Session::begin(address));
-        Some(Asker { desk: desk.cloned(), address, private, principal, challenge: None, session, caller: None })
+        let (principal, connected, challenge, caller) = (None, None, None, None);
+        let mut asker =
+            Asker { desk: desk.cloned(), address, private, principal, connected, challenge, session, caller };
+        asker.come_as(desk.and_then(|desk| desk.access.by_address(address, SystemTime::now())));
+        Some(asker)
     }
 
     /// The connection is encrypted from now on. `certificate`: the SHA-256 of one that it has proven to have.
@@ -89,7 +95,24 @@ impl Asker {
         let access = self.desk.as_ref().map(|desk| &desk.access);
         let proven =
             access.zip(certificate).and_then(|(access, sha256)| access.by_certificate(sha256, SystemTime::now()));
-        self.principal = proven.or(self.principal.take());
+        self.come_as(proven);
+    }
+
+    /// It is a member's that did not ask to be. Where that has as many connections as it may have, a login says so.
+    fn come_as(&mut self, proven: Option<Principal>) {
+        if let Some(principal) = proven {
+            let _ = self.become_member(principal);
+        }
+    }
+
+    /// From now on requests are this member's. Errors: it has as many connections as it may have, and nothing was changed.
+    fn become_member(&mut self, principal: Principal) -> Result<(), Limit> {
+        let is_of_its = self.connected.as_ref().is_some_and(|connected| connected.is_of(&principal));
+        if let Some(desk) = self.desk.as_ref().filter(|_| !is_of_its) {
+            self.connected = Some(desk.access.connections().open(&principal)?);
+        }
+        self.principal = Some(principal);
+        Ok(())
     }
 
     /// Appends a request, which is its member's; a login is followed and answered.
@@ -126,7 +149,7 @@ impl Asker {
         let rights = self.principal.as_ref().map(Principal::rights);
         let accounts = rights.map(|rights| rights.traded()).unwrap_or_default();
         match accounts.len() {
-            1..=SESSION_ACCOUNTS_MAX => {
+            1..=PROTECTED_ACCOUNTS_MAX => {
                 documents.say_and_protect("logged-in", ("member", member), &accounts, grace);
             }
             count => documents.say_and_refuse("logged-in", ("member", member), &Unprotected(count).to_string()),
@@ -155,8 +178,10 @@ impl Asker {
         match proven {
             Some(principal) => {
                 let member = principal.member().to_owned();
+                if let Err(past) = self.become_member(principal) {
+                    return LoggedIn::Refused(Refused::Past(past));
+                }
                 tracing::debug!(member, address = %self.address, "logged in over XML");
-                self.principal = Some(principal);
                 LoggedIn::As(member)
             }
             None => {
@@ -198,7 +223,7 @@ impl fmt::Display for Unprotected {
             0 => f.write_str("no accounts are named that this member trades for")?,
             count => write!(
                 f,
-                "this member trades for {count} accounts, and one connection may protect {SESSION_ACCOUNTS_MAX}"
+                "this member trades for {count} accounts, and one connection may protect {PROTECTED_ACCOUNTS_MAX}"
             )?,
         }
         f.write_str("; ask for each: <transactions id=\"…\"><protect grace=\"…\"/></transactions>")
@@ -215,6 +240,7 @@ impl fmt::Display for Refused {
                 "login refused: no challenge waits to be signed on this connection; ask for one: <login key=\"…\"/>",
             ),
             Refused::NoRandomness => f.write_str("login refused: the server has no randomness for a challenge; try again"),
+            Refused::Past(limit) => write!(f, "login refused: {limit}"),
             Refused::TooSoon(patience) => write!(
                 f,
                 "login refused: too many wrong ones came from this address; try again in {} s",

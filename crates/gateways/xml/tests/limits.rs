@@ -36,7 +36,7 @@ fn what_cannot_be_is_an_error() {
         (r#"<limits account="9" open-orders="4294967296"/>"#, "open-orders is out of range; at most 4294967295"),
         (r#"<limits account="9" order-shares="0"/>"#, "order-shares is not above zero"),
         (r#"<limits account="9" position="-1"/>"#, "position is negative; at least 0"),
-        (r#"<limits account="9" collar="5%"/>"#, "collar is not a decimal number"),
+        (r#"<limits account="9" collar="5%"/>"#, "collar is not a plain decimal number"),
     ] {
         let echoed = element.trim_start_matches(|byte: char| byte != ' ').trim_end_matches("/>");
         check_create(element, &format!("<error{echoed}>{why}</error>"));

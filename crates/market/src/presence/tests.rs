@@ -15,7 +15,7 @@ fn grace(seconds: u32) -> Grace {
 #[test]
 fn orders_are_lost_when_the_grace_is_over_after_the_last_one_left() {
     let (one, mine) = (account("1"), grace(5));
-    let (here, there) = (Session::new(), Session::new());
+    let (here, there) = (ProtectorId::new(), ProtectorId::new());
     let mut presence = Presence::default();
     assert!(presence.begin_turn(SECOND).is_empty() && presence.next().is_none());
     presence.join(one, mine, Some(here), None);
@@ -32,7 +32,7 @@ fn orders_are_lost_when_the_grace_is_over_after_the_last_one_left() {
 #[test]
 fn whoever_comes_back_in_time_loses_nothing() {
     let (one, mine) = (account("1"), grace(5));
-    let (before, after) = (Session::new(), Session::new());
+    let (before, after) = (ProtectorId::new(), ProtectorId::new());
     let mut presence = Presence::default();
     presence.join(one, mine, Some(before), None);
     presence.depart(before);
@@ -49,7 +49,7 @@ fn whoever_comes_back_in_time_loses_nothing() {
 #[test]
 fn the_last_who_wants_no_protection_any_more_ends_it() {
     let (one, mine) = (account("1"), grace(0));
-    let (here, there) = (Session::new(), Session::new());
+    let (here, there) = (ProtectorId::new(), ProtectorId::new());
     let mut presence = Presence::default();
     presence.join(one, mine, Some(here), None);
     presence.join(one, mine, Some(there), None);
@@ -73,8 +73,8 @@ fn whoever_may_not_any_more_is_not_there() {
     };
     let alice = Principal::new("alice", rights(&[Role::Trader]));
     let mut presence = Presence::default();
-    presence.join(account("1"), grace(1), Some(Session::new()), Some(&alice));
-    presence.join(account("2"), grace(1), Some(Session::new()), None);
+    presence.join(account("1"), grace(1), Some(ProtectorId::new()), Some(&alice));
+    presence.join(account("2"), grace(1), Some(ProtectorId::new()), None);
     assert!(presence.begin_turn(SECOND * 10).is_empty());
     alice.set_rights(rights(&[Role::Viewer]));
     assert_eq!(presence.next(), Some(SECOND * 10 + REVIEWED_EVERY));
@@ -85,25 +85,25 @@ fn whoever_may_not_any_more_is_not_there() {
 #[test]
 fn a_turn_loses_some_accounts_and_the_next_the_others() {
     let mut presence = Presence::default();
-    let session = Session::new();
+    let protector = ProtectorId::new();
     for number in 0..LOST_AT_ONCE + 1 {
-        presence.join(account(&number.to_string()), grace(0), Some(session), None);
+        presence.join(account(&number.to_string()), grace(0), Some(protector), None);
     }
-    presence.depart(session);
+    presence.depart(protector);
     assert_eq!(presence.begin_turn(Duration::ZERO).len(), LOST_AT_ONCE);
     assert_eq!(presence.next(), Some(Duration::ZERO));
     assert_eq!(presence.begin_turn(Duration::ZERO).len(), 1);
 }
 
 #[test]
-fn a_session_protects_so_many_accounts() {
-    let (mut presence, session) = (Presence::default(), Session::new());
-    for number in 0..SESSION_ACCOUNTS_MAX {
-        assert!(presence.has_room(session, account(&number.to_string())));
-        presence.join(account(&number.to_string()), grace(1), Some(session), None);
+fn a_protector_protects_so_many_accounts() {
+    let (mut presence, protector) = (Presence::default(), ProtectorId::new());
+    for number in 0..PROTECTED_ACCOUNTS_MAX {
+        assert!(presence.has_room(protector, account(&number.to_string())));
+        presence.join(account(&number.to_string()), grace(1), Some(protector), None);
     }
-    assert!(presence.has_room(session, account("0")) && !presence.has_room(session, account("5000")));
-    assert!(presence.has_room(Session::new(), account("5000")));
+    assert!(presence.has_room(protector, account("0")) && !presence.has_room(protector, account("5000")));
+    assert!(presence.has_room(ProtectorId::new(), account("5000")));
 }
 
 /// What is asked in one turn is judged in its order, and only what changes something gets a number.
@@ -117,11 +117,11 @@ fn only_what_changes_a_protection_gets_a_number() {
     let one = account("1");
     apply(&mut engine, Command::CreateAccount { account: one, balance: engine::Money::ZERO });
     let mut presence = Presence::default();
-    let (here, there) = (Session::new(), Session::new());
-    let decide = |presence: &mut Presence, engine: &Engine, session, command| {
+    let (here, there) = (ProtectorId::new(), ProtectorId::new());
+    let decide = |presence: &mut Presence, engine: &Engine, protector, command| {
         let mut requests = Requests::new();
         requests.push(&[Op::Command(command)]);
-        requests.on_session(session);
+        requests.protected_by(protector);
         presence.decide(engine, (false, true), (&requests, 0), &command)
     };
     let protect = |seconds| Command::Protect { account: one, grace: grace(seconds) };

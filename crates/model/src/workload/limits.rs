@@ -9,11 +9,22 @@ use crate::exchange::Model;
 
 /// Other limits of an account.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
+    if workload.random.percent(15)
+        && let Some(pending) = model.open_orders().find(|order| order.pends_on.is_some())
+        && let Some(account) = model.accounts().nth(pending.account.0 as usize)
+    {
+        let limits = AccountLimits { collar: Distance::from_hundredths(1), ..AccountLimits::NONE };
+        return Command::ChangeLimits { account, limits };
+    }
     let account = workload.account();
     if workload.random.percent(25) {
         return Command::ChangeLimits { account, limits: AccountLimits::NONE };
     }
     let mut limits = AccountLimits::NONE;
+    if workload.random.percent(25) {
+        limits.position = position(workload, model, account);
+        return Command::ChangeLimits { account, limits };
+    }
     for _ in 0..2 {
         match workload.random.below(6) {
             0 => limits.open_orders = NonZeroU32::new(workload.random.below(6) as u32 + 1),

@@ -12,7 +12,7 @@ pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -
     let before = model
         .client_orders()
         .find(|&(id, order)| Some(id) == client_id && model.accounts().nth(order.account.0 as usize) == Some(account));
-    let percent = if order.trigger.is_some() { 60 } else { 12 };
+    let percent = if order.trigger.is_some() { 75 } else { 18 };
     let trail = match before.map(|(_, order)| order.trail) {
         Some(trail) if workload.random.percent(85) => trail,
         _ if workload.random.percent(percent) => distance(workload, model, order.side),

@@ -32,6 +32,7 @@ mod guard;
 mod icebergs;
 mod kills;
 mod large_market;
+mod limits;
 mod moving;
 mod one_market;
 mod order_kinds;

@@ -80,6 +80,51 @@ fn orders_a_second_are_counted_over_all_keys_and_connections_of_a_member() {
 }
 
 #[test]
+fn a_message_too_many_ends_orders_and_does_nothing_else() {
+    let (_folder, server, _) = started("member-messages", &members("limits = { messages_per_second = 3 }"));
+    logged_in(&server, "operator").ask(MARKET);
+    let mut client = trader(&server, "one");
+    let order = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>";
+    let replies: Vec<String> = (0..20).map(|_| ask(&mut client, "1", order)).collect();
+    let why = "too many messages: this member may send 3 a second; try again";
+    let refused = replies.iter().filter(|reply| reply.contains(why)).count();
+    let opened = replies.iter().filter(|reply| reply.contains("<opened")).count();
+    // Whoever is slow gets a few more.
+    assert!((3..20).contains(&opened) && opened + refused == 20, "{opened} {refused}: {replies:?}");
+    let many = "<query id=\"1\"/><cancel id=\"1\"/><cancel-all/>";
+    let reply = (0..20).map(|_| ask(&mut client, "1", many)).find(|reply| reply.contains(why));
+    let reply = reply.expect("queries count");
+    assert!(reply.contains("<canceled-all"), "{reply}");
+    // Nobody else waits for that.
+    let mut operator = logged_in(&server, "operator");
+    assert!((0..20).all(|_| ask(&mut operator, "2", order).contains("<opened")));
+    server.stop();
+}
+
+#[test]
+fn a_login_is_refused_on_a_connection_too_many() {
+    let (_folder, server, _) = started("member-connections", &members("limits = { connections = 2 }"));
+    logged_in(&server, "operator").ask(MARKET);
+    let (mut one, two) = (trader(&server, "one"), trader(&server, "two"));
+    let login = format!("<login key=\"two\" secret=\"{SECRET}\"/>");
+    let mut third = server.client();
+    let reply = third.ask(&login);
+    let why = "login refused: too many connections: this member may have 2 open; close one";
+    assert!(reply.contains(why), "{reply}");
+    assert!(ask(&mut third, "1", "<cancel-all/>").contains("not permitted"), "it is nobody's");
+    // Who is there may log in again.
+    assert!(one.ask(&login).contains("<logged-in"));
+    drop(two);
+    // The server sees that a little later.
+    let again = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        third.ask(&login).contains("<logged-in")
+    });
+    assert!(again);
+    server.stop();
+}
+
+#[test]
 fn a_trader_stops_its_accounts_and_an_operator_lets_them_go_on() {
     let (_folder, server, _) = started("member-kill", &members(""));
     logged_in(&server, "operator").ask(MARKET);

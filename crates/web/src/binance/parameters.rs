@@ -199,7 +199,12 @@ impl Parameters {
             if let Some(text) = signed.first().filter(|_| self.changes) {
                 signer::take_once(members, key, &[text])?;
             }
-            signer::go_on_as(asker.ok_or_else(Refusal::no_key)?, account)?;
+            let asker = asker.ok_or_else(Refusal::no_key)?;
+            // What changes something is counted where it enters the exchange.
+            if !self.changes {
+                asker.rights().limits.take_message().map_err(Refusal::past_pace)?;
+            }
+            signer::go_on_as(asker, account)?;
         }
         Ok(account)
     }

@@ -275,6 +275,11 @@ impl Refusal {
         }
     }
 
+    /// There were too many messages, or connections, of a member.
+    pub(super) fn past_pace(limit: Limit) -> Refusal {
+        Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1003, format!("Too many requests. {limit}."))
+    }
+
     /// Why an op did not get as far as the engine.
     pub(super) fn unavailable(why: Unavailable) -> Refusal {
         if [Unavailable::RecordDamaged, Unavailable::NoLongerKept, Unavailable::NotPermitted].contains(&why) {
@@ -288,6 +293,7 @@ impl Refusal {
                 Limit::OrdersPerSecond(_) => {
                     Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1015, format!("Too many new orders. {limit}."))
                 }
+                Limit::MessagesPerSecond(_) | Limit::Connections(_) => Refusal::past_pace(limit),
                 Limit::OrderShares(_) | Limit::OrderValue(_) => Refusal::new(-2010, format!("{limit}.")),
             };
         }

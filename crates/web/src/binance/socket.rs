@@ -14,7 +14,7 @@ use super::parameters::Parameters;
 use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{klines, stream};
-use crate::asking::Asker;
+use crate::asking::{self, Asker};
 use crate::conversation::{self, Party};
 use crate::hub::Hub;
 use crate::listen_keys::ListenKeyText;
@@ -79,7 +79,8 @@ pub(super) fn unit_of(asked: &Parameters, known: &[&str]) -> Result<TimeUnit, Re
 async fn follow(site: Site, upgrade: Upgrade, envelope: Envelope, names: Vec<String>) -> Result<Response, Refusal> {
     let found = find_all(&site, envelope, names).await?;
     let topics = found.into_iter().filter_map(|(name, topic)| topic.map(|topic| (name, topic))).collect();
-    Ok(conversation::begin(site, upgrade, move |site, outbox| Follower { site, outbox, envelope, topics }))
+    let party = move |site, outbox| Follower { site, outbox, envelope, topics };
+    conversation::begin(site, upgrade, party).map_err(Refusal::from)
 }
 
 /// A stream, and the name that it was asked for by.
@@ -106,6 +107,9 @@ impl Party for Follower {
             Err(error) => return self.refuse(&Value::Null, 3, &format!("Invalid JSON: {error}")),
         };
         let id = request["id"].clone();
+        if let Err(past) = asking::take_message() {
+            return self.refuse(&id, 2, &Refusal::past_pace(past).msg);
+        }
         match request["method"].as_str() {
             Some("SUBSCRIBE") => match self.named(&request).await {
                 Ok(topics) if self.topics.len() + topics.len() > STREAMS_MAX => {

@@ -41,7 +41,7 @@ pub(super) async fn upgrade(
     site.market()?;
     let turns = Arc::new(Turns::new());
     let (since, session, followed, begun) = (unit.now(), None, Vec::new(), JoinSet::new());
-    Ok(conversation::begin(site, upgrade?, move |site, outbox| Caller {
+    let party = move |site, outbox| Caller {
         site,
         outbox,
         weigher,
@@ -53,7 +53,8 @@ pub(super) async fn upgrade(
         followed,
         begun,
         turns,
-    }))
+    };
+    conversation::begin(site, upgrade?, party).map_err(Refusal::from)
 }
 
 /// A connection.

@@ -129,8 +129,10 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     match need {
         None | Some(Need::Nothing) => {}
         Some(Need::Told) => codes.push("unauthenticated"),
-        Some(Need::Read(_) | Need::Act(_)) => codes.extend(["unauthenticated", "too-many-tries", "unknown-account"]),
-        Some(_) => codes.extend(["unauthenticated", "not-permitted", "too-many-tries"]),
+        Some(Need::Read(_) | Need::Act(_)) => {
+            codes.extend(["unauthenticated", "too-many-tries", "unknown-account", "too-many-messages"]);
+        }
+        Some(_) => codes.extend(["unauthenticated", "not-permitted", "too-many-tries", "too-many-messages"]),
     }
     if operation["parameters"].is_array() || operation["requestBody"].is_object() {
         codes.push("malformed");

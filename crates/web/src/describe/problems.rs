@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 64] = [
+const CODES: [(&str, u16, &str); 66] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -84,6 +84,8 @@ const CODES: [(&str, u16, &str); 64] = [
     ("too-many-accounts", 422, "The server keeps no more accounts"),
     ("too-many-symbols", 422, "The server keeps no more symbols"),
     ("too-many-client-order-ids", 422, "The account has no more client order ids: an order without one is taken"),
+    ("too-many-messages", 429, "More requests a second than this member may send: `Retry-After`"),
+    ("too-many-connections-of-member", 429, "As many WebSockets and XML connections are open as this member may have"),
     ("too-many-orders", 429, "More orders a second than this member may place"),
     ("too-many-tries", 429, "Too many wrong proofs came from this address, or too many passwords are being compared"),
     ("history-unreadable", 500, "The files of the history cannot be read"),

@@ -4,21 +4,21 @@
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Accounts that one session may protect at most.
-pub const SESSION_ACCOUNTS_MAX: usize = 1_000;
+/// accounts that one connection may protect at most.
+pub const PROTECTED_ACCOUNTS_MAX: usize = 1_000;
 
 /// A connection that protects accounts, or did. When it ends its gateway says so with [`Requests::depart`], behind all that came over it.
 ///
 /// [`Requests::depart`]: crate::Requests::depart
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Session(NonZeroU64);
+pub struct ProtectorId(NonZeroU64);
 
-impl Session {
+impl ProtectorId {
     /// Another one than all before it.
     #[expect(clippy::new_without_default, reason = "no two are equal")]
-    pub fn new() -> Session {
+    pub fn new() -> ProtectorId {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed));
-        Session(number.expect("invariant: 2^64 sessions take centuries"))
+        ProtectorId(number.expect("invariant: 2^64 connections take centuries"))
     }
 }

@@ -1,0 +1,60 @@
+//! Counts of what was refused because it was past a limit of its account or of its member, by limit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::{AccountLimit, Reject, Reply};
+
+use crate::answer::{Answer, Unavailable};
+use crate::limits::Limit;
+
+/// All limits, as labels.
+const NAMES: [&str; 9] = [
+    "account_open_orders",
+    "account_order_shares",
+    "account_order_value",
+    "account_position",
+    "account_collar",
+    "member_orders_per_second",
+    "member_order_shares",
+    "member_order_value",
+    "member_messages_per_second",
+];
+
+/// The place of the limit that refused; none of what was not refused, or for something else.
+fn place(answer: &Answer) -> Option<usize> {
+    match answer {
+        Answer::Reply(Reply::Rejected(Reject::PastLimit(past))) => Some(match past.limit() {
+            AccountLimit::OpenOrders => 0,
+            AccountLimit::OrderShares => 1,
+            AccountLimit::OrderValue => 2,
+            AccountLimit::Position => 3,
+            AccountLimit::Collar => 4,
+        }),
+        Answer::Unavailable(Unavailable::Past(limit)) => match limit {
+            Limit::OrdersPerSecond(_) => Some(5),
+            Limit::OrderShares(_) => Some(6),
+            Limit::OrderValue(_) => Some(7),
+            Limit::MessagesPerSecond(_) => Some(8),
+            // It never gets as far as a request.
+            Limit::Connections(_) => None,
+        },
+        Answer::Reply(_) | Answer::Unavailable(_) => None,
+    }
+}
+
+/// Counts since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals([AtomicU64; NAMES.len()]);
+
+impl Refusals {
+    pub fn count(&self, answer: &Answer) {
+        if let Some(place) = place(answer) {
+            self.0[place].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Each limit and how often it refused.
+    pub fn all(&self) -> [(&'static str, u64); NAMES.len()] {
+        std::array::from_fn(|place| (NAMES[place], self.0[place].load(Ordering::Relaxed)))
+    }
+}

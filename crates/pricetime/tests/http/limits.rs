@@ -1,0 +1,146 @@
+//! Limits of accounts over REST and the compatible interface: what is refused with which code, what is told of them, and that a restart
+//! changes nothing of it. And a member's messages and connections, over HTTP.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::members::{AccessFile, Client, market};
+use crate::common::server::Launch;
+
+const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="1000"/>
+    <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+fn put(http: &Http, account: &str, limits: &Value) -> (u16, Value) {
+    let answer = http.send("PUT", &format!("/api/v1/accounts/{account}/limits"), Some(&limits.to_string()), &JSON);
+    (answer.status, answer.body)
+}
+
+fn place(http: &Http, account: &str, order: Value) -> (u16, Value) {
+    let mut body = json!({"account": account, "symbol": "SPY", "side": "buy"});
+    body.as_object_mut().unwrap().extend(order.as_object().unwrap().clone());
+    let answer = http.send("POST", "/api/v1/orders", Some(&body.to_string()), &JSON);
+    (answer.status, answer.body)
+}
+
+#[test]
+fn an_order_past_a_limit_of_its_account_is_refused_with_its_code_also_after_a_restart() {
+    let folder = Folder::new("limits-rest");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    assert_eq!(http.read("/api/v1/accounts/1/limits"), json!({}));
+    assert_eq!(http.read("/api/v1/accounts/1").get("limits"), None);
+    let limits =
+        json!({"open_orders": 2, "order_shares": "50", "order_value": "400", "position": "150", "collar": "10"});
+    assert_eq!(put(&http, "1", &limits), (200, limits.clone()));
+    assert_eq!(http.read("/api/v1/accounts/1")["limits"], limits);
+    for (account, wrong, field) in [
+        ("1", json!({"open_orders": 0}), "open_orders"),
+        ("1", json!({"position": "-1"}), "position"),
+        ("1", json!({"collar": "0.001"}), "collar"),
+    ] {
+        let (status, problem) = put(&http, account, &wrong);
+        assert_eq!((status, &problem["code"], &problem["field"]), (400, &json!("malformed"), &json!(field)));
+    }
+    assert_eq!(put(&http, "1", &json!({"shares": "1"})).0, 400);
+    assert_eq!(put(&http, "9", &json!({})).1["code"], "unknown-account");
+    assert_eq!(http.send("GET", "/api/v1/accounts/9/limits", None, &[]).status, 404);
+    assert_eq!(place(&http, "2", json!({"side": "sell", "limit": "10", "shares": "20"})).0, 201);
+    server.stop();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    assert_eq!(http.read("/api/v1/accounts/1/limits"), limits);
+    for (order, code) in [
+        (json!({"limit": "1", "shares": "51"}), "past-order-shares"),
+        (json!({"limit": "8.01", "shares": "50"}), "past-order-value"),
+        (json!({"funds": "400.01", "kind": "market"}), "past-order-value"),
+        (json!({"limit": "11.01", "shares": "1"}), "past-collar"),
+    ] {
+        let (status, problem) = place(&http, "1", order.clone());
+        assert_eq!((status, &problem["code"]), (422, &json!(code)), "{order}: {problem}");
+    }
+    assert_eq!(place(&http, "1", json!({"limit": "8", "shares": "50"})).0, 201);
+    let (status, problem) = place(&http, "1", json!({"limit": "1", "shares": "1"}));
+    assert_eq!((status, &problem["code"]), (422, &json!("past-position")));
+    assert_eq!(place(&http, "1", json!({"side": "sell", "limit": "20", "shares": "1"})).0, 201);
+    let (_, problem) = place(&http, "1", json!({"side": "sell", "limit": "20", "shares": "1"}));
+    assert_eq!(problem["code"], "past-open-orders");
+    assert_eq!(problem["detail"], "Too many open orders: this account may have 2");
+    let told = http.send("GET", "/metrics", None, &[]);
+    let expected = "pricetime_limit_refusals_total{gateway=\"rest\",limit=\"account_order_value\"} 2";
+    assert!(told.text.contains(expected), "{}", told.text);
+    assert_eq!(put(&http, "1", &json!({})), (200, json!({})));
+    assert_eq!(place(&http, "1", json!({"limit": "15", "shares": "1"})).0, 201);
+    server.stop();
+}
+
+/// A viewer with these limits, beside the others.
+fn with_limits(folder: &Folder, limits: &str) -> AccessFile {
+    let file = AccessFile::new(folder);
+    let text = AccessFile::text(&[]);
+    let of_bob = "name = \"bob\"\n";
+    assert!(text.contains(of_bob), "{text}");
+    file.write(&text.replace(of_bob, &format!("{of_bob}limits = {{ {limits} }}\n")));
+    file
+}
+
+#[test]
+fn a_member_sends_so_many_requests_a_second_and_ends_its_orders_all_the_same() {
+    let folder = Folder::new("messages-rest");
+    let server = with_limits(&folder, "messages_per_second = 3").launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let bob = Client { http: &http, member: "bob" };
+    let answers: Vec<_> = (0..20).map(|_| bob.get("/api/v1/accounts/2")).collect();
+    let read = answers.iter().filter(|answer| answer.status == 200).count();
+    // Whoever is slow gets a few more.
+    assert!((3..20).contains(&read), "{read}");
+    let refused = answers.iter().find(|answer| answer.status != 200).unwrap();
+    assert_eq!(refused.code(), (429, "too-many-messages"));
+    assert_eq!(refused.body["detail"], "too many messages: this member may send 3 a second; try again");
+    let order = json!({"account": "2", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"});
+    let placed: Vec<_> = (0..20).map(|_| bob.send("POST", "/api/v1/orders", Some(&order))).collect();
+    assert!(placed.iter().any(|answer| answer.code() == (429, "too-many-messages")), "orders count, too");
+    let canceled = bob.send("DELETE", "/api/v1/accounts/2/orders", None);
+    assert_eq!(canceled.status, 200, "{}", canceled.text);
+    // Nobody else waits for that.
+    let alice = Client { http: &http, member: "alice" };
+    assert!((0..20).all(|_| alice.get("/api/v1/accounts/1").status == 200));
+    server.stop();
+}
+
+#[test]
+fn a_member_has_so_many_websockets() {
+    let folder = Folder::new("connections-rest");
+    let server = with_limits(&folder, "connections = 2").launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let proof = |member| format!("Bearer {}", Client { http: &http, member }.log_in());
+    let (bob, alice) = (proof("bob"), proof("alice"));
+    let of = |proof| http.listen_with("/ws/v1", &[("authorization", proof)]);
+    let (first, second) = (of(&bob), of(&bob));
+    let asks = [
+        ("authorization", bob.as_str()),
+        ("connection", "upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let refused = http.send("GET", "/ws/v1", None, &asks);
+    assert_eq!(refused.code(), (429, "too-many-connections-of-member"), "{}", refused.text);
+    assert_eq!(refused.body["detail"], "too many connections: this member may have 2 open; close one");
+    drop(of(&alice));
+    drop(first);
+    // The server sees that a little later.
+    let again = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        http.send("GET", "/ws/v1", None, &asks).status == 101
+    });
+    assert!(again);
+    drop(second);
+    server.stop();
+}
