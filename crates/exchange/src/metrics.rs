@@ -52,10 +52,15 @@ pub enum Gauge {
     MarketTime,
     /// How far the machine's clock is ahead because it leapt and is not followed.
     ClockLeapMicros,
+    /// 1 while everything is killed, otherwise 0.
+    KilledEverything,
+    /// How many are killed.
+    KilledAccounts,
+    KilledSymbols,
 }
 
 const STAGES: usize = Stage::Commit as usize + 1;
-const GAUGES: usize = Gauge::ClockLeapMicros as usize + 1;
+const GAUGES: usize = Gauge::KilledSymbols as usize + 1;
 /// The value of a gauge that was never set.
 const UNSET: u64 = u64::MAX;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::{Command, Deadline, Op, Symbol};
 
 use crate::day_orders;
+use crate::mode::Mode;
 use crate::principal::{Denial, Principal, Rights};
 
 /// Ops of any number of requests, in order. No other request's ops come between those of one.
@@ -52,8 +53,8 @@ impl Requests {
         self.principals.push(Some(principal.clone()));
     }
 
-    /// Notes which ops go no further. `rights_of` tells what somebody may do, if it was said who asks.
-    pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>) {
+    /// Notes which ops go no further in this mode. `rights_of` tells what somebody may do, if it was said who asks.
+    pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>, mode: Mode) {
         self.denied.clear();
         for request in 0..self.len() {
             let rights = rights_of(self.principals.get(request).and_then(Option::as_ref));
@@ -61,7 +62,7 @@ impl Requests {
             let mut from = ops.start;
             while from < ops.end {
                 let through = from + placed_together(&self.ops[from..ops.end]);
-                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, op));
+                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, mode, op));
                 self.denied.extend(denial.into_iter().flat_map(|denial| (from..through).map(move |op| (op, denial))));
                 from = through;
             }
@@ -133,8 +134,11 @@ fn placed_together(ops: &[Op]) -> usize {
     1 + ops.iter().skip(1).take_while(belongs).count()
 }
 
-/// Why an op does not go on for somebody with these rights.
-fn denial(rights: &Rights, op: &Op) -> Option<Denial> {
+/// Why an op does not go on for somebody with these rights, in this mode.
+fn denial(rights: &Rights, mode: Mode, op: &Op) -> Option<Denial> {
+    if mode.stops(rights, op) {
+        return Some(Denial::Closed(mode));
+    }
     let past = |command| rights.limits.check(command).map_err(Denial::Past);
     let checked = match op {
         Op::Command(command) => rights.check(op).and_then(|()| past(command)),

@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use access::{Access, Algorithm, Tries, hmac_hex, random_text};
+use access::{Access, Algorithm, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use exchange::Principal;
+use exchange::{NotKilled, Principal, member_kill};
 
 use crate::document::{Documents, Limits, Login};
 
@@ -25,7 +25,6 @@ pub fn login_signature(secret: &str, challenge: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct Desk {
     access: Access,
-    tries: Tries,
 }
 
 /// Who asks on a connection.
@@ -59,9 +58,9 @@ enum Refused {
 }
 
 impl Desk {
-    /// For the members and keys that there are; `tries` counts the failures of each source address.
-    pub fn new(access: Access, tries: Tries) -> Desk {
-        Desk { access, tries }
+    /// For the members and keys that there are.
+    pub fn new(access: Access) -> Desk {
+        Desk { access }
     }
 }
 
@@ -82,7 +81,12 @@ impl Asker {
 
     /// Appends a request, which is its member's; a login is followed and answered.
     pub fn ask(&mut self, documents: &mut Documents, body: &[u8], limits: &Limits) {
-        if let Some(login) = documents.parse_unless_login(body, limits) {
+        let (access, asker) = (&self.desk.access, self.principal.as_ref().map(Principal::rights));
+        let of_member = |member: &str, is_killed| {
+            let asker = asker.as_deref().ok_or(NotKilled::Unknown)?;
+            member_kill(asker, access.rights_of(member).as_deref(), is_killed)
+        };
+        if let Some(login) = documents.parse_unless_login(body, limits, &of_member) {
             match self.log_in(&login) {
                 LoggedIn::As(member) => documents.say("logged-in", Some(("member", &member)), ""),
                 LoggedIn::Challenge(nonce) => documents.say("challenge", Some(("nonce", &nonce)), ""),
@@ -100,8 +104,8 @@ impl Asker {
     }
 
     fn log_in(&mut self, login: &Login) -> LoggedIn {
-        let now = Instant::now();
-        if let Err(patience) = self.desk.tries.may_try(self.address, now) {
+        // Replies come in order, so none is held back: whoever comes too soon is told how long to wait, and nothing is compared.
+        if let Err(patience) = self.desk.access.tries().may_try(self.address, Instant::now()) {
             return LoggedIn::Refused(Refused::TooSoon(patience));
         }
         let proven = match login {
@@ -121,7 +125,7 @@ impl Asker {
                 LoggedIn::As(member)
             }
             None => {
-                self.desk.tries.failed(self.address, now);
+                let _ = self.desk.access.tries().turn(self.address, Instant::now());
                 tracing::warn!(address = %self.address, "a login over XML was refused");
                 LoggedIn::Refused(Refused::Wrong)
             }
@@ -183,7 +187,7 @@ mod tests {
              [[member.key]]\nid = \"c\"\ncertificate = \"{certified}\"\n"
         );
         let access = Access::parse(&text).expect("an access file");
-        Asker::new(&Arc::new(Desk::new(access, Tries::default())), address.parse().expect("an address"))
+        Asker::new(&Arc::new(Desk::new(access)), address.parse().expect("an address"))
     }
 
     fn asks(asker: &mut Asker, login: Login) -> Result<(), String> {

@@ -157,7 +157,7 @@ impl Parameters {
         let signer = self.key(site)?;
         let Some(members) = site.members() else { return Ok((signer, None)) };
         let asker = signer::holder(members, &signer).ok_or_else(|| Refusal::bad_key(""))?;
-        signer::go_on_as(asker.clone(), signer.account)?;
+        signer::go_on_as(site, asker.clone(), signer.account)?;
         Ok((signer, Some(asker)))
     }
 
@@ -199,7 +199,7 @@ impl Parameters {
             if let Some(text) = signed.first().filter(|_| self.changes) {
                 signer::take_once(members, key, &[text])?;
             }
-            signer::go_on_as(asker.ok_or_else(Refusal::no_key)?, account)?;
+            signer::go_on_as(site, asker.ok_or_else(Refusal::no_key)?, account)?;
         }
         Ok(account)
     }

@@ -129,8 +129,10 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     match need {
         None | Some(Need::Nothing) => {}
         Some(Need::Told) => codes.push("unauthenticated"),
-        Some(Need::Read(_) | Need::Act(_)) => codes.extend(["unauthenticated", "too-many-tries", "unknown-account"]),
-        Some(_) => codes.extend(["unauthenticated", "not-permitted", "too-many-tries"]),
+        Some(Need::Read(_) | Need::Act(_)) => {
+            codes.extend(["unauthenticated", "too-many-tries", "unknown-account", "maintenance"]);
+        }
+        Some(_) => codes.extend(["unauthenticated", "not-permitted", "too-many-tries", "maintenance"]),
     }
     if operation["parameters"].is_array() || operation["requestBody"].is_object() {
         codes.push("malformed");
@@ -144,6 +146,9 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     }
     if method != "get" {
         codes.extend(["foreign-origin", "outcome-unknown"]);
+        if matches!(need, Some(Need::Act(_) | Need::Issue | Need::Command)) {
+            codes.push("read-only");
+        }
     }
     match path.strip_prefix(BASE) {
         Some("/time" | "/openapi.json" | "/asyncapi.json") => {}

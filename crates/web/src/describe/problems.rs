@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 59] = [
+const CODES: [(&str, u16, &str); 68] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -14,10 +14,19 @@ const CODES: [(&str, u16, &str); 59] = [
     ("unknown-account", 404, "There is no such account, or it is not the member's"),
     ("unknown-symbol", 404, "There is no such symbol"),
     ("unknown-order", 404, "The account has no such order"),
+    ("unknown-member", 404, "There is no member of this name"),
+    ("unknown-key", 404, "The member has no such key"),
     ("not-found", 404, "There is nothing at this path"),
     ("method-not-allowed", 405, "The method is not for this path"),
     ("no-members", 409, "The server has no access file, so nobody logs in"),
     ("account-exists", 409, "There is such an account"),
+    ("member-exists", 409, "There is a member of this name"),
+    ("last-operator", 409, "Nobody could change members any more: no operator would have a key that counts"),
+    (
+        "written-otherwise",
+        409,
+        "The access file has no tables `[[member]]` and `[[member.key]]`: it is changed by hand",
+    ),
     ("nothing-open", 409, "All of the order is executed or canceled"),
     ("nothing-to-amend", 409, "All of the order is executed or canceled"),
     ("amends-one-of-two", 409, "The order is linked with another one, which would have other shares then"),
@@ -72,13 +81,17 @@ const CODES: [(&str, u16, &str); 59] = [
         422,
         "More shares of the symbol than an account, a request or all accounts together may be given",
     ),
-    ("too-many-accounts", 422, "The server keeps no more accounts"),
+    ("no-accounts", 422, "The member has no accounts that could be killed"),
+    ("too-many-accounts", 422, "The server keeps no more accounts, or a member has more than are killed together"),
     ("too-many-symbols", 422, "The server keeps no more symbols"),
     ("too-many-client-order-ids", 422, "The account has no more client order ids: an order without one is taken"),
     ("too-many-orders", 429, "More orders a second than this member may place"),
     ("too-many-tries", 429, "Too many wrong proofs came from this address, or too many passwords are being compared"),
+    ("members-unwritable", 500, "The access file cannot be changed or read"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
+    ("read-only", 503, "The venue is read-only: members look, and change nothing"),
+    ("maintenance", 503, "The venue is under maintenance: there are no members but operators"),
     ("disk-low", 503, "The disk is nearly full"),
     ("store-away", 503, "The database cannot be reached"),
     ("full", 503, "The exchange cannot hold more"),

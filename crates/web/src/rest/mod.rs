@@ -5,6 +5,8 @@ mod amend;
 mod fees;
 mod groups;
 mod kills;
+mod members;
+mod modes;
 mod order_lists;
 mod orders;
 mod phases;
@@ -30,6 +32,11 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(status::status))
         .routes(routes!(status::time))
         .routes(routes!(sessions::who, sessions::log_in, sessions::log_out))
+        .routes(routes!(members::list, members::add))
+        .routes(routes!(members::change, members::remove))
+        .routes(routes!(members::add_key))
+        .routes(routes!(members::remove_key))
+        .routes(routes!(modes::mode, modes::change_mode))
         .routes(routes!(symbols::list))
         .routes(routes!(symbols::one))
         .routes(routes!(symbols::book))
@@ -46,6 +53,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(groups::change_group))
         .routes(routes!(kills::account))
         .routes(routes!(kills::symbol))
+        .routes(routes!(kills::member))
         .routes(routes!(kills::is_everything, kills::everything))
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))
