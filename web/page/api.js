@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, SymbolInfo, SymbolsPage } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
 
 /** A request that was not done, and why. */
 export class Refusal extends Error {
@@ -81,6 +81,15 @@ export const api = {
 
   /** @returns {Promise<Session>} */
   logOut: () => request("DELETE", "/sessions"),
+
+  /** What is killed. @returns {Promise<Kills>} */
+  kills: () => request("GET", "/kill"),
+
+  /** Kills everything, or releases it. @param {boolean} killed @returns {Promise<{killed: boolean, canceled: number}>} */
+  killEverything: (killed) => request("PUT", "/kill", { killed }),
+
+  /** @returns {Promise<VenueMode>} */
+  mode: () => request("GET", "/mode"),
 
   /** Those created after this one. @param {string} after @returns {Promise<SymbolsPage>} */
   symbols: (after) => request("GET", `/symbols${query({ after })}`),

@@ -23,6 +23,7 @@ import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
 import { executionNotice } from "./views/notices.js";
 import { systemView } from "./views/system.js";
+import { venueView } from "./views/venue.js";
 import { tapeView } from "./views/tape.js";
 import { ticketView } from "./views/ticket.js";
 
@@ -71,6 +72,7 @@ tapeView({ market, frames });
 accountView({ market, holdings, frames, api });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
+const venue = venueView({ api });
 const create = createDialog({
   api,
   created: (account) => {
@@ -121,6 +123,7 @@ begin();
 /** Begins to follow the market, once it is known who looks at it. */
 async function begin() {
   const session = await signIn({ api, feed });
+  venue.allow(session);
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
@@ -136,7 +139,10 @@ function follow() {
   document.body.dataset.view = place.view;
   setAttribute(find("view-trade"), "aria-current", systemShown ? null : "page");
   setAttribute(find("view-system"), "aria-current", systemShown ? "page" : null);
-  if (systemShown) system.show();
+  if (systemShown) {
+    system.show();
+    venue.show();
+  }
 
   const last = remembered("symbol");
   const symbol = place.symbol ?? market.symbol ?? (last && symbols.all.has(last) ? last : symbols.first());

@@ -124,6 +124,18 @@
  * @property {string[]} accounts
  */
 
+/**
+ * What is killed: everything, or the symbols and accounts that are named.
+ * @typedef {object} Kills
+ * @property {boolean} killed
+ * @property {string[]} [symbols]
+ * @property {string[]} [accounts]
+ */
+
+/** @typedef {"normal"|"read-only"|"maintenance"} Mode */
+
+/** How far the venue is open. @typedef {{mode: Mode}} VenueMode */
+
 /** @typedef {"limit"|"post_only"|"immediate_or_cancel"|"fill_or_kill"|"market"} OrderKind */
 
 /**

@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 
 /** @import { BrowserContext, Page } from "playwright-core" */
 
-const { PRICETIME_HTTP: base = "", MEMBER: member = "", PASSWORD: password = "", ACCOUNT: account = "", SYMBOL: symbol = "" } = process.env;
+const { PRICETIME_HTTP: base = "", MEMBER: member = "", PASSWORD: password = "", ACCOUNT: account = "", SYMBOL: symbol = "", OPERATOR: operator = "" } = process.env;
 const out = process.env.OUT ?? join(tmpdir(), "pricetime-members");
 mkdirSync(out, { recursive: true });
 
@@ -19,10 +19,10 @@ const sizes = { desk: { width: 1366, height: 650 }, phone: { width: 375, height:
 /** @param {Page} page @param {string} name */
 const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });
 
-/** @param {Page} page @param {string} secret */
-async function signIn(page, secret) {
+/** @param {Page} page @param {string} secret @param {string} [who] */
+async function signIn(page, secret, who = member) {
   await page.waitForSelector("#login[open]");
-  await page.fill("#login-member", member);
+  await page.fill("#login-member", who);
   await page.fill("#login-password", secret);
   await page.click("#login-form [type=submit]");
 }
@@ -65,6 +65,44 @@ async function visit(context, size) {
   await page.waitForFunction(() => document.querySelector("#ticket-done")?.textContent !== "");
   assert.deepEqual(complaints, []);
   return { page, cookie };
+}
+
+/** @param {Page} page @param {string} text */
+const venue = (page, text) => page.waitForFunction((said) => document.querySelector("#venue-text")?.textContent === said, text);
+
+/** Somebody who only trades looks at the system, and then an operator stops everything. @param {Page} page @param {keyof typeof sizes} size */
+async function stopEverything(page, size) {
+  await page.goto(`${base}/#/system`);
+  await venue(page, "Nothing is killed");
+  assert.ok(!(await page.isVisible("#kill-everything")), "a trader kills nothing but its own");
+  await page.click("#sign-out");
+  await signIn(page, password, operator);
+  await page.waitForSelector("#kill-everything", { state: "visible" });
+  await venue(page, "Nothing is killed");
+  await look(page, `${size}-venue`);
+  await page.click("#kill-everything");
+  await page.waitForSelector("#kill[open]");
+  await look(page, `${size}-kill`);
+  await page.click("#kill-not");
+  await venue(page, "Nothing is killed");
+  await page.click("#kill-everything");
+  await page.click("#kill-sure");
+  await venue(page, "Everything is killed: no orders are taken");
+  assert.equal(await page.textContent("#kill-everything"), "Release everything");
+  await look(page, `${size}-killed`);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+  const order = { account, symbol, side: "buy", shares: "1", limit: "5" };
+  const told = await page.evaluate(async (asked) => (await (await fetch("/api/v1/orders", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(asked) })).json()).code, order);
+  assert.equal(told, "killed");
+  await page.click("#kill-everything");
+  await venue(page, "Nothing is killed");
+  const put = (/** @type {string} */ path, /** @type {object} */ body) => page.evaluate(async ([where, what]) => (await fetch(`/api/v1${where}`, { method: "PUT", headers: { "content-type": "application/json" }, body: what })).status, /** @type {const} */ ([path, JSON.stringify(body)]));
+  assert.deepEqual([await put(`/symbols/${symbol}/kill`, { killed: true }), await put("/mode", { mode: "read-only" })], [200, 200]);
+  await venue(page, `Mode: read-only · Killed: symbol ${symbol}`);
+  await look(page, `${size}-read-only`);
+  assert.deepEqual([await put(`/symbols/${symbol}/kill`, { killed: false }), await put("/mode", { mode: "normal" })], [200, 200]);
+  await page.click("#sign-out");
+  await page.waitForSelector("#login[open]");
 }
 
 /** Pages of others, also of this machine, which a cookie counts as the same site. @param {BrowserContext} context @param {string} host */
@@ -117,7 +155,8 @@ try {
     for (const host of ["127.0.0.1", "localhost"]) await foreignPage(context, host);
     const orders = await page.evaluate(async (id) => (await (await fetch(`/api/v1/accounts/${id}/orders`)).json()).orders.map((/** @type {{limit: string}} */ one) => one.limit), account);
     assert.ok(orders.includes("7") && !orders.includes("6"), JSON.stringify(orders));
-    await page.click("#sign-out");
+    if (operator) await stopEverything(page, size);
+    else await page.click("#sign-out");
     await page.waitForSelector("#login[open]");
     const stolen = await fetch(`${base}/api/v1/accounts/${account}`, { headers: { cookie: `${cookie.name}=${cookie.value}` } });
     assert.equal(stolen.status, 401, "a session that was signed out is over for whoever has its cookie");

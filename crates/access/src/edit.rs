@@ -6,41 +6,21 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use exchange::Mode;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::listing::{KeyKind, ListedMember};
+use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
+use crate::listing::ListedMember;
+use crate::table::Table;
 use crate::time::written;
-use crate::{Access, file};
+use crate::{Access, file, text};
 
 /// What a new file begins with.
 const HEAD: &str = "# Members of Pricetime and their keys. Whoever reads this file may be able to act for them.\n\
     # `pricetime access add|revoke|list` changes it and shows it; a running server follows it within a second.\n";
 
-/// A key to be added.
-pub struct NewKey<'a> {
-    pub member: &'a str,
-    pub id: &'a str,
-    pub kind: KeyKind,
-    /// What the file holds of it.
-    pub value: &'a str,
-    /// RFC 3339.
-    pub expires: Option<&'a str>,
-}
-
-/// What a member is to be who is not there yet.
-pub struct NewMember<'a> {
-    pub roles: &'a [String],
-    pub accounts: &'a [String],
-}
-
-/// What is to go.
-pub enum Revoked<'a> {
-    Key(&'a str),
-    /// With all its keys.
-    Member(&'a str),
-}
-
 /// Who changes the file, and from where.
+#[derive(Clone, Copy)]
 pub struct Author<'a> {
     pub name: &'a str,
     pub from: &'a str,
@@ -53,48 +33,105 @@ pub fn list(path: &Path) -> Result<Vec<ListedMember>, String> {
 
 /// Adds a key, for a member that is there or for a new one. The file is made if it is missing. Errors: it cannot be written, it would be
 /// no access file any more, or the member is there and is to be something else.
-pub fn add(path: &Path, key: &NewKey<'_>, member: &NewMember<'_>, author: &Author<'_>) -> Result<(), String> {
-    let NewKey { member: name, id, kind, .. } = key;
-    change(path, author, &format!("add member={name} key={id} kind={kind}"), |text| {
-        let there = file::members(text)?.into_iter().find(|there| there.name == *name);
-        match there {
-            None => Ok(with_member(text, key, member)),
-            Some(_) if !member.roles.is_empty() || !member.accounts.is_empty() => {
-                Err(format!("member {name:?} is there already; its roles and accounts are changed in the file"))
-            }
-            Some(_) => with_key(text, key),
-        }
-    })
+pub fn add(path: &Path, key: &NewKey<'_>, member: NewMember<'_>, author: Author<'_>) -> Result<(), String> {
+    let is_new = !member.roles.is_empty() || !member.accounts.is_empty();
+    let name = key.member;
+    let is_there = path.exists() && list(path)?.iter().any(|there| there.name == name);
+    if is_there && is_new {
+        return Err(format!(
+            "{}: member {name:?} is there already; its roles and accounts are changed in the file",
+            path.display()
+        ));
+    }
+    let change = if is_there { Change::Key(key) } else { Change::KeyOfNew(key, member) };
+    of_file(path, edit(path, &change, author))
 }
 
 /// Takes a key away, or a member with all of them. Errors: there is none, or the file cannot be written.
-pub fn revoke(path: &Path, revoked: &Revoked<'_>, author: &Author<'_>) -> Result<(), String> {
-    let what = match revoked {
-        Revoked::Key(id) => format!("revoke key={id}"),
-        Revoked::Member(name) => format!("revoke member={name}"),
+pub fn revoke(path: &Path, revoked: Revoked<'_>, author: Author<'_>) -> Result<(), String> {
+    of_file(path, edit(path, &Change::Revoked(revoked), author))
+}
+
+/// Says how far the venue is open. Errors: the file cannot be written.
+pub fn set_mode(path: &Path, mode: Mode, author: Author<'_>) -> Result<(), String> {
+    of_file(path, edit(path, &Change::Mode(mode), author))
+}
+
+fn of_file(path: &Path, done: Result<(), Unchanged>) -> Result<(), String> {
+    done.map_err(|why| format!("{}: {why}", path.display()))
+}
+
+impl Access {
+    /// Changes the file that these members are of, which counts from now on. An operator stays who can change it again.
+    pub fn change(&self, change: &Change<'_>, author: Author<'_>) -> Result<(), Unchanged> {
+        let path = self.file().ok_or_else(|| Unchanged::Failed("the members are of no file".to_owned()))?;
+        let sound = |table: &Table| match table.has_operator(SystemTime::now().into()) {
+            true => Ok(()),
+            false => Err(Unchanged::NoOperator),
+        };
+        let (table, _locked) = edit_if(path, change, author, sound)?;
+        self.replace(table);
+        Ok(())
+    }
+
+    /// All who stand in the file that these members are of. Errors: it cannot be read.
+    pub fn listed(&self) -> Result<Vec<ListedMember>, String> {
+        self.file().map_or_else(|| Ok(Vec::new()), list)
+    }
+}
+
+fn edit(path: &Path, change: &Change<'_>, author: Author<'_>) -> Result<(), Unchanged> {
+    edit_if(path, change, author, |_| Ok(())).map(drop)
+}
+
+/// What is there now, and the lock: until it is dropped nobody changes the file again. Errors: as told, or what is to be is not sound.
+fn edit_if(
+    path: &Path,
+    change: &Change<'_>,
+    author: Author<'_>,
+    sound: impl Fn(&Table) -> Result<(), Unchanged>,
+) -> Result<(Table, File), Unchanged> {
+    replace(path, author, &record(change), sound, |text| text::changed(text, change))
+}
+
+/// What the record says of a change: never a secret.
+fn record(change: &Change<'_>) -> String {
+    let of_member = |name: &str, NewMember { roles, accounts, limits }: &NewMember<'_>| {
+        let limits = limits.map(|limits| format!(" limits={limits}")).unwrap_or_default();
+        format!("member={name} roles={} accounts={}{limits}", roles.join(","), accounts.join(","))
     };
-    change(path, author, &what, |text| without(text, revoked))
+    let of_key = |NewKey { member, id, kind, .. }: &NewKey<'_>| format!("add member={member} key={id} kind={kind}");
+    match change {
+        Change::Member(name, member) => format!("add {}", of_member(name, member)),
+        Change::Rights(name, member) => format!("set {}", of_member(name, member)),
+        Change::Key(key) | Change::KeyOfNew(key, _) => of_key(key),
+        Change::Mode(mode) => format!("mode {}", mode.name()),
+        Change::Revoked(Revoked::Key(id)) => format!("revoke key={id}"),
+        Change::Revoked(Revoked::Member(name)) => format!("revoke member={name}"),
+    }
 }
 
 /// Puts a changed text in the place of a file's, under a lock that others who change it wait for.
-fn change(
+fn replace(
     path: &Path,
-    author: &Author<'_>,
+    author: Author<'_>,
     what: &str,
-    edit: impl FnOnce(&str) -> Result<String, String>,
-) -> Result<(), String> {
-    let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    sound: impl Fn(&Table) -> Result<(), Unchanged>,
+    change: impl FnOnce(&str) -> Result<String, Unchanged>,
+) -> Result<(Table, File), Unchanged> {
+    let at = |path: &Path, error: std::io::Error| Unchanged::Failed(format!("{}: {error}", path.display()));
     let (log_path, new_path) = (beside(path, "log"), beside(path, "new"));
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
     let mut log = log.map_err(|error| at(&log_path, error))?;
     flock(&log, FlockOperation::LockExclusive).map_err(|error| at(&log_path, error.into()))?;
     let text = match path.try_exists() {
         Ok(false) => HEAD.to_owned(),
-        Ok(true) => file::text(path)?,
+        Ok(true) => file::text(path).map_err(Unchanged::Failed)?,
         Err(error) => return Err(at(path, error)),
     };
-    let new = edit(&text).map_err(|why| format!("{}: {why}", path.display()))?;
-    Access::parse(&new).map_err(|why| format!("{} would be wrong, and was not changed: {why}", path.display()))?;
+    let new = change(&text)?;
+    let table = file::parse(&new).map_err(Unchanged::Wrong)?;
+    sound(&table)?;
     match fs::remove_file(&new_path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(at(&new_path, error)),
         Ok(()) | Err(_) => {}
@@ -108,7 +145,8 @@ fn change(
     log.write_all(line.as_bytes()).and_then(|()| log.sync_all()).map_err(|error| at(&log_path, error))?;
     fs::rename(&new_path, path).map_err(|error| at(path, error))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| at(folder, error))
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| at(folder, error))?;
+    Ok((table, log))
 }
 
 /// The path of the file that belongs to this one.
@@ -117,109 +155,4 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.push(".");
     name.push(ending);
     PathBuf::from(name)
-}
-
-fn with_member(text: &str, key: &NewKey<'_>, member: &NewMember<'_>) -> String {
-    let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(", ");
-    let (roles, accounts) = (list(member.roles), list(member.accounts));
-    let name = quoted(key.member);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("{text}{end}\n[[member]]\nname = {name}\nroles = [{roles}]\naccounts = [{accounts}]\n{}", key_text(key))
-}
-
-fn key_text(key: &NewKey<'_>) -> String {
-    let (id, field, value) = (quoted(key.id), key.kind.field(), quoted(key.value));
-    let expires = key.expires.map(|time| format!("expires = {time}\n")).unwrap_or_default();
-    format!("[[member.key]]\nid = {id}\n{field} = {value}\n{expires}")
-}
-
-/// A string of TOML.
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
-}
-
-/// Errors: the members are not written as `[[member]]`.
-fn with_key(text: &str, key: &NewKey<'_>) -> Result<String, String> {
-    let tables = tables(text);
-    let member = tables.iter().position(|table| table.is_member_named(key.member)).ok_or(WRITTEN_OTHERWISE)?;
-    let rest = tables.iter().skip(member + 1);
-    let after = rest.take_while(|table| !table.is_member()).last().unwrap_or(&tables[member]).end;
-    let (before, behind) = text.split_at(after);
-    let end = if before.ends_with('\n') { "" } else { "\n" };
-    Ok(format!("{before}{end}{}{behind}", key_text(key)))
-}
-
-const WRITTEN_OTHERWISE: &str =
-    "members and keys are written otherwise than as [[member]] and [[member.key]]; change them by hand";
-
-/// Errors: there is no such key or member, or the file is written otherwise.
-fn without(text: &str, revoked: &Revoked<'_>) -> Result<String, String> {
-    let members = file::members(text)?;
-    let there = match revoked {
-        Revoked::Key(id) => members.iter().any(|member| member.keys.iter().any(|key| key.id == *id)),
-        Revoked::Member(name) => members.iter().any(|member| member.name == *name),
-    };
-    if !there {
-        return Err("there is none of this name".to_owned());
-    }
-    let tables = tables(text);
-    let is_it = |table: &Table<'_>| match revoked {
-        Revoked::Key(id) => table.is_key_of(id),
-        Revoked::Member(name) => table.is_member_named(name),
-    };
-    let first = tables.iter().position(is_it).ok_or(WRITTEN_OTHERWISE)?;
-    let behind = match revoked {
-        Revoked::Key(_) => first + 1,
-        Revoked::Member(_) => first + 1 + tables.iter().skip(first + 1).take_while(|table| !table.is_member()).count(),
-    };
-    let kept = |range: &Table<'_>| text.get(range.start..range.end).unwrap_or_default();
-    let head = text.get(..tables.first().map_or(text.len(), |table| table.start)).unwrap_or_default();
-    let tables = tables.iter().enumerate().filter(|(index, _)| !(first..behind).contains(index));
-    Ok(head.to_owned() + &tables.map(|(_, table)| kept(table)).collect::<String>())
-}
-
-/// A table of the file: from its header to the next one.
-struct Table<'a> {
-    text: &'a str,
-    start: usize,
-    end: usize,
-}
-
-impl Table<'_> {
-    fn is_member(&self) -> bool {
-        self.text.trim_start().starts_with("[[member]]")
-    }
-
-    fn has(&self, field: &str, value: &str) -> bool {
-        #[derive(serde::Deserialize)]
-        struct Any {
-            member: Vec<toml::Table>,
-        }
-        // One table alone is a file, too: `member.key` alone stands in a member of its own.
-        let Ok(Any { member }) = toml::from_str(&self.text.replacen("[[member.key]]", "[[member]]", 1)) else {
-            return false;
-        };
-        member.first().and_then(|table| table.get(field)?.as_str()) == Some(value)
-    }
-
-    fn is_member_named(&self, name: &str) -> bool {
-        self.is_member() && self.has("name", name)
-    }
-
-    fn is_key_of(&self, id: &str) -> bool {
-        !self.is_member() && self.has("id", id)
-    }
-}
-
-fn tables(text: &str) -> Vec<Table<'_>> {
-    let lines = text.split_inclusive('\n').scan(0, |at, line| {
-        let start = *at;
-        *at += line.len();
-        Some((start, line))
-    });
-    let starts: Vec<usize> =
-        lines.filter(|(_, line)| line.trim_start().starts_with("[[")).map(|(start, _)| start).collect();
-    let ends = starts.iter().skip(1).copied().chain([text.len()]);
-    let range = |(start, end): (usize, usize)| Table { text: text.get(start..end).unwrap_or_default(), start, end };
-    starts.iter().copied().zip(ends).map(range).collect()
 }

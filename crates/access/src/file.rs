@@ -1,6 +1,5 @@
 //! The access file: TOML, which nobody but its owner may read.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::AccountId;
-use exchange::{Rights, Role};
+use exchange::{Mode, Rights, Role};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
@@ -20,12 +19,16 @@ use crate::proof::{self, Proof, SECRET_BYTES_MAX};
 use crate::table::{Entry, ID_BYTES_MAX, Id, Member, Table};
 use crate::time::seconds_of;
 
+/// What is said of a time that is none.
+pub(crate) const NO_TIME: &str = "expires must be like 2027-01-01T00:00:00Z";
 /// Shorter secrets can be guessed.
 const SECRET_BYTES_MIN: usize = 16;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
+    /// How far the venue is open.
+    mode: Option<String>,
     #[serde(default, rename = "member")]
     members: Vec<Spanned<MemberText>>,
 }
@@ -80,12 +83,10 @@ pub fn read_secrets(file: &mut File, path: &Path) -> Result<String, String> {
 /// The keys of an access file. Errors: the line, the member, the field and the fault; never a secret.
 pub(crate) fn parse(text: &str) -> Result<Table, String> {
     let mut table = Table::default();
-    let mut names = HashSet::new();
     let mut parsed = 0;
     while parsed < text.len() {
         let part = text.get(parsed..next_part(text, parsed)).unwrap_or_default();
-        parse_part(part, &mut table, &mut names)
-            .map_err(|(at, why)| format!("line {}: {why}", line_of(text, parsed + at)))?;
+        parse_part(part, &mut table).map_err(|(at, why)| format!("line {}: {why}", line_of(text, parsed + at)))?;
         parsed += part.len();
     }
     table.complete();
@@ -95,8 +96,15 @@ pub(crate) fn parse(text: &str) -> Result<Table, String> {
 /// The members of an access file, as they are written. Errors: as for `parse`.
 pub(crate) fn members(text: &str) -> Result<Vec<ListedMember>, String> {
     parse(text)?;
-    let contents = toml::from_str(text).map_err(|error| without_values(error.message()));
-    contents.map(|Contents { members }| members.iter().map(|member| ListedMember::from(member.get_ref())).collect())
+    let mut members = Vec::new();
+    let mut parsed = 0;
+    while parsed < text.len() {
+        let part = text.get(parsed..next_part(text, parsed)).unwrap_or_default();
+        let contents: Contents = toml::from_str(part).map_err(|error| without_values(error.message()))?;
+        members.extend(contents.members.iter().map(|member| ListedMember::from(member.get_ref())));
+        parsed += part.len();
+    }
+    Ok(members)
 }
 
 /// Where the part of a long file ends that begins here: between two members. All at once a million members would take gigabytes, and most
@@ -112,18 +120,21 @@ fn find(text: &[u8], sought: &[u8]) -> Option<usize> {
 }
 
 /// Errors: where, and what.
-fn parse_part(text: &str, table: &mut Table, names: &mut HashSet<String>) -> Result<(), (usize, String)> {
+fn parse_part(text: &str, table: &mut Table) -> Result<(), (usize, String)> {
     let contents: Contents = toml::from_str(text).map_err(|error| {
         // The error's own text would show the line, which may hold a secret.
         (error.span().map_or(0, |span| span.start), without_values(error.message()))
     })?;
+    if let Some(mode) = &contents.mode {
+        table.mode = mode_named(mode).map_err(|why| (0, why))?;
+    }
     for written in &contents.members {
         let at = |start: usize, why: String| (start, format!("member {:?}: {why}", written.get_ref().name));
         let member = member(written.get_ref()).map_err(|why| at(written.span().start, why))?;
-        if !names.insert(member.name.clone()) {
+        let member = Arc::new(member);
+        if !table.insert_member(&member) {
             return Err(at(written.span().start, "an earlier one has the same name".to_owned()));
         }
-        let member = Arc::new(member);
         for key in &written.get_ref().keys {
             let entry = entry(key.get_ref(), &member);
             let inserted = entry.and_then(|entry| table.insert(entry).map_err(str::to_owned));
@@ -155,6 +166,11 @@ pub(crate) fn check_name(field: &str, name: &str) -> Result<(), String> {
     }
 }
 
+/// The mode of this name.
+pub(crate) fn mode_named(name: &str) -> Result<Mode, String> {
+    Mode::named(name).ok_or_else(|| format!("mode is one of {}", Mode::ALL.map(Mode::name).join(", ")))
+}
+
 fn member(written: &MemberText) -> Result<Member, String> {
     check_name("name", &written.name)?;
     let role = |name: &String| {
@@ -176,7 +192,7 @@ fn entry(written: &KeyText, member: &Arc<Member>) -> Result<Entry, String> {
     check_name("id", &written.id)?;
     let expires = match &written.expires {
         None => None,
-        Some(time) => Some(seconds_of(time).ok_or("expires must be like 2027-01-01T00:00:00Z")?),
+        Some(time) => Some(seconds_of(time).ok_or(NO_TIME)?),
     };
     let id = Id::new(&written.id).ok_or("id is too long")?;
     Ok(Entry::new(id, member, proof(written)?, expires))
@@ -232,6 +248,7 @@ impl From<&MemberText> for ListedMember {
             name: member.name.clone(),
             roles: member.roles.clone(),
             accounts: member.accounts.clone(),
+            limits: member.limits.clone(),
             keys: member.keys.iter().map(|key| ListedKey::from(key.get_ref())).collect(),
         }
     }

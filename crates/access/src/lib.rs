@@ -3,6 +3,7 @@
 //!
 //! A try with an unknown key takes as long as one with a wrong secret, and neither is told from the other: the answer is none.
 
+mod change;
 mod edit;
 mod file;
 mod holder;
@@ -12,21 +13,24 @@ mod network;
 mod proof;
 mod random;
 mod table;
+mod text;
 mod time;
 mod tries;
 mod watch;
 
 use std::fmt;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use engine::AccountId;
-use exchange::{Connections, Principal};
+use exchange::{Connections, ModeSwitch, Principal, Rights};
 
-pub use crate::edit::{Author, NewKey, NewMember, Revoked, add, list, revoke};
+pub use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
+pub use crate::edit::{Author, add, list, revoke, set_mode};
 pub use crate::file::read_secrets;
+pub use crate::limits::LimitsText;
 pub use crate::listing::{KeyKind, ListedKey, ListedMember};
 pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret, hmac_hex};
 pub use crate::random::{RANDOM_TEXT_LENGTH, random_text};
@@ -46,18 +50,29 @@ struct Shared {
     connections: Connections,
     /// Held by whoever puts another table in place. Nobody who looks up a key waits for it.
     replacing: Mutex<()>,
+    tries: Tries,
+    mode: ModeSwitch,
+    /// Where they stand.
+    file: Option<PathBuf>,
 }
 
 impl Access {
     /// Those of an access file's text. Errors: its line, member and field, and the fault; never a secret.
     pub fn parse(text: &str) -> Result<Access, String> {
-        let table = RwLock::new(Arc::new(file::parse(text)?));
-        Ok(Access(Arc::new(Shared { table, connections: Connections::default(), replacing: Mutex::default() })))
+        Access::of(text, None)
+    }
+
+    fn of(text: &str, file: Option<PathBuf>) -> Result<Access, String> {
+        let (table, mode) = (file::parse(text)?, ModeSwitch::default());
+        mode.set(table.mode);
+        let (table, replacing) = (RwLock::new(Arc::new(table)), Mutex::default());
+        let (connections, tries) = (Connections::default(), Tries::default());
+        Ok(Access(Arc::new(Shared { table, connections, replacing, tries, mode, file })))
     }
 
     /// Those of a file that nobody but its owner may read. Errors: it cannot be read, others may read it, or it is no access file.
     pub fn read(path: &Path) -> Result<Access, String> {
-        Access::parse(&file::text(path)?).map_err(|why| format!("{}, {why}", path.display()))
+        Access::of(&file::text(path)?, Some(path.to_owned())).map_err(|why| format!("{}, {why}", path.display()))
     }
 
     /// From now on there are those of this text, or after an error those of before. A key that is as it was keeps its
@@ -72,6 +87,7 @@ impl Access {
         let old = self.table();
         new.continue_from(&old);
         let new = Arc::new(new);
+        self.0.mode.set(new.mode);
         *self.0.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&new);
         old.revoke_all_but(&new);
         new.give_rights(SystemTime::now().into());
@@ -117,6 +133,25 @@ impl Access {
     /// Where the connections of members are counted.
     pub fn connections(&self) -> &Connections {
         &self.0.connections
+    }
+
+    /// What a member may do, whoever asks for it.
+    pub fn rights_of(&self, member: &str) -> Option<Arc<Rights>> {
+        self.table().member(member).map(|member| Arc::clone(&member.rights))
+    }
+
+    /// How far the venue is open, now and later.
+    pub fn mode(&self) -> &ModeSwitch {
+        &self.0.mode
+    }
+
+    /// What was proven wrongly, by all who tried anywhere.
+    pub fn tries(&self) -> &Tries {
+        &self.0.tries
+    }
+
+    fn file(&self) -> Option<&Path> {
+        self.0.file.as_deref()
     }
 
     /// How many keys there are.

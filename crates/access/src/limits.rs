@@ -1,19 +1,37 @@
 //! A member's limits, as an access file has them.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use engine::{Decimal, Money, Shares};
 use exchange::Limits;
 use serde::Deserialize;
 
-#[derive(Clone, Debug, Deserialize)]
+/// A member's limits as they are written; those that are none are left out.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LimitsText {
-    orders_per_second: Option<u32>,
-    order_shares: Option<String>,
-    order_value: Option<String>,
-    messages_per_second: Option<u32>,
-    connections: Option<u32>,
+pub struct LimitsText {
+    pub orders_per_second: Option<u32>,
+    pub order_shares: Option<String>,
+    pub order_value: Option<String>,
+    pub messages_per_second: Option<u32>,
+    pub connections: Option<u32>,
+}
+
+/// As TOML has it.
+impl fmt::Display for LimitsText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
+        let all = [
+            ("orders_per_second", self.orders_per_second.map(|most| most.to_string())),
+            ("order_shares", self.order_shares.as_ref().map(quoted)),
+            ("order_value", self.order_value.as_ref().map(quoted)),
+            ("messages_per_second", self.messages_per_second.map(|most| most.to_string())),
+            ("connections", self.connections.map(|most| most.to_string())),
+        ];
+        let given = all.into_iter().filter_map(|(name, value)| Some(format!("{name} = {}", value?)));
+        write!(f, "{{ {} }}", given.collect::<Vec<String>>().join(", "))
+    }
 }
 
 impl LimitsText {

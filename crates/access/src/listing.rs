@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use crate::limits::LimitsText;
+
 /// A member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedMember {
     pub name: String,
     pub roles: Vec<String>,
     pub accounts: Vec<String>,
+    pub limits: Option<LimitsText>,
     pub keys: Vec<ListedKey>,
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::AccountId;
-use exchange::{Principal, Rights};
+use exchange::{Mode, Principal, Rights};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 
@@ -53,8 +53,12 @@ impl Id {
 /// The keys of an access file, in its order. Each is found by its index.
 #[derive(Default)]
 pub(crate) struct Table {
+    /// How far the venue is open.
+    pub(crate) mode: Mode,
     entries: Vec<Entry>,
     ids: HashTable<u32>,
+    /// By name, those without keys as well.
+    members: HashMap<String, Arc<Member>, RandomState>,
     passwords: HashMap<String, u32, RandomState>,
     certificates: HashMap<[u8; 32], u32, RandomState>,
     addresses: Networks,
@@ -105,6 +109,15 @@ impl Table {
         Ok(())
     }
 
+    /// Adds a member. False if there is one of its name.
+    pub(crate) fn insert_member(&mut self, member: &Arc<Member>) -> bool {
+        self.members.insert(member.name.clone(), Arc::clone(member)).is_none()
+    }
+
+    pub(crate) fn member(&self, name: &str) -> Option<&Arc<Member>> {
+        self.members.get(name)
+    }
+
     /// Called when all keys are there.
     pub(crate) fn complete(&mut self) {
         let expiring = self.expiring.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -118,6 +131,11 @@ impl Table {
                 entry.principal = same.principal.clone();
             }
         }
+    }
+
+    /// Whether somebody could change all this.
+    pub(crate) fn has_operator(&self, now: Seconds) -> bool {
+        self.entries.iter().any(|entry| entry.valid(now) && entry.member.rights.is_operator())
     }
 
     pub(crate) fn len(&self) -> usize {

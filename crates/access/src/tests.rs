@@ -4,10 +4,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ed25519_dalek::{Signer, SigningKey};
-use exchange::{Read, Role};
+use exchange::{Limits, Read, Role};
 
 use super::*;
 use crate::proof::public_key;
+
+mod changes;
 
 const SECRET: &str = "a-secret-of-some-length";
 const TODAY: SystemTime = UNIX_EPOCH;
@@ -227,7 +229,7 @@ mod files {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
         let (roles, accounts) = if new { (words(&["trader"]), words(&["7", "5"])) } else { (vec![], vec![]) };
         let key = NewKey { member, id, kind: KeyKind::Hmac, value: SECRET, expires: Some("2030-01-01T00:00:00Z") };
-        add(path, &key, &NewMember { roles: &roles, accounts: &accounts }, &AUTHOR)
+        add(path, &key, NewMember { roles: &roles, accounts: &accounts, limits: None }, AUTHOR)
     }
 
     fn ids(path: &Path) -> Vec<(String, Vec<String>)> {
@@ -254,17 +256,17 @@ mod files {
         };
         assert_eq!(ids(&path), all(&[("alice", &["a1", "a2"]), ("bob", &["b1", "b2"])]));
         assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
-        revoke(&path, &Revoked::Key("b1"), &AUTHOR).expect("it is there");
-        revoke(&path, &Revoked::Key("a1"), &AUTHOR).expect("it is there");
+        revoke(&path, Revoked::Key("b1"), AUTHOR).expect("it is there");
+        revoke(&path, Revoked::Key("a1"), AUTHOR).expect("it is there");
         assert_eq!(ids(&path), all(&[("alice", &["a2"]), ("bob", &["b2"])]));
-        revoke(&path, &Revoked::Member("alice"), &AUTHOR).expect("she is there");
+        revoke(&path, Revoked::Member("alice"), AUTHOR).expect("she is there");
         assert_eq!(ids(&path), all(&[("bob", &["b2"])]));
         for (faulty, why) in [
             (add_secret(&path, "bob", "b2", false), "an earlier one has the same id"),
             (add_secret(&path, "bob", "b3", true), "is there already"),
             (add_secret(&path, "b ob", "b3", true), "name has other characters"),
-            (revoke(&path, &Revoked::Key("a1"), &AUTHOR), "there is none of this name"),
-            (revoke(&path, &Revoked::Member("alice"), &AUTHOR), "there is none of this name"),
+            (revoke(&path, Revoked::Key("a1"), AUTHOR), "there is none of this name"),
+            (revoke(&path, Revoked::Member("alice"), AUTHOR), "there is none of this name"),
         ] {
             let fault = faulty.expect_err(why);
             assert!(fault.contains(why) && !fault.contains(SECRET), "{fault}");
@@ -284,7 +286,7 @@ mod files {
         let text = format!("member = [{{ name = \"alice\", key = [{{ id = \"a1\", secret = \"{SECRET}\" }}] }}]\n");
         std::fs::write(&path, &text).expect("written");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("changed");
-        for refused in [add_secret(&path, "alice", "a2", false), revoke(&path, &Revoked::Key("a1"), &AUTHOR)] {
+        for refused in [add_secret(&path, "alice", "a2", false), revoke(&path, Revoked::Key("a1"), AUTHOR)] {
             assert!(refused.expect_err("no tables").contains("change them by hand"));
         }
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
@@ -306,7 +308,7 @@ mod files {
         std::fs::write(&path, &sound).expect("written");
         add_secret(&path, "alice", "a2", false).expect("another key");
         until(|| access.by_secret("a2", SECRET, TODAY).is_some());
-        revoke(&path, &Revoked::Key("a1"), &AUTHOR).expect("it is there");
+        revoke(&path, Revoked::Key("a1"), AUTHOR).expect("it is there");
         until(|| !principal.rights().may_read(Read::Market));
         assert!(access.by_secret("a2", SECRET, TODAY).is_some_and(|other| other.rights().may_read(Read::Market)));
     }

@@ -1,63 +1,78 @@
-//! Failed tries to log in, by source address: each has the next one of that address wait longer. Others do not wait.
+//! Wrong proofs, by source address: after a few each has the next one of that address wait longer. No other address waits.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use exchange::source_of;
 
-/// Failures that cost nothing: people mistype.
+/// Wrong proofs that cost nothing: people mistype.
 const FREE: u32 = 3;
 /// The wait after the next one. It doubles with each further one,
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// up to this.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// An address that did not fail for this long is forgotten.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
-/// Addresses remembered at once. Beyond, the one is forgotten that failed the longest ago.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// up to this. Whoever would have to wait longer for its turn is told so at once.
+const LONGEST_WAIT: Duration = Duration::from_secs(16);
+/// After so long without a wrong one an address is as any other.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(900);
+/// Addresses remembered at once. Beyond, the one is forgotten whose turn came the longest ago.
 const ADDRESSES_MAX: usize = 16_384;
 
-/// The failures of each source address. Clones count together.
-#[derive(Clone, Debug, Default)]
-pub struct Tries(Arc<Mutex<HashMap<IpAddr, Failures>>>);
+/// Of each source address that gave a wrong proof lately, whatever protocol it came by.
+#[derive(Debug, Default)]
+pub struct Tries(Mutex<HashMap<IpAddr, Source>>);
 
-#[derive(Clone, Copy, Debug)]
-struct Failures {
-    count: u32,
-    last: Instant,
-}
-
-impl Failures {
-    fn wait(&self) -> Duration {
-        match self.count.checked_sub(FREE + 1) {
-            None => Duration::ZERO,
-            Some(doublings) => FIRST_WAIT.saturating_mul(1 << doublings.min(16)).min(LONGEST_WAIT),
-        }
-    }
+#[derive(Debug)]
+struct Source {
+    wrong: u32,
+    /// When its next try has its turn.
+    next: Instant,
 }
 
 impl Tries {
-    /// Whether somebody at this address may try now. Errors: how long it has to wait. Nothing is compared meanwhile, so
-    /// that guesses in the meantime tell nothing.
+    /// Whether an address's turn has come. Errors: how long it has to wait.
     pub fn may_try(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
-        let tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(failures) = tries.get(&source_of(address)) else { return Ok(()) };
-        let over = failures.last + failures.wait();
-        if now < over { Err(over - now) } else { Ok(()) }
+        let sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = sources.get(&source_of(address)).map_or(now, |source| source.next);
+        if next <= now { Ok(()) } else { Err(next - now) }
     }
 
-    /// Notes a failed try.
-    pub fn failed(&self, address: IpAddr, now: Instant) {
-        let mut tries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let source = source_of(address);
-        if tries.len() >= ADDRESSES_MAX && !tries.contains_key(&source) {
-            let oldest = tries.iter().min_by_key(|(_, failures)| failures.last).map(|(source, _)| *source);
-            oldest.map(|source| tries.remove(&source));
+    /// Counts a try as a wrong one, and gives its turn: when it is to be looked at, or answered. Errors: that is too far off, by so much;
+    /// then it does not count, and is not to be looked at.
+    pub fn turn(&self, address: IpAddr, now: Instant) -> Result<Instant, Duration> {
+        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = source_of(address);
+        if sources.len() >= ADDRESSES_MAX && !sources.contains_key(&name) {
+            let oldest = sources.iter().min_by_key(|(_, source)| source.next).map(|(name, _)| *name);
+            oldest.map(|name| sources.remove(&name));
         }
-        let failures = tries.entry(source).or_insert(Failures { count: 0, last: now });
-        let forgotten = now.saturating_duration_since(failures.last) >= FORGOTTEN_AFTER;
-        *failures = Failures { count: if forgotten { 1 } else { failures.count.saturating_add(1) }, last: now };
+        let its = sources.entry(name).or_insert(Source { wrong: 0, next: now });
+        if its.next + FORGOTTEN_AFTER <= now {
+            its.wrong = 0;
+        }
+        let turn = its.next.max(now);
+        if turn > now + LONGEST_WAIT {
+            return Err(turn - now);
+        }
+        its.wrong = its.wrong.saturating_add(1);
+        its.next = turn + wait_behind(its.wrong);
+        Ok(turn)
+    }
+
+    /// The last try that had its turn was right.
+    pub fn was_right(&self, address: IpAddr) {
+        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(its) = sources.get_mut(&source_of(address)) {
+            its.wrong = its.wrong.saturating_sub(1);
+        }
+    }
+}
+
+/// How long the try waits that comes behind so many wrong ones.
+fn wait_behind(wrong: u32) -> Duration {
+    match wrong.checked_sub(FREE + 1) {
+        None => Duration::ZERO,
+        Some(doublings) => FIRST_WAIT.saturating_mul(1 << doublings.min(16)).min(LONGEST_WAIT),
     }
 }
 
@@ -70,33 +85,51 @@ mod tests {
     }
 
     #[test]
-    fn each_failure_has_the_next_try_of_that_address_wait_longer() {
-        let (tries, mut now) = (Tries::default(), Instant::now());
-        let guesser = address("10.0.0.1");
-        let waits = (0..12).map(|_| {
-            tries.failed(guesser, now);
-            let wait = tries.may_try(guesser, now).err().unwrap_or_default();
-            assert!(tries.may_try(guesser, now + wait).is_ok() && tries.may_try(address("10.0.0.2"), now).is_ok());
-            now += wait;
-            wait.as_secs()
-        });
-        assert_eq!(waits.collect::<Vec<u64>>(), [0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
-        now += FORGOTTEN_AFTER;
-        tries.failed(guesser, now);
-        assert!(tries.may_try(guesser, now).is_ok());
+    fn each_wrong_proof_of_an_address_has_its_next_wait_longer_and_no_other_address_waits() {
+        let (tries, now, one) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        let waits: Vec<Option<u128>> =
+            (0..12).map(|_| tries.turn(one, now).ok().map(|turn| (turn - now).as_millis())).collect();
+        let waited = [0, 0, 0, 0, 250, 750, 1_750, 3_750, 7_750, 15_750].map(Some);
+        assert_eq!(waits[..10], waited);
+        assert_eq!(waits[10..], [None, None], "what has no turn does not count");
+        assert_eq!(tries.may_try(one, now), Err(Duration::from_millis(31_750)));
+        let other = address("192.0.2.2");
+        assert_eq!((tries.may_try(other, now), tries.turn(other, now)), (Ok(()), Ok(now)));
+        let later = now + Duration::from_secs(2000);
+        assert!((0..4).all(|_| tries.turn(one, later) == Ok(later)), "it is forgotten");
+        assert_eq!(tries.turn(one, later), Ok(later + FIRST_WAIT));
     }
 
     #[test]
-    fn addresses_of_one_network_of_version_6_wait_together_and_so_many_are_remembered() {
-        let (tries, now) = (Tries::default(), Instant::now());
-        (1..=4).for_each(|host| tries.failed(address(&format!("fd00::{host}")), now));
+    fn a_right_one_does_not_count_and_one_network_is_one_source() {
+        let (tries, mut now) = (Tries::default(), Instant::now());
+        for _ in 0..20 {
+            now += LONGEST_WAIT;
+            assert!(tries.turn(address("2001:db8::1"), now).is_ok());
+            tries.was_right(address("2001:db8::1"));
+        }
+        assert!((2..6).all(|host| tries.turn(address(&format!("2001:db8::{host}")), now) == Ok(now)));
         assert!(
-            tries.may_try(address("fd00::5"), now).is_err() && tries.may_try(address("fd00:0:0:1::5"), now).is_ok()
+            tries.may_try(address("2001:db8::7"), now).is_err() && tries.may_try(address("2001:db9::7"), now).is_ok()
         );
-        for number in 0..20_000u32 {
-            tries.failed(IpAddr::V4(number.into()), now + Duration::from_millis(number.into()));
+    }
+
+    #[test]
+    fn so_many_addresses_are_remembered_and_the_one_of_the_longest_ago_is_forgotten() {
+        let (tries, now) = (Tries::default(), Instant::now());
+        let last = now + Duration::from_secs(20);
+        for _ in 0..10 {
+            let _ = tries.turn(address("192.0.2.1"), now);
+        }
+        for _ in 0..4 {
+            let _ = tries.turn(address("192.0.2.2"), now);
+        }
+        for number in 1..u32::try_from(ADDRESSES_MAX).expect("few") {
+            assert!(tries.turn(IpAddr::V4(number.into()), now + Duration::from_secs(1)).is_ok());
         }
         assert_eq!(tries.0.lock().expect("nobody panics").len(), ADDRESSES_MAX);
-        assert!(tries.may_try(address("fd00::5"), now).is_ok(), "it failed the longest ago");
+        assert!(tries.may_try(address("192.0.2.1"), last).is_err(), "its turn is not over");
+        assert_eq!(tries.turn(address("192.0.2.2"), last), Ok(last));
+        assert!(tries.may_try(address("192.0.2.2"), last).is_ok(), "it was forgotten");
     }
 }

@@ -7,6 +7,7 @@ use engine::{Reply, Symbol};
 
 use crate::bound::Bound;
 use crate::limits::Limit;
+use crate::mode::Mode;
 
 /// The answer to one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub enum Unavailable {
     NotPermitted,
     /// It is past a limit of the member.
     Past(Limit),
+    /// It is for operators alone, as long as the venue is in this mode.
+    Closed(Mode),
 }
 
 impl fmt::Display for Unavailable {
@@ -57,6 +60,7 @@ impl fmt::Display for Unavailable {
             Unavailable::NotPermitted => "not permitted: this is for members of another role",
             Unavailable::Bound(bound) => return bound.fmt(f),
             Unavailable::Past(limit) => return limit.fmt(f),
+            Unavailable::Closed(mode) => return mode.fmt(f),
             Unavailable::NoDayEnd { symbol } => {
                 return write!(
                     f,

@@ -4,29 +4,35 @@ use std::sync::Arc;
 
 use crate::batch::{Batch, Exchange};
 use crate::lookup::Lookup;
-use crate::principal::Rights;
+use crate::mode::ModeSwitch;
+use crate::principal::{Principal, Rights};
 
 /// An exchange that takes from each only what they may do. What somebody may not do is answered in its place, and changes
 /// nothing. A request that does not say who asks may do nothing.
-pub struct Guarded(Arc<dyn Exchange>);
+pub struct Guarded {
+    exchange: Arc<dyn Exchange>,
+    mode: ModeSwitch,
+}
 
 impl Guarded {
-    /// Behind it stands the exchange itself.
-    pub fn new(exchange: Arc<dyn Exchange>) -> Guarded {
-        Guarded(exchange)
+    /// Behind it stands the exchange itself, which is open as far as the mode says.
+    pub fn new(exchange: Arc<dyn Exchange>, mode: ModeSwitch) -> Guarded {
+        Guarded { exchange, mode }
     }
 }
 
 impl Exchange for Guarded {
     fn submit(&self, mut batch: Box<Batch>) {
         let nothing = Arc::new(Rights::default());
-        batch.requests.deny_unless(|principal| principal.map_or_else(|| Arc::clone(&nothing), |one| one.rights()));
-        self.0.submit(batch);
+        let rights_of =
+            |principal: Option<&Principal>| principal.map_or_else(|| Arc::clone(&nothing), Principal::rights);
+        batch.requests.deny_unless(rights_of, self.mode.get());
+        self.exchange.submit(batch);
     }
 
     /// Of orders of which the engine said that they are done, to whom it may say so.
     fn look_up(&self, lookup: Lookup) {
-        self.0.look_up(lookup);
+        self.exchange.look_up(lookup);
     }
 }
 
@@ -38,7 +44,8 @@ mod tests {
     use engine::{AccountId, Command, Money, Op, OrderId, Query};
 
     use super::*;
-    use crate::principal::{Denial, Principal, Role};
+    use crate::mode::Mode;
+    use crate::principal::{Denial, Role};
     use crate::requests::Requests;
 
     #[derive(Default)]
@@ -70,8 +77,18 @@ mod tests {
         requests.push(&[query("2"), query("1")]);
         requests.asked_by(&two);
         let behind = Arc::new(Keeps::default());
-        Guarded::new(behind.clone()).submit(batch);
-        let submitted = behind.0.lock().expect("nobody panics");
+        let mode = ModeSwitch::default();
+        let guarded = Guarded::new(behind.clone(), mode.clone());
+        mode.set(Mode::ReadOnly);
+        let mut again = Batch::calling(drop);
+        again.requests = batch.requests.clone();
+        guarded.submit(again);
+        mode.set(Mode::Normal);
+        guarded.submit(batch);
+        let mut submitted = behind.0.lock().expect("nobody panics");
+        let in_mode = submitted.remove(0);
+        let closed = Some(Denial::Closed(Mode::ReadOnly));
+        assert_eq!([0, 1, 2].map(|op| in_mode.denial(op)), [None, Some(Denial::NotTheirs), closed]);
         let denials: Vec<Option<Denial>> = (0..6).map(|op| submitted[0].denial(op)).collect();
         let (theirs, not_theirs) = (None, Some(Denial::NotTheirs));
         assert_eq!(denials, [theirs, not_theirs, Some(Denial::NotPermitted), not_theirs, theirs, not_theirs]);

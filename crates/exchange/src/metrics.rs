@@ -56,10 +56,15 @@ pub enum Gauge {
     Protected,
     /// Orders that were canceled so, since the start.
     Disconnected,
+    /// 1 while everything is killed, otherwise 0.
+    KilledEverything,
+    /// How many are killed.
+    KilledAccounts,
+    KilledSymbols,
 }
 
 const STAGES: usize = Stage::Commit as usize + 1;
-const GAUGES: usize = Gauge::Disconnected as usize + 1;
+const GAUGES: usize = Gauge::KilledSymbols as usize + 1;
 /// The value of a gauge that was never set.
 const UNSET: u64 = u64::MAX;
 

@@ -182,7 +182,11 @@ impl Outcome {
             Answer::Unavailable(Unavailable::NoDayEnd { .. }) => Some(Outcome::Conflict),
             Answer::Unavailable(Unavailable::NotPermitted) => Some(Outcome::NotPermitted),
             Answer::Unavailable(
-                Unavailable::DiskLow | Unavailable::StoreAway | Unavailable::Stopping | Unavailable::RecordDamaged,
+                Unavailable::DiskLow
+                | Unavailable::StoreAway
+                | Unavailable::Stopping
+                | Unavailable::RecordDamaged
+                | Unavailable::Closed(_),
             ) => Some(Outcome::Unavailable),
         }
     }

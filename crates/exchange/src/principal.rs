@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use engine::{AccountId, Command, KillScope, Op};
 
 use crate::limits::{Limit, Limits};
+use crate::mode::Mode;
 
 /// What a member may do. Somebody may have several roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,8 @@ pub enum Denial {
     NotPermitted,
     /// It is past a limit of the member.
     Past(Limit),
+    /// It is for operators alone, as long as the venue is in this mode.
+    Closed(Mode),
 }
 
 impl Rights {
@@ -90,6 +93,11 @@ impl Rights {
         let mut accounts: Vec<AccountId> = self.accounts.iter().filter(|_| self.has(Role::Trader)).copied().collect();
         accounts.sort_unstable();
         accounts
+    }
+
+    /// Whether nothing is refused to it.
+    pub fn is_operator(&self) -> bool {
+        self.has(Role::Operator)
     }
 
     /// Whether an op goes on.

@@ -8,6 +8,7 @@ use engine::{Command, Deadline, Op, Symbol};
 use crate::caller::Caller;
 use crate::day_orders;
 use crate::limits::Limit;
+use crate::mode::Mode;
 use crate::principal::{Denial, Principal, Rights};
 use crate::protector::ProtectorId;
 
@@ -98,8 +99,8 @@ impl Requests {
         &self.departed
     }
 
-    /// Notes which ops go no further. `rights_of` tells what somebody may do, if it was said who asks.
-    pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>) {
+    /// Notes which ops go no further in this mode. `rights_of` tells what somebody may do, if it was said who asks.
+    pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>, mode: Mode) {
         self.denied.clear();
         for request in 0..self.len() {
             let rights = rights_of(self.principal(request));
@@ -108,7 +109,7 @@ impl Requests {
             let mut from = ops.start;
             while from < ops.end {
                 let through = from + placed_together(&self.ops[from..ops.end]);
-                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, op, room));
+                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, mode, op, room));
                 self.denied.extend(denial.into_iter().flat_map(|denial| (from..through).map(move |op| (op, denial))));
                 from = through;
             }
@@ -183,8 +184,11 @@ fn placed_together(ops: &[Op]) -> usize {
     1 + ops.iter().skip(1).take_while(belongs).count()
 }
 
-/// Why an op does not go on for somebody with these rights.
-fn denial(rights: &Rights, op: &Op, room: Result<(), Limit>) -> Option<Denial> {
+/// Why an op does not go on for somebody with these rights, in this mode.
+fn denial(rights: &Rights, mode: Mode, op: &Op, room: Result<(), Limit>) -> Option<Denial> {
+    if mode.stops(rights, op) {
+        return Some(Denial::Closed(mode));
+    }
     let past_room =
         || room.or_else(|past| if rights.limits.lets_through(op) { Ok(()) } else { Err(Denial::Past(past)) });
     let past = |command| rights.limits.check(command).map_err(Denial::Past);

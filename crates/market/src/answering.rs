@@ -68,6 +68,7 @@ pub fn answer(
 fn denied(denial: Option<Denial>) -> Answer {
     match denial {
         Some(Denial::NotPermitted) => Answer::Unavailable(Unavailable::NotPermitted),
+        Some(Denial::Closed(mode)) => Answer::Unavailable(Unavailable::Closed(mode)),
         Some(Denial::Past(limit)) => Answer::Unavailable(Unavailable::Past(limit)),
         Some(Denial::NotTheirs) | None => Answer::Reply(Reply::Rejected(Reject::UnknownAccount)),
     }

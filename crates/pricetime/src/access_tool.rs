@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use access::{Author, KeyKind, ListedMember, NewKey, NewMember, Revoked};
 use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
+use exchange::Mode;
 
 /// The arguments of `pricetime access`.
 #[derive(Args, Debug)]
@@ -21,6 +22,13 @@ enum AccessCommand {
     Add(AddArgs),
     /// Take a key away, or a member with all keys: within a second it is logged in nowhere
     Revoke(RevokeArgs),
+    /// Say how far the venue is open to members: normal, read-only or maintenance
+    Mode {
+        /// The access file
+        file: PathBuf,
+        #[arg(value_name = "MODE", value_parser = mode)]
+        mode: Mode,
+    },
     /// List members, what they may do, and their keys; no secrets
     List {
         /// The access file
@@ -75,6 +83,10 @@ fn kind(name: &str) -> Result<KeyKind, String> {
     })
 }
 
+fn mode(name: &str) -> Result<Mode, String> {
+    Mode::named(name).ok_or_else(|| format!("there are {}", Mode::ALL.map(Mode::name).join(", ")))
+}
+
 /// Runs `pricetime access`.
 pub fn run(args: &AccessArgs) -> Result<ExitCode, String> {
     match &args.command {
@@ -85,8 +97,12 @@ pub fn run(args: &AccessArgs) -> Result<ExitCode, String> {
                 (None, Some(member)) => Revoked::Member(member),
                 (None, None) => return Err("nothing to revoke: give --key or --member".to_owned()),
             };
-            access::revoke(file, &revoked, &Who::now().author())?;
+            access::revoke(file, revoked, Who::now().author())?;
             println!("revoked; a running server takes the rights away within a second");
+        }
+        AccessCommand::Mode { file, mode } => {
+            access::set_mode(file, *mode, Who::now().author())?;
+            println!("the mode is {}; a running server follows within a second", mode.name());
         }
         AccessCommand::List { file } => print!("{}", table(&access::list(file)?)),
     }
@@ -122,7 +138,7 @@ fn add(args: &AddArgs) -> Result<(), String> {
         None => access::random_text().map_err(no_randomness)?,
     };
     let key = NewKey { member, id: &id, kind: *kind, value: &value, expires: expires.as_deref() };
-    access::add(file, &key, &NewMember { roles, accounts }, &Who::now().author())?;
+    access::add(file, &key, NewMember { roles, accounts, limits: None }, Who::now().author())?;
     println!("member  {member}\nkey     {id}");
     if let Some(secret) = secret {
         println!("secret  {secret}\nThe secret is shown this once.");

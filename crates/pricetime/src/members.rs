@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use access::{Access, Tries, Watch};
+use access::{Access, Watch};
 use exchange::{Exchange, Guarded};
 
 use crate::settings::Settings;
@@ -15,8 +15,6 @@ pub const FILE_NAME: &str = "access.toml";
 /// The members of a running server. Their file is followed until this is dropped.
 pub struct Members {
     pub access: Access,
-    /// Failed logins, over all gateways.
-    pub tries: Tries,
     _watch: Watch,
 }
 
@@ -31,20 +29,20 @@ pub fn open(settings: &Settings) -> Result<Option<Members>, String> {
         true => why,
         false => format!("{why}; `pricetime access add {} --member alice --role operator` makes one", path.display()),
     })?;
-    Ok(Some(Members { access, tries: Tries::default(), _watch: watch }))
+    Ok(Some(Members { access, _watch: watch }))
 }
 
 /// What gateways hand their requests to: where members are known, only what each may do goes on.
 pub fn guarded(members: Option<&Members>, exchange: Arc<dyn Exchange>) -> Arc<dyn Exchange> {
     match members {
-        Some(_) => Arc::new(Guarded::new(exchange)),
+        Some(members) => Arc::new(Guarded::new(exchange, members.access.mode().clone())),
         None => exchange,
     }
 }
 
 /// Where members of the XML protocol log in.
 pub fn desk(members: Option<&Members>) -> Option<Arc<xml::Desk>> {
-    members.map(|Members { access, tries, .. }| Arc::new(xml::Desk::new(access.clone(), tries.clone())))
+    members.map(|Members { access, .. }| Arc::new(xml::Desk::new(access.clone())))
 }
 
 /// Whether it is kept whose each command is.

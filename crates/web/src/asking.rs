@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use exchange::{Limit, Read};
+use exchange::{Limit, Mode, Read};
 
 pub(crate) use crate::members::Asker;
 
@@ -93,9 +93,12 @@ pub(crate) fn leaves(read: Read) {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().followed.retain(|(_, its)| *its != read));
 }
 
-/// Whether whoever is told something may still be told it.
-pub(crate) fn still_may() -> bool {
-    let may =
-        |asking: &RefCell<Asking>| asking.borrow().followed.iter().all(|(asker, read)| asker.rights().may_read(*read));
-    ASKING.try_with(may).unwrap_or(true)
+/// Whether whoever is told something may still be told it, in this mode.
+pub(crate) fn still_may(mode: Mode) -> bool {
+    let may = |(asker, read): &(Asker, Read)| {
+        let rights = asker.rights();
+        rights.may_read(*read) && mode.lets_look(&rights)
+    };
+    let may_all = |asking: &RefCell<Asking>| asking.borrow().followed.iter().all(may);
+    ASKING.try_with(may_all).unwrap_or(true)
 }

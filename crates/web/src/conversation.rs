@@ -128,7 +128,7 @@ async fn revoked(site: &Site) {
     if site.members().is_none() {
         return pending().await;
     }
-    while asking::still_may() {
+    while asking::still_may(site.mode()) {
         sleep(LOOKED_AT).await;
     }
 }

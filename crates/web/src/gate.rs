@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::{AccountId, Command, Money, Op, OrderId};
-use exchange::{Protocol, Read, Rights};
+use exchange::{Protocol, Read, Rights, Unavailable};
 
 use crate::asking::{self, Asker};
 use crate::binance;
@@ -86,6 +86,10 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Aske
         return Ok((unproven(members, life), request));
     }
     let (asker, request) = who(members, life, request).await?;
+    let mode = members.access().mode().get();
+    if need != Need::Told && !asker.rights().roles.is_empty() && !mode.lets_look(&asker.rights()) {
+        return Err(Problem::unavailable(Unavailable::Closed(mode)));
+    }
     let request = check(&asker, need, request).await?;
     // What changes something is counted where it enters the exchange.
     if matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -106,6 +110,7 @@ async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Reques
         Need::Market => may(Read::Market),
         Need::AllAccounts => may(Read::AllAccounts),
         Need::Venue => may(Read::Venue),
+        Need::Operator => rights.is_operator(),
         Need::Command => !rights.roles.is_empty(),
         Need::Issue => {
             let account = AccountId::parse(b"1").map_err(|_| Problem::unknown_account())?;

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State as Given;
 use axum::http::StatusCode;
-use exchange::State;
+use exchange::{Mode, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -21,7 +21,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
 #[schema(as = Health)]
 pub(crate) struct HealthShape {
     /// `ok`, or why it is not.
-    #[schema(pattern = "^(ok|recovering|standby|store-away|stopping|failed)$", example = "ok")]
+    #[schema(pattern = "^(ok|maintenance|recovering|standby|store-away|stopping|failed)$", example = "ok")]
     status: &'static str,
     /// In words, where it is not well.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +54,9 @@ pub(crate) async fn health(Given(site): Given<Site>) -> (StatusCode, Json<Health
 )]
 pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthShape>) {
     match site.status().get() {
+        State::Ready if site.mode() == Mode::Maintenance => {
+            not_ready("maintenance", "operators alone are served: the venue is under maintenance")
+        }
         State::Ready => well(),
         State::Recovering => not_ready("recovering", "what the server knew is being read"),
         State::Standby => not_ready("standby", "another server is active; this one takes over when that ends"),

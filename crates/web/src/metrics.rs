@@ -82,6 +82,10 @@ impl Scrape {
         out.gauge(
             family("pricetime_ready", None, "1 while the server serves clients, as /ready says; otherwise 0."),
             Some(ready),
+        )?;
+        out.gauge(
+            family("pricetime_mode", None, "How far the venue is open: 0 normal, 1 read-only, 2 maintenance."),
+            Some(self.0.mode() as u64),
         )
     }
 
@@ -233,6 +237,23 @@ impl Scrape {
             ),
             metrics.get(Gauge::Disconnected).or(Some(0)),
         )?;
+        let killed = [
+            ("everything", Gauge::KilledEverything),
+            ("account", Gauge::KilledAccounts),
+            ("symbol", Gauge::KilledSymbols),
+        ];
+        let killed = killed.map(|(scope, gauge)| ([("scope", scope)], metrics.get(gauge)));
+        let killed: Vec<_> = killed.iter().filter_map(|(labels, killed)| Some((&labels[..], (*killed)?))).collect();
+        if !killed.is_empty() {
+            out.gauges(
+                family(
+                    "pricetime_killed",
+                    None,
+                    "What is killed: `everything` is 1 or 0, `account` and `symbol` how many are.",
+                ),
+                &killed,
+            )?;
+        }
         let lead = metrics.get(Gauge::MarketTime).map(|time| time.saturating_sub(now()) as f64 / 1e6);
         out.gauge(
             family(

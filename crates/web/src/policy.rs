@@ -22,6 +22,8 @@ pub(crate) enum Need {
     Act(Where),
     /// To make accounts and shares.
     Issue,
+    /// To be an operator.
+    Operator,
     /// To be somebody: it is a command, which the exchange checks.
     Command,
     /// A signature in the words of the compatible interface, which its handler checks.
@@ -38,7 +40,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 46] = [
+const OURS: [(&str, &str, Need); 55] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -88,6 +90,15 @@ const OURS: [(&str, &str, Need); 46] = [
     ("DELETE", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Act(Where::Query)),
     ("PUT", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Command),
     ("PATCH", "/api/v1/orders/by-client-id/{*client_order_id}", Need::Command),
+    ("GET", "/api/v1/members", Need::Venue),
+    ("POST", "/api/v1/members", Need::Operator),
+    ("PUT", "/api/v1/members/{member}", Need::Operator),
+    ("DELETE", "/api/v1/members/{member}", Need::Operator),
+    ("POST", "/api/v1/members/{member}/keys", Need::Operator),
+    ("DELETE", "/api/v1/members/{member}/keys/{key}", Need::Operator),
+    ("PUT", "/api/v1/members/{member}/kill", Need::Command),
+    ("GET", "/api/v1/mode", Need::Market),
+    ("PUT", "/api/v1/mode", Need::Operator),
 ];
 
 /// Under `/binance`. Its handlers check the signatures; what is public there is the market.

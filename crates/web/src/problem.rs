@@ -253,6 +253,7 @@ impl Problem {
             Unavailable::NotPermitted => return Problem::not_permitted(),
             Unavailable::Bound(bound) => return Problem::past(bound),
             Unavailable::Past(limit) => return Problem::past_limit(limit),
+            Unavailable::Closed(mode) => (mode.name(), "Not open"),
             Unavailable::NoDayEnd { .. } => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 return Problem::new(status, "no-day-end", "No day's end", why.to_string());

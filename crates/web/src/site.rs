@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Principal, Read, Status, Unavailable};
+use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Mode, Principal, Read, Status, Unavailable};
 use feed::{Asker, ReadModel};
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
@@ -203,6 +203,11 @@ impl Site {
     /// Whether requests say whose they are.
     pub(crate) fn audits(&self) -> bool {
         self.0.audit
+    }
+
+    /// How far the venue is open.
+    pub(crate) fn mode(&self) -> Mode {
+        self.members().map_or(Mode::Normal, |members| members.access().mode().get())
     }
 
     /// Whether whoever asks may look at this.

@@ -131,6 +131,14 @@ values! {
     Interval "Interval" one_of(&["1s", "1m", "5m", "15m", "1h", "1d"]);
     /// CRC-32 (IEEE) of the ten best levels a side as text `limit:shares`: best bid, best ask, second bid …, joined by `:`.
     Checksum "Checksum" number(0, 2_774_097_411).maximum(Some(u32::MAX));
+    /// A member or a key: ASCII letters, digits and the five . _ - : @
+    Name "Name" text("^[A-Za-z0-9._:@-]{1,64}$", "alice");
+    /// What a member may do.
+    MemberRole "MemberRole" one_of(&["trader", "operator", "issuer", "viewer", "auditor"]);
+    /// How far the venue is open to members. `read-only`: they look, and change nothing. `maintenance`: there are none but operators.
+    Mode "Mode" one_of(&["normal", "read-only", "maintenance"]);
+    /// What a key proves itself with: a secret to sign with, one to send, or something else.
+    KeyKind "KeyKind" one_of(&["hmac", "secret", "ed25519", "certificate", "address", "password"]);
     /// How a server stands.
     Standing "Standing" one_of(&["ready", "standby", "recovering", "store-away", "stopping", "failed"]);
 }

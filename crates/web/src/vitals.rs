@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use engine::KillScope;
 use exchange::{Counters, GatewayMetrics, Gauge, Metrics, Reading};
 use feed::View;
 use serde::Serialize;
@@ -97,10 +98,25 @@ impl Vitals {
         Vitals { counters, metrics, rest, started: before.at, before }
     }
 
+    fn note_kills(&self, view: &View) {
+        let kinds = [Gauge::KilledEverything, Gauge::KilledAccounts, Gauge::KilledSymbols];
+        let mut counts = kinds.map(|_| 0);
+        for scope in view.kills().all() {
+            let kind = match scope {
+                KillScope::Everything => 0,
+                KillScope::Account(_) => 1,
+                KillScope::Symbol(_) => 2,
+            };
+            counts[kind] += 1;
+        }
+        kinds.into_iter().zip(counts).for_each(|(gauge, count)| self.metrics.set(gauge, count));
+    }
+
     pub(crate) fn measure(&mut self, view: &View, subscribers: usize) -> Measured {
         let counters = (self.counters)();
         let here = Before::of(&counters, &self.metrics, &self.rest, view);
         self.metrics.set(Gauge::Subscribers, subscribers as u64);
+        self.note_kills(view);
         let before = &self.before;
         let seconds = (here.at - before.at).as_secs_f64();
         let rate = |now: u64, then: u64| match seconds > 0.0 {

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::login::Login;
 use super::replies::{Framing, Replies};
 use super::workload::Ask;
 
@@ -51,8 +52,32 @@ impl Connection {
             Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
             Err(error) => return Err(error),
         }
-        let stream = TcpStream::from_std(socket.into());
-        Ok(Connection { stream, out: Vec::new(), sent: VecDeque::new(), replies: Replies::default() })
+        Ok(Connection::of(socket.into()))
+    }
+
+    /// Connects and logs in, and then is as any other.
+    pub fn log_in(
+        to: SocketAddr,
+        source: Option<SocketAddr>,
+        login: &Login,
+        patience: Duration,
+    ) -> io::Result<Connection> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_tcp_nodelay(true)?;
+        if let Some(source) = source {
+            socket.set_reuse_address(true)?;
+            socket.bind(&source.into())?;
+        }
+        socket.connect_timeout(&to.into(), patience)?;
+        let mut stream = socket.into();
+        login.log_in(&mut stream, patience)?;
+        stream.set_nonblocking(true)?;
+        Ok(Connection::of(stream))
+    }
+
+    fn of(stream: std::net::TcpStream) -> Connection {
+        let stream = TcpStream::from_std(stream);
+        Connection { stream, out: Vec::new(), sent: VecDeque::new(), replies: Replies::default() }
     }
 
     /// Writes what there is to write, as far as the socket takes it.

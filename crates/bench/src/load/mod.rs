@@ -6,6 +6,7 @@ mod clock;
 mod connection;
 mod drive;
 mod guest;
+mod login;
 mod replies;
 mod requesters;
 mod requests;
@@ -26,6 +27,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 pub use choice::{Choice, Mix, Next, OpenOrder, Random, standing};
 pub use clock::own_cpu;
 pub use guest::{Guest, Opened};
+pub use login::Login;
 pub use replies::{Framing, Kind};
 pub use requesters::{Answer, Requester, block_on, run_requesters};
 pub use requests::symbol_name;
@@ -51,6 +53,8 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub struct Plan {
     pub load: LoadSettings,
     pub to: SocketAddr,
+    /// Each connection logs in with it.
+    pub login: Option<Login>,
     /// A connection for each request.
     pub per_request: bool,
     /// Of the measured part.

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::choice::{OpenOrder, standing};
+use super::login::Login;
 use super::replies::{self, Framing, Kind, Replies};
 use super::requests::{self, frame, order_attributes, symbol_name, transactions};
 use crate::interrupt;
@@ -56,8 +57,8 @@ impl Issued {
 }
 
 /// Sends one harmless request, and sees how the server answers. Errors: no server, or none of this protocol.
-pub fn probe(to: SocketAddr, patience: Duration) -> Result<Found, String> {
-    let mut server = Server { to, patience, framing: Framing::Unknown, closes: false, stream: None };
+pub fn probe(to: SocketAddr, patience: Duration, login: Option<&Login>) -> Result<Found, String> {
+    let mut server = Server { to, patience, login, framing: Framing::Unknown, closes: false, stream: None };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
     // In microseconds, so with fewer digits than the accounts of a load.
     let reply = server.ask(&requests::create(now, 0))?;
@@ -88,13 +89,13 @@ pub fn probe(to: SocketAddr, patience: Duration) -> Result<Found, String> {
 /// what was issued. Errors: what the server refused.
 pub fn prepare(
     to: SocketAddr,
-    patience: Duration,
+    (patience, login): (Duration, Option<&Login>),
     found: Found,
     load: &LoadSettings,
     strict: bool,
     market: bool,
 ) -> Result<(Vec<OpenOrder>, Issued), String> {
-    let mut server = Server { to, patience, framing: found.framing, closes: found.closes, stream: None };
+    let mut server = Server { to, patience, login, framing: found.framing, closes: found.closes, stream: None };
     let mut issued = Issued::default();
     match load.workload {
         _ if !market => {}
@@ -134,7 +135,12 @@ pub fn issued_each(accounts: u64) -> u64 {
 }
 
 /// Creates accounts 1 to `accounts`, and gives each its part of every symbol.
-fn create_market(server: &mut Server, load: &LoadSettings, strict: bool, issued: &mut Issued) -> Result<(), String> {
+fn create_market(
+    server: &mut Server<'_>,
+    load: &LoadSettings,
+    strict: bool,
+    issued: &mut Issued,
+) -> Result<(), String> {
     let each = issued_each(load.accounts);
     let in_all = u128::from(each) * u128::from(load.accounts);
     for some in batches(load.accounts) {
@@ -161,7 +167,7 @@ fn create_market(server: &mut Server, load: &LoadSettings, strict: bool, issued:
 }
 
 /// Opens the orders that rest.
-fn open_orders(server: &mut Server, load: &LoadSettings) -> Result<Vec<OpenOrder>, String> {
+fn open_orders(server: &mut Server<'_>, load: &LoadSettings) -> Result<Vec<OpenOrder>, String> {
     let mut orders = Vec::new();
     for some in standing(load) {
         let account = some[0].account;
@@ -182,15 +188,16 @@ fn batches(accounts: u64) -> impl Iterator<Item = RangeInclusive<u64>> {
 }
 
 /// A server, asked one request after the other.
-struct Server {
+struct Server<'a> {
     to: SocketAddr,
     patience: Duration,
+    login: Option<&'a Login>,
     framing: Framing,
     closes: bool,
     stream: Option<TcpStream>,
 }
 
-impl Server {
+impl Server<'_> {
     /// The reply. Errors: none, or, where all of it must be accepted, one with an error in it.
     fn ask_for(&mut self, body: &str, all: bool) -> Result<String, String> {
         let reply = self.ask(body)?;
@@ -215,10 +222,10 @@ impl Server {
 
     fn connect(&self) -> Result<TcpStream, String> {
         let connect = || {
-            let stream = TcpStream::connect_timeout(&self.to, self.patience)?;
+            let mut stream = TcpStream::connect_timeout(&self.to, self.patience)?;
             stream.set_read_timeout(Some(self.patience))?;
             stream.set_nodelay(true)?;
-            Ok(stream)
+            self.login.map_or(Ok(()), |login| login.log_in(&mut stream, self.patience)).map(|()| stream)
         };
         connect().map_err(|error: std::io::Error| format!("{}: {error}; is the server running?", self.to))
     }

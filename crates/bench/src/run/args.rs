@@ -9,6 +9,7 @@ use super::measure::{RunPlan, Target};
 use super::store::Store;
 use crate::cores::CoreFlags;
 use crate::flags::{LoadFlags, seconds};
+use crate::load::Login;
 use crate::number::list;
 use crate::processor::cores_allowed;
 use crate::record::{LoadSettings, Mode};
@@ -38,6 +39,10 @@ pub struct RunArgs {
     /// Drive a server that runs already, of any make, instead of an own one
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server_cores", "workers", "store", "durability", "data_parent", "serve_args"])]
     pub target: Option<String>,
+    /// Log in on each connection to the server of --target: the id of a key that signs with a secret, and the file that holds
+    /// nothing but the secret
+    #[arg(long, requires = "target", value_name = "KEY:SECRETFILE")]
+    pub login: Option<Login>,
     /// Create no accounts and symbols: they are there from an earlier run with --target
     #[arg(long, requires = "target")]
     pub no_setup: bool,
@@ -88,6 +93,7 @@ impl RunArgs {
             data_parent: self.data_parent.clone(),
             patience: Duration::from_secs_f64(self.patience.max(0.001)),
             no_setup: self.no_setup,
+            login: self.login.clone(),
             ..RunPlan::new(load, target, client_cores)
         };
         Ok((plan, notes))

@@ -10,7 +10,7 @@ use super::fresh::Fresh;
 use super::own_server::OwnServer;
 use super::store::Store;
 use super::{conservation, machine};
-use crate::load::{self, Guest, Issued, LoadResult, Plan, Sources};
+use crate::load::{self, Guest, Issued, LoadResult, Login, Plan, Sources};
 use crate::number::list;
 use crate::record::{Conservation, LoadSettings, Mode, Recipe, RunRecord};
 use crate::{interrupt, processor, program};
@@ -31,6 +31,8 @@ pub struct RunPlan {
     /// Orders are sent over REST, to an own server; half of them execute and half rest.
     pub over_rest: bool,
     pub target: Target,
+    /// Each connection logs in with it.
+    pub login: Option<Login>,
     /// Cores of the load generator; empty for any.
     pub client_cores: Vec<usize>,
     /// Where the fresh folder is made; `target/bench` when none.
@@ -44,7 +46,7 @@ pub struct RunPlan {
 impl RunPlan {
     pub fn new(load: LoadSettings, target: Target, client_cores: Vec<usize>) -> RunPlan {
         let (patience, data_parent) = (DEFAULT_PATIENCE, None);
-        RunPlan { load, over_rest: false, target, client_cores, data_parent, patience, no_setup: false }
+        RunPlan { load, over_rest: false, target, login: None, client_cores, data_parent, patience, no_setup: false }
     }
 }
 
@@ -178,13 +180,15 @@ fn drive(
     let found = if load.workload == Recipe::Raw {
         load::Found { framing: load::Framing::Unknown, closes: false }
     } else {
-        load::probe(to, plan.patience)?
+        load::probe(to, plan.patience, plan.login.as_ref())?
     };
-    let (open, mut issued) = load::prepare(to, plan.patience, found, load, own.is_some(), !plan.no_setup)?;
+    let (open, mut issued) =
+        load::prepare(to, (plan.patience, plan.login.as_ref()), found, load, own.is_some(), !plan.no_setup)?;
     let length = |seconds: f64| Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"));
     let mut work = Plan {
         load: load.clone(),
         to,
+        login: plan.login.clone(),
         per_request: load.mode == Mode::PerRequest || found.closes,
         duration: load.duration.map(length).transpose()?,
         warmup: length(load.warmup)?,

@@ -6,11 +6,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use access::{Access, Algorithm, Tries, hmac_hex, random_text};
+use access::{Access, Algorithm, hmac_hex, random_text};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::Grace;
-use exchange::{Caller, Connected, Limit, PROTECTED_ACCOUNTS_MAX, Principal, Protocol, Session};
+use exchange::{
+    Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, Principal, Protocol, Session, member_kill,
+};
 
 use crate::document::{Documents, Limits, Login};
 
@@ -26,7 +28,6 @@ pub fn login_signature(secret: &str, challenge: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct Desk {
     access: Access,
-    tries: Tries,
 }
 
 /// Who asks on a connection.
@@ -68,9 +69,9 @@ enum Refused {
 }
 
 impl Desk {
-    /// For the members and keys that there are; `tries` counts the failures of each source address.
-    pub fn new(access: Access, tries: Tries) -> Desk {
-        Desk { access, tries }
+    /// For the members and keys that there are.
+    pub fn new(access: Access) -> Desk {
+        Desk { access }
     }
 }
 
@@ -117,8 +118,15 @@ impl Asker {
 
     /// Appends a request, which is its member's; a login is followed and answered.
     pub fn ask(&mut self, documents: &mut Documents, body: &[u8], limits: &Limits) {
-        let login = match self.desk {
-            Some(_) => documents.parse_unless_login(body, limits),
+        let login = match &self.desk {
+            Some(desk) => {
+                let asker = self.principal.as_ref().map(Principal::rights);
+                let of_member = |member: &str, is_killed| {
+                    let asker = asker.as_deref().ok_or(NotKilled::Unknown)?;
+                    member_kill(asker, desk.access.rights_of(member).as_deref(), is_killed)
+                };
+                documents.parse_unless_login(body, limits, &of_member)
+            }
             None => {
                 documents.parse(body, limits);
                 None
@@ -162,8 +170,8 @@ impl Asker {
     }
 
     fn log_in(&mut self, desk: &Desk, login: &Login) -> LoggedIn {
-        let now = Instant::now();
-        if let Err(patience) = desk.tries.may_try(self.address, now) {
+        // Replies come in order, so none is held back: whoever comes too soon is told how long to wait, and nothing is compared.
+        if let Err(patience) = desk.access.tries().may_try(self.address, Instant::now()) {
             return LoggedIn::Refused(Refused::TooSoon(patience));
         }
         let proven = match login {
@@ -185,7 +193,7 @@ impl Asker {
                 LoggedIn::As(member)
             }
             None => {
-                desk.tries.failed(self.address, now);
+                let _ = desk.access.tries().turn(self.address, Instant::now());
                 tracing::warn!(address = %self.address, "a login over XML was refused");
                 LoggedIn::Refused(Refused::Wrong)
             }
@@ -265,7 +273,7 @@ mod tests {
              [[member.key]]\nid = \"c\"\ncertificate = \"{certified}\"\n"
         );
         let access = Access::parse(&text).expect("an access file");
-        let desk = Arc::new(Desk::new(access, Tries::default()));
+        let desk = Arc::new(Desk::new(access));
         Asker::of(Some(&desk), address.parse().expect("an address"), false).expect("members are known")
     }
 

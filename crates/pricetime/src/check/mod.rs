@@ -24,7 +24,8 @@ use self::fault::Fault;
 use self::groups::GROUPS;
 use self::names::Fresh;
 use self::probe::{Exchange, Probe, Server};
-use crate::client::{Client, ClientError, parse_timeout};
+use crate::client::parse_timeout;
+use crate::login::{Login, LoginError};
 use crate::tls_client::TlsArgs;
 
 /// Check that a server keeps the rules of the protocol
@@ -55,6 +56,9 @@ pub struct CheckArgs {
     /// How long to wait for each reply (10s, 250ms, 2m)
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_timeout)]
     pub timeout: Duration,
+    /// Log in on each connection: the id of a key that signs with a secret, and the file that holds nothing but the secret
+    #[arg(long, env = "PRICETIME_LOGIN", value_name = "KEY:SECRETFILE")]
+    pub login: Option<Login>,
     #[command(flatten)]
     pub tls: TlsArgs,
 }
@@ -62,9 +66,9 @@ pub struct CheckArgs {
 /// Why nothing was checked; the exit code is then 2.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The server cannot be reached.
+    /// The server cannot be reached, or does not let us in.
     #[error(transparent)]
-    Client(#[from] ClientError),
+    Login(#[from] LoginError),
     /// The options of TLS.
     #[error("{0}")]
     Tls(String),
@@ -96,7 +100,7 @@ pub fn run(args: CheckArgs) -> Result<ExitCode, CheckError> {
         return Ok(ExitCode::SUCCESS);
     }
     let tls = args.tls.connector().map_err(CheckError::Tls)?;
-    let server = Server { address: args.server, timeout: args.timeout, tls };
+    let server = Server { address: args.server, timeout: args.timeout, tls, login: args.login };
     let findings = check(&server, &cases)?;
     if args.json {
         report::json(output, &server, &findings)?;
@@ -116,8 +120,8 @@ fn select(filter: Option<&str>) -> Vec<(&'static str, Case)> {
 }
 
 /// Runs cases against a server. Errors: it cannot be reached at all.
-fn check(server: &Server, cases: &[(&'static str, Case)]) -> Result<Vec<Finding>, ClientError> {
-    drop(Client::connect(&server.address, server.timeout, server.tls.as_ref())?);
+fn check(server: &Server, cases: &[(&'static str, Case)]) -> Result<Vec<Finding>, LoginError> {
+    drop(server.connect()?);
     let progress = io::stderr().is_terminal();
     let mut findings = Vec::with_capacity(cases.len());
     for (index, &(group, case)) in cases.iter().enumerate() {

@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::names::{Fresh, Names};
 use super::script::{self, Step};
 use crate::client::{Client, ClientError, Reply};
+use crate::login::{Login, LoginError};
 
 /// How much of a request or reply is kept to be shown, in bytes.
 const SHOWN_BYTES_MAX: usize = 2_000;
@@ -22,6 +23,16 @@ pub struct Server {
     pub timeout: Duration,
     /// None without TLS.
     pub tls: Option<Connector>,
+    /// Each connection logs in with it.
+    pub login: Option<Login>,
+}
+
+impl Server {
+    /// A new connection, logged in. Errors: the server cannot be reached, or does not let us in.
+    pub fn connect(&self) -> Result<Client, LoginError> {
+        let mut client = Client::connect(&self.address, self.timeout, self.tls.as_ref())?;
+        self.login.as_ref().map_or(Ok(()), |login| login.log_in(&mut client)).map(|()| client)
+    }
 }
 
 /// A request and what came for it, cut where they are long.
@@ -72,8 +83,10 @@ impl<'a> Probe<'a> {
 
     /// A new connection.
     pub fn connect(&mut self) -> Result<Client, Fault> {
-        Client::connect(&self.server.address, self.server.timeout, self.server.tls.as_ref())
-            .map_err(|error| self.no_answer(&error))
+        self.server.connect().map_err(|error| match error {
+            LoginError::Client(error) => self.no_answer(&error),
+            LoginError::Secret { .. } | LoginError::Refused(_) => Fault::NoAnswer(error.to_string()),
+        })
     }
 
     /// Sends one request on a connection of its own, so that a server which closes after each reply is asked the same

@@ -11,6 +11,7 @@ use super::case::Body;
 use super::expect::Element;
 use super::script;
 use super::*;
+use crate::client::ClientError;
 
 /// Serves every connection with `session`, each on a thread of its own, for as long as the tests run.
 fn serve(session: fn(TcpStream)) -> Server {
@@ -21,7 +22,7 @@ fn serve(session: fn(TcpStream)) -> Server {
             thread::spawn(move || session(stream.unwrap()));
         }
     });
-    Server { address, timeout: Duration::from_millis(200), tls: None }
+    Server { address, timeout: Duration::from_millis(200), tls: None, login: None }
 }
 
 /// Answers whatever arrives with the same bytes, again and again.
@@ -158,8 +159,9 @@ fn accept_everything(stream: TcpStream) {
 #[test]
 fn a_server_that_is_not_there_is_told_and_not_checked() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let server = Server { address: format!("127.0.0.1:{port}"), timeout: Duration::from_secs(1), tls: None };
-    assert!(matches!(check(&server, &select(None)), Err(ClientError::NothingListens { .. })));
+    let server =
+        Server { address: format!("127.0.0.1:{port}"), timeout: Duration::from_secs(1), tls: None, login: None };
+    assert!(matches!(check(&server, &select(None)), Err(LoginError::Client(ClientError::NothingListens { .. }))));
 }
 
 #[test]

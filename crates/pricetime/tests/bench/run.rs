@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::common::bench::binary;
 use crate::common::folder::Folder;
+use crate::common::members::{AccessFile, secret};
 use crate::common::port;
 use crate::common::server::{Launch, state_of};
 use bench::record::{Conservation, Mode, RunRecord};
@@ -350,4 +351,23 @@ fn a_stall_of_the_server_is_felt_by_every_request_that_was_due_meanwhile() {
     let slow = latencies.count_between(stall.as_nanos() as u64 / 2, u64::MAX);
     assert!(slow >= 150, "{slow} of {} requests felt the stall", latencies.len());
     assert_eq!(record.latency.from, "open");
+}
+
+#[test]
+fn a_load_logs_in_where_members_are_known() {
+    let folder = Folder::new("bench-login");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, secret("olga")).unwrap();
+    let words = |login: &str| {
+        format!("--target {} --workload order --connections 2 --requests 200 --warmup 0s {login}", server.xml)
+    };
+    for mode in ["", "--mode per-request"] {
+        let record = valid(&words(&format!("--login olga-key:{} {mode}", file.display())));
+        assert_eq!(kinds(&record), ["canceled", "opened"], "{mode}");
+    }
+    let (refused, _) = bench_run(&words(""));
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && told.contains("not permitted"), "{told}");
+    server.stop();
 }

@@ -182,8 +182,11 @@ fn whoever_guesses_waits_and_learns_nothing() {
     let (begun, wrong_secret, wrong_key) = (Instant::now(), ask("alice-key", "wrong"), ask("no-key", &secret("alice")));
     assert_eq!(wrong_secret.text, wrong_key.text);
     assert_eq!(wrong_secret.code(), (401, "unauthenticated"));
-    let third = ask("no-key", "wrong");
-    assert!(third.status == 401 && begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
+    // A few cost nothing: people mistype.
+    for _ in 0..4 {
+        assert_eq!(ask("no-key", "wrong").status, 401);
+    }
+    assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
     let begun = Instant::now();
     assert_eq!(ask("alice-key", &secret("alice")).status, 200);
     assert!(begun.elapsed() < Duration::from_millis(500), "what is right waits for nothing: {:?}", begun.elapsed());

@@ -56,7 +56,7 @@ fn what_is_killed_takes_no_orders_until_it_is_released_also_after_a_restart() {
     let told = server.ask(r#"<create><kill sym="SPY"/><kill/></create>"#);
     assert_eq!(told, "<results><killed sym=\"SPY\" orders=\"3\"/><killed orders=\"0\"/></results>\n");
     assert_eq!(http.read("/api/v1/symbols/SPY")["killed"], true);
-    assert_eq!(http.read("/api/v1/kill"), json!({"killed": true}));
+    assert_eq!(http.read("/api/v1/kill"), json!({"killed": true, "symbols": ["SPY"]}));
     assert_eq!(
         place(&http, "2").1["detail"],
         "Kill switch: the exchange takes cancels and queries alone until it is released"

@@ -230,3 +230,24 @@ fn a_calendar_changes_phases_while_nobody_sends_anything() {
         ended.stderr
     );
 }
+
+/// docs/SETTINGS.md says of a market that is closed at times that its symbols are halted.
+#[test]
+fn a_market_that_its_calendar_closes_takes_cancels_and_no_orders_until_it_opens() {
+    let folder = Folder::new("phases-closed");
+    let calendar = folder.path().join("calendar");
+    std::fs::write(&calendar, format!("{} * halted\n{} * open\n", in_seconds(6), in_seconds(14))).unwrap();
+    let server = Launch::new(&folder.data()).with(&format!("--calendar {}", calendar.display())).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    let stays = http.make("/api/v1/orders", &order("1", "buy", "90", "1"))["order_id"].clone();
+    let goes = http.make("/api/v1/orders", &order("1", "buy", "91", "1"))["order_id"].clone();
+    let phase = || http.read("/api/v1/symbols/SPY").get("phase").map(|phase| phase["name"].clone());
+    wait_until("the market to close", PATIENCE, || phase() == Some(json!("halted")));
+    assert_eq!(http.post("/api/v1/orders", &order("2", "sell", "90", "1")).code(), (409, "halted"));
+    assert_eq!(http.delete(&format!("/api/v1/orders/{goes}?account=1")).status, 200);
+    wait_until("the market to open", PATIENCE, || phase().is_none());
+    http.make("/api/v1/orders", &order("2", "sell", "90", "1"));
+    assert_eq!(http.read(&format!("/api/v1/orders/{stays}?account=1"))["status"], "executed");
+    server.stop();
+}

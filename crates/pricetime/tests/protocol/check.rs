@@ -90,3 +90,25 @@ fn without_a_server_send_and_check_say_what_to_start() {
         assert_eq!(output.status.code(), Some(2));
     }
 }
+
+#[test]
+fn the_check_logs_in_where_members_are_known() {
+    let members = format!(
+        "[[member]]\nname = \"olga\"\nroles = [\"operator\"]\n[[member.key]]\nid = \"olga\"\nsecret = \"{}\"\n",
+        super::access::SECRET
+    );
+    let (folder, server, _) = super::access::started("check-login", &members);
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, super::access::SECRET).unwrap();
+    let to = server.xml.to_string();
+    let checked = |words: &[&str]| pricetime(&[&["check", &to, "--strict", "--filter", "fram"], words].concat(), "");
+    let login = format!("olga:{}", secret.display());
+    let output = checked(&["--login", &login]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(checked(&[]).status.code(), Some(1), "nobody may create an account");
+    let refused = checked(&["--login", &format!("other:{}", secret.display())]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("the server did not let us in") && !told.contains(super::access::SECRET), "{told}");
+    server.stop();
+}

@@ -42,7 +42,13 @@ fn a_member_signs_in_on_the_page() {
         .arg("tests/members.js")
         .current_dir(web)
         .env("PRICETIME_HTTP", format!("http://{}", server.http))
-        .envs([("MEMBER", "alice"), ("PASSWORD", members::PASSWORD), ("ACCOUNT", "1"), ("SYMBOL", "SPY")])
+        .envs([
+            ("MEMBER", "alice"),
+            ("PASSWORD", members::PASSWORD),
+            ("ACCOUNT", "1"),
+            ("SYMBOL", "SPY"),
+            ("OPERATOR", "olga"),
+        ])
         .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join("page-members"))
         .output()
         .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));

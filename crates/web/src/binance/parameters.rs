@@ -157,7 +157,7 @@ impl Parameters {
         let signer = self.key(site)?;
         let Some(members) = site.members() else { return Ok((signer, None)) };
         let asker = signer::holder(members, &signer).ok_or_else(|| Refusal::bad_key(""))?;
-        signer::go_on_as(asker.clone(), signer.account)?;
+        signer::go_on_as(site, asker.clone(), signer.account)?;
         Ok((signer, Some(asker)))
     }
 
@@ -204,7 +204,7 @@ impl Parameters {
             if !self.changes {
                 asker.rights().limits.take_message().map_err(Refusal::past_pace)?;
             }
-            signer::go_on_as(asker, account)?;
+            signer::go_on_as(site, asker, account)?;
         }
         Ok(account)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use engine::AccountId;
-use exchange::{Principal, Read, Rights, Role};
+use exchange::{Principal, Read, Rights, Role, Unavailable};
 
 use super::refusal::Refusal;
 use crate::asking::{self, Asker};
@@ -85,7 +85,11 @@ fn trader(key: &Key) -> Principal {
 }
 
 /// Goes on as somebody who has signed for an account. Errors: they may not look at it.
-pub(super) fn go_on_as(asker: Asker, account: AccountId) -> Result<(), Refusal> {
+pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<(), Refusal> {
+    let mode = site.mode();
+    if !mode.lets_look(&asker.rights()) {
+        return Err(Refusal::unavailable(Unavailable::Closed(mode)));
+    }
     if !asker.rights().may_read(Read::Account(account)) {
         return Err(Refusal::bad_key(""));
     }

@@ -130,9 +130,11 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
         None | Some(Need::Nothing) => {}
         Some(Need::Told) => codes.push("unauthenticated"),
         Some(Need::Read(_) | Need::Act(_)) => {
-            codes.extend(["unauthenticated", "too-many-tries", "unknown-account", "too-many-messages"]);
+            codes.extend(["unauthenticated", "too-many-tries", "unknown-account", "too-many-messages", "maintenance"]);
         }
-        Some(_) => codes.extend(["unauthenticated", "not-permitted", "too-many-tries", "too-many-messages"]),
+        Some(_) => {
+            codes.extend(["unauthenticated", "not-permitted", "too-many-tries", "too-many-messages", "maintenance"])
+        }
     }
     if operation["parameters"].is_array() || operation["requestBody"].is_object() {
         codes.push("malformed");
@@ -146,6 +148,9 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     }
     if method != "get" {
         codes.extend(["foreign-origin", "outcome-unknown"]);
+        if matches!(need, Some(Need::Act(_) | Need::Issue | Need::Command)) {
+            codes.push("read-only");
+        }
     }
     match path.strip_prefix(BASE) {
         Some("/time" | "/openapi.json" | "/asyncapi.json") => {}

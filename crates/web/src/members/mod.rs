@@ -2,10 +2,10 @@
 //! not what a member may do.
 
 mod asker;
+mod editing;
 mod replays;
 mod sessions;
 mod signed;
-mod tries;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
 
 pub(crate) use asker::Asker;
+pub(crate) use editing::{Editing, Editor, unknown_key, unknown_member};
 pub(crate) use replays::NotTaken;
 pub(crate) use signed::{Signed, Unsigned, WINDOW};
 
@@ -26,7 +27,6 @@ use crate::problem::Problem;
 use replays::Replays;
 use sessions::Sessions;
 use signed::AHEAD_MAX;
-use tries::Tries;
 
 /// Passwords that are compared at once: each takes a core and megabytes for tens of milliseconds.
 const PASSWORDS_AT_ONCE: usize = 2;
@@ -35,16 +35,17 @@ const PASSWORDS_MAX: usize = 64;
 /// How old a signed request of the compatible interface may be at most, and how far ahead.
 const COMPATIBLE_LASTING: Duration = Duration::from_secs(62);
 
-/// All members, what they have proven, and what was tried.
+/// All members, and what they have proven.
 pub(crate) struct Members {
     access: Access,
     sessions: Sessions,
-    tries: Tries,
     /// Signed requests that were taken: ours, and those of the compatible interface.
     taken: Replays,
     compatible_taken: Replays,
     comparing: Arc<Semaphore>,
     passwords: Semaphore,
+    /// Members are changed one after the other.
+    editing: Arc<Semaphore>,
 }
 
 impl Members {
@@ -52,11 +53,11 @@ impl Members {
         Members {
             access,
             sessions: Sessions::default(),
-            tries: Tries::default(),
             taken: Replays::lasting(WINDOW + AHEAD_MAX),
             compatible_taken: Replays::lasting(COMPATIBLE_LASTING),
             comparing: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
             passwords: Semaphore::new(PASSWORDS_MAX),
+            editing: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -112,7 +113,7 @@ impl Members {
         password: String,
         address: IpAddr,
     ) -> Result<Principal, Problem> {
-        let turn = self.tries.turn(address, Instant::now()).ok_or_else(Problem::too_many_tries)?;
+        let turn = self.access.tries().turn(address, Instant::now()).map_err(|_| Problem::too_many_tries())?;
         sleep_until(turn.into()).await;
         // Whoever waits for its turn takes no place from others.
         let _place = self.passwords.try_acquire().map_err(|_| Problem::too_many_tries())?;
@@ -124,7 +125,7 @@ impl Members {
             access.by_password(&member, &password, SystemTime::now())
         });
         let principal = compared.await.map_err(|_| Problem::not_ready())?.ok_or_else(Problem::unproven)?;
-        self.tries.was_right(address);
+        self.access.tries().was_right(address);
         Ok(principal)
     }
 
@@ -136,11 +137,11 @@ impl Members {
 
     /// Waits for the turn of a wrong proof's answer; false if that is too far off.
     pub(crate) async fn wait_for_wrong(&self, address: IpAddr) -> bool {
-        let turn = self.tries.turn(address, Instant::now());
-        if let Some(turn) = turn {
+        let turn = self.access.tries().turn(address, Instant::now());
+        if let Ok(turn) = turn {
             sleep_until(turn.into()).await;
         }
-        turn.is_some()
+        turn.is_ok()
     }
 
     /// The same of an answer that its handler made.

@@ -88,7 +88,7 @@ pub(crate) async fn list(
 }
 
 /// The accounts that whoever asks may look at; none if these are all.
-fn theirs(site: &Site) -> Option<HashSet<AccountId>> {
+pub(super) fn theirs(site: &Site) -> Option<HashSet<AccountId>> {
     site.members()?;
     let rights = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
     let may_any = || rights.accounts.iter().copied().filter(|account| rights.may_read(Read::Account(*account)));

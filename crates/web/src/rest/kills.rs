@@ -3,13 +3,19 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use engine::{Command, KillScope, Op, Reply};
+use exchange::{NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::accounts::theirs;
 use super::orders::ask;
+use super::sessions::no_members;
+use crate::asking;
 use crate::input::{self, Body, Named};
-use crate::problem::Problem;
+use crate::members::unknown_member;
+use crate::problem::{self, Problem};
 use crate::site::Site;
 use crate::values;
 
@@ -50,16 +56,47 @@ pub(crate) async fn everything(
 #[schema(as = Killed)]
 pub(crate) struct KilledShape {
     killed: bool,
+    /// Symbols that are killed themselves, the first thousand; absent if none is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<values::Symbol>, required = false)]
+    symbols: Vec<String>,
+    /// Accounts that are, of those that whoever asks may look at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<values::Account>, required = false)]
+    accounts: Vec<String>,
 }
 
-/// Whether everything is killed. Of an account and of a symbol their own descriptions say so.
+/// The most that are named of a kind.
+const NAMED_MAX: usize = 1000;
+
+/// Whether everything is killed, and what is by itself.
 #[utoipa::path(
     get, path = "/kill", operation_id = "getKill", tag = "Accounts",
     responses((status = 200, description = "Whether no orders are taken at all", body = KilledShape)),
 )]
 pub(crate) async fn is_everything(State(site): State<Site>) -> Result<Json<KilledShape>, Problem> {
-    let killed = site.look(|scene| scene.view.kills().is_killed(KillScope::Everything)).await?;
-    Ok(Json(KilledShape { killed }))
+    let theirs = theirs(&site);
+    let shown = site.look(move |scene| {
+        let (view, kills) = (&scene.view, scene.view.kills());
+        let mut shape =
+            KilledShape { killed: kills.is_killed(KillScope::Everything), symbols: Vec::new(), accounts: Vec::new() };
+        for scope in kills.all() {
+            match scope {
+                KillScope::Symbol(symbol) if shape.symbols.len() < NAMED_MAX => {
+                    shape.symbols.push(view.listing(symbol).name.to_string());
+                }
+                KillScope::Account(account) if shape.accounts.len() < NAMED_MAX => {
+                    let id = view.account(account).id;
+                    if theirs.as_ref().is_none_or(|theirs| theirs.contains(&id)) {
+                        shape.accounts.push(id.to_string());
+                    }
+                }
+                KillScope::Everything | KillScope::Symbol(_) | KillScope::Account(_) => {}
+            }
+        }
+        shape
+    });
+    Ok(Json(shown.await?))
 }
 
 /// Kills an account, or releases it.
@@ -94,6 +131,38 @@ pub(crate) async fn symbol(
 ) -> Result<Json<KillGiven>, Problem> {
     let symbol = input::symbol(&name).map_err(|_| Problem::unknown_symbol())?;
     change(&site, KillScope::Symbol(symbol), &asked).await
+}
+
+/// Kills a member, which is all accounts that it has now, together, or releases them. A member may kill itself.
+#[utoipa::path(
+    put, path = "/members/{member}/kill", operation_id = "killMember", tag = "Members",
+    params(("member" = values::Name, Path, description = "The member's name")),
+    request_body = KillAsked,
+    responses((status = 200, description = "Whether its accounts take orders, and how many were canceled", body = KillGiven)),
+    extensions(("x-refusals" = json!(["no-members", "unknown-member", "no-accounts", "too-many-accounts"]))),
+)]
+pub(crate) async fn member(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Body(asked): Body<KillAsked>,
+) -> Result<Json<KillGiven>, Problem> {
+    let access = site.members().ok_or_else(no_members)?.access();
+    let asker = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
+    let ops = member_kill(&asker, access.rights_of(&name).as_deref(), asked.killed).map_err(not_killed)?;
+    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
+    match killed_together(&answers) {
+        Ok(orders) => Ok(Json(KillGiven { killed: asked.killed, canceled: orders as u64 })),
+        Err(why) => Err(problem::reply(why.clone()).err().unwrap_or_else(Problem::unknown_outcome)),
+    }
+}
+
+fn not_killed(why: NotKilled) -> Problem {
+    let unprocessable = |code, title| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, why.to_string());
+    match why {
+        NotKilled::Unknown => unknown_member(),
+        NotKilled::NoAccounts => unprocessable("no-accounts", "No accounts"),
+        NotKilled::TooManyAccounts => unprocessable("too-many-accounts", "Too many accounts"),
+    }
 }
 
 async fn change(site: &Site, scope: KillScope, asked: &KillAsked) -> Result<Json<KillGiven>, Problem> {

@@ -6,6 +6,8 @@ mod fees;
 mod groups;
 mod kills;
 mod limits;
+mod members;
+mod modes;
 mod order_lists;
 mod orders;
 mod phases;
@@ -31,6 +33,11 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(status::status))
         .routes(routes!(status::time))
         .routes(routes!(sessions::who, sessions::log_in, sessions::log_out))
+        .routes(routes!(members::list, members::add))
+        .routes(routes!(members::change, members::remove))
+        .routes(routes!(members::add_key))
+        .routes(routes!(members::remove_key))
+        .routes(routes!(modes::mode, modes::change_mode))
         .routes(routes!(symbols::list))
         .routes(routes!(symbols::one))
         .routes(routes!(symbols::book))
@@ -48,6 +55,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(kills::account))
         .routes(routes!(limits::of, limits::change))
         .routes(routes!(kills::symbol))
+        .routes(routes!(kills::member))
         .routes(routes!(kills::is_everything, kills::everything))
         .routes(routes!(orders::list, orders::cancel_all))
         .routes(routes!(accounts::executions))

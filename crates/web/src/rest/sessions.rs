@@ -133,7 +133,7 @@ async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principa
     }
 }
 
-fn no_members() -> Problem {
+pub(super) fn no_members() -> Problem {
     let detail = "this server has no access file: whoever reaches it may do everything, and nobody logs in";
     Problem::new(StatusCode::CONFLICT, "no-members", "No members", detail)
 }

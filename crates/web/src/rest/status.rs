@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use exchange::State as Standing;
+use exchange::{Mode, State as Standing};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -27,6 +27,10 @@ pub(crate) struct StatusShape {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     orders_for_the_day: bool,
+    /// How far the venue is open; absent while it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::Mode, required = false)]
+    mode: Option<&'static str>,
     #[schema(value_type = values::Time)]
     time: u64,
     #[schema(value_type = values::Count)]
@@ -60,6 +64,7 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
         Standing::Stopping => "stopping",
         Standing::Failed(_) => "failed",
     };
+    let mode = Some(site.mode()).filter(|mode| *mode != Mode::Normal).map(Mode::name);
     let uptime = site.started().elapsed().as_secs();
     let shown = site.look(move |scene| {
         let view = &scene.view;
@@ -69,6 +74,7 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
             demo: about.demo,
             store: about.store,
             orders_for_the_day: about.days,
+            mode,
             time: now(),
             uptime_seconds: uptime,
             sequence: view.sequence().0,

@@ -77,6 +77,10 @@ pub(super) enum PartKind {
     OfTree,
     /// The op that places the last one.
     LastOfTree,
+    /// The op that kills or releases an account of a member, but for the last of these.
+    OfMember,
+    /// The op of the last one.
+    LastOfMember,
 }
 
 /// A range of the text.

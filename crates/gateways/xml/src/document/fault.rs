@@ -3,7 +3,7 @@
 use std::fmt;
 
 use engine::{AmountError, GraceError, GroupError, IdError, Reject, RulesFault, TierError};
-use exchange::{PairFault, PendingFault};
+use exchange::{NotKilled, PairFault, PendingFault};
 
 /// A whole document refused: nothing of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +178,8 @@ pub(super) enum ChildFault<'a> {
         error: GraceError,
     },
     Group(GroupError),
+    /// A member that is not killed.
+    Member(NotKilled),
     /// An order that cannot be: in words.
     Order(&'static str),
 }
@@ -201,6 +203,7 @@ impl fmt::Display for ChildFault<'_> {
             ChildFault::Grace { field, error } => write!(f, "{field} {error}"),
             ChildFault::Tier(error) => write!(f, "tier {error}"),
             ChildFault::Group(error) => write!(f, "group {error}"),
+            ChildFault::Member(why) => why.fmt(f),
             ChildFault::Order(fault) => f.write_str(fault),
         }
     }

@@ -1,27 +1,71 @@
-//! The kill switch as attributes say it: of an account, of a symbol, or, with neither, of everything. Source: docs/PROTOCOL.md, kill switch.
+//! The kill switch as attributes say it: of an account, of a symbol, of a member, or, with none of them, of everything. Source:
+//! docs/PROTOCOL.md, kill switch.
 
-use engine::{Command, KillScope};
+use engine::{Command, KillScope, Op};
+use exchange::{KILLED_TOGETHER_MAX, NotKilled};
 
-use super::fault::ChildFault;
+use super::documents::{Part, PartKind, Span};
+use super::fault::{ChildFault, Refusal};
 use super::fields::{Fields, account_id, symbol};
+use super::reader::{Tag, Value};
+use super::request::Grammar;
 
-pub(super) const KILL_NAMES: [&str; 2] = ["account", "sym"];
+const NAMES: [&str; 3] = ["account", "sym", "member"];
+const TOO_MANY: &str = "the members of one request have too many accounts to be killed together; send another one";
 
-pub(super) fn kill_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, ChildFault<'a>> {
-    fields.known("kill")?;
-    Ok(Command::Kill { scope: scope(fields)? })
+/// Tells what kills a member, or releases it: to whoever asks, an op for each of its accounts.
+pub(super) type OfMember<'m> = dyn Fn(&str, bool) -> Result<Vec<Op>, NotKilled> + 'm;
+
+impl<'a> Grammar<'a, '_> {
+    pub(super) fn kill(&mut self, tag: &Tag<'a>, is_killed: bool) -> Result<(), Refusal<'a>> {
+        let fields = Fields::of(&self.reader, &NAMES);
+        let start = self.documents.text.len();
+        self.echo_all(&NAMES, &fields.values);
+        let known = fields.known(if is_killed { "kill" } else { "release" });
+        let ops = known.and_then(|()| match fields.values {
+            [None, None, Some(member)] => self.of_member(member, is_killed),
+            [_, _, Some(_)] => Err(ChildFault::Order("give one of account, sym and member")),
+            [account, sym, None] => {
+                let scope = scope(account, sym)?;
+                Ok(vec![Op::Command(if is_killed { Command::Kill { scope } } else { Command::Release { scope } })])
+            }
+        });
+        match ops {
+            Ok(ops) if fields.values[2].is_some() => {
+                let own = Span { start, end: self.documents.text.len() };
+                let last = ops.len().saturating_sub(1);
+                for (place, op) in ops.into_iter().enumerate() {
+                    self.documents.requests.push_op(op);
+                    let kind = if place == last { PartKind::LastOfMember } else { PartKind::OfMember };
+                    self.documents.parts.push(Part { kind, symbol: Span::default(), own });
+                }
+            }
+            Ok(ops) => {
+                for op in ops {
+                    self.part(PartKind::Change, Span::default(), start, Ok(op));
+                }
+            }
+            Err(fault) => self.part(PartKind::Change, Span::default(), start, Err(fault)),
+        }
+        self.expect_empty(tag)
+    }
+
+    fn of_member(&mut self, member: Value<'a>, is_killed: bool) -> Result<Vec<Op>, ChildFault<'a>> {
+        let name = member.trimmed();
+        // What is no name is nobody's.
+        let name = std::str::from_utf8(&name).unwrap_or_default();
+        let ops = (self.of_member)(name, is_killed).map_err(ChildFault::Member)?;
+        self.of_members += ops.len();
+        // A request asks for no more than its bytes say, but for these.
+        if self.of_members > KILLED_TOGETHER_MAX { Err(ChildFault::Order(TOO_MANY)) } else { Ok(ops) }
+    }
 }
 
-pub(super) fn release_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, ChildFault<'a>> {
-    fields.known("release")?;
-    Ok(Command::Release { scope: scope(fields)? })
-}
-
-fn scope<'a>(fields: &Fields<'a, 2>) -> Result<KillScope, ChildFault<'a>> {
-    match fields.values {
-        [None, None] => Ok(KillScope::Everything),
-        [Some(account), None] => Ok(KillScope::Account(account_id(account)?)),
-        [None, Some(sym)] => Ok(KillScope::Symbol(symbol(sym)?)),
-        [Some(_), Some(_)] => Err(ChildFault::TwoScopes),
+fn scope<'a>(account: Option<Value<'a>>, sym: Option<Value<'a>>) -> Result<KillScope, ChildFault<'a>> {
+    match (account, sym) {
+        (None, None) => Ok(KillScope::Everything),
+        (Some(account), None) => Ok(KillScope::Account(account_id(account)?)),
+        (None, Some(sym)) => Ok(KillScope::Symbol(symbol(sym)?)),
+        (Some(_), Some(_)) => Err(ChildFault::TwoScopes),
     }
 }

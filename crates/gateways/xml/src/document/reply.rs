@@ -4,7 +4,7 @@
 use std::fmt;
 
 use engine::{Execution, OpenTerms, Reject, Reply, Status, Time};
-use exchange::{Answer, Unavailable, Which, placed_pair, placed_tree};
+use exchange::{Answer, Unavailable, Which, killed_together, placed_pair, placed_tree};
 
 use super::documents::{Documents, Part, PartKind};
 use super::escape::push_display;
@@ -61,7 +61,7 @@ pub fn write_reply(
     writer.out.extend_from_slice(b"<results>");
     let mut answers = answers[documents.requests.ops_of(document)].iter();
     let (mut symbol_refused, mut first_of_two) = (None, None);
-    let mut tree = Vec::new();
+    let (mut tree, mut of_member) = (Vec::new(), Vec::new());
     for part in documents.parts_of(document) {
         let mut answer = || answers.next().expect("invariant: one answer an op");
         match part.kind {
@@ -88,6 +88,11 @@ pub fn write_reply(
             PartKind::LastOfTree => {
                 tree.push((part, answer()));
                 writer.tree(&std::mem::take(&mut tree));
+            }
+            PartKind::OfMember => of_member.push(answer()),
+            PartKind::LastOfMember => {
+                of_member.push(answer());
+                writer.of_member(part, &std::mem::take(&mut of_member));
             }
             PartKind::Change => writer.changed(part, answer()),
             PartKind::Protect => writer.done(b"<protected", part, answer()),
@@ -269,6 +274,16 @@ impl Writer<'_> {
         self.out.extend_from_slice(element);
         self.echo(part);
         self.out.extend_from_slice(b"/>");
+    }
+
+    /// What became of all accounts of a member is told as one.
+    fn of_member(&mut self, part: &Part, answers: &[&Answer]) {
+        let is_release = answers.iter().any(|answer| matches!(answer, Answer::Reply(Reply::Created)));
+        match killed_together(answers.iter().copied()) {
+            Err(why) => self.changed(part, why),
+            Ok(_) if is_release => self.changed(part, &Answer::Reply(Reply::Created)),
+            Ok(orders) => self.canceled_all(b"<killed", part, orders),
+        }
     }
 
     /// How many orders were canceled.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use engine::{AccountId, Command, Decimal, Op, OrderId, OrderName, Query, Symbol};
-use exchange::replacement;
+use exchange::{NotKilled, replacement};
 
 use super::chars;
 use super::documents::{Documents, Limits, Part, PartKind, Span};
@@ -13,7 +13,7 @@ use super::fault::{ChildFault, Refusal, Why};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
-use super::kills::{KILL_NAMES, kill_command, release_command};
+use super::kills::OfMember;
 use super::limits::{LIMITS_FIELDS, limits_command, limits_names};
 use super::login_kind::LoginRequest;
 use super::order_fields::{
@@ -31,17 +31,22 @@ impl Documents {
     /// Appends exactly one document, whatever the bytes are: one that is refused becomes a request without ops
     /// whose reply says why and at which byte.
     pub fn parse(&mut self, body: &[u8], limits: &Limits) {
-        if self.parse_unless_login(body, limits).is_some() {
+        if self.parse_unless_login(body, limits, &|_, _| Err(NotKilled::Unknown)).is_some() {
             self.say("error", None, NO_MEMBERS);
         }
     }
 
-    /// The same, but nothing is appended for a login, which is returned.
-    pub fn parse_unless_login(&mut self, body: &[u8], limits: &Limits) -> Option<LoginRequest> {
+    /// The same, but nothing is appended for a login, which is returned. `of_member` tells what kills a member.
+    pub fn parse_unless_login(
+        &mut self,
+        body: &[u8],
+        limits: &Limits,
+        of_member: &OfMember<'_>,
+    ) -> Option<LoginRequest> {
         let mark = self.mark();
         let attributes = std::mem::take(&mut self.attributes);
         let reader = Reader::new(body, limits.children_max, attributes);
-        let mut grammar = Grammar { reader, documents: self, symbol_echo_excess: 0 };
+        let mut grammar = Grammar { reader, documents: self, symbol_echo_excess: 0, of_member, of_members: 0 };
         let read = grammar.document();
         let attributes = grammar.reader.into_attributes();
         self.keep_attributes(attributes);
@@ -68,6 +73,9 @@ pub(super) struct Grammar<'a, 'r> {
     pub(super) documents: &'r mut Documents,
     /// By how many bytes the echoes of `sym` were longer than legal ones so far.
     symbol_echo_excess: usize,
+    pub(super) of_member: &'r OfMember<'r>,
+    /// Ops that members were asked for by their names so far.
+    pub(super) of_members: usize,
 }
 
 impl<'a> Grammar<'a, '_> {
@@ -100,8 +108,8 @@ impl<'a> Grammar<'a, '_> {
                 b"tier" => self.change(&tag, &TIER_NAMES, tier_command)?,
                 b"group" => self.change(&tag, &GROUP_NAMES, group_command)?,
                 b"phase" => self.change(&tag, &PHASE_NAMES, phase_command)?,
-                b"kill" => self.change(&tag, &KILL_NAMES, kill_command)?,
-                b"release" => self.change(&tag, &KILL_NAMES, release_command)?,
+                b"kill" => self.kill(&tag, true)?,
+                b"release" => self.kill(&tag, false)?,
                 b"limits" => self.change_limits(&tag)?,
                 _ => self.unknown_element(&tag, Span::default())?,
             }

@@ -1,0 +1,167 @@
+//! The text of an access file, changed: what is not meant stays as somebody wrote it, with its comments.
+
+use exchange::Mode;
+
+use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
+use crate::file;
+
+/// Errors: there is no such member or key, or there is one, or the file is written otherwise.
+pub(crate) fn changed(text: &str, change: &Change<'_>) -> Result<String, Unchanged> {
+    let is_there = |name: &str| is_member(text, name);
+    match change {
+        Change::Member(name, _) if is_there(name)? => Err(Unchanged::IsThere),
+        Change::Member(name, member) => Ok(with_member(text, name, member)),
+        Change::KeyOfNew(key, _) if is_there(key.member)? => Err(Unchanged::IsThere),
+        Change::KeyOfNew(key, member) => Ok(with_member(text, key.member, member) + &key_text(key)?),
+        Change::Key(key) if !is_there(key.member)? => Err(Unchanged::Unknown),
+        Change::Key(key) => with_key(text, key),
+        Change::Rights(name, _) if !is_there(name)? => Err(Unchanged::Unknown),
+        Change::Rights(name, member) => with_rights(text, name, member),
+        Change::Revoked(revoked) => without(text, revoked),
+        Change::Mode(mode) => Ok(with_mode(text, *mode)),
+    }
+}
+
+/// It stands before the first table, where it was or at the end of what stands there.
+fn with_mode(text: &str, mode: Mode) -> String {
+    let (head, tables) = text.split_at(tables(text).first().map_or(text.len(), |table| table.start));
+    let line = format!("mode = {}\n", quoted(mode.name()));
+    let is_mode = |line: &&str| line.split('=').next().is_some_and(|name| name.trim() == "mode");
+    match head.split_inclusive('\n').find(is_mode) {
+        Some(old) => format!("{}{tables}", head.replacen(old, &line, 1)),
+        None => {
+            let end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+            format!("{head}{end}{line}{tables}")
+        }
+    }
+}
+
+fn is_member(text: &str, name: &str) -> Result<bool, Unchanged> {
+    let members = file::members(text).map_err(Unchanged::Failed)?;
+    Ok(members.iter().any(|member| member.name == name))
+}
+
+fn with_member(text: &str, name: &str, member: &NewMember<'_>) -> String {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{end}\n{}", member_text(name, member))
+}
+
+fn member_text(name: &str, member: &NewMember<'_>) -> String {
+    let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(", ");
+    let (roles, accounts) = (list(member.roles), list(member.accounts));
+    let limits = member.limits.map(|limits| format!("limits = {limits}\n")).unwrap_or_default();
+    format!("[[member]]\nname = {}\nroles = [{roles}]\naccounts = [{accounts}]\n{limits}", quoted(name))
+}
+
+/// Errors: the time is none.
+fn key_text(key: &NewKey<'_>) -> Result<String, Unchanged> {
+    let (id, field, value) = (quoted(key.id), key.kind.field(), quoted(key.value));
+    let expires = key.expires.map(|time| time.parse::<toml::value::Datetime>());
+    let expires = expires.transpose().map_err(|_| Unchanged::Wrong(file::NO_TIME.to_owned()))?;
+    let expires = expires.map(|time| format!("expires = {time}\n")).unwrap_or_default();
+    Ok(format!("[[member.key]]\nid = {id}\n{field} = {value}\n{expires}"))
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// Errors: the members are not written as `[[member]]`.
+fn with_key(text: &str, key: &NewKey<'_>) -> Result<String, Unchanged> {
+    let tables = tables(text);
+    let member = place_of(&tables, key.member)?;
+    let rest = tables.iter().skip(member + 1);
+    let after = rest.take_while(|table| !table.is_member()).last().unwrap_or(&tables[member]).end;
+    let (before, behind) = text.split_at(after);
+    let end = if before.ends_with('\n') { "" } else { "\n" };
+    Ok(format!("{before}{end}{}{behind}", key_text(key)?))
+}
+
+/// Errors: as for `with_key`.
+fn with_rights(text: &str, name: &str, member: &NewMember<'_>) -> Result<String, Unchanged> {
+    let tables = tables(text);
+    let table = &tables[place_of(&tables, name)?];
+    let (before, rest) = text.split_at(table.start);
+    let (of_member, behind) = rest.split_at(table.end - table.start);
+    // Comments, which may be about what follows, and empty lines.
+    let is_kept = |line: &&str| line.trim_start().starts_with('#') || line.trim().is_empty();
+    let kept: String = of_member.split_inclusive('\n').filter(is_kept).collect();
+    Ok(format!("{before}{}{kept}{behind}", member_text(name, member)))
+}
+
+fn place_of(tables: &[Table<'_>], member: &str) -> Result<usize, Unchanged> {
+    tables.iter().position(|table| table.is_member_named(member)).ok_or(Unchanged::WrittenOtherwise)
+}
+
+/// Errors: there is no such key or member, or the file is written otherwise.
+fn without(text: &str, revoked: &Revoked<'_>) -> Result<String, Unchanged> {
+    let members = file::members(text).map_err(Unchanged::Failed)?;
+    let there = match revoked {
+        Revoked::Key(id) => members.iter().any(|member| member.keys.iter().any(|key| key.id == *id)),
+        Revoked::Member(name) => members.iter().any(|member| member.name == *name),
+    };
+    if !there {
+        return Err(Unchanged::Unknown);
+    }
+    let tables = tables(text);
+    let is_it = |table: &Table<'_>| match revoked {
+        Revoked::Key(id) => table.is_key_of(id),
+        Revoked::Member(name) => table.is_member_named(name),
+    };
+    let first = tables.iter().position(is_it).ok_or(Unchanged::WrittenOtherwise)?;
+    let behind = match revoked {
+        Revoked::Key(_) => first + 1,
+        Revoked::Member(_) => first + 1 + tables.iter().skip(first + 1).take_while(|table| !table.is_member()).count(),
+    };
+    let kept = |range: &Table<'_>| text.get(range.start..range.end).unwrap_or_default();
+    let head = text.get(..tables.first().map_or(text.len(), |table| table.start)).unwrap_or_default();
+    let tables = tables.iter().enumerate().filter(|(index, _)| !(first..behind).contains(index));
+    Ok(head.to_owned() + &tables.map(|(_, table)| kept(table)).collect::<String>())
+}
+
+/// A table of the file: from its header to the next one.
+struct Table<'a> {
+    text: &'a str,
+    start: usize,
+    end: usize,
+}
+
+impl Table<'_> {
+    fn is_member(&self) -> bool {
+        self.text.trim_start().starts_with("[[member]]")
+    }
+
+    fn has(&self, field: &str, value: &str) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Any {
+            member: Vec<toml::Table>,
+        }
+        // One table alone is a file, too: `member.key` alone stands in a member of its own.
+        let Ok(Any { member }) = toml::from_str(&self.text.replacen("[[member.key]]", "[[member]]", 1)) else {
+            return false;
+        };
+        member.first().and_then(|table| table.get(field)?.as_str()) == Some(value)
+    }
+
+    fn is_member_named(&self, name: &str) -> bool {
+        self.is_member() && self.has("name", name)
+    }
+
+    fn is_key_of(&self, id: &str) -> bool {
+        !self.is_member() && self.has("id", id)
+    }
+}
+
+fn tables(text: &str) -> Vec<Table<'_>> {
+    let lines = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line))
+    });
+    let starts: Vec<usize> =
+        lines.filter(|(_, line)| line.trim_start().starts_with("[[")).map(|(start, _)| start).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    let range = |(start, end): (usize, usize)| Table { text: text.get(start..end).unwrap_or_default(), start, end };
+    starts.iter().copied().zip(ends).map(range).collect()
+}

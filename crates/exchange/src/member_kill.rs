@@ -1,0 +1,109 @@
+//! The kill switch for a member: one request of a command for each of its accounts. No other request's commands come between them, and
+//! its answer leaves when the last of them is done, so nothing of these accounts executes behind it. The engine knows no members, and a
+//! command of its own for many accounts would change no more than that.
+
+use engine::{AccountId, Command, KillScope, Op, Reject, Reply};
+
+use crate::answer::Answer;
+use crate::principal::Rights;
+
+/// Accounts of a member that are killed together, at most.
+pub const KILLED_TOGETHER_MAX: usize = 4096;
+
+/// Why a member is not killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotKilled {
+    /// There is none of this name, or whoever asks may not know.
+    Unknown,
+    /// It has none.
+    NoAccounts,
+    /// It has more than are killed together.
+    TooManyAccounts,
+}
+
+impl std::fmt::Display for NotKilled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NotKilled::Unknown => f.write_str("Unknown member"),
+            NotKilled::NoAccounts => f.write_str("the member has no accounts: its roles need none"),
+            NotKilled::TooManyAccounts => {
+                write!(f, "the member has too many accounts to be killed together; at most {KILLED_TOGETHER_MAX}")
+            }
+        }
+    }
+}
+
+/// The ops that kill a member, or release it: one for each account that it has now. Only who may kill each of these accounts learns
+/// that there is such a member; who may release them the exchange checks.
+pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> Result<Vec<Op>, NotKilled> {
+    let kill = |account| Command::Kill { scope: KillScope::Account(account) };
+    let member = member.ok_or(NotKilled::Unknown)?;
+    let may = |account: &AccountId| asker.check(&Op::Command(kill(*account))).is_ok();
+    if !asker.is_operator() && (member.accounts.is_empty() || !member.accounts.iter().all(may)) {
+        return Err(NotKilled::Unknown);
+    }
+    let mut accounts: Vec<AccountId> = member.accounts.iter().copied().collect();
+    accounts.sort_unstable();
+    let command = |account| match is_killed {
+        true => kill(account),
+        false => Command::Release { scope: KillScope::Account(account) },
+    };
+    match accounts.len() {
+        0 => Err(NotKilled::NoAccounts),
+        1..=KILLED_TOGETHER_MAX => Ok(accounts.into_iter().map(|account| Op::Command(command(account))).collect()),
+        _ => Err(NotKilled::TooManyAccounts),
+    }
+}
+
+/// How many orders these answers say were canceled. An account that was not created has none. Errors: the first that is refused.
+pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Result<usize, &'a Answer> {
+    answers.into_iter().try_fold(0, |canceled: usize, answer| match answer {
+        Answer::Reply(Reply::CanceledAll { orders }) => Ok(canceled + orders),
+        Answer::Reply(Reply::Created | Reply::Rejected(Reject::UnknownAccount)) => Ok(canceled),
+        Answer::Reply(_) | Answer::Unavailable(_) => Err(answer),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::answer::Unavailable;
+    use crate::principal::Role;
+
+    fn rights(role: Role, accounts: &[&str]) -> Rights {
+        let accounts = accounts.iter().map(|id| AccountId::parse(id.as_bytes()).expect("digits"));
+        Rights { roles: vec![role], accounts: accounts.collect::<HashSet<AccountId>>(), ..Rights::default() }
+    }
+
+    #[test]
+    fn a_member_is_killed_by_operators_and_by_itself_and_others_do_not_learn_of_it() {
+        let (operator, alice) = (rights(Role::Operator, &[]), rights(Role::Trader, &["2", "1"]));
+        let kills = member_kill(&operator, Some(&alice), true).expect("ops");
+        let kill = |id: &str| {
+            let account = AccountId::parse(id.as_bytes()).expect("digits");
+            Op::Command(Command::Kill { scope: KillScope::Account(account) })
+        };
+        assert_eq!(kills, [kill("1"), kill("2")]);
+        assert_eq!(member_kill(&alice, Some(&alice), true), Ok(kills));
+        for other in [rights(Role::Trader, &["1"]), rights(Role::Viewer, &["1", "2"]), rights(Role::Auditor, &[])] {
+            assert_eq!(member_kill(&other, Some(&alice), true), Err(NotKilled::Unknown));
+            assert_eq!(member_kill(&other, Some(&operator), true), Err(NotKilled::Unknown));
+        }
+        assert_eq!(member_kill(&operator, None, true), Err(NotKilled::Unknown));
+        assert_eq!(member_kill(&operator, Some(&operator), true), Err(NotKilled::NoAccounts));
+        let names: Vec<String> = (0..=KILLED_TOGETHER_MAX).map(|number| number.to_string()).collect();
+        let many = rights(Role::Trader, &names.iter().map(String::as_str).collect::<Vec<&str>>());
+        assert_eq!(member_kill(&operator, Some(&many), true), Err(NotKilled::TooManyAccounts));
+    }
+
+    #[test]
+    fn answers_are_told_together() {
+        let canceled = |orders| Answer::Reply(Reply::CanceledAll { orders });
+        let unknown = Answer::Reply(Reply::Rejected(Reject::UnknownAccount));
+        assert_eq!(killed_together(&[canceled(2), unknown, canceled(3)]), Ok(5));
+        let away = Answer::Unavailable(Unavailable::StoreAway);
+        assert_eq!(killed_together(&[canceled(2), away.clone()]), Err(&away));
+    }
+}

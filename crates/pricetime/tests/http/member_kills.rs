@@ -1,0 +1,86 @@
+//! The kill switch for a member: all its accounts at once, by operators and by itself.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::members::{AccessFile, Client, market, secret};
+use crate::common::server::Server;
+
+/// Alice trades for accounts 1 and 2, and for one that was not created; bob for 2.
+fn start(purpose: &str) -> (Folder, Server, Http) {
+    let folder = Folder::new(purpose);
+    let file = AccessFile::new(&folder);
+    file.write(&AccessFile::text(&[]).replace("accounts = [\"1\"]", "accounts = [\"2\", \"1\", \"99\"]"));
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    (folder, server, http)
+}
+
+fn place(http: &Http, account: &str) -> (u16, Value) {
+    let order = json!({"account": account, "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"});
+    let answer = Client { http, member: "olga" }.send("POST", "/api/v1/orders", Some(&order));
+    (answer.status, answer.body["code"].clone())
+}
+
+#[test]
+fn a_killed_member_has_nothing_open_in_any_account_and_takes_no_orders_until_it_is_released() {
+    let (_folder, server, http) = start("member-kills");
+    let change = |member: &str, whom: &str, killed: bool| {
+        let body = json!({"killed": killed});
+        Client { http: &http, member }.send("PUT", &format!("/api/v1/members/{whom}/kill"), Some(&body))
+    };
+    let olga = Client { http: &http, member: "olga" };
+    for (member, whom) in [("bob", "alice"), ("bob", "nobody"), ("vera", "vera"), ("otto", "alice"), ("olga", "nobody")]
+    {
+        assert_eq!(change(member, whom, true).code(), (404, "unknown-member"), "{member} kills {whom}");
+    }
+    assert_eq!(change("olga", "igor", true).code(), (422, "no-accounts"));
+    let before = olga.get("/api/v1/status").body["sequence"].as_u64().unwrap();
+    assert_eq!(change("olga", "alice", true).body, json!({"killed": true, "canceled": 2}));
+    let after = olga.get("/api/v1/status").body["sequence"].as_u64().unwrap();
+    assert_eq!((after - before) / 2, 1, "one command for each account that there is, and perhaps one that is refused");
+    for account in ["1", "2"] {
+        assert_eq!(olga.get(&format!("/api/v1/accounts/{account}/orders")).body["orders"], json!([]));
+        assert_eq!(place(&http, account), (409, json!("killed")));
+    }
+    assert_eq!(olga.get("/api/v1/kill").body, json!({"killed": false, "accounts": ["1", "2"]}));
+    assert_eq!(
+        Client { http: &http, member: "bob" }.get("/api/v1/kill").body,
+        json!({"killed": false, "accounts": ["2"]})
+    );
+    assert_eq!(change("alice", "alice", false).code(), (403, "not-permitted"), "she does not release herself");
+    assert_eq!(change("olga", "alice", false).body, json!({"killed": false, "canceled": 0}));
+    assert_eq!([place(&http, "1").0, place(&http, "2").0], [201, 201]);
+    assert_eq!(change("alice", "alice", true).body, json!({"killed": true, "canceled": 2}), "she kills herself");
+    server.stop();
+}
+
+#[test]
+fn xml_kills_a_member_as_one_element() {
+    let (_folder, server, http) = start("member-kills-xml");
+    let log_in = |member: &str| {
+        let mut client = server.client();
+        client.ask(&format!("<login key=\"{member}-key\" secret=\"{}\"/>", secret(member)));
+        client
+    };
+    let (mut olga, mut bob, mut alice) = (log_in("olga"), log_in("bob"), log_in("alice"));
+    let killed = "<results><killed member=\"alice\" orders=\"2\"/></results>\n";
+    let unknown = "<results><error member=\"alice\">Unknown member</error></results>\n";
+    assert_eq!(bob.ask("<create><kill member=\"alice\"/></create>"), unknown);
+    assert_eq!(olga.ask("<create><kill member=\"alice\"/></create>"), killed);
+    assert_eq!(
+        olga.ask("<create><kill member=\"alice\" sym=\"SPY\"/><kill member=\"igor\"/><kill name=\"alice\"/></create>"),
+        "<results><error sym=\"SPY\" member=\"alice\">give one of account, sym and member</error>\
+         <error member=\"igor\">the member has no accounts: its roles need none</error>\
+         <error>kill has an unknown attribute name</error></results>\n"
+    );
+    assert_eq!(
+        olga.ask("<create><release member=\"alice\"/></create>"),
+        "<results><changed member=\"alice\"/></results>\n"
+    );
+    assert_eq!([place(&http, "1").0, place(&http, "2").0], [201, 201]);
+    assert_eq!(alice.ask("<create><kill member=\"alice\"/></create>"), killed);
+    server.stop();
+}

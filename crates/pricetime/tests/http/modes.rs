@@ -1,0 +1,135 @@
+//! Modes of the venue: what members and operators may do in each, over every protocol, and over a restart.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::common::client::Client as Xml;
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::members::{AccessFile, Client, hmac_hex, market, micros, secret};
+use crate::common::server::{PATIENCE, Server};
+use crate::common::wait::wait_until;
+
+const READ_ONLY: &str = "the venue is read-only: nothing was changed; queries are answered";
+const MAINTENANCE: &str = "the venue is under maintenance: nothing was changed; try again later";
+
+fn xml(server: &Server, member: &str) -> Xml {
+    let mut client = server.client();
+    let reply = client.ask(&format!("<login key=\"{member}-key\" secret=\"{}\"/>", secret(member)));
+    assert!(reply.contains("<logged-in "), "{reply}");
+    client
+}
+
+fn set(http: &Http, mode: &str) {
+    let answer = Client { http, member: "olga" }.send("PUT", "/api/v1/mode", Some(&json!({"mode": mode})));
+    assert_eq!((answer.status, answer.body), (200, json!({"mode": mode})));
+}
+
+/// What alice, who trades, is told: of an order, of its cancel, of a look at her account, over REST.
+fn told(http: &Http, order: u64) -> [u16; 3] {
+    let alice = Client { http, member: "alice" };
+    let placing = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"});
+    let placed = alice.send("POST", "/api/v1/orders", Some(&placing)).status;
+    let canceled = alice.send("DELETE", &format!("/api/v1/orders/{order}?account=1"), None).status;
+    [placed, canceled, alice.get("/api/v1/accounts/1").status]
+}
+
+#[test]
+fn members_look_in_a_read_only_venue_and_change_nothing_and_operators_go_on() {
+    let folder = Folder::new("modes-read-only");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    let [order, _] = market(&http);
+    let olga = Client { http: &http, member: "olga" };
+    let alice = Client { http: &http, member: "alice" };
+    let status = olga.get("/api/v1/status").body;
+    assert!(status.get("mode").is_none() && olga.get("/api/v1/mode").body == json!({"mode": "normal"}), "{status}");
+    assert_eq!(alice.send("PUT", "/api/v1/mode", Some(&json!({"mode": "maintenance"}))).code(), (403, "not-permitted"));
+    let wrong = olga.send("PUT", "/api/v1/mode", Some(&json!({"mode": "closed"})));
+    assert_eq!((wrong.code(), &wrong.body["field"]), ((400, "malformed"), &json!("mode")));
+    let mut hers = xml(&server, "alice");
+    set(&http, "read-only");
+    let sequence = olga.get("/api/v1/status").body["sequence"].clone();
+    assert_eq!(told(&http, order), [503, 503, 200]);
+    let refused = alice.send("DELETE", &format!("/api/v1/orders/{order}?account=1"), None);
+    assert_eq!((refused.code(), &refused.body["detail"]), ((503, "read-only"), &json!(READ_ONLY)));
+    let reply =
+        hers.ask(&format!("<transactions id=\"1\"><cancel id=\"{order}\"/><query id=\"{order}\"/></transactions>"));
+    assert_eq!(
+        reply,
+        format!(
+            "<results><error id=\"{order}\">{READ_ONLY}</error><status id=\"{order}\"><open shares=\"1\"/></status></results>\n"
+        )
+    );
+    let placing =
+        format!("symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9&timestamp={}", micros() / 1000);
+    let signature = hmac_hex(&secret("alice"), &placing);
+    let compatible = http.send(
+        "POST",
+        &format!("/binance/api/v3/order?{placing}&signature={signature}"),
+        None,
+        &[("x-mbx-apikey", "alice-key")],
+    );
+    assert_eq!((compatible.status, &compatible.body["code"]), (503, &json!(-1001)), "{}", compatible.text);
+    let told_status = olga.get("/api/v1/status").body;
+    assert_eq!((&told_status["sequence"], &told_status["mode"]), (&sequence, &json!("read-only")), "nothing was done");
+    assert!(olga.get("/metrics").text.contains("\npricetime_mode 1\n"));
+    assert_eq!(http.get("/ready").status, 200);
+    let placing = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "8"});
+    olga.make("/api/v1/orders", &placing);
+    // A restart keeps it.
+    server.stop();
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    assert_eq!(told(&http, order), [503, 503, 200]);
+    set(&http, "normal");
+    assert_eq!(told(&http, order), [201, 200, 200]);
+    let log = std::fs::read_to_string(file.path.with_extension("toml.log")).unwrap();
+    let lines: Vec<&str> = log.lines().filter_map(|line| line.split_once(' ')).map(|(_, rest)| rest).collect();
+    assert_eq!(lines, ["user=olga from=127.0.0.1 mode read-only", "user=olga from=127.0.0.1 mode normal"]);
+    server.stop();
+}
+
+#[test]
+fn under_maintenance_there_are_none_but_operators() {
+    let folder = Folder::new("modes-maintenance");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    let [order, _] = market(&http);
+    let alice = Client { http: &http, member: "alice" };
+    let token = alice.log_in();
+    let bearer = format!("Bearer {token}");
+    let proof = [("authorization", bearer.as_str())];
+    let mut hers = xml(&server, "alice");
+    // As somebody does on the machine itself.
+    let ran = Command::new(env!("CARGO_BIN_EXE_pricetime"))
+        .args(["access", "mode", file.path.to_str().unwrap(), "maintenance"])
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    wait_until("the mode to be followed", PATIENCE, || http.get("/ready").status == 503);
+    assert_eq!(http.get("/ready").body["status"], "maintenance");
+    assert_eq!(http.get("/health").status, 200);
+    assert_eq!(told(&http, order), [503, 503, 503]);
+    let refused = http.send("GET", "/api/v1/accounts/1", None, &proof);
+    assert_eq!((refused.code(), &refused.body["detail"]), ((503, "maintenance"), &json!(MAINTENANCE)));
+    let query = format!("<transactions id=\"1\"><query id=\"{order}\"/></transactions>");
+    assert_eq!(hers.ask(&query), format!("<results><error id=\"{order}\">{MAINTENANCE}</error></results>\n"));
+    assert_eq!(http.get("/api/v1/accounts/1").status, 401, "who proves nothing is told that");
+    let timed = format!("timestamp={}", micros() / 1000);
+    let signature = hmac_hex(&secret("alice"), &timed);
+    let path = format!("/binance/api/v3/account?{timed}&signature={signature}");
+    assert_eq!(http.send("GET", &path, None, &[("x-mbx-apikey", "alice-key")]).body["code"], -1001);
+    let olga = Client { http: &http, member: "olga" };
+    assert_eq!(olga.get("/api/v1/accounts/1").status, 200);
+    assert!(xml(&server, "olga").ask(&query).contains("<status "));
+    assert!(olga.get("/metrics").text.contains("\npricetime_mode 2\n"));
+    set(&http, "normal");
+    assert_eq!(told(&http, order), [201, 200, 200]);
+    assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &proof).status, 200, "a session has outlasted it");
+    assert!(hers.ask(&query).contains("<status "), "and a connection");
+    server.stop();
+}

@@ -1,0 +1,116 @@
+//! Changes of who is a member, by operators: beside the event loop, and one after the other.
+
+use std::sync::Arc;
+
+use access::{Access, Author, Change, Unchanged};
+use axum::http::StatusCode;
+
+use super::Members;
+use crate::problem::Problem;
+
+/// Who changes something, for the record.
+pub(crate) struct Editor {
+    pub(crate) name: String,
+    pub(crate) from: String,
+}
+
+/// What may be changed, where somebody may wait for the disk.
+pub(crate) struct Editing {
+    access: Access,
+    editor: Editor,
+}
+
+impl Editing {
+    pub(crate) fn change(&self, change: &Change<'_>) -> Result<(), Problem> {
+        let Editor { name, from } = &self.editor;
+        self.access.change(change, Author { name, from }).map_err(|why| refusal(change, &why))
+    }
+
+    pub(crate) fn members(&self) -> Result<Vec<access::ListedMember>, Problem> {
+        self.access.listed().map_err(|why| unwritable(&why))
+    }
+
+    pub(crate) fn member(&self, name: &str) -> Result<access::ListedMember, Problem> {
+        self.members()?.into_iter().find(|member| member.name == name).ok_or_else(unknown_member)
+    }
+}
+
+impl Members {
+    /// Does something with the file of members, once those are done who began before. It takes longer the more members there are.
+    pub(crate) async fn edit<T: Send + 'static>(
+        &self,
+        editor: Editor,
+        work: impl FnOnce(&Editing) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        // It is held until the work is done, also when the client has hung up.
+        let turn = Arc::clone(&self.editing).acquire_owned().await.map_err(|_| Problem::not_ready())?;
+        let editing = Editing { access: self.access.clone(), editor };
+        let done = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work(&editing)
+        });
+        done.await.map_err(|_| Problem::not_ready())?
+    }
+}
+
+fn refusal(change: &Change<'_>, why: &Unchanged) -> Problem {
+    let conflict = |code, title| Problem::new(StatusCode::CONFLICT, code, title, why.to_string());
+    match why {
+        Unchanged::Unknown if matches!(change, Change::Revoked(access::Revoked::Key(_))) => unknown_key(),
+        Unchanged::Unknown => unknown_member(),
+        Unchanged::IsThere => conflict("member-exists", "Member exists"),
+        Unchanged::NoOperator => conflict("last-operator", "Last operator"),
+        Unchanged::WrittenOtherwise => conflict("written-otherwise", "Written otherwise"),
+        Unchanged::Wrong(why) => wrong(why),
+        Unchanged::Failed(why) => unwritable(why),
+    }
+}
+
+pub(crate) fn unknown_member() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "unknown-member", "Unknown member", "there is no member of this name")
+}
+
+pub(crate) fn unknown_key() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "unknown-key", "Unknown key", "the member has no key with this id")
+}
+
+/// The file says the line, the member and then the field: of these the client knows the last.
+fn wrong(why: &str) -> Problem {
+    let why = why.rsplit_once("\": ").map_or(why, |(_, why)| why);
+    let field = why.split(' ').next().unwrap_or_default();
+    match FIELDS.contains(&field.split('.').next().unwrap_or_default()) {
+        true => Problem::field(field, why),
+        false => Problem::malformed(why),
+    }
+}
+
+const FIELDS: [&str; 6] = ["name", "roles", "accounts", "limits", "id", "expires"];
+
+/// The log says where and why, the client that it was not done.
+fn unwritable(why: &str) -> Problem {
+    tracing::error!(%why, "the access file cannot be changed or read for an operator");
+    let detail = "the access file cannot be changed or read; the server's log says why";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "members-unwritable", "Members unwritable", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_field_and_without_the_files_line() {
+        for (said, told) in [
+            (
+                "line 7: member \"alice\": limits.order_shares has 9 decimal places; at most 8",
+                "limits.order_shares has 9 decimal places; at most 8",
+            ),
+            ("line 7: member \"al ice\": name has other characters", "name has other characters"),
+            ("expires must be like 2027", "expires must be like 2027"),
+        ] {
+            let field = told.split(' ').next().unwrap_or_default();
+            assert_eq!(wrong(said), Problem::field(field, told));
+        }
+        let same = "line 7: member \"alice\": key \"k\": an earlier one has the same id";
+        assert_eq!(wrong(same), Problem::malformed("an earlier one has the same id"));
+    }
+}

@@ -1,0 +1,361 @@
+//! Members, for operators: who they are, what they may do, and their keys. No secret is told but once, to who makes it.
+
+use access::{Change, KeyKind, LimitsText, ListedKey, ListedMember, NewKey, NewMember, Revoked};
+use axum::Json;
+use axum::extract::{ConnectInfo, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::sessions::no_members;
+use crate::asking;
+use crate::input::{self, Body, Named, Parameters};
+use crate::listener::Life;
+use crate::members::{Editing, Editor, unknown_key};
+use crate::problem::Problem;
+use crate::site::Site;
+use crate::values;
+
+/// Shorter passwords can be guessed.
+const PASSWORD_BYTES_MIN: usize = 8;
+
+/// Bounds of a member, over all its keys and connections; those that are left out bound nothing.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = MemberLimits)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitsShape {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    orders_per_second: Option<u32>,
+    /// Of one order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::SharesAsked>, nullable = false)]
+    order_shares: Option<String>,
+    /// Dollars of one order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::FundsAsked>, nullable = false)]
+    order_value: Option<String>,
+}
+
+/// What a member may do from now on.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = MemberRights)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RightsAsked {
+    #[schema(value_type = Vec<values::MemberRole>)]
+    roles: Vec<String>,
+    /// What a trader or viewer may do, it may do to these.
+    #[serde(default)]
+    #[schema(value_type = Vec<values::Account>)]
+    accounts: Vec<String>,
+    #[schema(nullable = false)]
+    limits: Option<LimitsShape>,
+}
+
+/// A member to be.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewMember)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MemberAsked {
+    #[schema(value_type = values::Name)]
+    name: String,
+    #[schema(value_type = Vec<values::MemberRole>)]
+    roles: Vec<String>,
+    /// What a trader or viewer may do, it may do to these.
+    #[serde(default)]
+    #[schema(value_type = Vec<values::Account>)]
+    accounts: Vec<String>,
+    #[schema(nullable = false)]
+    limits: Option<LimitsShape>,
+}
+
+/// A key, and none of its secret.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MemberKey)]
+pub(crate) struct KeyShape {
+    id: String,
+    #[schema(value_type = values::KeyKind)]
+    kind: &'static str,
+    /// When it stops counting; null for never.
+    #[schema(required = true)]
+    expires: Option<String>,
+    /// Of a key that was made just now, what it proves itself with. It is told this once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    secret: Option<String>,
+}
+
+/// A member, and its keys.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Member)]
+pub(crate) struct MemberShape {
+    name: String,
+    #[schema(value_type = Vec<values::MemberRole>)]
+    roles: Vec<String>,
+    #[schema(value_type = Vec<values::Account>)]
+    accounts: Vec<String>,
+    #[schema(required = true)]
+    limits: Option<LimitsShape>,
+    keys: Vec<KeyShape>,
+}
+
+/// Members, and where the next page begins.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Members)]
+pub(crate) struct MembersShape {
+    members: Vec<MemberShape>,
+    #[schema(value_type = Option<values::Name>, required = true)]
+    next: Option<String>,
+}
+
+/// Which page of members.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct List {
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Name>)]
+    after: Option<String>,
+    /// Members of a page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    #[serde(default, deserialize_with = "input::number")]
+    limit: Option<usize>,
+}
+
+impl LimitsShape {
+    fn written(self) -> LimitsText {
+        let LimitsShape { orders_per_second, order_shares, order_value } = self;
+        LimitsText { orders_per_second, order_shares, order_value }
+    }
+}
+
+impl From<LimitsText> for LimitsShape {
+    fn from(written: LimitsText) -> LimitsShape {
+        let LimitsText { orders_per_second, order_shares, order_value } = written;
+        LimitsShape { orders_per_second, order_shares, order_value }
+    }
+}
+
+impl From<ListedKey> for KeyShape {
+    fn from(ListedKey { id, kind, expires }: ListedKey) -> KeyShape {
+        KeyShape { id, kind: kind.name(), expires, secret: None }
+    }
+}
+
+impl From<ListedMember> for MemberShape {
+    fn from(ListedMember { name, roles, accounts, limits, keys }: ListedMember) -> MemberShape {
+        let keys = keys.into_iter().map(KeyShape::from).collect();
+        MemberShape { name, roles, accounts, limits: limits.map(LimitsShape::from), keys }
+    }
+}
+
+/// Does something with the file of members, as whoever asks.
+pub(super) async fn edit<T: Send + 'static>(
+    site: &Site,
+    life: &Life,
+    work: impl FnOnce(&Editing) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let members = site.members().ok_or_else(no_members)?;
+    let name = asking::asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default();
+    members.edit(Editor { name, from: life.there().to_string() }, work).await
+}
+
+/// Who is a member, in the order of the access file.
+#[utoipa::path(
+    get, path = "/members", operation_id = "listMembers", tag = "Members",
+    params(List),
+    responses((status = 200, description = "A page of members", body = MembersShape)),
+    extensions(("x-refusals" = json!(["no-members", "members-unwritable"]))),
+)]
+pub(crate) async fn list(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Parameters(asked): Parameters<List>,
+) -> Result<Json<MembersShape>, Problem> {
+    let limit = input::count("limit", asked.limit, 100, 1000)?;
+    let all = edit(&site, &life, Editing::members).await?;
+    let from = match asked.after {
+        None => 0,
+        Some(after) => {
+            let bad_after = || Problem::field("after", "after is the `next` of a page of this list");
+            all.iter().position(|member| member.name == after).ok_or_else(bad_after)? + 1
+        }
+    };
+    let more = all.len() > from + limit;
+    let members: Vec<MemberShape> = all.into_iter().skip(from).take(limit).map(MemberShape::from).collect();
+    let next = members.last().filter(|_| more).map(|member| member.name.clone());
+    Ok(Json(MembersShape { members, next }))
+}
+
+/// Adds a member without keys.
+#[utoipa::path(
+    post, path = "/members", operation_id = "addMember", tag = "Members",
+    request_body = MemberAsked,
+    responses((status = 201, description = "It is a member from now on", body = MemberShape)),
+    extensions(("x-refusals" = json!(["no-members", "member-exists", "members-unwritable"]))),
+)]
+pub(crate) async fn add(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Body(asked): Body<MemberAsked>,
+) -> Result<(StatusCode, Json<MemberShape>), Problem> {
+    let MemberAsked { name, roles, accounts, limits } = asked;
+    let limits = limits.map(LimitsShape::written);
+    let added = edit(&site, &life, move |editing| {
+        let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref() };
+        editing.change(&Change::Member(&name, member))?;
+        editing.member(&name)
+    });
+    Ok((StatusCode::CREATED, Json(added.await?.into())))
+}
+
+/// Says what a member may do from now on, also on connections that are open. Its keys stay.
+#[utoipa::path(
+    put, path = "/members/{member}", operation_id = "changeMember", tag = "Members",
+    params(("member" = values::Name, Path, description = "The member's name")),
+    request_body = RightsAsked,
+    responses((status = 200, description = "What it may do now", body = MemberShape)),
+    extensions(("x-refusals" = json!([
+        "no-members", "unknown-member", "last-operator", "written-otherwise", "members-unwritable"
+    ]))),
+)]
+pub(crate) async fn change(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Named(name): Named<String>,
+    Body(asked): Body<RightsAsked>,
+) -> Result<Json<MemberShape>, Problem> {
+    let RightsAsked { roles, accounts, limits } = asked;
+    let limits = limits.map(LimitsShape::written);
+    let changed = edit(&site, &life, move |editing| {
+        let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref() };
+        editing.change(&Change::Rights(&name, member))?;
+        editing.member(&name)
+    });
+    Ok(Json(changed.await?.into()))
+}
+
+/// Takes a member away, with all its keys: it is logged in nowhere any more.
+#[utoipa::path(
+    delete, path = "/members/{member}", operation_id = "removeMember", tag = "Members",
+    params(("member" = values::Name, Path, description = "The member's name")),
+    responses((status = 200, description = "What it was", body = MemberShape)),
+    extensions(("x-refusals" = json!([
+        "no-members", "unknown-member", "last-operator", "written-otherwise", "members-unwritable"
+    ]))),
+)]
+pub(crate) async fn remove(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Named(name): Named<String>,
+) -> Result<Json<MemberShape>, Problem> {
+    let removed = edit(&site, &life, move |editing| {
+        let member = editing.member(&name)?;
+        editing.change(&Change::Revoked(Revoked::Member(&name)))?;
+        Ok(member)
+    });
+    Ok(Json(removed.await?.into()))
+}
+
+/// A key to be.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewKey)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyAsked {
+    /// 64 random letters and digits if there is none.
+    #[schema(value_type = Option<values::Name>, nullable = false)]
+    id: Option<String>,
+    #[schema(value_type = values::KeyKind)]
+    kind: String,
+    /// Of `ed25519` the public key, of `certificate` its SHA-256 fingerprint, of `address` it or a network, of `password` the password. The
+    /// others get a secret that nobody can guess.
+    #[schema(nullable = false)]
+    value: Option<String>,
+    /// When it stops counting.
+    #[schema(nullable = false)]
+    expires: Option<String>,
+}
+
+/// Adds a key of a member. A secret is told in the answer and nowhere else.
+#[utoipa::path(
+    post, path = "/members/{member}/keys", operation_id = "addKey", tag = "Members",
+    params(("member" = values::Name, Path, description = "The member's name")),
+    request_body = KeyAsked,
+    responses((status = 201, description = "It counts from now on", body = KeyShape)),
+    extensions(("x-refusals" = json!(["no-members", "unknown-member", "written-otherwise", "members-unwritable"]))),
+)]
+pub(crate) async fn add_key(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Named(member): Named<String>,
+    Body(asked): Body<KeyAsked>,
+) -> Result<(StatusCode, Json<KeyShape>), Problem> {
+    let kind = KeyKind::ALL.into_iter().find(|kind| kind.name() == asked.kind);
+    let kind = kind.ok_or_else(|| {
+        let names: Vec<&str> = KeyKind::ALL.into_iter().map(KeyKind::name).collect();
+        Problem::field("kind", format!("kind is one of {}", names.join(", ")))
+    })?;
+    if matches!(kind, KeyKind::Hmac | KeyKind::Secret | KeyKind::Password) && !life.is_private() {
+        return Err(Problem::not_private());
+    }
+    let added = edit(&site, &life, move |editing| {
+        let id = asked.id.map_or_else(random, Ok)?;
+        let (value, secret) = proof(kind, asked.value)?;
+        let expires = asked.expires;
+        let key = NewKey { member: &member, id: &id, kind, value: &value, expires: expires.as_deref() };
+        editing.change(&Change::Key(&key))?;
+        Ok(KeyShape { id, kind: kind.name(), expires, secret })
+    });
+    Ok((StatusCode::CREATED, Json(added.await?)))
+}
+
+fn random() -> Result<String, Problem> {
+    access::random_text().map_err(|error| {
+        tracing::error!(%error, "there is no randomness for a key");
+        Problem::not_ready()
+    })
+}
+
+/// What the file holds of a key, and the secret that its owner is to have.
+fn proof(kind: KeyKind, value: Option<String>) -> Result<(String, Option<String>), Problem> {
+    let fault = |why: &str| Problem::field("value", format!("value {why}"));
+    match (kind, value) {
+        (KeyKind::Hmac | KeyKind::Secret, Some(_)) => Err(fault("is not for this kind: the server makes the secret")),
+        (KeyKind::Hmac, None) => random().map(|secret| (secret.clone(), Some(secret))),
+        (KeyKind::Secret, None) => random().map(|secret| (access::hash_of_secret(&secret), Some(secret))),
+        (_, None) => Err(fault("is missing: this kind needs one")),
+        (KeyKind::Password, Some(password)) if password.len() < PASSWORD_BYTES_MIN => {
+            Err(fault(&format!("has {} bytes; at least {PASSWORD_BYTES_MIN}", password.len())))
+        }
+        (KeyKind::Password, Some(password)) => {
+            access::hash_of_password(&password).map(|hash| (hash, None)).map_err(|why| fault(&why))
+        }
+        (KeyKind::Ed25519 | KeyKind::Certificate | KeyKind::Address, Some(value)) => Ok((value, None)),
+    }
+}
+
+/// Takes a key of a member away: it is logged in nowhere any more.
+#[utoipa::path(
+    delete, path = "/members/{member}/keys/{key}", operation_id = "removeKey", tag = "Members",
+    params(
+        ("member" = values::Name, Path, description = "The member's name"),
+        ("key" = values::Name, Path, description = "The key's id"),
+    ),
+    responses((status = 200, description = "What it was", body = KeyShape)),
+    extensions(("x-refusals" = json!([
+        "no-members", "unknown-member", "unknown-key", "last-operator", "written-otherwise", "members-unwritable"
+    ]))),
+)]
+pub(crate) async fn remove_key(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Named((member, id)): Named<(String, String)>,
+) -> Result<Json<KeyShape>, Problem> {
+    let removed = edit(&site, &life, move |editing| {
+        let keys = editing.member(&member)?.keys;
+        let key = keys.into_iter().find(|key| key.id == id).ok_or_else(unknown_key)?;
+        editing.change(&Change::Revoked(Revoked::Key(&id)))?;
+        Ok(key)
+    });
+    Ok(Json(removed.await?.into()))
+}

@@ -1,0 +1,57 @@
+//! How far the venue is open to its members.
+
+use access::Change;
+use axum::Json;
+use axum::extract::{ConnectInfo, State};
+use exchange::Mode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::members::edit;
+use crate::input::Body;
+use crate::listener::Life;
+use crate::problem::Problem;
+use crate::site::Site;
+use crate::values;
+
+/// The mode of the venue.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = VenueMode)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ModeShape {
+    #[schema(value_type = values::Mode)]
+    mode: String,
+}
+
+impl From<Mode> for ModeShape {
+    fn from(mode: Mode) -> ModeShape {
+        ModeShape { mode: mode.name().to_owned() }
+    }
+}
+
+/// How far the venue is open. Without members it always is.
+#[utoipa::path(
+    get, path = "/mode", operation_id = "getMode", tag = "Server",
+    responses((status = 200, description = "How far it is open", body = ModeShape)),
+)]
+pub(crate) async fn mode(State(site): State<Site>) -> Json<ModeShape> {
+    Json(site.mode().into())
+}
+
+/// Says how far the venue is open from now on, also after a restart. Operators may do in each mode what they may do.
+#[utoipa::path(
+    put, path = "/mode", operation_id = "changeMode", tag = "Server",
+    request_body = ModeShape,
+    responses((status = 200, description = "How far it is open", body = ModeShape)),
+    extensions(("x-refusals" = json!(["no-members", "members-unwritable"]))),
+)]
+pub(crate) async fn change_mode(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    Body(asked): Body<ModeShape>,
+) -> Result<Json<ModeShape>, Problem> {
+    let mode = Mode::named(&asked.mode)
+        .ok_or_else(|| Problem::field("mode", format!("mode is one of {}", Mode::ALL.map(Mode::name).join(", "))))?;
+    edit(&site, &life, move |editing| editing.change(&Change::Mode(mode))).await?;
+    Ok(Json(mode.into()))
+}

@@ -1,0 +1,89 @@
+// How the venue stands, on the system view: its mode, what is killed, and for those who may, the switch that kills everything.
+
+import { Refusal } from "../api.js";
+import { find, setText } from "../dom.js";
+import { plural } from "../format.js";
+import { notice } from "./notices.js";
+
+/** @import { Api } from "../api.js" */
+/** @import { Kills, Mode, Session } from "../types.js" */
+
+/** How often it is asked for while it is looked at. */
+const EVERY_MS = 3_000;
+/** More names are counted. */
+const NAMED_MAX = 5;
+
+/**
+ * @param {{api: Api}} parts
+ * @returns {{show: () => void, allow: (session: Session|null) => void}} to be told when it comes into view, and who looks at it
+ */
+export function venueView({ api }) {
+  const root = find("venue");
+  const text = find("venue-text");
+  const button = /** @type {HTMLButtonElement} */ (find("kill-everything"));
+  const dialog = /** @type {HTMLDialogElement} */ (find("kill"));
+  const sure = /** @type {HTMLButtonElement} */ (find("kill-sure"));
+  let killed = false;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let next;
+
+  async function look() {
+    clearTimeout(next);
+    if (find("system").hidden) return;
+    try {
+      const [kills, { mode }] = await Promise.all([api.kills(), api.mode()]);
+      draw(kills, mode);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // What was shown may not be so any more.
+      root.hidden = true;
+    }
+    next = setTimeout(look, EVERY_MS);
+  }
+
+  /** @param {Kills} kills @param {Mode} mode */
+  function draw(kills, mode) {
+    killed = kills.killed;
+    const some = [named(kills.symbols ?? [], "symbol"), named(kills.accounts ?? [], "account")].filter(Boolean).join(", ");
+    const orders = killed ? "Everything is killed: no orders are taken" : some ? `Killed: ${some}` : "Nothing is killed";
+    setText(text, mode === "normal" ? orders : `Mode: ${mode} · ${orders}`);
+    root.dataset.state = killed || some || mode !== "normal" ? "held" : "open";
+    setText(button, killed ? "Release everything" : "Kill everything…");
+    root.hidden = false;
+  }
+
+  /** @param {string[]} names @param {string} kind */
+  function named(names, kind) {
+    if (names.length > NAMED_MAX) return plural(names.length, kind);
+    return names.length ? `${kind} ${names.join(" ")}` : "";
+  }
+
+  /** @param {boolean} kill */
+  async function change(kill) {
+    button.disabled = sure.disabled = true;
+    try {
+      const { canceled } = await api.killEverything(kill);
+      notice(kill ? `Everything is killed; ${plural(canceled, "order")} canceled` : "Everything is released");
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      notice(error.message, "fault");
+    } finally {
+      button.disabled = sure.disabled = false;
+    }
+    dialog.close();
+    look();
+  }
+
+  button.addEventListener("click", () => (killed ? change(false) : dialog.showModal()));
+  find("kill-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    change(true);
+  });
+  find("kill-not").addEventListener("click", () => dialog.close());
+  return {
+    show: look,
+    allow(session) {
+      button.hidden = !session || (session.members && !session.roles.includes("operator"));
+    },
+  };
+}
