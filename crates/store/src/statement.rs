@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::StopRows;
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 17] = [
+const FUNCTIONS: [(&str, usize); 19] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 72] = [
+const CODES: [(&str, u16, &str); 75] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),

@@ -35,6 +35,13 @@ pub(crate) struct LimitsShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::FundsAsked>, nullable = false)]
     order_value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    messages_per_second: Option<u32>,
+    /// Over XML, and WebSockets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    connections: Option<u32>,
 }
 
 /// What a member may do from now on.
@@ -124,15 +131,15 @@ pub(crate) struct List {
 
 impl LimitsShape {
     fn written(self) -> LimitsText {
-        let LimitsShape { orders_per_second, order_shares, order_value } = self;
-        LimitsText { orders_per_second, order_shares, order_value }
+        let LimitsShape { orders_per_second, order_shares, order_value, messages_per_second, connections } = self;
+        LimitsText { orders_per_second, order_shares, order_value, messages_per_second, connections }
     }
 }
 
 impl From<LimitsText> for LimitsShape {
     fn from(written: LimitsText) -> LimitsShape {
-        let LimitsText { orders_per_second, order_shares, order_value } = written;
-        LimitsShape { orders_per_second, order_shares, order_value }
+        let LimitsText { orders_per_second, order_shares, order_value, messages_per_second, connections } = written;
+        LimitsShape { orders_per_second, order_shares, order_value, messages_per_second, connections }
     }
 }
 
