@@ -1,9 +1,11 @@
 //! Who asked for which command, in rows: over each interface, on the server that takes over, and after a market is moved.
 
+use std::process::Command;
+
 use crate::common::callers::{ASKED, ask_all, log_in};
 use crate::common::folder::Folder;
 use crate::common::members::AccessFile;
-use crate::common::server::Server;
+use crate::common::server::{Launch, Server};
 use crate::postgres::{Database, database};
 
 /// Whose the commands are, what they were, and whether they were on the same connection as the one before.
@@ -48,4 +50,35 @@ fn sql_says_who_asked_for_each_command_over_each_interface() {
     assert_eq!(joined, ["1|alice", "2|bob", "3|alice", "4|bob"]);
     assert!(database.refusal("DELETE FROM pricetime.audited").contains("only the"), "somebody else writes");
     server.stop();
+}
+
+#[test]
+fn an_import_from_a_whole_journal_carries_who_asked() {
+    let (folder, database) = (Folder::new("audit-import"), database());
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    ask_all(&server);
+    server.stop();
+    // Of this nobody kept who asked.
+    let server = Launch::new(&folder.data()).start();
+    server.ask("<create><account id=\"9\" balance=\"1\"/></create>");
+    server.stop();
+    let server = Launch::new(&folder.data()).with("--audit").start();
+    server.ask("<create><account id=\"10\" balance=\"1\"/></create>");
+    server.stop();
+    let imported = Command::new(env!("CARGO_BIN_EXE_pricetime"))
+        .args(["store", "import"])
+        .arg(folder.data())
+        .arg(database.url().secret())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&imported.stdout);
+    assert!(imported.status.success() && told.contains("replayed from its first command"), "{imported:?}");
+    let rows =
+        database.sql("SELECT command, coalesce(member, '-'), protocol, what FROM pricetime.audit ORDER BY command");
+    assert_eq!(rows.len(), ASKED.len() + 1, "{rows:?}");
+    for ((row, (what, member, protocol)), command) in rows.iter().zip(ASKED).zip(1..) {
+        assert!(row.starts_with(&format!("{command}|{member}|{protocol}|{what}")), "{row}");
+    }
+    assert_eq!(rows[ASKED.len()], "11|-|xml|create account 10 balance 1");
 }
