@@ -58,13 +58,9 @@ impl Presence {
 
     /// A turn begins when so much has passed. Gives the accounts that nobody came back for, some at a time; they are no longer there.
     pub(crate) fn begin_turn(&mut self, now: Duration) -> Vec<AccountId> {
-        self.now = now;
         self.changed.clear();
-        if self.accounts.is_empty() {
+        if !self.is_due(now) {
             return Vec::new();
-        }
-        if self.next_review().is_some_and(|next| now >= next) {
-            self.review();
         }
         let due = self.due.iter().take_while(|(due, _)| *due <= now).take(LOST_AT_ONCE);
         let lost: Vec<AccountId> = due.map(|(_, account)| *account).collect();
@@ -72,7 +68,16 @@ impl Presence {
         lost
     }
 
-    /// When a turn has something to do here, if nothing comes.
+    /// Whether nobody came back for an account when so much has passed.
+    pub(crate) fn is_due(&mut self, now: Duration) -> bool {
+        self.now = now;
+        if self.next_review().is_some_and(|next| now >= next) {
+            self.review();
+        }
+        self.due.first().is_some_and(|(due, _)| *due <= now)
+    }
+
+    /// When there is something to do here, if nothing comes.
     pub(crate) fn next(&self) -> Option<Duration> {
         let due = self.due.first().map(|(due, _)| *due);
         [due, self.next_review()].into_iter().flatten().min()

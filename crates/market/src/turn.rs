@@ -148,7 +148,7 @@ impl<L: Ledger> Turn<L> {
     pub fn idle(&mut self) -> Result<(), L::Error> {
         let now = self.timekeeper.now(self.engine.time());
         let is_due = self.own_commands(now).next().is_some()
-            || self.admission.presence.next().is_some_and(|due| self.timekeeper.passed() >= due)
+            || self.admission.presence.is_due(self.timekeeper.passed())
             || (self.scheduled.is_due(now) && !self.ledger.is_nearly_full());
         if is_due && self.ledger.room().is_some() {
             self.turn(&mut Vec::new(), 0)?;

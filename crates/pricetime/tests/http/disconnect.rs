@@ -79,10 +79,14 @@ fn whoever_is_gone_loses_all_orders_of_the_account_and_nobody_else_does() {
     drop(client);
     are_lost(&http);
     assert_eq!((open_orders(&http, "2"), http.read("/api/v1/status").get("protected")), (1, None));
-    for order in [1, 3] {
-        let order = http.read(&format!("/api/v1/orders/{order}?account=1"));
-        assert_eq!((&order["status"], &order["canceled_why"]), (&json!("canceled"), &json!("disconnected")), "{order}");
-    }
+    let mut socket = http.listen();
+    socket.send(&json!({"op": "subscribe", "channel": "orders", "account": "1", "from": 0}));
+    let told = socket.next_of("reports", "orders");
+    let is_canceled = |report: &&Value| report["report"] == "canceled";
+    let canceled: Vec<&Value> = told["reports"].as_array().unwrap().iter().filter(is_canceled).collect();
+    let why: Vec<(&Value, &Value)> = canceled.iter().map(|report| (&report["order_id"], &report["why"])).collect();
+    let disconnected = json!("disconnected");
+    assert_eq!(why, [(&json!(1), &disconnected), (&json!(3), &disconnected)]);
     let text = http.get("/metrics").text;
     assert!(text.contains("pricetime_disconnected_orders_total 2") && text.contains("pricetime_protected_accounts 0"));
     // Whoever places orders now does so without protection.

@@ -1,0 +1,256 @@
+//! Cancel on disconnect in the loop, over a ledger that keeps its commands in memory and a clock that the test sets: orders are lost when
+//! the grace is over, also of those whose server was gone within it, and a replay of the commands decides the same.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use engine::{
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Grace, Money, NewOrder, Op, Price, Reply, Sequence,
+    Shares, Side, Symbol, Time,
+};
+use exchange::{Answer, Batch, Metrics, Session};
+use market::admission::Bounds;
+use market::answering::AnswerLimits;
+use market::calendar::Calendar;
+use market::ledger::{Ledger, Measured, Room};
+use market::timekeeper::Clock;
+use market::turn::{Turn, TurnOptions};
+
+/// Keeps commands, and releases answers at once.
+#[derive(Default)]
+struct Memory {
+    coming: Vec<Command>,
+    kept: Vec<Entry>,
+}
+
+impl Ledger for Memory {
+    type Error = Infallible;
+
+    fn room(&mut self) -> Option<Room> {
+        Some(Room { ops: usize::MAX, batches: usize::MAX })
+    }
+
+    fn is_nearly_full(&self) -> bool {
+        false
+    }
+
+    fn command(&mut self, command: &Command) {
+        self.coming.push(*command);
+    }
+
+    fn order(&mut self, first: Sequence, time: Time) -> Result<(), Infallible> {
+        let numbered = self.coming.drain(..).zip(first.0..);
+        self.kept.extend(numbered.map(|(command, number)| Entry { sequence: Sequence(number), time, command }));
+        Ok(())
+    }
+
+    fn needs_events(&self) -> bool {
+        false
+    }
+
+    fn event(&mut self, _: Sequence, _: Time, _: Event) {}
+
+    fn applied(&mut self, _: &mut Engine) {}
+
+    fn measure(&self, _: &Metrics, _: &Measured) {}
+
+    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, _: Instant) {
+        batches.for_each(Batch::give_back);
+    }
+
+    fn tend(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn idle(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    fn close(&mut self, _: &mut Engine) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// A market at a clock.
+struct Market {
+    turn: Turn<Memory>,
+    clock: Arc<AtomicU64>,
+}
+
+const MILLISECOND: u64 = 1_000;
+
+impl Market {
+    fn at(engine: Engine, kept: Vec<Entry>, clock: &Arc<AtomicU64>) -> Market {
+        let shows = Arc::clone(clock);
+        let options = TurnOptions {
+            limits: AnswerLimits { request_executions_max: 100 },
+            bounds: Bounds::NONE,
+            metrics: Metrics::new(&[]),
+            clock: Clock::steady(move || Time(shows.load(Ordering::Relaxed))),
+            clock_leap_max: Duration::from_secs(1 << 30),
+            calendar: Calendar::default(),
+        };
+        let ledger = Memory { coming: Vec::new(), kept };
+        Market { turn: Turn::new(engine, ledger, options), clock: Arc::clone(clock) }
+    }
+
+    fn new() -> Market {
+        let clock = Arc::new(AtomicU64::new(1_000_000));
+        Market::at(Engine::new(1, DoneOrders::Drop), Vec::new(), &clock)
+    }
+
+    /// The server is gone, and another one replays what was kept.
+    fn restart(self) -> Market {
+        let kept = self.turn.ledger().kept.clone();
+        let replayed = replay(&kept);
+        assert_eq!(replayed.state_hash(), self.turn.engine().state_hash(), "a replay decides the same");
+        Market::at(replayed, kept, &self.clock)
+    }
+
+    fn passes(&mut self, millis: u64) {
+        for _ in 0..millis {
+            self.clock.fetch_add(MILLISECOND, Ordering::Relaxed);
+            self.turn.idle().unwrap();
+        }
+    }
+
+    fn batch(&mut self, batches: Vec<Box<Batch>>) {
+        let mut batches = batches;
+        self.turn.step(&mut batches).unwrap();
+    }
+
+    /// The answers to commands that come on a session, which may be about to end.
+    fn asks(&mut self, session: Session, commands: &[Command], departs: bool) -> Vec<Answer> {
+        let (batch, answers) = asking(session, commands, departs);
+        self.batch(vec![batch]);
+        answers.recv().unwrap().answers
+    }
+
+    fn open(&self) -> usize {
+        self.turn.engine().open_order_count()
+    }
+}
+
+fn asking(session: Session, commands: &[Command], departs: bool) -> (Box<Batch>, Receiver<Box<Batch>>) {
+    let (back, answers) = channel();
+    let mut batch = Batch::detached(back);
+    for command in commands {
+        batch.requests.push(&[Op::Command(*command)]);
+        batch.requests.on_session(session);
+    }
+    if departs {
+        batch.requests.depart(session);
+    }
+    (batch, answers)
+}
+
+fn replay(kept: &[Entry]) -> Engine {
+    let mut engine = Engine::new(7, DoneOrders::Drop);
+    for entry in kept {
+        engine.apply(entry, &mut Vec::new(), &mut |_| {});
+    }
+    engine
+}
+
+fn one() -> AccountId {
+    AccountId::parse(b"1").unwrap()
+}
+
+fn protect(millis: u32) -> Command {
+    Command::Protect { account: one(), grace: Grace::from_millis(millis).unwrap() }
+}
+
+fn buy() -> Command {
+    let limit = Price::from_units(i64::try_from(DOLLAR / 100_000_000).unwrap()).unwrap();
+    let shares = Shares::from_units(1).unwrap();
+    let order = NewOrder::limit(Symbol::parse(b"SPY").unwrap(), Side::Buy, limit, shares);
+    Command::PlaceOrder { account: one(), order, client_id: None, until: None }
+}
+
+fn market() -> Market {
+    let mut market = Market::new();
+    let symbol = Symbol::parse(b"SPY").unwrap();
+    let made = [
+        Command::CreateAccount { account: one(), balance: Money::from_units(1_000 * DOLLAR) },
+        Command::CreateSymbol { symbol },
+    ];
+    assert_eq!(
+        market.asks(Session::new(), &made, false),
+        [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)]
+    );
+    market
+}
+
+#[test]
+fn orders_are_lost_to_the_millisecond_and_a_replay_decides_the_same() {
+    let mut market = market();
+    let session = Session::new();
+    // The last order comes with the end of its session: it is placed before that.
+    market.asks(session, &[protect(50), buy()], false);
+    market.passes(1_000);
+    market.asks(session, &[buy()], true);
+    market.passes(49);
+    assert_eq!(market.open(), 2);
+    market.passes(1);
+    assert_eq!((market.open(), market.turn.engine().protections().count()), (0, 0));
+    let last = market.turn.ledger().kept.last().unwrap().command;
+    assert_eq!(last, Command::Unprotect { account: one(), is_lost: true });
+    let count = market.turn.ledger().kept.len();
+    market.passes(1_000);
+    assert_eq!(market.turn.ledger().kept.len(), count, "once");
+    market.restart();
+}
+
+#[test]
+fn after_a_crash_within_the_grace_it_begins_anew() {
+    let mut market = market();
+    let session = Session::new();
+    market.asks(session, &[protect(50), buy()], true);
+    market.passes(49);
+    let mut market = market.restart();
+    market.passes(49);
+    assert_eq!(market.open(), 1);
+    // It dies again and again: as long as nobody sees the end of a grace, nothing is canceled.
+    let mut market = market.restart();
+    market.passes(50);
+    assert_eq!(market.open(), 0);
+    let mut market = market.restart();
+    market.asks(Session::new(), &[protect(50), buy()], false);
+    let mut market = market.restart();
+    market.passes(20);
+    let count = market.turn.ledger().kept.len();
+    assert_eq!(market.asks(Session::new(), &[protect(50)], false), [Answer::Reply(Reply::Created)]);
+    assert_eq!(market.turn.ledger().kept.len(), count, "it came back, which changes nothing");
+    market.passes(1_000);
+    assert_eq!(market.open(), 1);
+}
+
+/// Whoever comes back in the very turn in which its orders are lost comes too late, and is protected anew.
+#[test]
+fn what_comes_in_the_turn_that_cancels_comes_behind_that() {
+    let mut market = market();
+    let (before, after) = (Session::new(), Session::new());
+    market.asks(before, &[protect(10), buy()], true);
+    market.clock.fetch_add(10 * MILLISECOND, Ordering::Relaxed);
+    market.asks(after, &[protect(10), buy()], false);
+    assert_eq!((market.open(), market.turn.engine().protections().count()), (1, 1));
+    market.passes(1_000);
+    assert_eq!(market.open(), 1);
+    let unprotect = Command::Unprotect { account: one(), is_lost: false };
+    let batches = [asking(after, &[unprotect], false), asking(Session::new(), &[protect(10)], true)];
+    let (batches, _answers): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
+    market.batch(batches);
+    market.passes(9);
+    assert_eq!(market.open(), 1);
+    market.passes(1);
+    assert_eq!(market.open(), 0);
+    market.restart();
+}
