@@ -89,8 +89,8 @@ fn a_message_too_many_ends_orders_and_does_nothing_else() {
     let why = "too many messages: this member may send 3 a second; try again";
     let refused = replies.iter().filter(|reply| reply.contains(why)).count();
     let opened = replies.iter().filter(|reply| reply.contains("<opened")).count();
-    // Whoever is slow gets a few more.
-    assert!((3..20).contains(&opened) && opened + refused == 20, "{opened} {refused}: {replies:?}");
+    // The login was the first message. Whoever is slow gets a few more.
+    assert!((2..20).contains(&opened) && opened + refused == 20, "{opened} {refused}: {replies:?}");
     let many = "<query id=\"1\"/><cancel id=\"1\"/><cancel-all/>";
     let reply = (0..20).map(|_| ask(&mut client, "1", many)).find(|reply| reply.contains(why));
     let reply = reply.expect("queries count");
@@ -111,7 +111,7 @@ fn a_login_is_refused_on_a_connection_too_many() {
     let reply = third.ask(&login);
     let why = "login refused: too many connections: this member may have 2 open; close one";
     assert!(reply.contains(why), "{reply}");
-    assert!(ask(&mut third, "1", "<cancel-all/>").contains("not permitted"), "it is nobody's");
+    assert!(ask(&mut third, "1", "<cancel-all/>").contains("Unknown account"), "it is nobody's");
     // Who is there may log in again.
     assert!(one.ask(&login).contains("<logged-in"));
     drop(two);
