@@ -93,8 +93,8 @@ enum Stage {
     Tiers,
     Groups,
     Kills,
-    Limits,
     Protections,
+    Limits,
 }
 
 impl Importer {

@@ -242,7 +242,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         },
         StateItem::Protection { account, grace } => match which {
             0 => StateItem::Protection { account: engine::AccountIndex(account.0 + 1), grace },
-            _ => StateItem::Protection { account, grace: Grace::from_millis(grace.millis() ^ 1).unwrap() },
+            _ => StateItem::Protection { account, grace: Grace::from_millis((grace.millis() + 1) % 60_000).unwrap() },
         },
         StateItem::Limits { account, mut limits } => {
             let most = |bound: engine::Shares| Shares::from_units(bound.units() ^ 1).unwrap();
