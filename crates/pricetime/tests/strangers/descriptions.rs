@@ -150,7 +150,10 @@ fn requests() -> Vec<Value> {
         json!({"channel": "orders", "account": "2", "from": 0}),
         json!({"channel": "status"}),
         json!({"channel": "symbols"}),
+        json!({"channel": "drop-copy", "accounts": ["1", "2"]}),
     ];
+    all.push(json!({"op": "protect", "accounts": ["1"], "grace": "60s"}));
+    all.push(json!({"op": "unprotect", "accounts": ["1"], "id": 7}));
     for (id, channel) in channels.into_iter().enumerate() {
         let mut request = channel;
         request["op"] = "subscribe".into();
