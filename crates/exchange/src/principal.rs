@@ -120,6 +120,20 @@ impl Rights {
         if may { Ok(()) } else { Err(Denial::NotTheirs) }
     }
 
+    /// Whether the venue is open, in this mode, to a look at what the roles allow.
+    pub fn may_look_in(&self, mode: Mode) -> bool {
+        mode != Mode::Maintenance || self.is_operator()
+    }
+
+    /// Whether an op goes no further in this mode.
+    pub(crate) fn is_stopped(&self, mode: Mode, op: &Op) -> bool {
+        match mode {
+            Mode::Normal => false,
+            Mode::ReadOnly => matches!(op, Op::Command(_)) && !self.is_operator(),
+            Mode::Maintenance => !self.is_operator(),
+        }
+    }
+
     /// Whether somebody may look at this.
     pub fn may_read(&self, read: Read) -> bool {
         let reads_all = self.has(Role::Operator) || self.has(Role::Auditor);
@@ -303,6 +317,24 @@ mod tests {
         assert_eq!(trader.check(&query), Err(Denial::NotTheirs));
         let create = Command::CreateAccount { account: account("1"), balance: Money::ZERO };
         assert_eq!(trader.check(&Op::Command(create)), Err(Denial::NotPermitted));
+    }
+
+    #[test]
+    fn a_mode_stops_all_but_operators() {
+        let query = Op::Query(Query { account: account("1"), order: OrderId(1).into() });
+        let cancel = Op::Command(Command::CancelOrder { account: account("1"), order: OrderId(1).into() });
+        let [operator, trader] =
+            [Role::Operator, Role::Trader].map(|role| Rights { roles: vec![role], ..Rights::default() });
+        for (mode, stops_query, stops_cancel) in
+            [(Mode::Normal, false, false), (Mode::ReadOnly, false, true), (Mode::Maintenance, true, true)]
+        {
+            assert_eq!(
+                (trader.is_stopped(mode, &query), trader.is_stopped(mode, &cancel)),
+                (stops_query, stops_cancel)
+            );
+            assert_eq!(trader.may_look_in(mode), !stops_query);
+            assert!(!operator.is_stopped(mode, &cancel) && operator.may_look_in(mode));
+        }
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn placed_together(ops: &[Op]) -> usize {
 
 /// Why an op does not go on for somebody with these rights, in this mode.
 fn denial(rights: &Rights, mode: Mode, op: &Op, room: Result<(), Limit>) -> Option<Denial> {
-    if mode.stops(rights, op) {
+    if rights.is_stopped(mode, op) {
         return Some(Denial::Closed(mode));
     }
     let past_room =

@@ -97,7 +97,7 @@ pub(crate) fn leaves(read: Read) {
 pub(crate) fn still_may(mode: Mode) -> bool {
     let may = |(asker, read): &(Asker, Read)| {
         let rights = asker.rights();
-        rights.may_read(*read) && mode.lets_look(&rights)
+        rights.may_read(*read) && rights.may_look_in(mode)
     };
     let may_all = |asking: &RefCell<Asking>| asking.borrow().followed.iter().all(may);
     ASKING.try_with(may_all).unwrap_or(true)

@@ -87,7 +87,7 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Aske
     }
     let (asker, request) = who(members, life, request).await?;
     let mode = members.access().mode().get();
-    if need != Need::Told && !asker.rights().roles.is_empty() && !mode.lets_look(&asker.rights()) {
+    if need != Need::Told && !asker.rights().roles.is_empty() && !asker.rights().may_look_in(mode) {
         return Err(Problem::unavailable(Unavailable::Closed(mode)));
     }
     let request = check(&asker, need, request).await?;

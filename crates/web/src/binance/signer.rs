@@ -87,7 +87,7 @@ fn trader(key: &Key) -> Principal {
 /// Goes on as somebody who has signed for an account. Errors: they may not look at it.
 pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<(), Refusal> {
     let mode = site.mode();
-    if !mode.lets_look(&asker.rights()) {
+    if !asker.rights().may_look_in(mode) {
         return Err(Refusal::unavailable(Unavailable::Closed(mode)));
     }
     if !asker.rights().may_read(Read::Account(account)) {
