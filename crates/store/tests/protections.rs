@@ -11,7 +11,7 @@ use engine::{Command, Grace, Side, StateItem};
 
 const SHOWN: &str = "SELECT account, grace_ms FROM pricetime.protections ORDER BY account";
 
-fn protect(number: u32, millis: u32) -> Command {
+fn protect(number: u8, millis: u32) -> Command {
     Command::Protect { account: account(number), grace: Grace::from_millis(millis).unwrap() }
 }
 
