@@ -35,8 +35,9 @@ impl Presence {
         command: &Command,
     ) -> Result<bool, Unavailable> {
         let protector = requests.protector(request);
-        let changes = match *command {
-            Command::Protect { account, grace } => {
+        let (account, asked) = of(command);
+        let changes = match asked {
+            Some(grace) => {
                 let changes = is_there && self.so_far(engine, account) != Some(grace);
                 if changes && disk_low {
                     return Err(Unavailable::DiskLow);
@@ -49,10 +50,7 @@ impl Presence {
                 }
                 changes
             }
-            Command::Unprotect { account, .. } => {
-                self.part(account, protector) == Left::Nobody && self.so_far(engine, account).is_some()
-            }
-            _ => panic!("invariant: no other command is of this kind"),
+            None => self.part(account, protector) == Left::Nobody && self.so_far(engine, account).is_some(),
         };
         if changes {
             self.note(command);
@@ -66,20 +64,27 @@ impl Presence {
     }
 
     fn note(&mut self, command: &Command) {
-        match *command {
-            Command::Protect { account, grace } => self.changed.insert(account, Some(grace)),
-            Command::Unprotect { account, .. } => self.changed.insert(account, None),
-            _ => panic!("invariant: no other command is of this kind"),
-        };
+        let (account, grace) = of(command);
+        self.changed.insert(account, grace);
     }
+}
+
+/// The account that one of these commands is about, and the grace that it gives it.
+fn of(command: &Command) -> (AccountId, Option<Grace>) {
+    if let Command::Protect { account, grace } = *command {
+        return (account, Some(grace));
+    }
+    let Command::Unprotect { account, .. } = *command else { panic!("invariant: no other command is of this kind") };
+    (account, None)
 }
 
 /// What a command of these is told that changes nothing; none for another command.
 pub(crate) fn unchanging(engine: &Engine, command: &Command) -> Option<Reply> {
-    let (account, told) = match *command {
-        Command::Protect { account, .. } | Command::Unprotect { account, is_lost: false } => (account, Reply::Created),
-        Command::Unprotect { account, is_lost: true } => (account, Reply::CanceledAll { orders: 0 }),
-        _ => return None,
-    };
+    if !is_protection(command) {
+        return None;
+    }
+    let (account, _) = of(command);
+    let is_lost = matches!(command, Command::Unprotect { is_lost: true, .. });
+    let told = if is_lost { Reply::CanceledAll { orders: 0 } } else { Reply::Created };
     Some(engine.balance(account).map_or(Reply::Rejected(Reject::UnknownAccount), |_| told))
 }

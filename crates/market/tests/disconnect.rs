@@ -122,15 +122,14 @@ impl Market {
         }
     }
 
-    fn batch(&mut self, batches: Vec<Box<Batch>>) {
-        let mut batches = batches;
-        self.turn.step(&mut batches).unwrap();
+    fn batch(&mut self, batches: impl Iterator<Item = Box<Batch>>) {
+        self.turn.step(&mut batches.collect()).unwrap();
     }
 
     /// The answers to commands that come on a session, which may be about to end.
     fn asks(&mut self, session: Session, commands: &[Command], departs: bool) -> Vec<Answer> {
         let (batch, answers) = asking(session, commands, departs);
-        self.batch(vec![batch]);
+        self.batch([batch].into_iter());
         answers.recv().unwrap().answers
     }
 
@@ -247,7 +246,7 @@ fn what_comes_in_the_turn_that_cancels_comes_behind_that() {
     let unprotect = Command::Unprotect { account: one(), is_lost: false };
     let batches = [asking(after, &[unprotect], false), asking(Session::new(), &[protect(10)], true)];
     let (batches, _answers): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
-    market.batch(batches);
+    market.batch(batches.into_iter());
     market.passes(9);
     assert_eq!(market.open(), 1);
     market.passes(1);
