@@ -257,7 +257,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 16] = [
     "accounts",
     "symbols",
     "issues",
@@ -302,6 +302,6 @@ fn kind(command: &Command) -> usize {
         Command::ChangeGroup { .. } => 12,
         Command::Kill { .. } | Command::Release { .. } => 13,
         Command::Protect { .. } | Command::Unprotect { .. } => 14,
-        Command::ChangeLimits { .. } => 14,
+        Command::ChangeLimits { .. } => 15,
     }
 }

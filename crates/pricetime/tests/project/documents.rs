@@ -94,7 +94,7 @@ fn the_protocol_document_shows_what_members_are_answered() {
     server.ask(
         "<create><account id=\"1\" balance=\"1\"/><account id=\"2\" balance=\"1\"/><symbol sym=\"SPY\"/></create>",
     );
-    assert_eq!(sent(&mut server.client(), "xml request of members"), 9);
+    assert_eq!(sent(&mut server.client(), "xml request of members"), 10);
     let signature = xml::login_signature(secret, "N");
     assert!(document("docs/PROTOCOL.md").contains(&format!("the nonce `N` it is `{signature}`")), "{signature}");
     server.stop();
