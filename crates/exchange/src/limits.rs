@@ -96,7 +96,7 @@ impl Limits {
             Op::Command(Command::CancelOrder { .. }) => {
                 self.messages_per_second.is_none_or(|most| self.cancels.take(most, now()))
             }
-            _ => false,
+            Op::Command(_) | Op::Query(_) => false,
         }
     }
 

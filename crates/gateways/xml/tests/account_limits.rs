@@ -23,7 +23,7 @@ fn what_is_not_said_is_no_limit() {
                    collar='5.25'/><limits account='9'></limits></create>";
     let none = AccountLimits::NONE;
     let expected = [all, none].map(|limits| Command::ChangeLimits { account, limits });
-    assert_eq!(commands(request.to_owned()), expected);
+    assert_eq!(commands(request), expected);
     check_create("<limits account='9' collar='5'/>", r#"<changed account="9" collar="5"/>"#);
 }
 
