@@ -35,7 +35,8 @@ impl LimitsText {
     pub(crate) fn limits(&self) -> Result<Limits, String> {
         let rate = |most: u32| NonZeroU32::new(most).ok_or("limits.orders_per_second must be above zero");
         let shares = |text: &String| -> Result<Shares, String> {
-            let read = Decimal::parse(text.as_bytes()).and_then(Decimal::order_shares);
+            // Of an order's shares the sign says the side; a bound has none.
+            let read = Decimal::parse(text.as_bytes()).and_then(|shares| shares.position().and(shares.order_shares()));
             read.map_err(|why| format!("limits.order_shares {why}"))
         };
         let value = |text: &String| -> Result<Money, String> {
