@@ -42,7 +42,8 @@ impl LimitsText {
             most.map(|most| NonZeroU32::new(most).ok_or_else(fault)).transpose()
         };
         let shares = |text: &String| -> Result<Shares, String> {
-            let read = Decimal::parse(text.as_bytes()).and_then(Decimal::order_shares);
+            // Of an order's shares the sign says the side; a bound has none.
+            let read = Decimal::parse(text.as_bytes()).and_then(|shares| shares.position().and(shares.order_shares()));
             read.map_err(|why| format!("limits.order_shares {why}"))
         };
         let value = |text: &String| -> Result<Money, String> {

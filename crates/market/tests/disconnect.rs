@@ -12,7 +12,7 @@ use engine::{
     AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Grace, Money, NewOrder, Op, Price, Reply, Sequence,
     Shares, Side, Symbol, Time,
 };
-use exchange::{Answer, Batch, Metrics, Session};
+use exchange::{Answer, Batch, Caller, Metrics, ProtectorId};
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
 use market::calendar::Calendar;
@@ -41,6 +41,8 @@ impl Ledger for Memory {
     fn command(&mut self, command: &Command) {
         self.coming.push(*command);
     }
+
+    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
 
     fn order(&mut self, first: Sequence, time: Time) -> Result<(), Infallible> {
         let numbered = self.coming.drain(..).zip(first.0..);
@@ -97,6 +99,7 @@ impl Market {
             clock: Clock::steady(move || Time(shows.load(Ordering::Relaxed))),
             clock_leap_max: Duration::from_secs(1 << 30),
             calendar: Calendar::default(),
+            audit: false,
         };
         let ledger = Memory { coming: Vec::new(), kept };
         Market { turn: Turn::new(engine, ledger, options), clock: Arc::clone(clock) }
@@ -126,9 +129,9 @@ impl Market {
         self.turn.step(&mut batches.collect()).unwrap();
     }
 
-    /// The answers to commands that come on a session, which may be about to end.
-    fn asks(&mut self, session: Session, commands: &[Command], departs: bool) -> Vec<Answer> {
-        let (batch, answers) = asking(session, commands, departs);
+    /// The answers to commands that come on a protector, which may be about to end.
+    fn asks(&mut self, protector: ProtectorId, commands: &[Command], departs: bool) -> Vec<Answer> {
+        let (batch, answers) = asking(protector, commands, departs);
         self.batch([batch].into_iter());
         answers.recv().unwrap().answers
     }
@@ -138,15 +141,15 @@ impl Market {
     }
 }
 
-fn asking(session: Session, commands: &[Command], departs: bool) -> (Box<Batch>, Receiver<Box<Batch>>) {
+fn asking(protector: ProtectorId, commands: &[Command], departs: bool) -> (Box<Batch>, Receiver<Box<Batch>>) {
     let (back, answers) = channel();
     let mut batch = Batch::detached(back);
     for command in commands {
         batch.requests.push(&[Op::Command(*command)]);
-        batch.requests.on_session(session);
+        batch.requests.protected_by(protector);
     }
     if departs {
-        batch.requests.depart(session);
+        batch.requests.depart(protector);
     }
     (batch, answers)
 }
@@ -182,7 +185,7 @@ fn market() -> Market {
         Command::CreateSymbol { symbol },
     ];
     assert_eq!(
-        market.asks(Session::new(), &made, false),
+        market.asks(ProtectorId::new(), &made, false),
         [Answer::Reply(Reply::Created), Answer::Reply(Reply::Created)]
     );
     market
@@ -191,11 +194,11 @@ fn market() -> Market {
 #[test]
 fn orders_are_lost_to_the_millisecond_and_a_replay_decides_the_same() {
     let mut market = market();
-    let session = Session::new();
-    // The last order comes with the end of its session: it is placed before that.
-    market.asks(session, &[protect(50), buy()], false);
+    let protector = ProtectorId::new();
+    // The last order comes with the end of its protector: it is placed before that.
+    market.asks(protector, &[protect(50), buy()], false);
     market.passes(1_000);
-    market.asks(session, &[buy()], true);
+    market.asks(protector, &[buy()], true);
     market.passes(49);
     assert_eq!(market.open(), 2);
     market.passes(1);
@@ -211,8 +214,8 @@ fn orders_are_lost_to_the_millisecond_and_a_replay_decides_the_same() {
 #[test]
 fn after_a_crash_within_the_grace_it_begins_anew() {
     let mut market = market();
-    let session = Session::new();
-    market.asks(session, &[protect(50), buy()], true);
+    let protector = ProtectorId::new();
+    market.asks(protector, &[protect(50), buy()], true);
     market.passes(49);
     let mut market = market.restart();
     market.passes(49);
@@ -222,11 +225,11 @@ fn after_a_crash_within_the_grace_it_begins_anew() {
     market.passes(50);
     assert_eq!(market.open(), 0);
     let mut market = market.restart();
-    market.asks(Session::new(), &[protect(50), buy()], false);
+    market.asks(ProtectorId::new(), &[protect(50), buy()], false);
     let mut market = market.restart();
     market.passes(20);
     let count = market.turn.ledger().kept.len();
-    assert_eq!(market.asks(Session::new(), &[protect(50)], false), [Answer::Reply(Reply::Created)]);
+    assert_eq!(market.asks(ProtectorId::new(), &[protect(50)], false), [Answer::Reply(Reply::Created)]);
     assert_eq!(market.turn.ledger().kept.len(), count, "it came back, which changes nothing");
     market.passes(1_000);
     assert_eq!(market.open(), 1);
@@ -236,7 +239,7 @@ fn after_a_crash_within_the_grace_it_begins_anew() {
 #[test]
 fn what_comes_in_the_turn_that_cancels_comes_behind_that() {
     let mut market = market();
-    let (before, after) = (Session::new(), Session::new());
+    let (before, after) = (ProtectorId::new(), ProtectorId::new());
     market.asks(before, &[protect(10), buy()], true);
     market.clock.fetch_add(10 * MILLISECOND, Ordering::Relaxed);
     market.asks(after, &[protect(10), buy()], false);
@@ -244,7 +247,7 @@ fn what_comes_in_the_turn_that_cancels_comes_behind_that() {
     market.passes(1_000);
     assert_eq!(market.open(), 1);
     let unprotect = Command::Unprotect { account: one(), is_lost: false };
-    let batches = [asking(after, &[unprotect], false), asking(Session::new(), &[protect(10)], true)];
+    let batches = [asking(after, &[unprotect], false), asking(ProtectorId::new(), &[protect(10)], true)];
     let (batches, _answers): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
     market.batch(batches.into_iter());
     market.passes(9);

@@ -80,3 +80,13 @@ fn what_is_refused_changes_nothing() {
     assert_eq!(std::fs::read_to_string(folder.path().join("access.toml")).expect("a file"), before);
     assert!(access.by_secret("o1", SECRET, TODAY).is_some_and(|olga| olga.rights().is_operator()));
 }
+
+/// The sign of an order's shares says its side, so a bound of -5 was one of 5.
+#[test]
+fn a_bound_has_no_sign() {
+    let limits = |shares: &str| LimitsText { order_shares: Some(shares.to_owned()), ..LimitsText::default() }.limits();
+    assert!(limits("5").is_ok());
+    for wrong in ["-5", "0", "x", "0.000000001"] {
+        assert!(limits(wrong).is_err_and(|why| why.starts_with("limits.order_shares ")), "{wrong}");
+    }
+}

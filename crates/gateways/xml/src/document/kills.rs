@@ -2,7 +2,7 @@
 //! docs/PROTOCOL.md, kill switch.
 
 use engine::{Command, KillScope, Op};
-use exchange::{KILLED_TOGETHER_MAX, NotKilled};
+use exchange::KILLED_TOGETHER_MAX;
 
 use super::documents::{Part, PartKind, Span};
 use super::fault::{ChildFault, Refusal};
@@ -12,9 +12,6 @@ use super::request::Grammar;
 
 const NAMES: [&str; 3] = ["account", "sym", "member"];
 const TOO_MANY: &str = "the members of one request have too many accounts to be killed together; send another one";
-
-/// Tells what kills a member, or releases it: to whoever asks, an op for each of its accounts.
-pub(super) type OfMember<'m> = dyn Fn(&str, bool) -> Result<Vec<Op>, NotKilled> + 'm;
 
 impl<'a> Grammar<'a, '_> {
     pub(super) fn kill(&mut self, tag: &Tag<'a>, is_killed: bool) -> Result<(), Refusal<'a>> {

@@ -13,7 +13,6 @@ use super::fault::{ChildFault, Refusal, Why};
 use super::fees::{FEES_NAMES, TIER_NAMES, fees_command, tier_command};
 use super::fields::{Fields, account_id, decimal, symbol};
 use super::groups::{GROUP_NAMES, group_command};
-use super::kills::OfMember;
 use super::limits::{LIMITS_FIELDS, limits_command, limits_names};
 use super::login_kind::LoginRequest;
 use super::order_fields::{
@@ -67,6 +66,9 @@ const NO_MEMBERS: &str = "login refused: this server has no access file, so nobo
 
 /// How deep elements of `transactions` are nested, but for two orders that are linked.
 pub(super) const DEPTH: usize = 2;
+
+/// Tells what kills a member, or releases it: to whoever asks, an op for each of its accounts.
+type OfMember<'m> = dyn Fn(&str, bool) -> Result<Vec<Op>, NotKilled> + 'm;
 
 pub(super) struct Grammar<'a, 'r> {
     pub(super) reader: Reader<'a>,
