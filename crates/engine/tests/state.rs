@@ -240,7 +240,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
         },
         StateItem::Protection { account, grace } => match which {
             0 => StateItem::Protection { account: engine::AccountIndex(account.0 + 1), grace },
-            _ => StateItem::Protection { account, grace: Grace::from_millis(grace.millis() ^ 1).unwrap() },
+            _ => StateItem::Protection {
+                account,
+                grace: Grace::from_millis(Grace::MAX_MILLIS - grace.millis()).unwrap(),
+            },
         },
         StateItem::Kill { scope } => StateItem::Kill {
             scope: match scope {
