@@ -167,10 +167,10 @@ const COMPATIBLE: [(&str, &str, Need); 67] = [
     ("GET", "/sapi/v1/asset/tradeFee", Need::Signature),
     ("GET", "/sapi/v1/asset/assetDetail", Need::Signature),
     ("GET", "/sapi/v1/capital/config/getall", Need::Signature),
-    // These are empty, whoever asks.
-    ("GET", "/sapi/v1/spot/delist-schedule", Need::Nothing),
-    ("GET", "/sapi/v1/margin/allPairs", Need::Nothing),
-    ("GET", "/sapi/v1/margin/isolated/allPairs", Need::Nothing),
+    // These are empty, and a key is enough.
+    ("GET", "/sapi/v1/spot/delist-schedule", Need::Signature),
+    ("GET", "/sapi/v1/margin/allPairs", Need::Signature),
+    ("GET", "/sapi/v1/margin/isolated/allPairs", Need::Signature),
 ];
 
 type Needs = HashMap<(&'static str, &'static str), Need>;
