@@ -45,7 +45,7 @@ impl AccountLimits {
     pub fn amount(&self, limit: AccountLimit) -> Option<DecimalText> {
         let none = AccountLimits::NONE;
         match limit {
-            AccountLimit::OpenOrders => self.open_orders.map(|most| DecimalText::new(most.get().into(), 0)),
+            AccountLimit::OpenOrders => self.open_orders.map(|most| DecimalText::new::<0>(most.get().into())),
             AccountLimit::OrderShares => (self.order_shares != none.order_shares).then(|| self.order_shares.text()),
             AccountLimit::OrderValue => (self.order_value != none.order_value).then(|| self.order_value.text()),
             AccountLimit::Position => (self.position != none.position).then(|| self.position.text()),
@@ -80,7 +80,7 @@ fn whole(amount: Decimal) -> Result<NonZeroU32, AmountError> {
         return Err(AmountError::MoreDecimalsThan { most: 0 });
     }
     let number = u32::try_from(amount.units.wrapping_div(ONE)).ok().and_then(NonZeroU32::new);
-    number.ok_or(AmountError::AboveMaximum { maximum: DecimalText::new(u32::MAX.into(), 0) })
+    number.ok_or(AmountError::AboveMaximum { maximum: DecimalText::new::<0>(u32::MAX.into()) })
 }
 
 /// One of the bounds.

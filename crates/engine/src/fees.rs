@@ -50,7 +50,7 @@ impl FeeRate {
 
     /// As a percentage, the shortest decimal.
     pub fn text(self) -> DecimalText {
-        DecimalText::new(self.0.into(), RATE_DECIMALS)
+        DecimalText::new::<RATE_DECIMALS>(self.0.into())
     }
 
     /// So much of these units, rounded up. No more than all of them, because a rate is at most 100 per cent.

@@ -116,7 +116,7 @@ impl Pause {
 
     /// In seconds.
     pub fn text(self) -> DecimalText {
-        DecimalText::new(self.0.get().into(), 0)
+        DecimalText::new::<0>(self.0.get().into())
     }
 }
 

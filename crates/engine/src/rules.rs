@@ -290,7 +290,7 @@ impl Distance {
 
     /// As a percentage, the shortest decimal.
     pub fn text(self) -> DecimalText {
-        DecimalText::new(self.0.get().into(), DISTANCE_DECIMALS)
+        DecimalText::new::<DISTANCE_DECIMALS>(self.0.get().into())
     }
 }
 
