@@ -126,7 +126,7 @@ fn a_connection_with_a_verified_certificate_serves_and_never_says_the_password()
     cluster.server.end("KILL");
     cluster.server.run();
     trade(&server);
-    assert!(server.process.log().contains("trying again"), "{}", server.process.log());
+    assert!(server.process.log().contains("connected to the database again"), "{}", server.process.log());
     let connections = cluster.connections();
     assert!(!connections.is_empty() && connections.iter().all(|line| line == "t|t"), "{connections:?}");
     assert_eq!(server.state()["accounts"].as_array().unwrap().len(), 1, "`state` reads it, too");
