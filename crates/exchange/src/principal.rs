@@ -115,9 +115,14 @@ impl Rights {
         };
         let may = match reads {
             true => self.may_read(Read::Account(account)),
-            false => self.has(Role::Trader) && self.accounts.contains(&account),
+            false => self.may_trade(account),
         };
         if may { Ok(()) } else { Err(Denial::NotTheirs) }
+    }
+
+    /// Whether somebody may act for this account.
+    pub fn may_trade(&self, account: AccountId) -> bool {
+        self.is_operator() || self.has(Role::Trader) && self.accounts.contains(&account)
     }
 
     /// Whether the venue is open, in this mode, to a look at what the roles allow.

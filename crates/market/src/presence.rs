@@ -3,22 +3,22 @@
 //! there for any account, and each has its grace from then on.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{AccountId, Command, Engine, Grace, Op};
-use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId};
+use engine::{AccountId, Engine, Grace};
+use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId, Rights};
 
 /// Accounts of which a turn finds that nobody came back, at most: each may have many orders, and others wait meanwhile.
 const LOST_AT_ONCE: usize = 16;
 /// How often it is looked at whether those who are there may still be.
 const REVIEWED_EVERY: Duration = Duration::from_millis(250);
 
-/// The protectors that protect accounts.
+/// The connections that protect accounts.
 #[derive(Default)]
 pub(crate) struct Presence {
     accounts: HashMap<AccountId, Present>,
-    /// The accounts that each protector protects.
-    protectors: HashMap<ProtectorId, HashSet<AccountId>>,
+    protectors: HashMap<ProtectorId, Protector>,
     /// Accounts that nobody is there for, and when their orders are canceled.
     due: BTreeSet<(Duration, AccountId)>,
     /// Accounts that this turn protects otherwise, or not any more.
@@ -31,13 +31,22 @@ pub(crate) struct Presence {
 /// Who is there for an account.
 struct Present {
     grace: Grace,
-    /// With who asked on each protector, as far as that is known.
-    protectors: HashMap<ProtectorId, Option<Principal>>,
+    protectors: HashSet<ProtectorId>,
     /// If nobody is: when its orders are canceled.
     due: Option<Duration>,
 }
 
-/// What the end of a protector's protection leaves.
+/// A connection that protects accounts.
+#[derive(Default)]
+struct Protector {
+    accounts: HashSet<AccountId>,
+    /// Who asked last over it, as far as that is known.
+    asker: Option<Principal>,
+    /// The rights by which all its accounts were found to be the asker's; none while that is still to be looked at.
+    reviewed: Option<Arc<Rights>>,
+}
+
+/// What is left when a connection protects an account no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// Others are still there for the account.
@@ -83,13 +92,13 @@ impl Presence {
         [due, self.next_review()].into_iter().flatten().min()
     }
 
-    /// Whether a protector may protect one more account.
+    /// Whether a connection may protect one more account.
     pub(crate) fn has_room(&self, protector: ProtectorId, account: AccountId) -> bool {
-        let its = self.protectors.get(&protector);
+        let its = self.protectors.get(&protector).map(|protector| &protector.accounts);
         its.is_none_or(|its| its.len() < PROTECTED_ACCOUNTS_MAX || its.contains(&account))
     }
 
-    /// An account is protected with this grace, by a protector if one asks.
+    /// An account is protected with this grace, by a connection if one asks.
     pub(crate) fn join(
         &mut self,
         account: AccountId,
@@ -97,20 +106,25 @@ impl Presence {
         protector: Option<ProtectorId>,
         principal: Option<&Principal>,
     ) {
-        let new = || Present { grace, protectors: HashMap::new(), due: None };
+        let new = || Present { grace, protectors: HashSet::new(), due: None };
         let present = self.accounts.entry(account).or_insert_with(new);
         present.grace = grace;
         if let Some(protector) = protector {
-            present.protectors.insert(protector, principal.cloned());
-            self.protectors.entry(protector).or_default().insert(account);
+            present.protectors.insert(protector);
+            let its = self.protectors.entry(protector).or_default();
+            let is_new = its.accounts.insert(account);
+            // A new one may have been asked for by rights that changed meanwhile.
+            if is_new || its.asker.as_ref() != principal {
+                (its.asker, its.reviewed) = (principal.cloned(), None);
+            }
         }
         self.look_after(account);
     }
 
-    /// A protector protects an account no longer; no protector, nobody does.
+    /// A connection protects an account no longer; none: nobody does.
     pub(crate) fn part(&mut self, account: AccountId, protector: Option<ProtectorId>) -> Left {
         let Some(present) = self.accounts.get_mut(&account) else { return Left::Nobody };
-        let has_others = protector.is_some_and(|protector| present.protectors.keys().any(|other| *other != protector));
+        let has_others = protector.is_some_and(|protector| present.protectors.iter().any(|other| *other != protector));
         match protector.filter(|_| has_others) {
             Some(protector) => {
                 present.protectors.remove(&protector);
@@ -124,9 +138,9 @@ impl Presence {
         }
     }
 
-    /// A protector has ended: of the accounts that nobody else protects the grace begins.
+    /// A connection has ended: of the accounts that nobody else protects the grace begins.
     pub(crate) fn depart(&mut self, protector: ProtectorId) {
-        for account in self.protectors.remove(&protector).into_iter().flatten() {
+        for account in self.protectors.remove(&protector).into_iter().flat_map(|its| its.accounts) {
             if let Some(present) = self.accounts.get_mut(&account) {
                 present.protectors.remove(&protector);
                 self.look_after(account);
@@ -146,15 +160,15 @@ impl Presence {
         if let Some(due) = present.due {
             self.due.remove(&(due, account));
         }
-        for protector in present.protectors.keys() {
+        for protector in &present.protectors {
             self.unlink(*protector, account);
         }
     }
 
     fn unlink(&mut self, protector: ProtectorId, account: AccountId) {
         if let Some(its) = self.protectors.get_mut(&protector) {
-            its.remove(&account);
-            if its.is_empty() {
+            its.accounts.remove(&account);
+            if its.accounts.is_empty() {
                 self.protectors.remove(&protector);
             }
         }
@@ -182,15 +196,19 @@ impl Presence {
         (!self.protectors.is_empty()).then_some(self.reviewed + REVIEWED_EVERY)
     }
 
-    /// Whoever may not protect an account any more, because its key is gone, is not there.
+    /// Whoever may not protect an account any more, because its key is gone, is not there. As long as their rights are the same nobody's
+    /// accounts are looked at again: there may be many, and all others wait meanwhile.
     fn review(&mut self) {
         self.reviewed = self.now;
         let mut gone = Vec::new();
-        for (account, present) in &self.accounts {
-            let command = Command::Protect { account: *account, grace: present.grace };
-            let may = |principal: &Principal| principal.rights().check(&Op::Command(command)).is_ok();
-            let denied = present.protectors.iter().filter(|(_, principal)| !principal.as_ref().is_none_or(may));
-            gone.extend(denied.map(|(protector, _)| (*account, *protector)));
+        for (id, protector) in &mut self.protectors {
+            let Some(rights) = protector.asker.as_ref().map(Principal::rights) else { continue };
+            if protector.reviewed.as_ref().is_some_and(|reviewed| Arc::ptr_eq(reviewed, &rights)) {
+                continue;
+            }
+            let denied = protector.accounts.iter().filter(|account| !rights.may_trade(**account));
+            gone.extend(denied.map(|account| (*account, *id)));
+            protector.reviewed = Some(rights);
         }
         for (account, protector) in gone {
             if let Some(present) = self.accounts.get_mut(&account) {

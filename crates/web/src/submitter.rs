@@ -92,12 +92,12 @@ impl Submitter {
         answer.await.map_err(|_| Unknown)
     }
 
-    /// Has consecutive ops done that protect accounts on a protector, or do so no longer.
+    /// Has consecutive ops done by which a connection protects accounts, or does so no longer.
     pub async fn ask_on(&self, ops: &[Op], protector: ProtectorId) -> Result<Vec<Answer>, Unknown> {
         Ok(self.ask_all(ops, Some(protector)).await?.0)
     }
 
-    /// Says that a protector has ended, behind all that was asked on it.
+    /// Says that a connection which protected accounts has ended, behind all that came over it.
     pub fn depart(&self, protector: ProtectorId) {
         // While the runtime ends there is nobody to hand it in, and the server ends with it.
         if tokio::runtime::Handle::try_current().is_ok() {

@@ -1,4 +1,5 @@
-use exchange::{Requests, Rights, Role};
+use engine::{Command, Op};
+use exchange::{Requests, Role};
 
 use super::*;
 
@@ -80,6 +81,28 @@ fn whoever_may_not_any_more_is_not_there() {
     assert_eq!(presence.next(), Some(SECOND * 10 + REVIEWED_EVERY));
     assert!(presence.begin_turn(SECOND * 20).is_empty());
     assert_eq!(presence.begin_turn(SECOND * 21), [account("1")]);
+}
+
+#[test]
+fn accounts_that_come_later_are_judged_by_the_rights_that_there_are_then() {
+    let of = |accounts: &[&str]| {
+        let accounts = accounts.iter().map(|id| account(id)).collect();
+        Rights { roles: vec![Role::Trader], accounts, ..Rights::default() }
+    };
+    let (alice, bob) = (Principal::new("alice", of(&["1", "2"])), Principal::new("bob", of(&["2"])));
+    let (mut presence, here) = (Presence::default(), ProtectorId::new());
+    presence.join(account("1"), grace(1), Some(here), Some(&alice));
+    assert!(presence.begin_turn(SECOND).is_empty());
+    // Asked for by rights that are gone when it is heard of.
+    presence.join(account("3"), grace(1), Some(here), Some(&alice));
+    assert!(presence.begin_turn(SECOND * 2).is_empty());
+    assert_eq!(presence.begin_turn(SECOND * 3), [account("3")]);
+    assert!(presence.begin_turn(SECOND * 10).is_empty(), "the other one is alice's still");
+    // Somebody else goes on on the same connection, and is not there for what was alice's.
+    presence.join(account("2"), grace(1), Some(here), Some(&bob));
+    assert!(presence.begin_turn(SECOND * 11).is_empty());
+    assert_eq!(presence.begin_turn(SECOND * 12), [account("1")]);
+    assert!(presence.begin_turn(SECOND * 20).is_empty());
 }
 
 #[test]
