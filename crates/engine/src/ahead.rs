@@ -71,7 +71,8 @@ impl Engine {
                     | Command::Release { .. }
                     | Command::Protect { .. }
                     | Command::Unprotect { .. }
-                    | Command::ChangeLimits { .. },
+                    | Command::ChangeLimits { .. }
+                    | Command::TakeMessage(_),
                 )
                 | Op::Query(Query { order: OrderName::Client(_), .. }) => continue,
             };

@@ -11,6 +11,7 @@ use crate::kills::KillScope;
 use crate::phase::Phase;
 use crate::protections::Grace;
 use crate::rules::SymbolRules;
+use crate::shared_log::LogMessage;
 
 /// Which way an order goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -404,6 +405,9 @@ pub enum Command {
     Unprotect { account: AccountId, is_lost: bool },
     /// Give an account these limits in place of those that it has. They hold for what is placed or comes to its book from now on.
     ChangeLimits { account: AccountId, limits: AccountLimits },
+    /// Note that this message of the shared log was taken: the commands behind it, of the same batch of the journal, are those that it
+    /// holds. Changes nothing if it is not the next one of its writer. The loop alone says so.
+    TakeMessage(LogMessage),
 }
 
 impl Command {
@@ -444,7 +448,8 @@ impl Command {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. } => None,
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_) => None,
         }
     }
 
@@ -484,7 +489,8 @@ impl Command {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. } => None,
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_) => None,
         }
     }
 }

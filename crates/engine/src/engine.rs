@@ -26,6 +26,7 @@ use crate::pendings::Pendings;
 use crate::protections::Protections;
 use crate::reject::Reject;
 use crate::reply::{DoneOrder, Execution, OpenTerms, Reply, Status};
+use crate::shared_log::SharedLog;
 use crate::stops::Stops;
 
 /// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
@@ -66,6 +67,8 @@ pub struct Engine {
     pub(crate) protections: Protections,
     /// Accounts with limits. What is counted of them is no part of the state, because it follows from that.
     pub(crate) limits: LimitedAccounts,
+    /// What was taken of the log that several nodes share.
+    pub(crate) shared_log: SharedLog,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
@@ -112,6 +115,7 @@ impl Engine {
             kills: Kills::new(),
             protections: Protections::new(),
             limits: LimitedAccounts::default(),
+            shared_log: SharedLog::new(),
             account_orders: AccountOrders::new(),
             amended: HashMap::with_hasher(hasher),
             done: VecDeque::new(),
@@ -295,6 +299,7 @@ impl Engine {
             Command::Protect { account, grace } => self.protect(account, grace, events),
             Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
             Command::ChangeLimits { account, ref limits } => self.change_limits(account, limits, events),
+            Command::TakeMessage(message) => Ok(self.take_message(message)),
         };
         if self.pendings.are_due() {
             self.release_after(events);
@@ -367,7 +372,8 @@ impl Engine {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. } => return None,
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_) => return None,
         };
         let order = self.named_order(account, order).map_err(Reply::Rejected);
         Some(order.and_then(|order| self.find_open(account, order).map(|_| order)))

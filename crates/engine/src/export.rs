@@ -12,6 +12,7 @@ use crate::ids::{AccountIndex, Deadline, SymbolIndex};
 use crate::kills::KillScope;
 use crate::reply::Execution;
 use crate::rules::{Distance, SymbolRules};
+use crate::shared_log::LogMessage;
 use crate::state::StateItem;
 use crate::trail::Trail;
 
@@ -83,6 +84,7 @@ impl Engine {
         for (account, limits) in self.limits.all() {
             visit(StateItem::Limits { account, limits });
         }
+        self.shared_log.all().for_each(|message| visit(StateItem::Message(message)));
     }
 
     fn export_side(
@@ -264,6 +266,13 @@ impl StateHash {
                 self.word(36);
                 self.word(account.0.into());
                 self.limits(limits);
+            }
+            StateItem::Message(LogMessage { position, node, epoch, number }) => {
+                self.word(41);
+                self.word(node.number().into());
+                self.word(epoch.into());
+                self.word(number);
+                self.word(position);
             }
             StateItem::Pending { order, account, placed, working, is_due } => {
                 self.side_and_kind(29, &placed);

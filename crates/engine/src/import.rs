@@ -15,6 +15,7 @@ use crate::kills::KillScope;
 use crate::phase::{Phase, SymbolPhase};
 use crate::protections::Grace;
 use crate::rules::SymbolRules;
+use crate::shared_log::LogMessage;
 use crate::state::StateItem;
 use crate::trail::Trail;
 
@@ -95,6 +96,7 @@ enum Stage {
     Kills,
     Protections,
     Limits,
+    Messages,
 }
 
 impl Importer {
@@ -298,6 +300,10 @@ impl Importer {
             StateItem::Limits { account, limits } => {
                 self.advance(Stage::Limits)?;
                 self.add_limits(account, limits)
+            }
+            StateItem::Message(message) => {
+                self.advance(Stage::Messages)?;
+                self.add_message(message)
             }
         }
     }
@@ -601,6 +607,18 @@ impl Importer {
             return Err("the protection of an account that was not listed");
         }
         self.engine.protections.set(account, Some(grace));
+        Ok(())
+    }
+
+    fn add_message(&mut self, message: LogMessage) -> Result<(), &'static str> {
+        let log = &self.engine.shared_log;
+        if log.all().any(|before| before.node >= message.node || before.position == message.position) {
+            return Err("a message of the shared log before its turn, or twice");
+        }
+        if message.epoch == 0 || message.position == 0 {
+            return Err("a message of the shared log that nobody can have written");
+        }
+        self.engine.shared_log.take(message);
         Ok(())
     }
 

@@ -43,6 +43,12 @@ impl Engine {
             StateItem::Protection { account, .. } => {
                 assert!((account.0 as usize) < self.accounts.all().len(), "who is protected is there");
             }
+            StateItem::Message(message) => {
+                assert!(
+                    message.epoch > 0 && message.position > 0,
+                    "a message of the shared log has a writer and a place"
+                );
+            }
             StateItem::Limits { account, limits } => {
                 assert!(limits != AccountLimits::NONE && limits.is_sound(), "limits say something that can be obeyed");
                 assert!(self.account_limits(account) == limits, "what is told is the limit");

@@ -11,6 +11,7 @@ use crate::phase::SymbolPhase;
 use crate::protections::Grace;
 use crate::reply::Execution;
 use crate::rules::SymbolRules;
+use crate::shared_log::LogMessage;
 use crate::trail::Trail;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
@@ -93,6 +94,8 @@ pub enum StateItem {
     Protection { account: AccountIndex, grace: Grace },
     /// An account with limits.
     Limits { account: AccountIndex, limits: AccountLimits },
+    /// The last message of a node that was taken of the shared log.
+    Message(LogMessage),
     /// An order that is placed when its working order is executed, or, if that `is_due`, when its turn comes. It holds nothing.
     Pending { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, working: OrderId, is_due: bool },
 }

@@ -28,7 +28,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_mass_cancels()
         .with_kills()
         .with_protections()
-        .with_limits();
+        .with_limits()
+        .with_messages();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();
@@ -259,6 +260,15 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
                 }
             }
             StateItem::Limits { account, limits }
+        }
+        StateItem::Message(mut message) => {
+            match random.below(4) {
+                0 => message.node = engine::NodeId::new(message.node.number() + 1).unwrap(),
+                1 => message.epoch ^= 1,
+                2 => message.number += 1,
+                _ => message.position ^= 1,
+            }
+            StateItem::Message(message)
         }
         StateItem::Kill { scope } => StateItem::Kill {
             scope: match scope {

@@ -38,6 +38,8 @@ pub enum Unavailable {
     Bound(Bound),
     /// The order, or one that it belongs to, is to end with the day, and the venue's calendar does not say when the symbol's day ends.
     NoDayEnd { symbol: Symbol },
+    /// Several servers write to the market, and none of them knows who is connected to the others.
+    Shared,
     /// It is for members of other roles.
     NotPermitted,
     /// It is past a limit of the member.
@@ -57,6 +59,7 @@ impl fmt::Display for Unavailable {
                 "the server's record of this order is damaged: nothing was changed; whoever runs the server can restore it"
             }
             Unavailable::NoLongerKept => "no longer kept",
+            Unavailable::Shared => "cancel on disconnect is not offered by a cluster: no server of it knows who is connected to the others",
             Unavailable::NotPermitted => "not permitted: this is for members of another role",
             Unavailable::Bound(bound) => return bound.fmt(f),
             Unavailable::Past(limit) => return limit.fmt(f),

@@ -34,6 +34,7 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::Unprotect { .. }
         | Command::ChangeLimits { .. }
         | Command::ActivateReached
+        | Command::TakeMessage(_)
         | Command::ExpireOrders
         | Command::ChangeRules { .. }
         | Command::FreeClientOrderId { .. }

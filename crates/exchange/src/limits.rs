@@ -168,6 +168,7 @@ fn size(command: &Command) -> Option<Size> {
         | Command::ChangeLimits { .. }
         | Command::AmendOrder { .. }
         | Command::ActivateReached
+        | Command::TakeMessage(_)
         | Command::ExpireOrders
         | Command::ChangeRules { .. }
         | Command::FreeClientOrderId { .. }

@@ -214,7 +214,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. },
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_),
         ) => panic!("invariant: only queries, cancels and amendments name orders"),
     }
 }

@@ -119,6 +119,7 @@ impl Kind {
                 | Command::PlaceIceberg { .. }
                 | Command::PlaceTrailing { .. }
                 | Command::ActivateReached
+                | Command::TakeMessage(_)
                 | Command::ExpireOrders
                 | Command::EndAuction,
             ) => Kind::Order,
@@ -179,7 +180,7 @@ impl Outcome {
                 Some(Outcome::Limit)
             }
             Answer::Unavailable(Unavailable::NoLongerKept) => Some(Outcome::Unknown),
-            Answer::Unavailable(Unavailable::NoDayEnd { .. }) => Some(Outcome::Conflict),
+            Answer::Unavailable(Unavailable::NoDayEnd { .. } | Unavailable::Shared) => Some(Outcome::Conflict),
             Answer::Unavailable(Unavailable::NotPermitted) => Some(Outcome::NotPermitted),
             Answer::Unavailable(
                 Unavailable::DiskLow

@@ -189,6 +189,7 @@ fn about(command: &Command) -> About {
         | Command::IssueShares { .. } => About::Issue,
         // The loop alone gives those four; nobody may ask for them.
         Command::ActivateReached
+        | Command::TakeMessage(_)
         | Command::Unprotect { is_lost: true, .. }
         | Command::ExpireOrders
         | Command::EndAuction

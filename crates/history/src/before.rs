@@ -153,6 +153,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Kill { .. }
         | StateItem::Protection { .. }
         | StateItem::Limits { .. }
+        | StateItem::Message(_)
         | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });

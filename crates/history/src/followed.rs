@@ -102,6 +102,7 @@ impl Followed {
             | StateItem::Kill { .. }
             | StateItem::Protection { .. }
             | StateItem::Limits { .. }
+            | StateItem::Message(_)
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Pending { .. }

@@ -16,6 +16,7 @@ use crate::kill_codec::{put_scope, take_scope};
 use crate::limits_codec::{put_limits, take_limits};
 use crate::protection_codec::{put_protect, put_unprotect, take_protect, take_unprotect};
 use crate::rules_codec::{put_rules, take_rules};
+use crate::shared_log_codec::{put_message, take_message};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
 const CREATE_ACCOUNT: u8 = 1;
@@ -76,6 +77,8 @@ const PROTECT: u8 = 43;
 const UNPROTECT: u8 = 44;
 /// The limits of an account. The account follows, and then the limits.
 const LIMITS: u8 = 45;
+/// A message of the shared log was taken.
+const MESSAGE: u8 = 54;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -214,6 +217,10 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             out.push(LIMITS);
             put_account(out, account);
             put_limits(out, limits);
+        }
+        Command::TakeMessage(message) => {
+            out.push(MESSAGE);
+            put_message(out, message);
         }
         Command::ActivateReached => out.push(ACTIVATE_REACHED),
         Command::ExpireOrders => out.push(EXPIRE_ORDERS),
@@ -386,6 +393,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         RELEASE => Ok(Command::Release { scope: take_scope(bytes)? }),
         PROTECT => take_protect(bytes),
         UNPROTECT => take_unprotect(bytes),
+        MESSAGE => Ok(Command::TakeMessage(take_message(bytes)?)),
         LIMITS => Ok(Command::ChangeLimits { account: take_account(bytes)?, limits: take_limits(bytes)? }),
         EXPIRE_ORDERS => Ok(Command::ExpireOrders),
         ON_TERMS => decode_on_terms(bytes),

@@ -34,6 +34,7 @@ mod recover;
 mod rules_codec;
 mod segment;
 mod segment_reader;
+mod shared_log_codec;
 pub mod simulated;
 pub mod snapshot;
 mod state_codec;

@@ -17,6 +17,7 @@ use crate::limits_codec::{put_limits, take_limits};
 use crate::pending_codec::{put_pending, take_pending};
 use crate::protection_codec::{put_grace, take_grace};
 use crate::rules_codec::{put_rules, take_rules};
+use crate::shared_log_codec::{put_message, take_message};
 use crate::varint::{CodecError, put_u64, take_u8, take_u64};
 
 const HEAD: u8 = 1;
@@ -66,6 +67,8 @@ const KILL: u8 = 35;
 const PROTECTION: u8 = 36;
 /// An account with limits, and these.
 const LIMITS: u8 = 37;
+/// The last message of a node that was taken of the shared log.
+const MESSAGE: u8 = 42;
 /// An order that waits for a price which follows the market, and a client's order that does or did: the distance follows, and then the
 /// item as one whose trigger stands still, or as one without a trigger.
 const TRAILING: u8 = 32;
@@ -176,6 +179,10 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(LIMITS);
             put_u64(out, account.0.into());
             put_limits(out, limits);
+        }
+        StateItem::Message(message) => {
+            out.push(MESSAGE);
+            put_message(out, message);
         }
         StateItem::Group { account, group } => {
             out.push(GROUP);
@@ -370,6 +377,7 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
         PROTECTION => {
             Ok(StateItem::Protection { account: AccountIndex(take_index(bytes)?), grace: take_grace(bytes)? })
         }
+        MESSAGE => Ok(StateItem::Message(take_message(bytes)?)),
         LIMITS => Ok(StateItem::Limits { account: AccountIndex(take_index(bytes)?), limits: take_limits(bytes)? }),
         GROUP => Ok(StateItem::Group { account: AccountIndex(take_index(bytes)?), group: take_group(bytes)? }),
         STOP | REACHED_STOP => {

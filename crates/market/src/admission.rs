@@ -22,6 +22,8 @@ use crate::protection::is_protection;
 pub struct Conditions {
     /// The disk is nearly full: let in only what frees something.
     pub disk_low: bool,
+    /// Others write to the ledger, too.
+    pub is_shared: bool,
     /// What clients may have the server keep.
     pub bounds: Bounds,
 }
@@ -154,6 +156,7 @@ impl Admission {
                     let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
                     let decision = match (conditions.disk_low, no_day_end) {
                         _ if requests.denial(first + place).is_some() => Decision::Denied,
+                        _ if is_protection(command) && conditions.is_shared => Decision::Refused(Unavailable::Shared),
                         _ if is_protection(command) => {
                             self.protection(engine, conditions, (requests, request), command)
                         }
@@ -241,6 +244,7 @@ impl Admission {
             | Command::ChangeLimits { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
+            | Command::TakeMessage(_)
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
@@ -554,7 +558,7 @@ mod tests {
             all.push(ops);
         }
         let bounds = Bounds { client_orders: 2, ..Bounds::NONE };
-        let conditions = Conditions { disk_low: false, bounds };
+        let conditions = Conditions { disk_low: false, is_shared: false, bounds };
         let mut admission = Admission::default();
         admission.decide(&mut engine, &conditions, Time(2), [&all].into_iter(), &mut |_| {});
         admission.decisions().collect()
@@ -665,7 +669,7 @@ mod tests {
             let mut requests = Requests::default();
             requests.push(ops);
             let (mut admission, conditions) =
-                (Admission::default(), Conditions { disk_low: true, bounds: Bounds::NONE });
+                (Admission::default(), Conditions { disk_low: true, is_shared: false, bounds: Bounds::NONE });
             admission.decide(&mut engine, &conditions, Time(2), [&requests].into_iter(), &mut |_| {});
             admission.decisions().collect::<Vec<Decision>>()
         };
@@ -686,7 +690,8 @@ mod tests {
         assert_eq!(engine.apply(&entry, &mut Vec::new(), &mut |_| {}), Reply::CanceledAll { orders: 2 });
         let mut requests = Requests::default();
         requests.push(&[all(account, None)]);
-        let (mut admission, conditions) = (Admission::default(), Conditions { disk_low: true, bounds: Bounds::NONE });
+        let (mut admission, conditions) =
+            (Admission::default(), Conditions { disk_low: true, is_shared: false, bounds: Bounds::NONE });
         admission.decide(&mut engine, &conditions, Time(3), [&requests].into_iter(), &mut |_| {});
         assert_eq!(admission.decisions().collect::<Vec<_>>(), [Decision::Vain], "nothing is left");
     }

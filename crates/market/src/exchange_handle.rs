@@ -2,7 +2,7 @@
 //! orders. It knows neither of them.
 
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use exchange::{Batch, Exchange, Lookup};
 
@@ -11,7 +11,7 @@ use crate::inbox::Inbox;
 /// The way into a market, as gateways get it.
 pub struct ExchangeHandle {
     /// Batches on their way to the loop.
-    pub inbox: Inbox,
+    pub inbox: Arc<Inbox>,
     readers: Readers,
 }
 
@@ -31,7 +31,7 @@ impl Readers {
 impl ExchangeHandle {
     /// A handle with the ways to the threads that read done orders.
     pub fn new(readers: Readers) -> ExchangeHandle {
-        ExchangeHandle { inbox: Inbox::default(), readers }
+        ExchangeHandle { inbox: Arc::default(), readers }
     }
 }
 

@@ -18,6 +18,8 @@ struct Waiting {
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     batches: Vec<Box<Batch>>,
     closed: bool,
+    /// Something else than a batch came, that the loop is to look after.
+    is_nudged: bool,
     /// Set while the loop sleeps, so that whoever pushes wakes it.
     asleep: bool,
 }
@@ -55,13 +57,17 @@ impl Inbox {
             if waiting.closed {
                 return Arrived::Closed;
             }
+            if std::mem::take(&mut waiting.is_nudged) {
+                waiting.asleep = false;
+                return Arrived::Nothing;
+            }
             waiting.asleep = true;
             waiting = match patience {
                 None => self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner),
                 Some(patience) => {
                     let (mut waiting, timeout) =
                         self.arrived.wait_timeout(waiting, patience).unwrap_or_else(PoisonError::into_inner);
-                    if timeout.timed_out() && waiting.batches.is_empty() && !waiting.closed {
+                    if timeout.timed_out() && waiting.batches.is_empty() && !waiting.closed && !waiting.is_nudged {
                         waiting.asleep = false;
                         return Arrived::Nothing;
                     }
@@ -72,6 +78,26 @@ impl Inbox {
         waiting.asleep = false;
         std::mem::swap(&mut waiting.batches, batches);
         Arrived::Batches
+    }
+
+    /// Has the loop look after its ledger, though no batch came.
+    pub fn nudge(&self) {
+        let mut waiting = self.lock();
+        waiting.is_nudged = true;
+        if std::mem::take(&mut waiting.asleep) {
+            drop(waiting);
+            self.arrived.notify_one();
+        }
+    }
+
+    /// What waits, for a loop that is not to take it.
+    pub fn take_waiting(&self) -> Vec<Box<Batch>> {
+        std::mem::take(&mut self.lock().batches)
+    }
+
+    /// Whether nothing more will come.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
     }
 
     /// Closes the inbox: `take` gives what is there, and then `Closed`.

@@ -62,14 +62,15 @@ impl<S: Storage> JournalLedger<S> {
         }
     }
 
+    /// The next commands of the turn, which are encoded already.
+    pub fn commands(&mut self, encoded: &[u8], count: u32) {
+        self.payload.extend_from_slice(encoded);
+        self.count = self.count.checked_add(count).expect("invariant: gateways bound what is in flight");
+    }
+
     /// The journal, to look at.
     pub fn journal(&self) -> &Journal<S> {
         &self.journal
-    }
-
-    /// The journal, when the server stops.
-    pub fn into_journal(self) -> Journal<S> {
-        self.journal
     }
 
     /// Says up to where snapshots can be made, and retires journal files that they cover.
@@ -86,6 +87,13 @@ impl<S: Storage> JournalLedger<S> {
     fn closed_through(&self) -> Sequence {
         let segments = self.journal.segments();
         segments.iter().rev().find(|segment| segment.closed).map_or(Sequence::ZERO, |segment| segment.last)
+    }
+}
+
+/// When the server stops.
+impl<S: Storage> From<JournalLedger<S>> for Journal<S> {
+    fn from(ledger: JournalLedger<S>) -> Journal<S> {
+        ledger.journal
     }
 }
 
@@ -111,7 +119,8 @@ impl<S: Storage> Ledger for JournalLedger<S> {
     }
 
     /// Appends the turn's commands as one unit, and syncs them.
-    fn order(&mut self, first: Sequence, time: Time) -> Result<(), JournalError> {
+    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, JournalError> {
+        let first = engine.sequence().next();
         self.sync_time = None;
         let count = std::mem::take(&mut self.count);
         if count > 0 {
@@ -122,7 +131,7 @@ impl<S: Storage> Ledger for JournalLedger<S> {
             appended?;
             self.sync_time = self.journal.sync_time();
         }
-        Ok(())
+        Ok(time)
     }
 
     fn needs_events(&self) -> bool {

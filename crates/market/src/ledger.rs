@@ -19,6 +19,11 @@ pub trait Ledger {
     /// the batches that wait are refused.
     fn room(&mut self) -> Option<Room>;
 
+    /// Whether others write to it, too.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Whether only commands that free something are admitted.
     fn is_nearly_full(&self) -> bool;
 
@@ -28,9 +33,9 @@ pub trait Ledger {
     /// Whose the next ones of those commands are, in order, where that is kept: nobody asked for those of none.
     fn asked_by(&mut self, caller: Option<&Arc<Caller>>, commands: u32);
 
-    /// All commands of the turn were given. The first of them gets this number, and all have this time. They are applied when it
-    /// returns.
-    fn order(&mut self, first: Sequence, time: Time) -> Result<(), Self::Error>;
+    /// All commands of the turn were given, and the loop's clock shows `time`. Gives the time that they have; they are applied when it
+    /// returns, and the first of them is the engine's next command. A ledger that others write to as well applies theirs before.
+    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Self::Error>;
 
     /// Whether `event` is to be called.
     fn needs_events(&self) -> bool;

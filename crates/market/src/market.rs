@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use engine::{Engine, Sequence};
-use journal::{Journal, JournalError, Storage};
+use journal::{Journal, Storage};
 
 use crate::disk_watch::DiskWatch;
 use crate::done_orders;
 use crate::exchange_handle::ExchangeHandle;
 use crate::follower::Follower;
+use crate::inbox::Inbox;
 use crate::journal_ledger::JournalLedger;
+use crate::ledger::Ledger;
 use crate::recovery::Recovered;
 use crate::snapshots::{JournalCoverage, SnapshotMaker, Snapshots};
 use crate::turn::{self, Turn, TurnOptions};
@@ -36,7 +38,7 @@ pub type Failed = Arc<dyn Fn(String) + Send + Sync>;
 /// A market with its threads.
 pub struct Market<S: Storage> {
     exchange: Arc<ExchangeHandle>,
-    running: JoinHandle<Result<(Engine, JournalLedger<S>), JournalError>>,
+    running: JoinHandle<Result<(Engine, Journal<S>), String>>,
     snapshots: Snapshots,
     disk: DiskWatch,
 }
@@ -49,28 +51,52 @@ impl<S: Storage> Market<S> {
         options: MarketOptions,
         follower: Follower,
         failed: Failed,
-    ) -> std::io::Result<Market<S>> {
-        let Recovered { engine, journal, report } = recovered;
+    ) -> Result<Market<S>, String> {
+        Market::start_over(storage, recovered, options, follower, failed, |_, ledger, _| Ok(ledger))
+    }
+
+    /// The same over a ledger that stands on the journal's. `make` makes it, and may bring the engine to where it stands. Errors: its
+    /// own, or threads cannot be started.
+    pub fn start_over<L>(
+        storage: S,
+        recovered: Recovered<S>,
+        options: MarketOptions,
+        follower: Follower,
+        failed: Failed,
+        make: impl FnOnce(&mut Engine, JournalLedger<S>, &Arc<Inbox>) -> Result<L, String>,
+    ) -> Result<Market<S>, String>
+    where
+        L: Ledger + Into<Journal<S>> + Send + 'static,
+    {
+        let Recovered { mut engine, journal, report } = recovered;
         let MarketOptions { turn: turn_options, keep_journal, snapshot_every, disk_low_bytes } = options;
         let Follower { events, checkpoint, history } = follower;
         let metrics = turn_options.metrics.clone();
-        let readers = done_orders::start(&history)?;
+        let readers = done_orders::start(&history).map_err(no_threads)?;
         let exchange = Arc::new(ExchangeHandle::new(readers));
         let lost = failed.clone();
-        let disk = DiskWatch::start(storage.clone(), disk_low_bytes, metrics.clone(), move |cause| lost(cause))?;
+        let disk = DiskWatch::start(storage.clone(), disk_low_bytes, metrics.clone(), move |cause| lost(cause))
+            .map_err(no_threads)?;
         let coverage = Arc::new(JournalCoverage::default());
         let last = report.snapshot.map_or(Sequence::ZERO, |info| info.sequence);
         let snapshots =
-            Snapshots::start(SnapshotMaker::new(storage, snapshot_every, last, coverage.clone(), checkpoint, metrics))?;
+            Snapshots::start(SnapshotMaker::new(storage, snapshot_every, last, coverage.clone(), checkpoint, metrics))
+                .map_err(no_threads)?;
         let ledger = JournalLedger::new(journal, Some(events), coverage, keep_journal, disk.low.clone());
-        let (turn, shared) = (Turn::new(engine, ledger, turn_options), exchange.clone());
+        let ledger = make(&mut engine, ledger, &exchange.inbox)?;
+        let (turn, shared) = (Turn::new(engine, ledger, turn_options), exchange.inbox.clone());
+        let run = move || -> Result<_, String> {
+            let (engine, ledger) = turn::run(turn, &shared).map_err(|error| error.to_string())?;
+            Ok((engine, ledger.into()))
+        };
         let running = std::thread::Builder::new().name("sequencer".to_string()).spawn(move || {
-            let ended = turn::run(turn, &shared.inbox);
+            let ended = run();
             if let Err(error) = &ended {
-                failed(error.to_string());
+                failed(String::clone(error));
             }
             ended
-        })?;
+        });
+        let running = running.map_err(no_threads)?;
         Ok(Market { exchange, running, snapshots, disk })
     }
 
@@ -80,14 +106,18 @@ impl<S: Storage> Market<S> {
     }
 
     /// Answers what was handed in and ends the threads. Gives what is left: all of it is on the disk, but for what follows the
-    /// events. Errors: the journal's.
-    pub fn stop(self) -> Result<(Engine, Journal<S>), JournalError> {
+    /// events. Errors: the ledger's, in words.
+    pub fn stop(self) -> Result<(Engine, Journal<S>), String> {
         // A snapshot that is being made does not hold up the rest.
         self.snapshots.hurry();
         self.exchange.inbox.close();
-        let (engine, ledger) = self.running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let (engine, journal) = self.running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         self.disk.stop();
         self.snapshots.stop();
-        Ok((engine, ledger.into_journal()))
+        Ok((engine, journal))
     }
+}
+
+fn no_threads(error: std::io::Error) -> String {
+    format!("cannot start the market's threads: {error}")
 }

@@ -182,7 +182,8 @@ impl<L: Ledger> Turn<L> {
         let lost = self.admission.presence.lost(&self.engine, self.timekeeper.passed());
         let own_commands: Vec<Command> = self.own_commands(time).chain(scheduled).chain(lost).collect();
         let Turn { engine, ledger, admission, .. } = self;
-        let conditions = Conditions { disk_low: ledger.is_nearly_full(), bounds: self.bounds };
+        let conditions =
+            Conditions { disk_low: ledger.is_nearly_full(), is_shared: ledger.is_shared(), bounds: self.bounds };
         let taken = &mut batches[..count];
         for batch in taken.iter_mut().filter(|batch| batch.requests.asks_for_days()) {
             batch.requests.decide_days(|symbol| self.scheduled.day_end(symbol, time));
@@ -194,7 +195,7 @@ impl<L: Ledger> Turn<L> {
             let (own, decisions) = (own_commands.len(), admission.decisions());
             attribute(own, taken, decisions, |caller, commands| ledger.asked_by(caller, commands));
         }
-        ledger.order(engine.sequence().next(), time)?;
+        let time = ledger.order(engine, time)?;
         let ordered = Instant::now();
         for command in own_commands {
             let sequence = engine.sequence().next();

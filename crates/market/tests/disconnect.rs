@@ -44,10 +44,11 @@ impl Ledger for Memory {
 
     fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
 
-    fn order(&mut self, first: Sequence, time: Time) -> Result<(), Infallible> {
+    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Infallible> {
+        let first = engine.sequence().next();
         let numbered = self.coming.drain(..).zip(first.0..);
         self.kept.extend(numbered.map(|(command, number)| Entry { sequence: Sequence(number), time, command }));
-        Ok(())
+        Ok(time)
     }
 
     fn needs_events(&self) -> bool {

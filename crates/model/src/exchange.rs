@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
     AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event,
-    Execution, Fees, Grace, Group, KillScope, Money, OpenTerms, OrderId, OrderKind, OrderName, Position, Price, Query,
-    Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Tier,
-    Time, Trail, Trigger,
+    Execution, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId, OrderKind, OrderName, Position,
+    Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase,
+    SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -59,6 +59,8 @@ pub struct Model {
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
     /// Who is protected, in no order that means anything.
     pub(crate) protected: Vec<(AccountIndex, Grace)>,
+    /// All messages that were taken of the log that several nodes share.
+    pub(crate) messages: Vec<LogMessage>,
     /// Of the accounts that have any.
     pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
     /// The first of two orders while the second one is placed, to be linked with it.
@@ -198,6 +200,7 @@ impl Model {
             moves: 0,
             kills: Vec::new(),
             protected: Vec::new(),
+            messages: Vec::new(),
             limits: BTreeMap::new(),
             linking: None,
         }
@@ -310,6 +313,10 @@ impl Model {
             Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
             Command::Kill { scope } => self.kill(scope, events),
             Command::Release { scope } => self.release_killed(scope, events),
+            Command::TakeMessage(message) => {
+                self.take_message(message);
+                Ok(Reply::Created)
+            }
             Command::Protect { account, grace } => self.protect(account, grace, events),
             Command::Unprotect { account, is_lost } => self.unprotect(account, is_lost, events),
             Command::ChangeLimits { account, limits } => self.change_limits(account, limits, events),

@@ -23,6 +23,7 @@ mod protections;
 mod random;
 mod replacement;
 mod self_trade;
+mod shared_log;
 mod told;
 mod trailing;
 mod triggering;

@@ -193,6 +193,7 @@ impl Model {
         let protections = self.protections().into_iter();
         items.extend(protections.map(|(account, grace)| StateItem::Protection { account, grace }));
         items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
+        items.extend(self.last_messages().into_iter().map(StateItem::Message));
         items
     }
 

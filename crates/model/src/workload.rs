@@ -10,6 +10,7 @@ mod mass_cancels;
 mod pendings;
 mod phases;
 mod protections;
+mod shared_log;
 mod trails;
 
 use engine::{
@@ -80,6 +81,8 @@ pub struct Workload {
     has_kills: bool,
     /// Whether accounts are protected.
     has_protections: bool,
+    /// Whether messages of a log that several nodes share are taken.
+    has_messages: bool,
     /// Whether accounts get limits.
     has_limits: bool,
 }
@@ -128,6 +131,7 @@ impl Workload {
             has_mass_cancels: false,
             has_kills: false,
             has_protections: false,
+            has_messages: false,
             has_limits: false,
         }
     }
@@ -204,6 +208,11 @@ impl Workload {
     /// The same, in which the kill switch is thrown now and then.
     pub fn with_kills(self) -> Workload {
         Workload { has_kills: true, ..self }
+    }
+
+    /// The same, in which messages of a log that several nodes share are taken, and come again.
+    pub fn with_messages(self) -> Workload {
+        Workload { has_messages: true, ..self }
     }
 
     /// The same, in which accounts are protected, and nobody is there for some of them any more.
@@ -351,6 +360,9 @@ impl Workload {
             && let Some(kill) = kills::draw(self, model)
         {
             return vec![Op::Command(kill)];
+        }
+        if self.has_messages && self.random.percent(5) {
+            return vec![Op::Command(shared_log::draw(self, model))];
         }
         if self.has_protections
             && let Some(protection) = protections::draw(self, model)

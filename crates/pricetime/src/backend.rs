@@ -9,15 +9,18 @@ use engine::{Engine, Sequence};
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
 use feed::Asker;
 use journal::{DataLock, Disk, Journal, Options, Storage};
+use market::inbox::Inbox;
 use market::recovery::{self, Recovered, Report};
 use market::snapshots;
 use market::timekeeper::Clock;
 use market::turn::TurnOptions;
 use market::{Failed, Market, MarketOptions};
+use replica::LogUrl;
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
 use web::{Hub, Records};
 
+use crate::cluster;
 use crate::followers::Followers;
 use crate::journal_tool;
 use crate::members;
@@ -68,7 +71,8 @@ impl Backend {
         failed: Failed,
     ) -> Result<(Backend, Opened), String> {
         match &settings.store {
-            StoreLocation::Journal => open_folder(settings, metrics, clock, failed),
+            StoreLocation::Journal => open_folder(settings, metrics, clock, failed, None),
+            StoreLocation::Log(url) => open_folder(settings, metrics, clock, failed, Some((url, status.clone()))),
             StoreLocation::Database(url) => open_database(url, settings, status, metrics, clock, failed),
             StoreLocation::Invalid(fault) => Err(fault.clone()),
         }
@@ -104,7 +108,7 @@ impl Backend {
         match self {
             Backend::Folder(folder) => {
                 let Folder { storage, market, followers, _lock } = *folder;
-                let (engine, journal) = market.stop().map_err(|error| error.to_string())?;
+                let (engine, journal) = market.stop()?;
                 // A snapshot leaves out what the history holds.
                 followers.stop().map_err(|error| error.to_string())?;
                 snapshot_if_cheap(&storage, &engine, &journal, settings)?;
@@ -126,6 +130,7 @@ fn open_folder(
     metrics: Metrics,
     clock: Clock,
     failed: Failed,
+    shared: Option<(&LogUrl, Status)>,
 ) -> Result<(Backend, Opened), String> {
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
@@ -150,6 +155,10 @@ fn open_folder(
     let promise = match settings.durability {
         Durability::Synced => "synced: a reply means that it is on the disk",
         Durability::Written => "written: a reply survives a crash of the server, not of the machine",
+    };
+    let promise = match shared.is_some() {
+        true => "a reply means that a majority of the log's servers has it, and this disk",
+        false => promise,
     };
     let opened = Opened {
         kept: format!("data       {} ({promise})", settings.data.display()),
@@ -176,9 +185,30 @@ fn open_folder(
         snapshot_every: settings.snapshot_every,
         disk_low_bytes: settings.disk_low_bytes(),
     };
-    let market = Market::start(storage.clone(), recovered, market_options, followers.follower(), failed);
-    let market = market.map_err(no_threads)?;
+    let (storage_of_it, follower) = (storage.clone(), followers.follower());
+    let market = match shared {
+        None => {
+            refuse_node(&recovered.engine)?;
+            Market::start(storage_of_it, recovered, market_options, follower, failed)?
+        }
+        Some((url, status)) => {
+            let node = cluster::Node { url, number: settings.node, patience: settings.store_patience.0, status };
+            let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);
+            Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
+        }
+    };
     Ok((Backend::Folder(Box::new(Folder { storage, market, followers, _lock: lock })), opened))
+}
+
+/// Errors: the folder is a node's. What would be done without the log no other node would know of.
+fn refuse_node(engine: &Engine) -> Result<(), String> {
+    match engine.shared_log().position() {
+        0 => Ok(()),
+        _ => {
+            Err("the data folder is that of a node of a cluster: start with --store nats://… and its --node"
+                .to_string())
+        }
+    }
 }
 
 fn turn_options(settings: &Settings, metrics: Metrics, clock: Clock) -> Result<TurnOptions, String> {

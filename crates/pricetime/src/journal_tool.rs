@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use engine::{
-    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, KillScope, NewOrder, OrderKind, OrderName, SelfTrade,
-    Side, TrailingOrder, Trigger,
+    AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, KillScope, LogMessage, NewOrder, OrderKind, OrderName,
+    SelfTrade, Side, TrailingOrder, Trigger,
 };
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
 use market::recovery;
@@ -127,6 +127,9 @@ pub fn describe(command: &Command) -> String {
             format!("cancel all orders of account {account}, for which nobody came back")
         }
         Command::ChangeLimits { account, limits } => format!("limits of account {account}: {limits}"),
+        Command::TakeMessage(LogMessage { position, node, epoch, number }) => {
+            format!("take message {position} of the shared log: number {number} of node {node} in its epoch {epoch}")
+        }
         Command::PlaceLinked { account, order, client_id, until } => {
             let (account, order, client_id, until) = (*account, *order, *client_id, *until);
             let placed = describe(&Command::PlaceOrder { account, order, client_id, until });
@@ -257,7 +260,7 @@ fn stats(disk: &Disk) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "accounts",
     "symbols",
     "issues",
@@ -274,6 +277,7 @@ const KINDS: [&str; 16] = [
     "kills",
     "protections",
     "limits",
+    "messages",
 ];
 
 /// Its place among [`KINDS`].
@@ -303,5 +307,6 @@ fn kind(command: &Command) -> usize {
         Command::Kill { .. } | Command::Release { .. } => 13,
         Command::Protect { .. } | Command::Unprotect { .. } => 14,
         Command::ChangeLimits { .. } => 15,
+        Command::TakeMessage(_) => 16,
     }
 }

@@ -7,6 +7,7 @@ pub mod backend;
 pub mod backup;
 pub mod check;
 pub mod client;
+pub mod cluster;
 pub mod connections;
 pub mod copies;
 pub mod demo;

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use pricetime::access_tool::{self, AccessArgs};
 use pricetime::backup::{self, BackupArgs};
 use pricetime::check::CheckArgs;
+use pricetime::cluster::{self, ClusterArgs};
 use pricetime::demo::command::{self as demo, DemoArgs};
 use pricetime::health::{self, HealthArgs};
 use pricetime::journal_tool::{self, JournalArgs};
@@ -50,6 +51,8 @@ enum Command {
     Journal(JournalArgs),
     /// Move a market between a data folder and a PostgreSQL database, or check the rows
     Store(Box<StoreArgs>),
+    /// Make the log that the servers of a cluster share
+    Cluster(ClusterArgs),
     /// Make API keys for the compatible interface
     Keys(KeysArgs),
     /// Say who may do what: members, their roles and keys
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Journal(args)) => journal_tool::run(&args),
         Some(Command::Store(args)) => store_tool::run(&args),
+        Some(Command::Cluster(args)) => cluster::run(&args),
         Some(Command::Keys(args)) => keys::run(&args),
         Some(Command::Access(args)) => access_tool::run(&args),
         Some(Command::Tls(args)) => tls_tool::run(&args),

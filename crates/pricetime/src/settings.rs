@@ -103,15 +103,17 @@ settings! {
     feed: bool = true, "PRICETIME_FEED";
     /// Data folder; made if missing
     data: PathBuf = PathBuf::from("data"), "PRICETIME_DATA";
-    /// Where the market is kept: `journal`, in the data folder, or in a database,
-    /// postgres://USER:PASSWORD@HOST:5432/DATABASE
+    /// Where the market is kept: `journal`, in the data folder; or in a database,
+    /// postgres://USER:PASSWORD@HOST:5432/DATABASE; or in a log that several servers share, nats://HOST:4222,HOST:4222/NAME
     [hide_env_values = true]
     store: StoreLocation = StoreLocation::Journal, "PRICETIME_STORE";
     /// Wait until no other server writes to the database, and take over then
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     standby: bool = false, "PRICETIME_STANDBY";
-    /// How long requests wait for a database that is away, before they are refused
+    /// How long requests wait for a database or a log that is away, before they are refused
     store_patience: Span = Span(std::time::Duration::from_secs(5)), "PRICETIME_STORE_PATIENCE";
+    /// Which server of those that share a log this is: a number of its own
+    node: u16 = 1, "PRICETIME_NODE";
     /// When a reply may leave: synced to the disk, or only written to the operating system
     durability: Durability = Durability::Synced, "PRICETIME_DURABILITY";
     /// Threads that read and write sockets [default: the cores this process may use]
@@ -316,6 +318,7 @@ impl Settings {
         }
         at_least("segment-size", self.segment_size.0, 64 << 10)?;
         at_most("segment-size", self.segment_size.0, 1 << 40)?;
+        at_least("node", self.node.into(), 1)?;
         at_least("snapshot-every", self.snapshot_every, 1)?;
         at_most("snapshot-every", self.snapshot_every, i64::MAX as u64)?;
         at_most("stop-after-requests", self.stop_after_requests, i64::MAX as u64)?;
@@ -329,8 +332,16 @@ impl Settings {
             StoreLocation::Database(_) if self.durability == Durability::Written => {
                 return Err("durability is written, but with a database every reply waits for the commit".to_string());
             }
+            StoreLocation::Log(_) if self.durability == Durability::Written => {
+                return Err(
+                    "durability is written, but what a node took of the log it has to have on its disk".to_string()
+                );
+            }
+            StoreLocation::Log(_) if self.standby => {
+                return Err("standby waits for a database; of a log any number of servers can be nodes".to_string());
+            }
             StoreLocation::Invalid(fault) => return Err(format!("store: {fault}")),
-            StoreLocation::Journal | StoreLocation::Database(_) => {}
+            StoreLocation::Journal | StoreLocation::Database(_) | StoreLocation::Log(_) => {}
         }
         if self.tls_handshake_timeout.0.is_zero() {
             return Err("tls-handshake-timeout is 0s; at least 1ms".to_string());

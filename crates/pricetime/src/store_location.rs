@@ -1,9 +1,10 @@
-//! Where a market is kept, as a setting: in the data folder's journal, or in a PostgreSQL database.
+//! Where a market is kept, as a setting: in the data folder's journal, in a PostgreSQL database, or in a log that several servers share.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use replica::LogUrl;
 use serde::{Deserialize, Serialize};
 use store::{StoreError, StoreUrl};
 
@@ -16,6 +17,8 @@ pub enum StoreLocation {
     Journal,
     /// In this database.
     Database(Box<StoreUrl>),
+    /// In this log, and what was taken of it in the data folder.
+    Log(Box<LogUrl>),
     /// What was given is no place, for this reason. No error on reading it, because the readers of the command line
     /// and of the settings file show what they cannot read, and it may hold a password.
     Invalid(String),
@@ -27,6 +30,7 @@ impl StoreLocation {
         match self {
             StoreLocation::Journal | StoreLocation::Invalid(_) => "journal",
             StoreLocation::Database(_) => "postgres",
+            StoreLocation::Log(_) => "nats",
         }
     }
 }
@@ -54,9 +58,15 @@ impl From<String> for StoreLocation {
     fn from(text: String) -> StoreLocation {
         match text.as_str() {
             "journal" => StoreLocation::Journal,
+            url if LogUrl::is_meant(url) => match url.parse() {
+                Ok(url) => StoreLocation::Log(Box::new(url)),
+                Err(error) => StoreLocation::Invalid(error.to_string()),
+            },
             url => match url.parse() {
                 Ok(url) => StoreLocation::Database(Box::new(url)),
-                Err(error) => StoreLocation::Invalid(format!("{error}; or `journal`, for the data folder")),
+                Err(error) => StoreLocation::Invalid(format!(
+                    "{error}; or `journal`, for the data folder; or nats://host:4222/name, for a log"
+                )),
             },
         }
     }
@@ -75,6 +85,7 @@ impl fmt::Display for StoreLocation {
         match self {
             StoreLocation::Journal => f.write_str("journal"),
             StoreLocation::Database(url) => url.fmt(f),
+            StoreLocation::Log(url) => url.fmt(f),
             StoreLocation::Invalid(fault) => f.write_str(fault),
         }
     }

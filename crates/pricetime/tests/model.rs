@@ -188,6 +188,7 @@ impl Oracle {
             | Command::ChangeGroup { .. }
             | Command::Kill { .. }
             | Command::Release { .. }
+            | Command::TakeMessage(_)
             | Command::ChangeLimits { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
                 write!(children, "<{element}{echo}/>").unwrap();
@@ -326,6 +327,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::Protect { .. }
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_)
             | Command::ChangePhase { .. }
             | Command::EndAuction,
         ) => None,
@@ -452,7 +454,7 @@ fn compare_state(state: &Value, model: &Model) {
                 assert_eq!(told["id"], order.0);
                 executions = told["executions"].as_array().unwrap().iter();
             }
-            StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } => {}
+            StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } | StateItem::Message(_) => {}
             StateItem::Protection { account, grace } => {
                 let told = &state["accounts"][account.0 as usize]["cancel_on_disconnect"];
                 assert_eq!(*told, grace.to_string(), "account {}", account.0);

@@ -115,7 +115,8 @@ impl Ledger for SqlLedger {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. } => self.unchanging = false,
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_) => self.unchanging = false,
         }
         if let Some(auditor) = &mut self.auditor {
             auditor.command(command);
@@ -128,14 +129,14 @@ impl Ledger for SqlLedger {
         }
     }
 
-    fn order(&mut self, first: Sequence, time: Time) -> Result<(), Infallible> {
+    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Infallible> {
         let mut group = self.queue.take_out();
         if let Some(auditor) = &mut self.auditor {
-            auditor.note(first, time, &mut group.effects.audit);
+            auditor.note(engine.sequence().next(), time, &mut group.effects.audit);
         }
         self.group = Some(group);
         self.turn_events = self.events.as_ref().map(|sink| sink.batch());
-        Ok(())
+        Ok(time)
     }
 
     fn needs_events(&self) -> bool {

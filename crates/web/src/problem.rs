@@ -254,6 +254,10 @@ impl Problem {
             Unavailable::Bound(bound) => return Problem::past(bound),
             Unavailable::Past(limit) => return Problem::past_limit(limit),
             Unavailable::Closed(mode) => (mode.name(), "Not open"),
+            Unavailable::Shared => {
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                return Problem::new(status, "not-in-a-cluster", "Not in a cluster", why.to_string());
+            }
             Unavailable::NoDayEnd { .. } => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 return Problem::new(status, "no-day-end", "No day's end", why.to_string());

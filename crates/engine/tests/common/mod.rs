@@ -14,6 +14,7 @@ mod pended;
 mod phased;
 mod protected;
 pub mod ruled;
+mod shared_log;
 pub mod situations;
 mod terms;
 mod trails;
@@ -80,6 +81,9 @@ impl Market {
         }
         if self.seed & 3072 == 1024 || self.seed & 3200 == 2176 {
             workload = workload.with_limits();
+        }
+        if self.seed & 12288 == 4096 {
+            workload = workload.with_messages();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

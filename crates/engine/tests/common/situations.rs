@@ -10,7 +10,8 @@ use engine::{
 use model::{Model, Order};
 
 use super::{
-    bounded, charged, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, terms, trails,
+    bounded, charged, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, shared_log,
+    terms, trails,
 };
 
 /// Every situation that a comparison should meet.
@@ -164,6 +165,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(killed::ALL)
         .chain(protected::ALL)
         .chain(bounded::ALL)
+        .chain(shared_log::ALL)
 }
 
 /// How often each was met.
@@ -242,6 +244,7 @@ impl Situations {
         self.phased_before = Some(phased::Before::of(model));
         self.trails_before = trails::Before::of(model);
         self.was_protected = protected::is_protected(op, model);
+        shared_log::before(op, model).into_iter().for_each(|name| self.count(name));
         mass_canceled::before(op, model).into_iter().for_each(|name| self.count(name));
         if let Op::Command(Command::PlaceOrder { account, client_id: Some(id), .. }) = *op {
             self.seen = SeenBefore::of(account, id, time, model);
@@ -422,7 +425,8 @@ impl Situations {
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
-            | Command::ChangeLimits { .. } => return,
+            | Command::ChangeLimits { .. }
+            | Command::TakeMessage(_) => return,
             Command::CreateAccount { .. } => "account created",
             Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } if events.is_empty() => {
                 "symbol created again"

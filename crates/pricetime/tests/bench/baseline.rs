@@ -65,7 +65,8 @@ impl Both {
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
             ChangeRules, ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders,
             FreeClientOrderId, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled,
-            PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect, Release, Unprotect,
+            PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect, Release, TakeMessage,
+            Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -110,7 +111,8 @@ impl Both {
             | Release { .. }
             | Protect { .. }
             | Unprotect { .. }
-            | ChangeLimits { .. } => {
+            | ChangeLimits { .. }
+            | TakeMessage(_) => {
                 unreachable!("this workload draws none")
             }
             PlaceOrder { account, order: NewOrder { symbol, side, limit, shares, .. }, client_id: None, until: _ } => {

@@ -262,7 +262,8 @@ impl Node {
         follower.stop().map_err(|error| Stop::Dead(error.to_string()))?;
         drop(snapshots);
         // Without a snapshot the next start only takes longer.
-        let _ = snapshots::write_if_new(&process, &engine, ledger.into_journal().point());
+        let journal: journal::Journal<_> = ledger.into();
+        let _ = snapshots::write_if_new(&process, &engine, journal.point());
         process.end();
         Ok(())
     }

@@ -169,6 +169,7 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::ActivateReached
+            | Command::TakeMessage(_)
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
@@ -234,6 +235,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::PlaceIceberg { .. }
             | Command::PlaceTrailing { .. }
             | Command::ActivateReached
+            | Command::TakeMessage(_)
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
             | Command::EndAuction
@@ -273,6 +275,7 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
             | Command::ActivateReached
+            | Command::TakeMessage(_)
             | Command::ExpireOrders
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 75] = [
+const CODES: [(&str, u16, &str); 76] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -70,6 +70,7 @@ const CODES: [(&str, u16, &str); 75] = [
         422,
         "The order is to end with the day, and the server's calendar does not say when the day of its symbol ends",
     ),
+    ("not-in-a-cluster", 422, "Cancel on disconnect is not offered where several servers share a market"),
     ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
     ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
@@ -230,6 +231,7 @@ mod tests {
             Problem::unavailable(exchange::Unavailable::NoDayEnd {
                 symbol: engine::Symbol::parse(b"SPY").expect("letters"),
             }),
+            Problem::unavailable(exchange::Unavailable::Shared),
             Problem::malformed(""),
         ];
         for problem in rejects.iter().map(Problem::of).chain(others) {

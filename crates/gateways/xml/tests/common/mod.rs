@@ -44,6 +44,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::PlaceIfCanceled { .. }
             | Command::PlaceByFundsIfCanceled { .. }
             | Command::ActivateReached
+            | Command::TakeMessage(_)
             | Command::ExpireOrders
             | Command::PlaceLinked { .. }
             | Command::PlaceWorking { .. }

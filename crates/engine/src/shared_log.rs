@@ -1,0 +1,108 @@
+//! A log that several nodes share: what this market took of it. A node writes messages, each with commands; every node takes all of them, in
+//! the log's order, and does what they hold. Which messages count follows from this state alone, so all nodes decide the same: of a
+//! node's messages each counts once, in the order of their numbers, and those of an older epoch never.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU16;
+
+use crate::engine::Engine;
+use crate::reply::Reply;
+
+/// A node of a cluster: 1 to 65,535.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(NonZeroU16);
+
+impl NodeId {
+    /// None for zero.
+    pub fn new(number: u16) -> Option<NodeId> {
+        NonZeroU16::new(number).map(NodeId)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u16 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Which message of the log it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LogMessage {
+    /// Where it stands in the log: from 1, and above that of the one before it.
+    pub position: u64,
+    /// Who wrote it.
+    pub node: NodeId,
+    /// How many times its writer had begun when it wrote it. From 1.
+    pub epoch: u32,
+    /// Its number in that epoch. Number 0 begins the epoch.
+    pub number: u64,
+}
+
+/// The last messages that were taken, by the nodes that wrote them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedLog {
+    last: BTreeMap<NodeId, LogMessage>,
+}
+
+impl SharedLog {
+    /// Nothing was taken.
+    pub fn new() -> SharedLog {
+        SharedLog::default()
+    }
+
+    /// The message that was taken last.
+    pub fn last(&self) -> Option<LogMessage> {
+        self.last.values().max_by_key(|message| message.position).copied()
+    }
+
+    /// Where it stands; zero if none was taken.
+    pub fn position(&self) -> u64 {
+        self.last().map_or(0, |message| message.position)
+    }
+
+    /// The last message of a node.
+    pub fn of(&self, node: NodeId) -> Option<LogMessage> {
+        self.last.get(&node).copied()
+    }
+
+    /// Whether it is to be taken. If not, it was taken before, or comes before one that is missing, or its writer has begun anew since.
+    pub fn accepts(&self, message: &LogMessage) -> bool {
+        let (epoch, number) = self.of(message.node).map_or((0, 0), |last| (last.epoch, last.number));
+        let is_next = match message.number {
+            0 => epoch.checked_add(1) == Some(message.epoch),
+            next => epoch == message.epoch && epoch > 0 && number.checked_add(1) == Some(next),
+        };
+        is_next && message.position > self.position()
+    }
+
+    /// It is the last one of its writer.
+    pub(crate) fn take(&mut self, message: LogMessage) {
+        self.last.insert(message.node, message);
+    }
+
+    /// The last ones, by node.
+    pub fn all(&self) -> impl Iterator<Item = LogMessage> {
+        self.last.values().copied()
+    }
+}
+
+impl Engine {
+    /// What was taken of the log that several nodes share.
+    pub fn shared_log(&self) -> &SharedLog {
+        &self.shared_log
+    }
+
+    #[cold]
+    pub(crate) fn take_message(&mut self, message: LogMessage) -> Reply {
+        if self.shared_log.accepts(&message) {
+            self.shared_log.take(message);
+        }
+        Reply::Created
+    }
+}

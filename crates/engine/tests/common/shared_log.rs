@@ -1,0 +1,29 @@
+//! Messages of the log that several nodes share: what was met of them.
+
+use engine::{Command, LogMessage, Op};
+use model::Model;
+
+pub const ALL: [&str; 5] = [
+    "message: begins an epoch",
+    "message: the next of its node",
+    "message: of an older epoch",
+    "message: came before, or too early",
+    "message: where another one stands",
+];
+
+/// What `op` comes to; the model stands before it.
+pub fn before(op: &Op, model: &Model) -> Option<&'static str> {
+    let Op::Command(Command::TakeMessage(message)) = op else { return None };
+    let last = model.last_messages();
+    let of_node = last.iter().find(|last| last.node == message.node);
+    let (epoch, number) = of_node.map_or((0, 0), |last| (last.epoch, last.number));
+    let end = last.iter().map(|last| last.position).max().unwrap_or(0);
+    let LogMessage { position, .. } = *message;
+    Some(match (message.epoch, message.number) {
+        _ if position <= end => "message: where another one stands",
+        (next, 0) if next == epoch + 1 => "message: begins an epoch",
+        (older, _) if older < epoch => "message: of an older epoch",
+        (same, next) if same == epoch && epoch > 0 && next == number + 1 => "message: the next of its node",
+        _ => "message: came before, or too early",
+    })
+}

@@ -1,0 +1,11 @@
+//! Several servers as nodes of one cluster, over the real log on real servers of it: what one of them answers all of them do, also
+//! when nodes and servers of the log are killed; and what is refused.
+//! Not quick: starts nats-server.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod log_servers;
+mod nodes;
+mod refusals;

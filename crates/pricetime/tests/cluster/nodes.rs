@@ -1,0 +1,105 @@
+//! Nodes that come, trade, die and come back.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::common::folder::Folder;
+use crate::common::server::{Launch, Server, state_of};
+use crate::common::wait::wait_until;
+
+use super::log_servers::LogServers;
+
+fn node(folder: &Folder, number: u16, url: &str) -> Launch {
+    Launch::new(&folder.path().join(format!("node-{number}"))).with(&format!("--store {url} --node {number}"))
+}
+
+/// The state hash of a node's folder.
+fn hash(folder: &Path) -> String {
+    state_of(folder)["state_hash"].as_str().unwrap().to_owned()
+}
+
+/// Stops all nodes and compares what they have.
+fn stop_and_compare(folder: &Folder, nodes: Vec<(u16, Server)>) {
+    let numbers: Vec<u16> = nodes.iter().map(|(number, _)| *number).collect();
+    // What the last one answered the others take within moments.
+    std::thread::sleep(Duration::from_millis(500));
+    nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
+    let hashes: Vec<String> =
+        numbers.iter().map(|number| hash(&folder.path().join(format!("node-{number}")))).collect();
+    assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
+}
+
+const CREATE: &str = "<create><account id=\"1\" balance=\"1000000\"/><account id=\"2\" balance=\"1000000\"/>\
+                      <symbol sym=\"SPY\"><account id=\"1\">10000</account></symbol></create>";
+
+fn sell(client: u32) -> String {
+    format!(
+        "<transactions id=\"1\"><order sym=\"SPY\" amount=\"-1\" limit=\"10\" client-id=\"sell-{client}\"/></transactions>"
+    )
+}
+
+fn buy(client: u32) -> String {
+    format!(
+        "<transactions id=\"2\"><order sym=\"SPY\" amount=\"1\" limit=\"10\" client-id=\"buy-{client}\"/></transactions>"
+    )
+}
+
+#[test]
+fn what_one_node_answers_all_do_and_a_new_one_catches_up() {
+    let folder = Folder::new("cluster-nodes");
+    let servers = LogServers::start(folder.path(), 3);
+    let url = servers.create("market", 3);
+    let mut nodes: Vec<(u16, Server)> = (1..=3).map(|number| (number, node(&folder, number, &url).start())).collect();
+    assert!(nodes[0].1.ask(CREATE).contains("created"));
+    assert!(nodes[1].1.ask(&sell(1)).contains("<opened"));
+    let bought = nodes[2].1.ask(&buy(1));
+    assert!(bought.contains("<opened"), "{bought}");
+    // The order that node 3 executed is known to node 1 by the same id.
+    let query = "<transactions id=\"1\"><query id=\"1\"/></transactions>";
+    wait_until("node 1 has taken it", Duration::from_secs(10), || {
+        nodes[0].1.ask(query).contains("<executed shares=\"1\" price=\"10\"")
+    });
+    let again = nodes[0].1.ask(&buy(1));
+    assert!(again.contains("id=\"2\""), "a client order id stands for its order on every node: {again}");
+    for round in 2..40 {
+        let at = round as usize % 3;
+        nodes[at].1.ask(&sell(round));
+        nodes[(at + 1) % 3].1.ask(&buy(round));
+    }
+    nodes.push((4, node(&folder, 4, &url).start()));
+    assert!(nodes[3].1.ask(query).contains("<executed shares=\"1\" price=\"10\""));
+    stop_and_compare(&folder, nodes);
+}
+
+#[test]
+fn nodes_and_servers_of_the_log_are_killed_and_nothing_is_lost_or_done_twice() {
+    let folder = Folder::new("cluster-kills");
+    let mut servers = LogServers::start(folder.path(), 3);
+    let url = servers.create("market", 3);
+    let mut nodes: Vec<(u16, Server)> = (1..=3).map(|number| (number, node(&folder, number, &url).start())).collect();
+    nodes[0].1.ask(CREATE);
+    let mut opened = 0;
+    for round in 0..30 {
+        let at = round as usize % nodes.len();
+        opened += nodes[at].1.ask(&sell(round)).matches("<opened").count();
+        if round == 8 {
+            // A node dies, and the others go on at once.
+            let (number, mut dead) = nodes.remove(1);
+            dead.process.kill();
+            opened += nodes[0].1.ask(&sell(1_000)).matches("<opened").count();
+            nodes.push((number, node(&folder, number, &url).start()));
+        }
+        if round == 16 {
+            servers.kill(0);
+        }
+    }
+    assert_eq!(opened, 31);
+    for (number, node) in &nodes {
+        let listed = node.ask("<transactions id=\"1\"><query id=\"31\"/><query id=\"32\"/></transactions>");
+        assert!(
+            listed.contains("<open shares=\"1\"") && listed.contains("<error id=\"32\""),
+            "node {number}: {listed}"
+        );
+    }
+    stop_and_compare(&folder, nodes);
+}

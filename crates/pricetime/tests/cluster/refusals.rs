@@ -1,0 +1,46 @@
+//! What a node does not begin with, and what a cluster does not offer.
+
+use crate::common::folder::Folder;
+use crate::common::server::Launch;
+
+use super::log_servers::{LogServers, create};
+
+fn refusal(launch: &Launch) -> String {
+    launch.try_start().err().expect("it does not start").stderr
+}
+
+#[test]
+fn a_node_says_what_keeps_it_from_starting() {
+    let folder = Folder::new("cluster-refusals");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let again = create(&url, 1).unwrap_err();
+    assert!(again.contains("is there already, and is left as it is"), "{again}");
+    let launch = |data: &str, url: &str, node: u16| {
+        Launch::new(&folder.path().join(data)).with(&format!("--store {url} --node {node}"))
+    };
+    let missing = refusal(&launch("none", &servers.url("other"), 1));
+    assert!(missing.contains("other is not there") && missing.contains("pricetime cluster create"), "{missing}");
+    let zero = refusal(&launch("zero", &url, 0));
+    assert!(zero.contains("node is 0; at least 1"), "{zero}");
+    let wrong = refusal(&launch("wrong", "nats://127.0.0.1:1/a.b", 1));
+    assert!(wrong.contains("a name of other than 1 to 32 letters"), "{wrong}");
+    let alone = Launch::new(&folder.path().join("alone"));
+    let server = alone.start();
+    server.ask("<create><account id=\"1\" balance=\"1\"/></create>");
+    drop(server.stop());
+    let not_a_node = refusal(&launch("alone", &url, 1));
+    assert!(not_a_node.contains("the data folder is of a server without a cluster"), "{not_a_node}");
+    // A node's folder is for nobody else, and its number for no other process.
+    let mut first = launch("first", &url, 1).start();
+    let protect = first.ask("<create><account id=\"1\" balance=\"1\"/></create>");
+    assert!(protect.contains("created"), "{protect}");
+    let protect = first.ask("<transactions id=\"1\"><protect grace=\"5s\"/></transactions>");
+    assert!(protect.contains("cancel on disconnect is not offered by a cluster"), "{protect}");
+    let second = launch("second", &url, 1).start();
+    let ended = first.process.wait_for_end(crate::common::server::PATIENCE);
+    assert!(ended.stderr.contains("another process runs as node 1"), "{}", ended.stderr);
+    drop(second.stop());
+    let left = refusal(&Launch::new(&folder.path().join("second")));
+    assert!(left.contains("the data folder is that of a node of a cluster"), "{left}");
+}

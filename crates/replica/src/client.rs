@@ -1,0 +1,36 @@
+//! What a node needs of a log that it shares with others.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::Time;
+
+/// A message as the log gives it.
+#[derive(Clone, Debug)]
+pub struct Delivered {
+    /// Its place: 1, 2, 3 …
+    pub position: u64,
+    /// When the log got it, by the clock of whoever kept the log then.
+    pub time: Time,
+    pub bytes: Bytes,
+}
+
+/// Why a node cannot go on with its log.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct LogError(pub String);
+
+/// A connection to the log.
+pub trait LogClient {
+    /// Sends a message. It may get lost, come to the log late, or twice: whoever sent it sees it come back, or sends it again.
+    fn publish(&mut self, message: Bytes) -> Result<(), LogError>;
+
+    /// The next message of the log; none if none came for so long.
+    fn next(&mut self, patience: Duration) -> Result<Option<Delivered>, LogError>;
+
+    /// Where the last message stood when the connection was made.
+    fn end(&self) -> u64;
+
+    /// The most bytes that a message may have.
+    fn message_bytes_max(&self) -> usize;
+}

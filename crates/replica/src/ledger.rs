@@ -1,0 +1,327 @@
+//! The ledger that is a log which many nodes share: the order of commands is known when they come back from the log, and answers are
+//! released when the node's own journal has them, too. What other nodes wrote is taken in between.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::{Command, Engine, Event, LogMessage, NodeId, Sequence, Time};
+use exchange::{Batch, Caller, Metrics, State, Status, Unavailable};
+use journal::{Journal, JournalError, Storage};
+use market::inbox::Inbox;
+use market::journal_ledger::JournalLedger;
+use market::ledger::{Ledger, Measured, Room};
+use market::timekeeper::system_time;
+
+use crate::client::{Delivered, LogClient, LogError};
+use crate::message::{Message, OVERHEAD_BYTES};
+use crate::parts::Parts;
+
+/// The most ops and batches of one turn: its commands become one message, as long as they fit.
+const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 8 };
+/// How often a turn that waits for the log looks whether it is time for something else.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Who a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// What the messages of all its nodes carry.
+    pub cluster: u64,
+    pub node: NodeId,
+    /// After so long without the log new commands are refused.
+    pub patience: Duration,
+    /// A message that did not come back is sent again after so long. That it counts once is seen to where it is taken.
+    pub send_again_after: Duration,
+}
+
+/// Why a node cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplicaError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error("message {position} of the log {what}")]
+    Message { position: u64, what: String },
+    #[error(
+        "message {found} of the log came where message {expected} was due: the log has lost what stood between, or was replaced. \
+         Restore it, or begin a new one from this node's data folder (docs/CLUSTER.md)"
+    )]
+    Gap { expected: u64, found: u64 },
+    #[error(
+        "another process runs as node {node} (epoch {epoch} of it began): give each process a node number of its own"
+    )]
+    Replaced { node: NodeId, epoch: u32 },
+    #[error(
+        "the data folder is of a server without a cluster: a node begins with an empty folder, or with a copy of another node's"
+    )]
+    NotANode,
+    #[error(
+        "the server stops while a message to the log is on its way: whoever sent its commands finds by queries what became of them"
+    )]
+    Stopping,
+}
+
+/// A log and the node's own journal behind it.
+pub struct ReplicaLedger<S: Storage, C: LogClient> {
+    own: JournalLedger<S>,
+    client: C,
+    member: Member,
+    epoch: u32,
+    /// The last message of the log that was looked at.
+    seen: u64,
+    parts: Parts,
+    /// The commands of the turn.
+    commands: Vec<u8>,
+    count: u32,
+    inbox: Arc<Inbox>,
+    status: Status,
+}
+
+impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
+    /// Brings an engine, which stands where `own` does, to the end of the log, and begins an epoch of this node. The client gives the
+    /// messages behind `seen`.
+    pub fn open(
+        (own, engine): (JournalLedger<S>, &mut Engine),
+        (client, seen): (C, u64),
+        member: Member,
+        (inbox, status): (Arc<Inbox>, Status),
+    ) -> Result<Self, ReplicaError> {
+        if engine.sequence() > Sequence::ZERO && engine.shared_log().position() == 0 {
+            return Err(ReplicaError::NotANode);
+        }
+        let (parts, commands, count, epoch) = (Parts::default(), Vec::new(), 0, 0);
+        let mut ledger = ReplicaLedger { own, client, member, epoch, seen, parts, commands, count, inbox, status };
+        while ledger.seen < ledger.client.end() {
+            if let Some(delivered) = ledger.client.next(GLANCE)? {
+                ledger.take(engine, &delivered, &[])?;
+            }
+        }
+        let last = engine.shared_log().of(member.node).map_or(0, |last| last.epoch);
+        ledger.epoch = last.saturating_add(1);
+        let begins = ledger.message(0, (0, 1), Bytes::new()).to_bytes();
+        ledger.send(engine, &[begins])?;
+        Ok(ledger)
+    }
+
+    /// Takes what others wrote, as far as it is there.
+    fn follow(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+        while let Some(delivered) = self.client.next(Duration::ZERO)? {
+            self.take(engine, &delivered, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Sends messages, which are the parts of one batch, and takes all that comes until the batch is taken. Gives its time.
+    fn send(&mut self, engine: &mut Engine, messages: &[Bytes]) -> Result<Time, ReplicaError> {
+        let begun = Instant::now();
+        let mut sent = None;
+        loop {
+            if sent.is_none_or(|sent: Instant| sent.elapsed() >= self.member.send_again_after) {
+                messages.iter().try_for_each(|message| self.client.publish(message.clone()))?;
+                sent = Some(Instant::now());
+            }
+            if let Some(delivered) = self.client.next(GLANCE)?
+                && let Some(time) = self.take(engine, &delivered, messages)?
+            {
+                self.status.replace(&State::StoreAway, State::Ready);
+                return Ok(time);
+            }
+            if self.inbox.is_closed() {
+                return Err(ReplicaError::Stopping);
+            }
+            if begun.elapsed() >= self.member.patience {
+                self.refuse_waiting();
+            }
+        }
+    }
+
+    /// Refuses what waits for the turn after this one, which has no end while the log is away.
+    #[cold]
+    fn refuse_waiting(&mut self) {
+        self.status.replace(&State::Ready, State::StoreAway);
+        self.inbox.take_waiting().into_iter().for_each(|batch| batch.refuse(Unavailable::StoreAway));
+    }
+
+    /// Takes the next message. The time of the batch that is whole with it, if that is the one of `sent`: its commands are still to be
+    /// applied. The commands of others are applied.
+    fn take(
+        &mut self,
+        engine: &mut Engine,
+        delivered: &Delivered,
+        sent: &[Bytes],
+    ) -> Result<Option<Time>, ReplicaError> {
+        let &Delivered { position, time, ref bytes } = delivered;
+        if position <= self.seen {
+            return Ok(None);
+        }
+        let expected = self.seen.saturating_add(1);
+        if position != expected {
+            return Err(ReplicaError::Gap { expected, found: position });
+        }
+        self.seen = position;
+        let wrong = |what: String| ReplicaError::Message { position, what };
+        let message = Message::read(bytes).map_err(|error| wrong(error.0))?;
+        let Message { cluster, node, epoch, number, count, .. } = message;
+        if cluster != self.member.cluster {
+            return Err(wrong(format!(
+                "is of cluster {cluster:016x}, and this node is of {:016x}",
+                self.member.cluster
+            )));
+        }
+        let is_newer = node == self.member.node && epoch > self.epoch && self.epoch > 0;
+        if is_newer {
+            return Err(ReplicaError::Replaced { node, epoch });
+        }
+        let (Some(commands), log) = (self.parts.add(&message, position), engine.shared_log()) else { return Ok(None) };
+        let message = LogMessage { position, node, epoch, number };
+        if !log.accepts(&message) {
+            return match is_ahead(&message, log.of(node)) && position > log.position() {
+                false => Ok(None),
+                true => Err(wrong(format!(
+                    "is number {number} of node {node} in its epoch {epoch}, and the one before it never came: the log has lost it"
+                ))),
+            };
+        }
+        let is_own = (node, epoch) == (self.member.node, self.epoch) && self.epoch > 0;
+        if is_own && !sent.contains(bytes) {
+            return Err(ReplicaError::Replaced { node, epoch });
+        }
+        let time = time.max(engine.time());
+        let decoded = if is_own { Vec::new() } else { decode(&commands, count).map_err(wrong)? };
+        self.own.command(&Command::TakeMessage(message));
+        self.own.commands(&commands, count);
+        self.own.order(engine, time)?;
+        self.apply(engine, time, &Command::TakeMessage(message));
+        if is_own && number > 0 {
+            return Ok(Some(time));
+        }
+        decoded.iter().for_each(|command| self.apply(engine, time, command));
+        self.own.applied(engine);
+        Ok(is_own.then_some(time))
+    }
+
+    /// Nobody waits for the reply: a command of another node, or that notes a message.
+    fn apply(&mut self, engine: &mut Engine, time: Time, command: &Command) {
+        let (sequence, own) = (engine.sequence().next(), &mut self.own);
+        let mut tell = |event| own.event(sequence, time, event);
+        drop(engine.apply_command(sequence, time, command, &mut Vec::new(), &mut tell));
+    }
+
+    fn message(&self, number: u64, (part, parts): (u16, u16), commands: Bytes) -> Message {
+        let Member { cluster, node, .. } = self.member;
+        let (epoch, written, count) = (self.epoch, system_time(), self.count);
+        Message { cluster, node, epoch, number, part, parts, written, count, commands }
+    }
+
+    /// The batch of the turn in as many messages as it takes.
+    fn messages(&mut self, number: u64) -> Vec<Bytes> {
+        let commands = Bytes::from(std::mem::take(&mut self.commands));
+        let room = self.client.message_bytes_max().saturating_sub(OVERHEAD_BYTES).max(1);
+        let parts = u16::try_from(commands.len().div_ceil(room)).expect("invariant: gateways bound what is in flight");
+        let cut = |part: u16| {
+            let from = usize::from(part).saturating_mul(room);
+            commands.slice(from..from.saturating_add(room).min(commands.len()))
+        };
+        (0..parts).map(|part| self.message(number, (part, parts), cut(part)).to_bytes()).collect()
+    }
+}
+
+/// Whether a message is one that its node sends only after another one, which was not taken yet, was.
+fn is_ahead(message: &LogMessage, last: Option<LogMessage>) -> bool {
+    let (epoch, number) = last.map_or((0, 0), |last| (last.epoch, last.number));
+    message.epoch > epoch || message.epoch == epoch && message.number > number
+}
+
+/// Errors: what is wrong with a message that has such commands.
+fn decode(mut commands: &[u8], count: u32) -> Result<Vec<Command>, String> {
+    let mut decoded = Vec::new();
+    while !commands.is_empty() {
+        let command = journal::decode(&mut commands);
+        decoded.push(command.map_err(|error| format!("has a command that this program does not know: {error}"))?);
+    }
+    match decoded.len() == count as usize {
+        true => Ok(decoded),
+        false => Err(format!("has {} commands and says that it has {count}", decoded.len())),
+    }
+}
+
+/// When the server stops.
+impl<S: Storage, C: LogClient> From<ReplicaLedger<S, C>> for Journal<S> {
+    fn from(ledger: ReplicaLedger<S, C>) -> Journal<S> {
+        ledger.own.into()
+    }
+}
+
+impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
+    type Error = ReplicaError;
+
+    fn room(&mut self) -> Option<Room> {
+        Some(TURN_ROOM)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn is_nearly_full(&self) -> bool {
+        self.own.is_nearly_full()
+    }
+
+    fn command(&mut self, command: &Command) {
+        journal::encode(command, &mut self.commands);
+        self.count = self.count.checked_add(1).expect("invariant: gateways bound what is in flight");
+    }
+
+    /// The journal of a node does not say whose commands are.
+    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
+
+    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, ReplicaError> {
+        if self.count == 0 {
+            self.follow(engine)?;
+            return Ok(time.max(engine.time()));
+        }
+        let last = engine.shared_log().of(self.member.node).map_or(0, |last| last.number);
+        let messages = self.messages(last.saturating_add(1));
+        self.count = 0;
+        self.send(engine, &messages)
+    }
+
+    fn needs_events(&self) -> bool {
+        self.own.needs_events()
+    }
+
+    fn event(&mut self, sequence: Sequence, time: Time, event: Event) {
+        self.own.event(sequence, time, event);
+    }
+
+    fn applied(&mut self, engine: &mut Engine) {
+        self.own.applied(engine);
+    }
+
+    fn measure(&self, metrics: &Metrics, turn: &Measured) {
+        self.own.measure(metrics, turn);
+    }
+
+    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, applied: Instant) {
+        self.own.release(batches, applied);
+    }
+
+    fn tend(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
+        self.follow(engine)?;
+        Ok(self.own.tend(engine, passed)?)
+    }
+
+    fn idle(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
+        self.follow(engine)?;
+        Ok(self.own.idle(engine, passed)?)
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.own.patience()
+    }
+
+    fn close(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+        Ok(self.own.close(engine)?)
+    }
+}

@@ -1,0 +1,27 @@
+//! One market on many nodes. Its ledger is a log that all of them share, and that another program keeps and replicates: NATS JetStream.
+//!
+//! ```text
+//! the loop ─► ReplicaLedger ─► message ─► LogClient: publish        (JetStream, or a simulated log)
+//!    ▲             │    ▲                      │
+//!    └── ordered ──┘    └── taken, in order ◄──┘ next
+//! ```
+//! A batch of commands becomes a message. Every node takes all messages in the log's order; each writes what it took into its own
+//! journal, syncs it and applies it. The node that wrote a message answers for it when it took it itself. Which messages count follows
+//! from the engine's state ([`engine::SharedLog`]), so a message that comes twice, or from a process that another one has replaced, counts
+//! nowhere.
+
+mod client;
+pub mod jetstream;
+
+mod ledger;
+mod log_url;
+mod message;
+mod parts;
+pub mod simulated;
+#[cfg(test)]
+mod tests;
+
+pub use client::{Delivered, LogClient, LogError};
+pub use ledger::{Member, ReplicaError, ReplicaLedger};
+pub use log_url::LogUrl;
+pub use parts::WINDOW;

@@ -1,0 +1,103 @@
+//! A message of the log as bytes: whose it is, the commands, and a checksum over all of it.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version of this format |
+//! | 8 | the cluster: messages of another one are never taken |
+//! | 2, 4, 8 | node, its epoch, number in the epoch |
+//! | 2, 2 | which part it is of how many |
+//! | 8 | when it was written, in microseconds since 1970, by its writer's clock |
+//! | 4 | commands in all parts |
+//! | … | commands, encoded as in the journal, or a part of that |
+//! | 4 | CRC-32 of all before it |
+//!
+//! Integers are little-endian.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use engine::{NodeId, Time};
+
+use crate::client::LogError;
+
+pub(crate) const VERSION: u8 = 1;
+const HEAD_BYTES: usize = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
+const CHECKSUM_BYTES: usize = 4;
+/// What a message takes beside its commands.
+pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;
+
+/// A message, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub cluster: u64,
+    pub node: NodeId,
+    pub epoch: u32,
+    pub number: u64,
+    /// From 0.
+    pub part: u16,
+    pub parts: u16,
+    pub written: Time,
+    pub count: u32,
+    pub commands: Bytes,
+}
+
+impl Message {
+    pub fn to_bytes(&self) -> Bytes {
+        let mut bytes = BytesMut::with_capacity(OVERHEAD_BYTES + self.commands.len());
+        bytes.put_u8(VERSION);
+        bytes.put_u64_le(self.cluster);
+        bytes.put_u16_le(self.node.number());
+        bytes.put_u32_le(self.epoch);
+        bytes.put_u64_le(self.number);
+        bytes.put_u16_le(self.part);
+        bytes.put_u16_le(self.parts);
+        bytes.put_u64_le(self.written.0);
+        bytes.put_u32_le(self.count);
+        bytes.put_slice(&self.commands);
+        let checksum = crc32fast::hash(&bytes);
+        bytes.put_u32_le(checksum);
+        bytes.freeze()
+    }
+
+    /// Errors: what is wrong with it, to follow the place where it stands.
+    pub fn read(bytes: &Bytes) -> Result<Message, LogError> {
+        let wrong = |what: &str| Err(LogError(what.to_owned()));
+        match bytes.first() {
+            Some(&VERSION) if bytes.len() >= OVERHEAD_BYTES => {}
+            Some(&VERSION) => return wrong("is cut short"),
+            Some(other) => {
+                return wrong(&format!(
+                    "is of version {other}, and this program reads version {VERSION}: start the program that knows it"
+                ));
+            }
+            None => return wrong("is empty"),
+        }
+        let (all, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+        if crc32fast::hash(all).to_le_bytes() != checksum {
+            return wrong("fails its checksum: the log has changed it");
+        }
+        let Some(node) = NodeId::new(u16::from_le_bytes(taken(all, 9))) else {
+            return wrong("is of node 0, which there is not");
+        };
+        let message = Message {
+            cluster: u64::from_le_bytes(taken(all, 1)),
+            node,
+            epoch: u32::from_le_bytes(taken(all, 11)),
+            number: u64::from_le_bytes(taken(all, 15)),
+            part: u16::from_le_bytes(taken(all, 23)),
+            parts: u16::from_le_bytes(taken(all, 25)),
+            written: Time(u64::from_le_bytes(taken(all, 27))),
+            count: u32::from_le_bytes(taken(all, 35)),
+            commands: bytes.slice(HEAD_BYTES..all.len()),
+        };
+        match message.part < message.parts {
+            true => Ok(message),
+            false => wrong("is a part that there is not"),
+        }
+    }
+}
+
+/// The bytes at a place that is known to be there.
+fn taken<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut some = [0; N];
+    some.copy_from_slice(&bytes[at..at + N]);
+    some
+}

@@ -1,0 +1,57 @@
+//! Batches that are longer than a message may be come in parts. When a batch is whole follows from the log alone, so that a node that
+//! begins in the middle decides as all others: a part counts together with those at most [`WINDOW`] messages before it, and a node begins
+//! to read so far before what it took last.
+
+use std::collections::HashMap;
+
+use bytes::{Bytes, BytesMut};
+use engine::NodeId;
+
+use crate::message::Message;
+
+/// All parts of a batch stand within so many messages of the log.
+pub const WINDOW: u64 = 10_000;
+
+/// Parts of batches that are not whole yet: of each node those of one batch, for a node has one on its way at a time.
+#[derive(Default)]
+pub(crate) struct Parts {
+    of: HashMap<NodeId, Partial>,
+}
+
+struct Partial {
+    epoch: u32,
+    number: u64,
+    /// Where the first one stands that counts.
+    first: u64,
+    there: Vec<Option<Bytes>>,
+}
+
+impl Parts {
+    /// All commands of the batch if it is whole with this message, which stands at `position`.
+    pub fn add(&mut self, message: &Message, position: u64) -> Option<Bytes> {
+        if message.parts == 1 {
+            return Some(message.commands.clone());
+        }
+        let begin = || Partial {
+            epoch: message.epoch,
+            number: message.number,
+            first: position,
+            there: vec![None; message.parts.into()],
+        };
+        let partial = self.of.entry(message.node).or_insert_with(begin);
+        let is_of_it = (partial.epoch, partial.number) == (message.epoch, message.number)
+            && partial.there.len() == usize::from(message.parts)
+            && position.saturating_sub(partial.first) < WINDOW;
+        if !is_of_it {
+            *partial = begin();
+        }
+        partial.there[usize::from(message.part)] = Some(message.commands.clone());
+        if partial.there.iter().any(Option::is_none) {
+            return None;
+        }
+        let whole = self.of.remove(&message.node)?;
+        let mut all = BytesMut::new();
+        whole.there.into_iter().flatten().for_each(|part| all.extend_from_slice(&part));
+        Some(all.freeze())
+    }
+}

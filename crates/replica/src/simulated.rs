@@ -1,0 +1,141 @@
+//! A log in memory with the faults of a real one: messages that are sent get lost, come late, in another order, or twice. What it has got
+//! it gives to everybody in one order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::Time;
+
+use crate::client::{Delivered, LogClient, LogError};
+
+/// How often, in a hundred messages, something happens to one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// It never comes.
+    pub lost: u64,
+    /// It comes after messages that are sent later.
+    pub late: u64,
+    /// It comes again.
+    pub twice: u64,
+}
+
+/// The log.
+#[derive(Clone, Default)]
+pub struct SimulatedLog {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    log: Mutex<Log>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Log {
+    messages: Vec<(Time, Bytes)>,
+    /// Sent, and not come yet.
+    late: VecDeque<Bytes>,
+    faults: Faults,
+    random: u64,
+}
+
+impl SimulatedLog {
+    /// An empty one. The seed says which messages the faults meet.
+    pub fn new(seed: u64, faults: Faults) -> SimulatedLog {
+        let log = SimulatedLog::default();
+        *log.lock() = Log { faults, random: seed, ..Log::default() };
+        log
+    }
+
+    /// A connection that gives the messages behind `seen`, each of at most `message_bytes_max` bytes.
+    pub fn client(&self, seen: u64, message_bytes_max: usize) -> SimulatedClient {
+        SimulatedClient { log: self.clone(), seen, end: self.lock().messages.len() as u64, message_bytes_max }
+    }
+
+    /// What has come.
+    pub fn messages(&self) -> Vec<Bytes> {
+        self.lock().messages.iter().map(|(_, bytes)| bytes.clone()).collect()
+    }
+
+    /// As a damaged log would: changes what has come.
+    pub fn tamper(&self, change: impl FnOnce(&mut Vec<(Time, Bytes)>)) {
+        change(&mut self.lock().messages);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        self.shared.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    fn percent(&mut self, percent: u64) -> bool {
+        // An xorshift: enough for faults.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % 100 < percent
+    }
+
+    fn send(&mut self, message: Bytes) {
+        let Faults { lost, late, twice } = self.faults;
+        if self.percent(lost) {
+            return;
+        }
+        if self.percent(twice) {
+            self.late.push_back(message.clone());
+        }
+        match self.percent(late) {
+            true => self.late.push_back(message),
+            false => self.arrive(message),
+        }
+        if self.percent(50)
+            && let Some(late) = self.late.pop_front()
+        {
+            self.arrive(late);
+        }
+    }
+
+    fn arrive(&mut self, message: Bytes) {
+        let time = Time(1_000_000 + 10 * self.messages.len() as u64);
+        self.messages.push((time, message));
+    }
+}
+
+/// A connection to the log.
+pub struct SimulatedClient {
+    log: SimulatedLog,
+    seen: u64,
+    end: u64,
+    message_bytes_max: usize,
+}
+
+impl LogClient for SimulatedClient {
+    fn publish(&mut self, message: Bytes) -> Result<(), LogError> {
+        self.log.lock().send(message);
+        self.log.shared.arrived.notify_all();
+        Ok(())
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Option<Delivered>, LogError> {
+        let log = self.log.lock();
+        let is_missing = |log: &mut Log| log.messages.len() as u64 <= self.seen;
+        let waited = self.log.shared.arrived.wait_timeout_while(log, patience, is_missing);
+        let (log, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let Some((time, bytes)) = log.messages.get(self.seen as usize) else { return Ok(None) };
+        let delivered = Delivered { position: self.seen + 1, time: *time, bytes: bytes.clone() };
+        drop(log);
+        self.seen += 1;
+        Ok(Some(delivered))
+    }
+
+    fn end(&self) -> u64 {
+        self.end
+    }
+
+    fn message_bytes_max(&self) -> usize {
+        self.message_bytes_max
+    }
+}
