@@ -200,14 +200,14 @@ pub struct Observer {
 
 impl Observer {
     fn run(&self, sql: &str) -> Result<(), String> {
-        self.runtime.block_on(self.client.batch_execute(sql)).map_err(|error| said(&error))
+        self.runtime.block_on(self.client.batch_execute(sql)).map_err(said)
     }
 
     /// Transactions that wrote, ever, with those that were rolled back: each has an id, and ids count up. The counters in
     /// pg_stat_database say the same a second late. Errors: what the database said.
     pub fn transactions(&self) -> Result<u64, String> {
         let sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text";
-        let row = self.runtime.block_on(self.client.query_one(sql, &[])).map_err(|error| said(&error))?;
+        let row = self.runtime.block_on(self.client.query_one(sql, &[])).map_err(said)?;
         let text: &str = row.get(0);
         text.parse().map_err(|_| format!("PostgreSQL counts `{text}` transactions"))
     }

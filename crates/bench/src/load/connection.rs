@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mio::net::TcpStream;
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::login::Login;
+use super::Plan;
 use super::replies::{Framing, Replies};
 use super::workload::Ask;
 
@@ -38,46 +39,33 @@ pub enum Received {
 }
 
 impl Connection {
-    /// Starts to connect, from this address and port if they are given. Errors: also when they are taken.
-    pub fn start(to: SocketAddr, source: Option<SocketAddr>) -> io::Result<Connection> {
-        let socket = Socket::new(Domain::for_address(to), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    /// Starts to connect, from this address and port if they are given. One that logs in is connected and logged in when it
+    /// is returned, and then is as any other. Errors: also when address and port are taken.
+    pub fn start(plan: &Plan, source: Option<SocketAddr>) -> io::Result<Connection> {
+        let to = plan.to.into();
+        let kind = if plan.login.is_some() { Type::STREAM } else { Type::STREAM.nonblocking() };
+        let socket = Socket::new(Domain::for_address(plan.to), kind, Some(Protocol::TCP))?;
         socket.set_tcp_nodelay(true)?;
         if let Some(source) = source {
             // A port of a closed connection may wait for a minute and is free all the same.
             socket.set_reuse_address(true)?;
             socket.bind(&source.into())?;
         }
-        match socket.connect(&to.into()) {
-            Ok(()) => {}
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(Connection::of(socket.into()))
-    }
-
-    /// Connects and logs in, and then is as any other.
-    pub fn log_in(
-        to: SocketAddr,
-        source: Option<SocketAddr>,
-        login: &Login,
-        patience: Duration,
-    ) -> io::Result<Connection> {
-        let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
-        socket.set_tcp_nodelay(true)?;
-        if let Some(source) = source {
-            socket.set_reuse_address(true)?;
-            socket.bind(&source.into())?;
-        }
-        socket.connect_timeout(&to.into(), patience)?;
-        let mut stream = socket.into();
-        login.log_in(&mut stream, patience)?;
-        stream.set_nonblocking(true)?;
-        Ok(Connection::of(stream))
-    }
-
-    fn of(stream: std::net::TcpStream) -> Connection {
+        let stream: std::net::TcpStream = match &plan.login {
+            Some(login) => {
+                socket.connect_timeout(&to, plan.patience)?;
+                let mut stream = socket.into();
+                login.log_in(&mut stream, plan.patience)?;
+                stream.set_nonblocking(true)?;
+                stream
+            }
+            None => match socket.connect(&to) {
+                Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => return Err(error),
+                _ => socket.into(),
+            },
+        };
         let stream = TcpStream::from_std(stream);
-        Connection { stream, out: Vec::new(), sent: VecDeque::new(), replies: Replies::default() }
+        Ok(Connection { stream, out: Vec::new(), sent: VecDeque::new(), replies: Replies::default() })
     }
 
     /// Writes what there is to write, as far as the socket takes it.

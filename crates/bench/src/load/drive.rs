@@ -4,7 +4,6 @@
 //! the server does, and their latency counts from the scheduled time.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -179,7 +178,7 @@ impl<'a> Driver<'a> {
 
     fn connect_all(&mut self) -> io::Result<()> {
         for number in 0..self.slots.len() {
-            let mut connection = self.connection(None)?;
+            let mut connection = Connection::start(self.plan, None)?;
             let interest = Interest::READABLE | Interest::WRITABLE;
             self.poll.registry().register(&mut connection.stream, Token(number), interest)?;
             self.put(number, connection);
@@ -194,18 +193,10 @@ impl<'a> Driver<'a> {
             let source = self.plan.sources.address(self.made);
             self.made = self.made.wrapping_add(1);
             tries += 1;
-            match self.connection(source) {
+            match Connection::start(self.plan, source) {
                 Err(error) if source.is_some() && is_taken(&error) && tries < PORTS_TRIED_MAX => {}
                 other => return other,
             }
-        }
-    }
-
-    fn connection(&self, source: Option<SocketAddr>) -> io::Result<Connection> {
-        let Plan { to, patience, .. } = self.plan;
-        match &self.plan.login {
-            None => Connection::start(*to, source),
-            Some(login) => Connection::log_in(*to, source, login, *patience),
         }
     }
 

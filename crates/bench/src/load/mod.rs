@@ -28,17 +28,18 @@ pub use choice::{Choice, Mix, Next, OpenOrder, Random, standing};
 pub use clock::own_cpu;
 pub use guest::{Guest, Opened};
 pub use login::Login;
-pub use replies::{Framing, Kind};
+pub use replies::Kind;
 pub use requesters::{Answer, Requester, block_on, run_requesters};
 pub use requests::symbol_name;
 pub use rest::run_rest;
 pub use result::LoadResult;
-pub use setup::{Found, Issued, issued_each, prepare, probe};
+pub use setup::{Issued, Setup, issued_each};
 pub use sources::Sources;
 
 use crate::processor;
 use crate::record::LoadSettings;
 use drive::Driver;
+use replies::Framing;
 use workload::{Part, Workload};
 
 /// Files that a process needs besides its connections.

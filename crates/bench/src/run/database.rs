@@ -41,13 +41,13 @@ struct Facts {
 impl FreshDatabase {
     /// On the PostgreSQL of this URL. Errors: it cannot be reached; its role may not create databases.
     pub fn create(given: &StoreUrl) -> Result<FreshDatabase, String> {
-        let failed = |error: Error| match error.code() {
-            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => format!(
+        let failed = |error: Error| match error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            true => format!(
                 "{given}: its role may not create databases, and every run needs a fresh one ({}); as a superuser: ALTER ROLE … \
                  CREATEDB",
-                said(&error)
+                said(error)
             ),
-            _ => format!("{given}: {}", said(&error)),
+            false => format!("{given}: {}", said(error)),
         };
         let (facts, name) = on_server(given, async |client| {
             let facts = Facts::ask(client).await?;
@@ -118,7 +118,7 @@ impl Drop for FreshDatabase {
         let dropped = on_server(given, async |client| client.batch_execute(&statement).await);
         let fault = match dropped {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => said(&error),
+            Ok(Err(error)) => said(error),
             Err(error) => error,
         };
         eprintln!(

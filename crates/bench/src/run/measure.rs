@@ -10,7 +10,7 @@ use super::fresh::Fresh;
 use super::own_server::OwnServer;
 use super::store::Store;
 use super::{conservation, machine};
-use crate::load::{self, Guest, Issued, LoadResult, Login, Plan, Sources};
+use crate::load::{self, Guest, Issued, LoadResult, Login, Plan, Setup, Sources};
 use crate::number::list;
 use crate::record::{Conservation, LoadSettings, Mode, Recipe, RunRecord};
 use crate::{interrupt, processor, program};
@@ -176,25 +176,22 @@ fn drive(
     progress: &mut dyn FnMut(f64),
 ) -> Result<(Driven, RunRecord), String> {
     let load = &plan.load;
+    let mut setup = Setup::new(to, plan.patience, plan.login.as_ref());
     // What answers anything to anything needs no preparation, and gets none.
-    let found = if load.workload == Recipe::Raw {
-        load::Found { framing: load::Framing::Unknown, closes: false }
-    } else {
-        load::probe(to, plan.patience, plan.login.as_ref())?
-    };
-    let (open, mut issued) =
-        load::prepare(to, (plan.patience, plan.login.as_ref()), found, load, own.is_some(), !plan.no_setup)?;
-    let length = |seconds: f64| Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"));
+    if load.workload != Recipe::Raw {
+        setup.probe()?;
+    }
+    let (open, mut issued) = setup.prepare(load, own.is_some(), !plan.no_setup)?;
     let mut work = Plan {
         load: load.clone(),
         to,
         login: plan.login.clone(),
-        per_request: load.mode == Mode::PerRequest || found.closes,
-        duration: load.duration.map(length).transpose()?,
-        warmup: length(load.warmup)?,
+        per_request: load.mode == Mode::PerRequest || setup.closes,
+        duration: load.duration.map(Duration::from_secs_f64),
+        warmup: Duration::from_secs_f64(load.warmup),
         cores: plan.client_cores.clone(),
         patience: plan.patience,
-        framing: found.framing,
+        framing: setup.framing,
         strict: own.is_some(),
         sources: Sources::system(),
         note_orders: false,
@@ -219,7 +216,7 @@ fn drive(
         None => load::run(&work, &open, guests, &mut measuring, progress)?,
     };
     let server_cpu = cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
-    let closes = found.closes && load.mode != Mode::PerRequest;
+    let closes = setup.closes && load.mode != Mode::PerRequest;
     let mut record = result.record(match closes {
         true => LoadSettings { mode: Mode::PerRequest, depth: 1, ..load.clone() },
         false => load.clone(),
