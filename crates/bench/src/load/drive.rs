@@ -121,7 +121,7 @@ impl<'a> Driver<'a> {
         let started = Instant::now();
         self.measured_from = started + self.plan.warmup;
         self.deadline = self.plan.duration.map(|duration| self.measured_from + duration);
-        self.schedule = self.share.rate.map(|rate| Schedule::new(started + self.share.offset, rate));
+        self.schedule = self.share.rate.map(|rate| Schedule { start: started + self.share.offset, rate, number: 0 });
         if self.plan.per_request && self.schedule.is_some() {
             self.free = (0..self.slots.len()).rev().collect();
         }
@@ -261,7 +261,7 @@ impl<'a> Driver<'a> {
             }
             let lag = now.saturating_duration_since(at);
             if let Some(schedule) = &mut self.schedule {
-                schedule.advance();
+                schedule.number += 1;
             }
             // What waited for the server is not the generator's lag.
             if at >= self.measured_from && !std::mem::take(&mut self.waited_for_slot) {

@@ -40,7 +40,7 @@ use crate::processor;
 use crate::record::LoadSettings;
 use drive::Driver;
 use replies::Framing;
-use workload::{Part, Workload};
+use workload::Workload;
 
 /// Files that a process needs besides its connections.
 const OTHER_FILES: u64 = 64;
@@ -76,6 +76,9 @@ pub struct Plan {
 
 /// One thread's part of a plan.
 struct Share {
+    /// Its number, and how many there are.
+    number: u64,
+    of: u64,
     connections: usize,
     /// Requests of the measured part at most.
     requests: u64,
@@ -108,15 +111,14 @@ pub fn run(
     std::thread::scope(|scope| {
         let threads: Vec<_> = shares
             .iter()
-            .enumerate()
-            .map(|(number, share)| {
-                let (watch, of) = (&watch, shares.len() as u64);
+            .map(|share| {
+                let watch = &watch;
                 // All of them come to the first thread.
                 let guests = std::mem::take(&mut guests);
                 scope.spawn(move || {
                     let failed = |error| format!("{}: {error}", plan.to);
-                    let mut workload = Workload::new(plan, Part { number: number as u64, of }, open);
-                    let driver = pin(plan, number)
+                    let mut workload = Workload::new(plan, share, open);
+                    let driver = pin(plan, share.number)
                         .and_then(|()| Driver::connect(plan, share, &mut workload, watch, guests).map_err(failed));
                     // Also after a failure: the others wait for everybody.
                     watch.ready.wait();
@@ -165,6 +167,8 @@ fn shares(plan: &Plan) -> Vec<Share> {
     let part = |all: u64, number: u64| all / count + u64::from(number < all % count);
     (0..count)
         .map(|number| Share {
+            number,
+            of: count,
             connections: part(plan.load.connections, number) as usize,
             requests: plan.load.requests.map_or(u64::MAX, |requests| part(requests, number)),
             rate: plan.load.rate.map(|rate| rate / count as f64),
@@ -174,8 +178,8 @@ fn shares(plan: &Plan) -> Vec<Share> {
         .collect()
 }
 
-fn pin(plan: &Plan, number: usize) -> Result<(), String> {
-    let Some(core) = plan.cores.get(number % plan.cores.len().max(1)) else { return Ok(()) };
+fn pin(plan: &Plan, number: u64) -> Result<(), String> {
+    let Some(core) = plan.cores.get(number as usize % plan.cores.len().max(1)) else { return Ok(()) };
     processor::run_on(&[*core])
 }
 

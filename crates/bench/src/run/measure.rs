@@ -88,31 +88,6 @@ pub trait Beside {
 /// A load alone.
 impl Beside for () {}
 
-/// Looks at something when the measured part begins, and when the load has ended, and notes both in the record.
-pub struct Look<T, L: FnMut() -> T, N: FnMut([T; 2], &mut RunRecord)> {
-    look: L,
-    before: Option<T>,
-    note: N,
-}
-
-impl<T, L: FnMut() -> T, N: FnMut([T; 2], &mut RunRecord)> Look<T, L, N> {
-    pub fn new(look: L, note: N) -> Look<T, L, N> {
-        Look { look, before: None, note }
-    }
-}
-
-impl<T, L: FnMut() -> T, N: FnMut([T; 2], &mut RunRecord)> Beside for Look<T, L, N> {
-    fn measuring(&mut self) {
-        self.before = Some((self.look)());
-    }
-
-    fn end(&mut self, _: &LoadResult, record: &mut RunRecord) {
-        if let Some(before) = self.before.take() {
-            (self.note)([before, (self.look)()], record);
-        }
-    }
-}
-
 /// Makes one run. Errors: a line for people, also where a signal
 /// asked to stop: then nothing of the run is left. A run that went wrong is no error but says so in its record.
 pub fn measure(plan: &RunPlan, beside: &mut dyn Beside, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
