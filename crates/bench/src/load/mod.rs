@@ -12,11 +12,11 @@ mod requesters;
 mod requests;
 mod rest;
 mod result;
+mod server;
 mod setup;
 mod sources;
 mod workload;
 
-use std::net::SocketAddr;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ScopedJoinHandle;
@@ -33,6 +33,7 @@ pub use requesters::{Answer, Requester, block_on, run_requesters};
 pub use requests::symbol_name;
 pub use rest::run_rest;
 pub use result::LoadResult;
+pub use server::Server;
 pub use setup::{Issued, Setup, issued_each};
 pub use sources::Sources;
 
@@ -53,9 +54,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub load: LoadSettings,
-    pub to: SocketAddr,
-    /// Each connection logs in with it.
-    pub login: Option<Login>,
+    pub server: Server,
     /// A connection for each request.
     pub per_request: bool,
     /// Of the measured part.
@@ -63,8 +62,6 @@ pub struct Plan {
     pub warmup: Duration,
     /// Where the threads run, in turn; empty for anywhere.
     pub cores: Vec<usize>,
-    /// How long no reply may come before the outstanding ones are given up.
-    pub patience: Duration,
     pub framing: Framing,
     /// Replies must echo their requests as our server does.
     pub strict: bool,
@@ -116,7 +113,7 @@ pub fn run(
                 // All of them come to the first thread.
                 let guests = std::mem::take(&mut guests);
                 scope.spawn(move || {
-                    let failed = |error| format!("{}: {error}", plan.to);
+                    let failed = |error| format!("{}: {error}", plan.server.to);
                     let mut workload = Workload::new(plan, share, open);
                     let driver = pin(plan, share.number)
                         .and_then(|()| Driver::connect(plan, share, &mut workload, watch, guests).map_err(failed));

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tls::ClientStream;
+
 use super::choice::{OpenOrder, standing};
-use super::login::Login;
 use super::replies::{self, Framing, Kind, Replies};
 use super::requests::{self, frame, order_attributes, symbol_name, transactions};
+use super::server::Server;
 use crate::interrupt;
 use crate::record::{LoadSettings, Recipe};
 
@@ -54,20 +55,18 @@ pub fn issued_each(accounts: u64) -> u64 {
 
 /// A server, asked one request after the other.
 pub struct Setup<'a> {
-    to: SocketAddr,
-    patience: Duration,
-    login: Option<&'a Login>,
+    server: &'a Server,
     /// How it tells its replies apart.
     pub framing: Framing,
     /// It closes the connection after each reply.
     pub closes: bool,
-    stream: Option<TcpStream>,
+    stream: Option<ClientStream>,
 }
 
 impl<'a> Setup<'a> {
     /// Of a server of which nothing is known. Nothing is sent.
-    pub fn new(to: SocketAddr, patience: Duration, login: Option<&'a Login>) -> Setup<'a> {
-        Setup { to, patience, login, framing: Framing::Unknown, closes: false, stream: None }
+    pub fn new(server: &'a Server) -> Setup<'a> {
+        Setup { server, framing: Framing::Unknown, closes: false, stream: None }
     }
 
     /// Sends one harmless request, and sees how the server answers. Errors: no server, or none of this protocol.
@@ -76,13 +75,13 @@ impl<'a> Setup<'a> {
         // In microseconds, so with fewer digits than the accounts of a load.
         let reply = self.ask(&requests::create(now, 0))?;
         if !is_created(&reply) {
-            let (to, reply) = (self.to, reply.trim());
+            let (to, reply) = (self.server.to, reply.trim());
             return Err(format!("{to} is no server of this protocol: a new account was answered with `{reply}`"));
         }
         let mut byte = [0];
         self.closes = loop {
             let Some(stream) = &mut self.stream else { break true };
-            let waiting = stream.set_read_timeout(Some(CLOSE_PATIENCE));
+            let waiting = stream.socket().set_read_timeout(Some(CLOSE_PATIENCE));
             match waiting.and_then(|()| stream.read(&mut byte)) {
                 Ok(0) => break true,
                 // The line end of the reply.
@@ -175,30 +174,25 @@ impl<'a> Setup<'a> {
         let reply = self.ask(body)?;
         let Some(error) = reply.split("<error").nth(1).filter(|_| all) else { return Ok(reply) };
         let shown: String = error.chars().take(200).collect();
-        Err(format!("{}: the setup was refused: <error{shown}", self.to))
+        Err(format!("{}: the setup was refused: <error{shown}", self.server.to))
     }
 
     fn ask(&mut self, body: &str) -> Result<String, String> {
         interrupt::check()?;
-        let mut stream = self.stream.take().map_or_else(|| self.connect(), Ok)?;
+        let to = self.server.to;
+        let mut stream = self
+            .stream
+            .take()
+            .map_or_else(|| self.server.connect(None), Ok)
+            .map_err(|error| format!("{to}: {error}; is the server running?"))?;
         let reply = self
             .exchange(&mut stream, &frame(body))
-            .map_err(|error| format!("{}: no reply during the setup: {error}", self.to))?;
+            .map_err(|error| format!("{to}: no reply during the setup: {error}"))?;
         self.stream = (!self.closes).then_some(stream);
         Ok(reply)
     }
 
-    fn connect(&self) -> Result<TcpStream, String> {
-        let connect = || {
-            let mut stream = TcpStream::connect_timeout(&self.to, self.patience)?;
-            stream.set_read_timeout(Some(self.patience))?;
-            stream.set_nodelay(true)?;
-            self.login.map_or(Ok(()), |login| login.log_in(&mut stream, self.patience)).map(|()| stream)
-        };
-        connect().map_err(|error: std::io::Error| format!("{}: {error}; is the server running?", self.to))
-    }
-
-    fn exchange(&mut self, stream: &mut TcpStream, request: &str) -> std::io::Result<String> {
+    fn exchange(&mut self, stream: &mut ClientStream, request: &str) -> std::io::Result<String> {
         stream.write_all(request.as_bytes())?;
         let (mut replies, mut found, mut scratch) = (Replies::default(), None, vec![0; 64 << 10]);
         loop {

@@ -39,7 +39,7 @@ impl Here {
     /// used.
     pub fn sides(&self, axis: Axis, flags: &CoreFlags) -> Result<[Vec<usize>; 2], String> {
         let load = (self.cores.len() / 4).max(1);
-        let sides = flags.sides(&self.cores, self.cores.len().saturating_sub(load).max(1))?;
+        let sides = flags.sides(&self.cores, [self.cores.len().saturating_sub(load).max(1), usize::MAX])?;
         if axis != Axis::Cores {
             return Ok(sides);
         }
@@ -59,7 +59,7 @@ pub fn apply(axis: Axis, value: u64, base: &RunPlan, here: &Here) -> Result<RunP
             // Cores that were asked for stay.
             let asked = (!plan.client_cores.is_empty()).then(|| Cores(plan.client_cores.clone()));
             let flags = CoreFlags { server_cores: None, client_cores: asked };
-            let [server, client] = flags.sides(&here.cores, value as usize)?;
+            let [server, client] = flags.sides(&here.cores, [value as usize, usize::MAX])?;
             if let Target::Own { cores, .. } = &mut plan.target {
                 *cores = server;
             }
