@@ -67,6 +67,7 @@ fn refused(reply: &str) -> io::Error {
 
 fn ask(stream: &mut ClientStream, request: &str) -> io::Result<String> {
     stream.write_all(frame(&format!("{request}\n")).as_bytes())?;
+    stream.flush()?;
     let (mut reply, mut byte) = (Vec::new(), [0]);
     // Byte by byte, so that nothing behind the reply is taken from the load.
     while !reply.ends_with(b"</results>\n") {

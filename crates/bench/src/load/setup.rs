@@ -194,6 +194,7 @@ impl<'a> Setup<'a> {
 
     fn exchange(&mut self, stream: &mut ClientStream, request: &str) -> std::io::Result<String> {
         stream.write_all(request.as_bytes())?;
+        stream.flush()?;
         let (mut replies, mut found, mut scratch) = (Replies::default(), None, vec![0; 64 << 10]);
         loop {
             if let Some(reply) = found {
