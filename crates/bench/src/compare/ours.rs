@@ -18,41 +18,35 @@ use crate::test_bed::TestBed;
 
 const ECHO_FOLDER: &str = "echo";
 
-/// Measures our server with a workload, in an open loop where a rate is given. Errors: a line for people.
-pub fn order(task: &Task, bed: &TestBed, workload: Recipe, rate: Option<f64>) -> Result<RunRecord, String> {
+/// Measures our server with a workload. Errors: a line for people.
+pub fn order(task: &Task, bed: &TestBed, workload: Recipe) -> Result<RunRecord, String> {
     let (server_cores, load_cores) = task.mode.cores_at(bed);
-    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..task.load(workload) };
+    let load = LoadSettings { threads: load_cores.len() as u64, ..task.load(workload) };
     let record = drive(bed, load, Target::own(server_cores), load_cores, &mut ())?;
     bed.settle();
     Ok(record)
 }
 
-/// Measures our server with its market in a database, in an open loop where a rate is given. Errors: a line for people.
-pub fn order_on_postgres(
-    task: &Task,
-    bed: &TestBed,
-    postgres: &Postgres,
-    rate: Option<f64>,
-) -> Result<RunRecord, String> {
+/// Measures our server with its market in a database. Errors: a line for people.
+pub fn order_on_postgres(task: &Task, bed: &TestBed, postgres: &Postgres) -> Result<RunRecord, String> {
     postgres.with_database(bed, task.mode, |database| {
         let observer = database.observer()?;
         let url = database.role_of_markets(&observer)?;
         let (cores, load_cores) = task.mode.cores_at(bed);
         let workers = Some(cores.len() as u64);
         let target = Target::Own { cores, workers, store: Store::Postgres(Box::new(url)), arguments: Vec::new() };
-        let load = LoadSettings { rate, ..task.load(Recipe::Order) };
         let mut look = Look { server: &database.server, observer: Some(observer), before: None };
         // Bound to none of them, the load goes where there is room.
-        on_cores(&load_cores, || drive(bed, load, target, Vec::new(), &mut look))?
+        on_cores(&load_cores, || drive(bed, task.load(Recipe::Order), target, Vec::new(), &mut look))?
     })
 }
 
-/// Measures the echo with the same requests, in an open loop where a rate is given. Errors: a line for people.
-pub fn echo(task: &Task, bed: &TestBed, rate: Option<f64>) -> Result<RunRecord, String> {
+/// Measures the echo with the same requests. Errors: a line for people.
+pub fn echo(task: &Task, bed: &TestBed) -> Result<RunRecord, String> {
     let folder = bed.fresh(ECHO_FOLDER)?;
     let (server_cores, load_cores) = task.mode.cores_at(bed);
     let (server, address) = start_echo(&server_cores, &folder)?;
-    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..task.load(Recipe::Raw) };
+    let load = LoadSettings { threads: load_cores.len() as u64, ..task.load(Recipe::Raw) };
     let look = &mut Look { server: &server, observer: None, before: None };
     let record = drive(bed, load, Target::At(address.to_string()), load_cores, look);
     drop(server);

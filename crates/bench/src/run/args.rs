@@ -70,10 +70,9 @@ impl RunArgs {
     pub fn plan(&self) -> Result<(RunPlan, Vec<String>), String> {
         let flags = &self.load;
         let load = LoadSettings {
-            duration: flags.duration.or(flags.requests.is_none().then_some(DEFAULT_SECONDS)),
             warmup: flags.warmup.unwrap_or(DEFAULT_WARMUP_SECONDS),
             threads: self.threads,
-            ..flags.settings(flags.mode(Mode::Persistent)?, self.seed)
+            ..flags.settings(flags.mode(Mode::Persistent)?, self.seed, DEFAULT_SECONDS)
         };
         let mut notes = Vec::new();
         let (target, client_cores) = match &self.target {

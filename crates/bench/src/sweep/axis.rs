@@ -122,14 +122,6 @@ mod tests {
     }
 
     #[test]
-    fn a_value_beyond_the_machine_says_what_it_lacks() {
-        let why = |axis, value| apply(axis, value, &trial::plan(), &trial::here(4)).expect_err("too many");
-        assert_eq!(why(Axis::Cores, 8), "8 server cores: this machine has 4");
-        let told = why(Axis::Clients, 1_000_000);
-        assert!(told.contains("leaves 20000") && told.contains("ulimit -n"), "{told}");
-    }
-
-    #[test]
     fn the_other_axes_change_what_they_are_called() {
         let (mut base, here) = (trial::plan(), trial::here(2));
         base.load.depth = 16;

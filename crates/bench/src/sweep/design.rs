@@ -95,10 +95,9 @@ impl Design {
 pub fn design(args: &SweepArgs, here: &Here) -> Result<Design, String> {
     let axis = args.axis.ok_or("a sweep needs --axis and --values")?;
     let flags = &args.load;
-    let duration = flags.duration.or(flags.requests.is_none().then_some(SECONDS_DEFAULT));
-    let warmup = if duration.is_some() && axis != Axis::Requests { WARMUP_DEFAULT } else { 0.0 };
-    let warmup = flags.warmup.unwrap_or(warmup);
-    let load = LoadSettings { duration, warmup, ..flags.settings(args.mode(axis)?, args.seed) };
+    let load = flags.settings(args.mode(axis)?, args.seed, SECONDS_DEFAULT);
+    let warmup = if load.duration.is_some() && axis != Axis::Requests { WARMUP_DEFAULT } else { 0.0 };
+    let load = LoadSettings { warmup: flags.warmup.unwrap_or(warmup), ..load };
     let base = args.plan(axis, load, flags.workers, &[], here)?;
     let load = &base.load;
     let shows = match (load.rate, axis) {
@@ -196,6 +195,8 @@ mod tests {
         assert!(said.contains("no core of its own at cores = 2: it shares"), "{said}");
         let why = design(&args("--axis cores --values 4"), &here(2)).expect_err("too few cores");
         assert!(why.contains("none of the values: 4 server cores"), "{why}");
+        let why = design(&args("--axis clients --values 1000000"), &here(2)).expect_err("too many clients");
+        assert!(why.contains("leaves 20000") && why.contains("ulimit -n"), "{why}");
     }
 
     #[test]
