@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use super::presets;
+use super::published;
 use crate::cores::CoreFlags;
 use crate::flags::{LoadFlags, at_least_one, word};
 use crate::record::{Axis, Mode};
@@ -63,7 +63,7 @@ impl SweepArgs {
     /// Errors: flags that do not go together, with what to do.
     pub fn check(&self) -> Result<(), String> {
         if self.axis.is_none() && self.preset.is_none() && !self.list {
-            let names = presets::names().collect::<Vec<_>>().join(", ");
+            let names = published::names().collect::<Vec<_>>().join(", ");
             return Err(format!("say what to vary (--axis cores --values 1,2) or to repeat (--preset {names}, all)"));
         }
         let mut values = self.values.clone();
@@ -103,7 +103,7 @@ impl SweepArgs {
 }
 
 fn preset_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(presets::names().chain(["all"]))
+    PossibleValuesParser::new(published::names().chain(["all"]))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod args;
 mod axis;
 mod design;
 mod presets;
+mod published;
 #[cfg(test)]
 mod trial;
 
@@ -25,7 +26,7 @@ use design::Design;
 pub fn run(args: SweepArgs) -> Result<bool, String> {
     args.check()?;
     if args.list {
-        print!("{}", presets::table().text());
+        print!("{}", published::table().text());
         return Ok(true);
     }
     let here = Here::look()?;
@@ -48,7 +49,7 @@ pub fn run(args: SweepArgs) -> Result<bool, String> {
 fn designs(args: &SweepArgs, here: &Here) -> Result<Vec<Design>, String> {
     let Some(name) = &args.preset else { return Ok(vec![design::design(args, here)?]) };
     let mut designs = Vec::new();
-    for preset in presets::names().filter(|preset| name == "all" || preset == name) {
+    for preset in published::names().filter(|preset| name == "all" || preset == name) {
         match presets::design(preset, args, here) {
             Ok(design) => designs.push(design),
             // With all of them, one that this machine cannot run at all does not keep it from the others.

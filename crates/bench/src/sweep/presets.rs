@@ -1,18 +1,12 @@
-//! The published experiments, which are data (`presets.toml`), and the runs of one of them on this machine. What a parameter
-//! means to a run is the axis's business.
-
-use std::sync::LazyLock;
-
-use serde::Deserialize;
+//! The runs of a published experiment on this machine. What was published, `published` says; what a parameter means to a run
+//! is the axis's business.
 
 use super::args::{RUNS_DEFAULT, Scale, SweepArgs};
 use super::axis::Here;
 use super::design::{Cell, Design};
-use crate::flags::word;
-use crate::number::list;
-use crate::record::{Axis, Experiment, LoadSettings, Mode, Published, Recipe, Shows};
+use super::published::{self, Preset};
+use crate::record::{Axis, Experiment, LoadSettings, Published};
 use crate::run::{RunPlan, Store};
-use crate::table::Table;
 
 /// Values that `--quick` keeps, and runs of each.
 const QUICK: (usize, u32) = (2, 2);
@@ -21,68 +15,10 @@ const SCALED_SECONDS: f64 = 5.0;
 /// In front of every label: nobody shall take them for figures of this machine.
 const MARK: &str = "published, other hardware";
 
-static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        preset: Vec<Preset>,
-    }
-    let file: File = toml::from_str(include_str!("presets.toml")).expect("invariant: a test reads the presets");
-    file.preset
-});
-
-/// A published experiment.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Preset {
-    name: String,
-    title: String,
-    /// What is done, where it had to be decided because the published text does not say, and which reply is right.
-    text: String,
-    /// What was reported, in a line.
-    reported: String,
-    axis: Axis,
-    values: Vec<u64>,
-    #[serde(default)]
-    shows: Shows,
-    #[serde(default)]
-    log_axis: bool,
-    #[serde(default)]
-    published: Vec<Published>,
-    workload: Recipe,
-    mode: Mode,
-    /// At once; fewer where the limit of open files is lower, and that is said. The axis of clients sets it itself.
-    connections: u64,
-    /// In flight on each connection; 1 where nothing is said.
-    depth: Option<u64>,
-    /// Requests of a run, a line each; none where the axis says how many.
-    #[serde(default)]
-    sizes: Vec<u64>,
-    /// Fixed, where the published server was; else one a core.
-    workers: Option<u64>,
-    #[serde(default)]
-    server_arguments: Vec<String>,
-    /// From this value on a single run, because it lasts long.
-    single_run_from: Option<u64>,
-}
-
-/// As on the command line.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().map(|preset| preset.name.as_str())
-}
-
-/// The presets: what each does and what was published.
-pub fn table() -> Table {
-    let heads = ["preset", "what it does", "published, other hardware"];
-    let mut table = Table::new("published experiments, repeated by --preset", heads);
-    for Preset { name, title, text, reported, axis, values, .. } in ALL.iter() {
-        table.row([name.clone(), format!("{title}; {} {}. {text}", word(*axis), list(values)), reported.clone()]);
-    }
-    table
-}
-
 /// The runs of the preset of this name on this machine. Errors: it can run none of them.
 pub fn design(name: &str, args: &SweepArgs, here: &Here) -> Result<Design, String> {
-    let preset = ALL.iter().find(|preset| preset.name == name).ok_or_else(|| format!("there is no preset {name}"))?;
+    let preset =
+        published::ALL.iter().find(|preset| preset.name == name).ok_or_else(|| format!("there is no preset {name}"))?;
     let values = if args.quick { &preset.values[..QUICK.0.min(preset.values.len())] } else { &preset.values };
     let marked = |line: &Published| Published { label: format!("{MARK}: {}", line.label), ..line.clone() };
     let experiment = Experiment {
@@ -176,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_lines_beside_ours_are_the_reported_figures_and_say_whose_they_are() {
-        for preset in ALL.iter() {
+        for preset in published::ALL.iter() {
             let drawn = designed(&format!("--preset {}", preset.name), 8).experiment.published;
             for Published { label, points } in drawn {
                 assert!(label.starts_with("published, other hardware: "), "{label}");
@@ -207,7 +143,7 @@ mod tests {
         let runs = |line: &str| -> Vec<u32> { designed(line, 2).cells.iter().map(|cell| cell.runs).collect() };
         assert_eq!(runs("--preset connect-send-receive"), [10, 10, 10, 10, 10, 10, 10, 1, 1, 1, 1]);
         assert_eq!(runs("--preset connect-send-receive --runs 3"), [3; 11]);
-        for name in names() {
+        for name in published::names() {
             let cells = designed(&format!("--preset {name} --quick"), 2).cells;
             let runs: u32 = cells.iter().map(|cell| cell.runs).sum();
             assert!(runs <= 4 && cells.iter().all(|cell| cell.plan.load.duration.is_none()), "{name}");

@@ -1,0 +1,71 @@
+//! The published experiments, which are data (`presets.toml`): what each does, how this program maps it, and what was reported.
+//! How a parameter becomes a run is the presets' business.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::flags::word;
+use crate::number::list;
+use crate::record::{Axis, Mode, Published, Recipe, Shows};
+use crate::table::Table;
+
+/// All of them, in the order of the table in which they were collected.
+pub static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        preset: Vec<Preset>,
+    }
+    let file: File = toml::from_str(include_str!("presets.toml")).expect("invariant: a test reads the presets");
+    file.preset
+});
+
+/// A published experiment.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Preset {
+    pub name: String,
+    pub title: String,
+    /// What is done, where it had to be decided because the published text does not say, and which reply is right.
+    pub text: String,
+    /// What was reported, in a line.
+    pub reported: String,
+    pub axis: Axis,
+    pub values: Vec<u64>,
+    #[serde(default)]
+    pub shows: Shows,
+    #[serde(default)]
+    pub log_axis: bool,
+    #[serde(default)]
+    pub published: Vec<Published>,
+    pub workload: Recipe,
+    pub mode: Mode,
+    /// At once; fewer where the limit of open files is lower, and that is said. The axis of clients sets it itself.
+    pub connections: u64,
+    /// In flight on each connection; 1 where nothing is said.
+    pub depth: Option<u64>,
+    /// Requests of a run, a line each; none where the axis says how many.
+    #[serde(default)]
+    pub sizes: Vec<u64>,
+    /// Fixed, where the published server was; else one a core.
+    pub workers: Option<u64>,
+    #[serde(default)]
+    pub server_arguments: Vec<String>,
+    /// From this value on a single run, because it lasts long.
+    pub single_run_from: Option<u64>,
+}
+
+/// As on the command line.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|preset| preset.name.as_str())
+}
+
+/// The presets: what each does and what was published.
+pub fn table() -> Table {
+    let heads = ["preset", "what it does", "published, other hardware"];
+    let mut table = Table::new("published experiments, repeated by --preset", heads);
+    for Preset { name, title, text, reported, axis, values, .. } in ALL.iter() {
+        table.row([name.clone(), format!("{title}; {} {}. {text}", word(*axis), list(values)), reported.clone()]);
+    }
+    table
+}
