@@ -18,24 +18,24 @@ pub struct CoreFlags {
 pub struct Cores(pub Vec<usize>);
 
 impl CoreFlags {
-    /// Cores of the server and of the load. Whom nobody names cores for gets those that the other leaves, the server so many
-    /// at most, and shares the other's where it leaves none. Errors: a core that may not be used.
-    pub fn sides(&self, allowed: &[usize], servers: usize) -> Result<[Vec<usize>; 2], String> {
+    /// Cores of the server and of the load. Whom nobody names cores for gets those that the other leaves, so many at most, and
+    /// shares the other's where it leaves none. Errors: a core that may not be used.
+    pub fn sides(&self, allowed: &[usize], [servers, clients]: [usize; 2]) -> Result<[Vec<usize>; 2], String> {
         let [server, client] =
             [&self.server_cores, &self.client_cores].map(|cores| cores.as_ref().map(|cores| &cores.0));
         if let Some(core) = server.into_iter().chain(client).flatten().find(|core| !allowed.contains(core)) {
             return Err(format!("core {core} is none that this process may use; those are {allowed:?}"));
         }
-        let left_by = |taken: &[usize]| {
-            let left: Vec<usize> = allowed.iter().copied().filter(|core| !taken.contains(core)).collect();
-            if left.is_empty() { allowed.to_vec() } else { left }
-        };
-        let server = server.cloned().unwrap_or_else(|| {
-            let mut left = left_by(client.map_or(&[], Vec::as_slice));
-            left.truncate(servers);
+        let left_by = |taken: &[usize], most| {
+            let mut left: Vec<usize> = allowed.iter().copied().filter(|core| !taken.contains(core)).collect();
+            if left.is_empty() {
+                left = allowed.to_vec();
+            }
+            left.truncate(most);
             left
-        });
-        let client = client.cloned().unwrap_or_else(|| left_by(&server));
+        };
+        let server = server.cloned().unwrap_or_else(|| left_by(client.map_or(&[], Vec::as_slice), servers));
+        let client = client.cloned().unwrap_or_else(|| left_by(&server, clients));
         Ok([server, client])
     }
 }
@@ -74,7 +74,7 @@ mod tests {
                 let [server_cores, client_cores] =
                     [server, client].map(|text| text.map(|text| cores(text).expect("cores")));
                 let allowed: Vec<usize> = (0..cores_allowed).collect();
-                let sides = CoreFlags { server_cores, client_cores }.sides(&allowed, servers);
+                let sides = CoreFlags { server_cores, client_cores }.sides(&allowed, [servers, usize::MAX]);
                 assert_eq!(sides, Ok(expected.map(<[usize]>::to_vec)));
             };
         check(None, None, 4, 3, [&[0, 1, 2], &[3]]);
@@ -85,7 +85,7 @@ mod tests {
         check(None, Some("0"), 4, 1, [&[1], &[0]]);
         check(Some("1"), Some("1"), 2, 1, [&[1], &[1]]);
         let server_cores = Some(Cores(vec![7]));
-        let why = CoreFlags { server_cores, client_cores: None }.sides(&[0, 1], 1).expect_err("no such core");
+        let why = CoreFlags { server_cores, client_cores: None }.sides(&[0, 1], [1, 1]).expect_err("no such core");
         assert!(why.contains("core 7"), "{why}");
     }
 }

@@ -39,40 +39,35 @@ pub struct EchoArgs {
 /// it listens. Errors: an address or a file that cannot be used.
 pub fn run(args: EchoArgs) -> Result<(), String> {
     let listener = TcpListener::bind(args.listen).map_err(|error| format!("{}: {error}", args.listen))?;
-    let file = AppendFile::create(&args).map_err(|error| format!("{}: {error}", args.file.display()))?;
+    let file = File::create(&args.file).map_err(|error| format!("{}: {error}", args.file.display()))?;
     let address = listener.local_addr().map_err(|error| format!("{}: {error}", args.listen))?;
     println!("echo on {address}");
+    let file = AppendFile { file, sync: !args.no_sync, written: 0, allocated: 0 };
     answer_all(listener, file).map_err(|error| format!("the echo ended: {error}"))
 }
 
 fn answer_all(mut listener: TcpListener, mut file: AppendFile) -> io::Result<()> {
     let mut poll = Poll::new()?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-    let mut events = Events::with_capacity(1024);
-    let mut connections = Slab::new();
-    let mut scratch = vec![0; SCRATCH_BYTES];
-    let mut arrived = Vec::new();
+    let (mut events, mut connections) = (Events::with_capacity(1024), Slab::new());
+    // What came in during a turn of the loop.
+    let (mut scratch, mut turn) = (vec![0; SCRATCH_BYTES], Vec::new());
     loop {
         match poll.poll(&mut events, None) {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             other => other?,
         }
-        arrived.clear();
         for event in &events {
             if event.token() == LISTENER {
                 accept(&listener, &poll, &mut connections)?;
-            } else {
-                arrived.push(event.token().0);
+            } else if let Some(connection) = connections.get_mut(event.token().0) {
+                connection.read(&mut scratch, &mut turn);
             }
         }
-        for &number in &arrived {
-            if let Some(connection) = connections.get_mut(number) {
-                connection.read(&mut scratch, &mut file.turn);
-            }
-        }
-        file.append_turn()?;
-        for &number in &arrived {
-            if connections.get_mut(number).is_some_and(|connection| !connection.answer()) {
+        file.append(&turn)?;
+        turn.clear();
+        for number in events.iter().map(|event| event.token().0) {
+            if connections.get_mut(number).is_some_and(|connection: &mut Connection| !connection.answer()) {
                 connections.remove(number);
             }
         }
@@ -88,46 +83,38 @@ fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Slab<Connection
         };
         stream.set_nodelay(true)?;
         let place = connections.vacant_entry();
-        let number = place.key();
-        poll.registry().register(&mut stream, Token(number), Interest::READABLE | Interest::WRITABLE)?;
-        let counter = RequestCounter::default();
-        place.insert(Connection { stream, counter, unanswered: 0, out: Vec::new(), open: true });
+        poll.registry().register(&mut stream, Token(place.key()), Interest::READABLE | Interest::WRITABLE)?;
+        place.insert(Connection { stream, counter: RequestCounter::default(), out: Vec::new(), open: true });
     }
 }
 
 struct Connection {
     stream: TcpStream,
     counter: RequestCounter,
-    unanswered: usize,
+    /// Replies to what was read, not yet written.
     out: Vec<u8>,
     open: bool,
 }
 
 impl Connection {
-    /// Reads what is there, adds it to `turn`, and counts its requests.
+    /// Reads what is there, adds it to `turn`, and answers its requests, which are not on the disk yet.
     fn read(&mut self, scratch: &mut [u8], turn: &mut Vec<u8>) {
-        loop {
-            match self.stream.read(scratch) {
-                Ok(0) => self.open = false,
-                Ok(bytes) => {
-                    turn.extend_from_slice(&scratch[..bytes]);
-                    self.unanswered += self.counter.count(&scratch[..bytes]);
-                    if bytes == scratch.len() {
-                        continue;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => self.open = false,
-            }
-            return;
+        let mut bytes = scratch.len();
+        // A short read emptied the socket.
+        while bytes == scratch.len() {
+            bytes = match self.stream.read(scratch) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => 0,
+            };
+            self.open = bytes > 0;
+            turn.extend_from_slice(&scratch[..bytes]);
+            self.out.extend_from_slice(&REPLY.repeat(self.counter.count(&scratch[..bytes])));
         }
     }
 
-    /// Writes a reply for each counted request. Returns whether the connection goes on.
+    /// Writes the replies, as far as the socket takes them. Returns whether the connection goes on.
     fn answer(&mut self) -> bool {
-        for _ in 0..std::mem::take(&mut self.unanswered) {
-            self.out.extend_from_slice(REPLY);
-        }
         let mut written = 0;
         while written < self.out.len() {
             match self.stream.write(&self.out[written..]) {
@@ -184,31 +171,20 @@ struct AppendFile {
     sync: bool,
     written: u64,
     allocated: u64,
-    /// What came in during this turn of the loop.
-    turn: Vec<u8>,
 }
 
 impl AppendFile {
-    fn create(args: &EchoArgs) -> io::Result<AppendFile> {
-        let file = File::create(&args.file)?;
-        Ok(AppendFile { file, sync: !args.no_sync, written: 0, allocated: 0, turn: Vec::new() })
-    }
-
-    fn append_turn(&mut self) -> io::Result<()> {
-        if self.turn.is_empty() {
-            return Ok(());
-        }
-        let end = self.written + self.turn.len() as u64;
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let end = self.written + bytes.len() as u64;
         while end > self.allocated {
             fallocate(&self.file, FallocateFlags::empty(), self.allocated, PREALLOCATED_BYTES)?;
             self.allocated += PREALLOCATED_BYTES;
         }
-        self.file.write_all_at(&self.turn, self.written)?;
-        if self.sync {
+        self.file.write_all_at(bytes, self.written)?;
+        if self.sync && !bytes.is_empty() {
             fdatasync(&self.file)?;
         }
         self.written = end;
-        self.turn.clear();
         Ok(())
     }
 }

@@ -64,8 +64,8 @@ impl LoadFlags {
         Ok(mode)
     }
 
-    /// The load that they ask for in this mode; a length is not among what they leave out.
-    pub fn settings(&self, mode: Mode, seed: u64) -> LoadSettings {
+    /// The load that they ask for in this mode, so many seconds long where neither requests nor a length are given.
+    pub fn settings(&self, mode: Mode, seed: u64, seconds: f64) -> LoadSettings {
         let all = LoadSettings::default();
         LoadSettings {
             workload: self.workload.unwrap_or(all.workload),
@@ -73,7 +73,7 @@ impl LoadFlags {
             connections: self.connections.unwrap_or(all.connections),
             depth: if mode == Mode::Pipelined { self.depth.unwrap_or(DEPTH_DEFAULT) } else { 1 },
             requests: self.requests,
-            duration: self.duration,
+            duration: self.duration.or(self.requests.is_none().then_some(seconds)),
             rate: self.rate,
             accounts: self.accounts.unwrap_or(all.accounts),
             symbols: self.symbols.unwrap_or(all.symbols),

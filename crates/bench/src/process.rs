@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
@@ -76,23 +76,30 @@ impl Server {
         if let Ok(Some(status)) = self.child.try_wait() {
             return Err(format!("the server ended by itself ({status}); it said: {}", self.said()));
         }
-        self.tell_to_stop();
         let asked = Instant::now();
-        while asked.elapsed() < PATIENCE && !interrupt::is_asked() {
-            match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(format!("the server ended with {status}; it said: {}", self.said())),
-                _ => std::thread::sleep(GLANCE),
+        match self.end(interrupt::is_asked) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(format!("the server ended with {status}; it said: {}", self.said())),
+            None => {
+                // It was asked kindly.
+                self.stop_with = Signal::KILL;
+                Err(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
             }
         }
-        // It was asked kindly.
-        self.stop_with = Signal::KILL;
-        Err(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
     }
 
-    fn tell_to_stop(&self) {
+    /// Tells it to stop, and waits as long as there is patience. How it ended, if it did.
+    fn end(&mut self, is_hurried: fn() -> bool) -> Option<ExitStatus> {
         // Fails where it has ended already.
         let _ = kill_process(Pid::from_child(&self.child), self.stop_with);
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE && !is_hurried() {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            std::thread::sleep(GLANCE);
+        }
+        None
     }
 
     fn said(&self) -> String {
@@ -102,11 +109,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.tell_to_stop();
-        let asked = Instant::now();
-        while asked.elapsed() < PATIENCE && matches!(self.child.try_wait(), Ok(None)) {
-            std::thread::sleep(GLANCE);
-        }
+        self.end(|| false);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -290,9 +290,7 @@ impl Counts {
         self.broken += other.broken;
         self.first_wrong = self.first_wrong.take().or_else(|| other.first_wrong.clone());
     }
-}
 
-impl Counts {
     /// Why the figures of a run with these must not be used.
     pub fn faults(&self) -> Vec<String> {
         let faults = [

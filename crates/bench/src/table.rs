@@ -12,23 +12,17 @@ const PROSE_LETTERS_MIN: usize = 80;
 #[derive(Clone, Debug)]
 pub struct Table {
     pub caption: String,
-    columns: Vec<Column>,
+    /// The heads of columns, and whether they hold numbers.
+    columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
     /// Too long to be read through: folded in the report, and without a table's trimmings.
     pub long: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Column {
-    head: String,
-    numbers: bool,
-}
-
 impl Table {
     /// Columns whose heads start with `#` hold numbers.
     pub fn new(caption: impl Into<String>, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Table {
-        let column =
-            |head: &str| Column { head: head.trim_start_matches('#').to_string(), numbers: head.starts_with('#') };
+        let column = |head: &str| (head.trim_start_matches('#').to_string(), head.starts_with('#'));
         let columns = heads.into_iter().map(|head| column(head.as_ref())).collect();
         Table { caption: caption.into(), columns, rows: Vec::new(), long: false }
     }
@@ -52,13 +46,11 @@ impl Table {
         if prose && grid.width().is_none() {
             grid.set_width(WIDTH_COLUMNS);
         }
-        grid.set_header(self.columns.iter().map(|column| &column.head));
-        for (cells, column) in grid.column_iter_mut().zip(&self.columns) {
-            cells.set_cell_alignment(if column.numbers { CellAlignment::Right } else { CellAlignment::Left });
+        grid.set_header(self.columns.iter().map(|(head, _)| head));
+        for (cells, (_, numbers)) in grid.column_iter_mut().zip(&self.columns) {
+            cells.set_cell_alignment(if *numbers { CellAlignment::Right } else { CellAlignment::Left });
         }
-        self.rows.iter().for_each(|row| {
-            grid.add_row(row);
-        });
+        grid.add_rows(&self.rows);
         format!("{}\n{grid}\n", self.caption)
     }
 
@@ -69,10 +61,10 @@ impl Table {
 
     /// Hundreds of rows as text: a table's elements would be most of the page.
     fn folded_html(&self) -> String {
-        let heads = self.columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>().join("\t");
-        let rows = self.rows.iter().map(|cells| cells.join("\t"));
-        let text = std::iter::once(heads).chain(rows).collect::<Vec<_>>().join("\n");
-        let (caption, text) = (escaped(&self.caption), escaped(&text));
+        let heads: Vec<&str> = self.columns.iter().map(|(head, _)| head.as_str()).collect();
+        let lines: Vec<String> =
+            [heads.join("\t")].into_iter().chain(self.rows.iter().map(|row| row.join("\t"))).collect();
+        let (caption, text) = (escaped(&self.caption), escaped(&lines.join("\n")));
         format!(
             "<details>\n<summary>{caption}</summary>\n<pre tabindex=\"0\" class=\"rows\">{text}</pre>\n</details>\n"
         )
@@ -80,24 +72,21 @@ impl Table {
 
     fn whole_html(&self) -> String {
         let class = |numbers: bool| if numbers { "" } else { " class=\"t\"" };
-        let head = |c: &Column| format!("<th scope=\"col\"{}>{}</th>", class(c.numbers), escaped(&c.head));
+        let head =
+            |(head, numbers): &(String, bool)| format!("<th scope=\"col\"{}>{}</th>", class(*numbers), escaped(head));
         let heads: String = self.columns.iter().map(head).collect();
-        // HTML asks for no end of rows and cells, and they would be a third of a table.
-        let mut rows = String::new();
-        for cells in &self.rows {
-            rows.push_str("<tr>");
-            for (index, (cell, Column { numbers, .. })) in cells.iter().zip(&self.columns).enumerate() {
-                let cell = escaped(cell);
-                // The first cell names its row to those who hear the table.
-                rows.push_str(&match index {
-                    0 if *numbers => format!("<th scope=\"row\" class=\"n\">{cell}"),
-                    0 => format!("<th scope=\"row\">{cell}"),
-                    _ => format!("<td{}>{cell}", class(*numbers)),
-                });
-            }
-            rows.push('\n');
-        }
-        let caption = escaped(&self.caption);
+        // The first cell names its row to those who hear the table. HTML asks for no end of rows and cells, and they would be a
+        // third of a table.
+        let cell = |(index, (text, (_, numbers))): (usize, (&String, &(String, bool)))| match index {
+            0 if *numbers => format!("<th scope=\"row\" class=\"n\">{}", escaped(text)),
+            0 => format!("<th scope=\"row\">{}", escaped(text)),
+            _ => format!("<td{}>{}", class(*numbers), escaped(text)),
+        };
+        let row = |cells: &Vec<String>| {
+            let cells: String = cells.iter().zip(&self.columns).enumerate().map(cell).collect();
+            format!("<tr>{cells}\n")
+        };
+        let (caption, rows) = (escaped(&self.caption), self.rows.iter().map(row).collect::<String>());
         let facts = if self.columns.len() == 2 { " class=\"facts\"" } else { "" };
         format!(
             "<div class=\"wide\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table{facts}>\n\

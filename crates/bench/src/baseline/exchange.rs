@@ -1,12 +1,44 @@
 //! An exchange without an engine: every order is one transaction on the tables, which lock, match and credit. It is what
 //! earlier systems did. Knows no load.
 
+use std::collections::HashMap;
+
 use rust_decimal::Decimal;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
+use tokio_postgres::{Client, Error, IsolationLevel, Row, Statement, Transaction};
 
-use super::statements::{self, *};
+/// As our own server's sessions: a commit is durable, and plans are by index whatever the statistics say of tables that
+/// were empty a moment ago.
+const SETTINGS: &str = "
+    SET search_path = pricetime_baseline, pg_temp;
+    SET synchronous_commit = on;
+    SET jit = off;
+    SET plan_cache_mode = force_generic_plan;
+    SET enable_seqscan = off;
+    SET enable_bitmapscan = off;
+    SET enable_sort = off;";
+
+const TAKE_TURN: &str = "UPDATE books SET turn = turn + 1 WHERE symbol = $1";
+const LOCK_BALANCE: &str = "SELECT balance >= $2::numeric * $3::numeric FROM accounts WHERE id = $1 FOR UPDATE";
+const LOCK_POSITION: &str = "SELECT shares >= $3 FROM positions WHERE account = $1 AND symbol = $2 FOR UPDATE";
+const HOLD_MONEY: &str = "UPDATE accounts SET balance = balance - $2::numeric * $3::numeric WHERE id = $1";
+const HOLD_SHARES: &str = "UPDATE positions SET shares = shares - $3 WHERE account = $1 AND symbol = $2";
+const BEST_SELL: &str = "SELECT id, account, limit_price, open FROM orders o
+    WHERE symbol = $1 AND NOT buys AND open > 0 AND limit_price <= $2
+    ORDER BY o.limit_price, o.id LIMIT 1 FOR UPDATE";
+const BEST_BUY: &str = "SELECT id, account, limit_price, open FROM orders o
+    WHERE symbol = $1 AND buys AND open > 0 AND limit_price >= $2
+    ORDER BY o.limit_price DESC, o.id LIMIT 1 FOR UPDATE";
+const TAKE_SHARES: &str = "UPDATE orders SET open = open - $2 WHERE id = $1";
+const CREDIT_MONEY: &str = "UPDATE accounts SET balance = balance + $2::numeric * $3::numeric WHERE id = $1";
+const CREDIT_SHARES: &str = "INSERT INTO positions AS p (account, symbol, shares) VALUES ($1, $2, $3)
+    ON CONFLICT (account, symbol) DO UPDATE SET shares = p.shares + excluded.shares";
+const INSERT_ORDER: &str = "INSERT INTO orders (account, symbol, buys, limit_price, shares, open)
+    VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
+const INSERT_EXECUTION: &str = "INSERT INTO executions (buy_order, sell_order, price, shares) VALUES ($1, $2, $3, $4)";
+const LOCK_ORDER: &str = "SELECT symbol, buys, limit_price, open FROM orders WHERE id = $1 AND account = $2 FOR UPDATE";
+const CANCEL: &str = "UPDATE orders SET canceled = open, open = 0 WHERE id = $1";
 
 /// Which way an order trades.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +76,7 @@ impl Exchange {
     /// Over this connection to a database that has the schema. Errors: the driver's.
     pub async fn over(client: Client) -> Result<Exchange, Error> {
         client.batch_execute(SETTINGS).await?;
-        let statements = statements::prepare(&client).await?;
-        Ok(Exchange { client, statements, retries: 0 })
+        Ok(Exchange { client, statements: Statements::new(), retries: 0 })
     }
 
     /// Places an order; its id, or none when it was refused: an unknown account or symbol, too little money, too few
@@ -72,7 +103,7 @@ impl Exchange {
     async fn try_once(&mut self, work: Work<'_>) -> Result<Option<i64>, Error> {
         let transaction =
             self.client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
-        let open = Open { transaction, statements: &self.statements };
+        let mut open = Open { transaction, statements: &mut self.statements };
         let done = match work {
             Work::Place(order) => open.place(order).await?,
             Work::Cancel { account, order } => open.cancel(account, order).await?.then_some(order),
@@ -99,22 +130,36 @@ struct Fill {
 
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
+/// By their text, each prepared when it is first used.
+type Statements = HashMap<&'static str, Statement>;
+
 /// An open transaction.
 struct Open<'a> {
     transaction: Transaction<'a>,
-    statements: &'a Statements,
+    statements: &'a mut Statements,
 }
 
 impl Open<'_> {
-    async fn run(&self, sql: &'static str, values: Values<'_>) -> Result<u64, Error> {
-        self.transaction.execute(&self.statements[sql], values).await
+    async fn prepared(&mut self, sql: &'static str) -> Result<Statement, Error> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.transaction.prepare(sql).await?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
     }
 
-    async fn row(&self, sql: &'static str, values: Values<'_>) -> Result<Option<Row>, Error> {
-        self.transaction.query_opt(&self.statements[sql], values).await
+    async fn run(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64, Error> {
+        let statement = self.prepared(sql).await?;
+        self.transaction.execute(&statement, values).await
     }
 
-    async fn place(&self, order: &Order<'_>) -> Result<Option<i64>, Error> {
+    async fn row(&mut self, sql: &'static str, values: Values<'_>) -> Result<Option<Row>, Error> {
+        let statement = self.prepared(sql).await?;
+        self.transaction.query_opt(&statement, values).await
+    }
+
+    async fn place(&mut self, order: &Order<'_>) -> Result<Option<i64>, Error> {
         let &Order { account, symbol, side, limit, shares } = order;
         if self.run(TAKE_TURN, &[&symbol]).await? == 0 || !self.hold(order).await? {
             return Ok(None);
@@ -131,7 +176,7 @@ impl Open<'_> {
     }
 
     /// Sets aside what the order may cost; false when there is too little.
-    async fn hold(&self, order: &Order<'_>) -> Result<bool, Error> {
+    async fn hold(&mut self, order: &Order<'_>) -> Result<bool, Error> {
         let Order { account, symbol, side, limit, shares } = order;
         let (lock, hold, values): (_, _, Values) = match side {
             Side::Buy => (LOCK_BALANCE, HOLD_MONEY, &[account, limit, shares]),
@@ -146,7 +191,7 @@ impl Open<'_> {
 
     /// Executes the order with the best of the other side, and the next best, as far as its limit. What was executed, and
     /// what is left open.
-    async fn fill(&self, order: &Order<'_>) -> Result<(Vec<Fill>, Decimal), Error> {
+    async fn fill(&mut self, order: &Order<'_>) -> Result<(Vec<Fill>, Decimal), Error> {
         let best = if order.side == Side::Buy { BEST_SELL } else { BEST_BUY };
         let (mut fills, mut left) = (Vec::new(), order.shares);
         while left > Decimal::ZERO {
@@ -174,7 +219,7 @@ impl Open<'_> {
         Ok((fills, left))
     }
 
-    async fn cancel(&self, account: i64, order: i64) -> Result<bool, Error> {
+    async fn cancel(&mut self, account: i64, order: i64) -> Result<bool, Error> {
         let Some(row) = self.row(LOCK_ORDER, &[&order, &account]).await? else { return Ok(false) };
         let (symbol, limit, open): (&str, Decimal, Decimal) = (row.get(0), row.get(2), row.get(3));
         if open.is_zero() {

@@ -3,7 +3,6 @@
 
 mod exchange;
 mod market;
-mod statements;
 mod traders;
 
 use std::error::Error as _;
@@ -92,7 +91,7 @@ pub fn warmup(seconds: f64) -> f64 {
 }
 
 /// An error with all of its causes: the driver's own words are `db error`.
-pub fn said(error: &tokio_postgres::Error) -> String {
+pub fn said(error: tokio_postgres::Error) -> String {
     let mut text = format!("PostgreSQL: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -28,11 +28,11 @@ pub fn run(url: &StoreUrl, load: &LoadSettings, measuring: &mut dyn FnMut()) -> 
         for _ in 0..load.connections {
             clients.push(connect(url).await?);
         }
-        let market = Market::make(owner).await.map_err(|error| said(&error))?;
-        let shared = prepare(&market, load).await.map_err(|error| said(&error))?;
+        let market = Market::make(owner).await.map_err(said)?;
+        let shared = prepare(&market, load).await.map_err(said)?;
         let mut traders = Vec::new();
         for client in clients {
-            let exchange = Exchange::over(client).await.map_err(|error| said(&error))?;
+            let exchange = Exchange::over(client).await.map_err(said)?;
             traders.push(Trader { exchange, shared: shared.clone() });
         }
         let started = now();
@@ -52,12 +52,9 @@ pub fn run(url: &StoreUrl, load: &LoadSettings, measuring: &mut dyn FnMut()) -> 
         let mut record = RunRecord { started, command, ..result.record(load.clone()) };
         measuring();
         record.invalid_because = record.counts.faults();
-        record
-            .invalid_because
-            .extend(faults(&market, shared.opened.load(Ordering::Relaxed)).await.map_err(|error| said(&error))?);
-        let (transactions, retries) =
-            (record.counts.answered, Some(shared.retries.load(Ordering::Relaxed) - retries_before));
-        record.database = Some(DatabaseUse { cpu_seconds: None, transactions, retries });
+        record.invalid_because.extend(market.faults(shared.opened.load(Ordering::Relaxed)).await.map_err(said)?);
+        let retries = Some(shared.retries.load(Ordering::Relaxed) - retries_before);
+        record.database = Some(DatabaseUse { cpu_seconds: None, transactions: record.counts.answered, retries });
         Ok(record)
     })
 }
@@ -80,14 +77,6 @@ async fn prepare(market: &Market, load: &LoadSettings) -> Result<Arc<Shared>, to
     let opened = AtomicU64::new(open.len() as u64);
     let mix = Mutex::new(Mix::new(load, load.seed, open, |choice| *choice));
     Ok(Arc::new(Shared { symbols, mix, opened, retries: AtomicU64::new(0) }))
-}
-
-/// What is wrong with the rows of a market in which so many orders were acknowledged.
-async fn faults(market: &Market, acknowledged: u64) -> Result<Vec<String>, tokio_postgres::Error> {
-    let (orders, _) = market.counts().await?;
-    let lost = (orders as u64 != acknowledged)
-        .then(|| format!("{acknowledged} orders were acknowledged, and there are {orders}"));
-    Ok(lost.into_iter().chain(market.faults().await?).collect())
 }
 
 fn order<'a>(choice: &Choice, symbols: &'a [String]) -> Order<'a> {
@@ -137,7 +126,7 @@ impl Trader {
         let next = shared.mix().next_request();
         match next {
             Next::Place { order: choice, rests } => {
-                let id = exchange.place(&order(&choice, &shared.symbols)).await.map_err(|error| said(&error))?;
+                let id = exchange.place(&order(&choice, &shared.symbols)).await.map_err(said)?;
                 let id = id.ok_or_else(|| format!("an order was refused that can be paid for: {choice:?}"))?;
                 shared.opened.fetch_add(1, Ordering::Relaxed);
                 if rests {
@@ -147,7 +136,7 @@ impl Trader {
                 Ok(Kind::Opened)
             }
             Next::Cancel(OpenOrder { account, id }) => {
-                match exchange.cancel(account as i64, id as i64).await.map_err(|error| said(&error))? {
+                match exchange.cancel(account as i64, id as i64).await.map_err(said)? {
                     true => Ok(Kind::Canceled),
                     false => Err(format!("order {id} rests and could not be canceled")),
                 }

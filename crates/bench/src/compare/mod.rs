@@ -33,6 +33,8 @@ struct Task {
     mode: &'static Mode,
     subject: Subject,
     seconds: f64,
+    /// Requests a second of an open loop; known when the closed one has been measured.
+    rate: Option<f64>,
 }
 
 impl Task {
@@ -50,21 +52,22 @@ impl Task {
             connections: self.mode.connections,
             depth: self.mode.depth,
             duration: Some(self.seconds),
+            rate: self.rate,
             warmup: warmup(self.seconds),
             seed: u64::from(self.round),
             ..LoadSettings::default()
         }
     }
 
-    /// Requests a second of an open loop: half of what ours reached in a closed one, just before in this round.
-    fn rate(&self, before: &Study) -> Result<Option<f64>, String> {
-        let Some(closed) = self.mode.half_of else { return Ok(None) };
+    /// With the rate of an open loop: half of what ours reached in a closed one, just before in this round.
+    fn with_rate(self, before: &Study) -> Result<Task, String> {
+        let Some(closed) = self.mode.half_of else { return Ok(self) };
         let subject = if self.mode.is_on_postgres() { Subject::OrderInPostgres } else { Subject::Order };
         let is_peak =
             |entry: &RunEntry| entry.round == self.round && entry.mode == closed && entry.series == subject.name();
         let peak = before.runs.iter().find(|run| is_peak(&run.entry) && run.record.is_valid());
         let peak = peak.ok_or_else(|| format!("`{closed}` has no valid figure in this round"))?;
-        Ok(Some(peak.record.throughput / 2.0))
+        Ok(Task { rate: Some(peak.record.throughput / 2.0), ..self })
     }
 }
 
@@ -96,7 +99,7 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
         left_out,
         ..Experiment::default()
     };
-    let measure = |task: &Task, before: &Study| others.measure(task, &bed, task.rate(before)?);
+    let measure = |task: &Task, before: &Study| others.measure(&task.with_rate(before)?, &bed);
     args.turns.conduct(&bed, experiment, &tasks, Task::entry, measure, |study| (tables(study), notes(study)))
 }
 
@@ -107,7 +110,7 @@ fn tasks(round: u32, modes: &[&'static Mode], others: &[Other], seconds: f64) ->
         // Everybody is the first in some round, so that nobody always follows the same one.
         let first = (round as usize - 1) % subjects.len().max(1);
         subjects.rotate_left(first);
-        subjects.into_iter().map(move |subject| Task { round, mode, subject, seconds })
+        subjects.into_iter().map(move |subject| Task { round, mode, subject, seconds, rate: None })
     };
     modes.iter().flat_map(of_mode).collect()
 }
@@ -177,16 +180,16 @@ impl Others {
         all
     }
 
-    /// Makes one run, in an open loop where a rate is given. Errors: a line for people.
-    fn measure(&self, task: &Task, bed: &TestBed, rate: Option<f64>) -> Result<RunRecord, String> {
+    /// Makes one run. Errors: a line for people.
+    fn measure(&self, task: &Task, bed: &TestBed) -> Result<RunRecord, String> {
         let redis = || self.redis.as_ref().ok_or("Redis is not there");
         let postgres = || self.postgres.as_ref().ok_or("PostgreSQL is not there");
         let mut record = match task.subject {
-            Subject::Order => return ours::order(task, bed, Recipe::Order, rate),
-            Subject::OrderResting => return ours::order(task, bed, Recipe::OrderResting, rate),
-            Subject::OrderTaking => return ours::order(task, bed, Recipe::OrderTaking, rate),
-            Subject::Echo => return ours::echo(task, bed, rate),
-            Subject::OrderInPostgres => return ours::order_on_postgres(task, bed, postgres()?, rate),
+            Subject::Order => return ours::order(task, bed, Recipe::Order),
+            Subject::OrderResting => return ours::order(task, bed, Recipe::OrderResting),
+            Subject::OrderTaking => return ours::order(task, bed, Recipe::OrderTaking),
+            Subject::Echo => return ours::echo(task, bed),
+            Subject::OrderInPostgres => return ours::order_on_postgres(task, bed, postgres()?),
             Subject::RedisAlways => redis()?.measure(task, bed, true)?,
             Subject::RedisMemory => redis()?.measure(task, bed, false)?,
             Subject::Postgres => {

@@ -8,71 +8,84 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::Task;
-use super::postgres::Postgres;
+use super::postgres::{Observer, Postgres};
+use crate::load::LoadResult;
 use crate::process::Server;
 use crate::processor::on_cores;
 use crate::record::{DatabaseUse, LoadSettings, Recipe, RunRecord};
-use crate::run::{Beside, Look, RunPlan, Store, Target, measure};
+use crate::run::{Beside, RunPlan, Store, Target, measure};
 use crate::test_bed::TestBed;
 
 const ECHO_FOLDER: &str = "echo";
 
-/// Measures our server with a workload, in an open loop where a rate is given. Errors: a line for people.
-pub fn order(task: &Task, bed: &TestBed, workload: Recipe, rate: Option<f64>) -> Result<RunRecord, String> {
+/// Measures our server with a workload. Errors: a line for people.
+pub fn order(task: &Task, bed: &TestBed, workload: Recipe) -> Result<RunRecord, String> {
     let (server_cores, load_cores) = task.mode.cores_at(bed);
-    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..task.load(workload) };
+    let load = LoadSettings { threads: load_cores.len() as u64, ..task.load(workload) };
     let record = drive(bed, load, Target::own(server_cores), load_cores, &mut ())?;
     bed.settle();
     Ok(record)
 }
 
-/// Measures our server with its market in a database, in an open loop where a rate is given. Errors: a line for people.
-pub fn order_on_postgres(
-    task: &Task,
-    bed: &TestBed,
-    postgres: &Postgres,
-    rate: Option<f64>,
-) -> Result<RunRecord, String> {
+/// Measures our server with its market in a database. Errors: a line for people.
+pub fn order_on_postgres(task: &Task, bed: &TestBed, postgres: &Postgres) -> Result<RunRecord, String> {
     postgres.with_database(bed, task.mode, |database| {
         let observer = database.observer()?;
         let url = database.role_of_markets(&observer)?;
         let (cores, load_cores) = task.mode.cores_at(bed);
         let workers = Some(cores.len() as u64);
         let target = Target::Own { cores, workers, store: Store::Postgres(Box::new(url)), arguments: Vec::new() };
-        let load = LoadSettings { rate, ..task.load(Recipe::Order) };
-        let look = || (database.cpu(), observer.transactions());
-        let note = |looks: [Looked; 2], record: &mut RunRecord| match database_use(looks) {
-            Ok(used) => record.database = Some(used),
-            Err(why) => record.invalid_because.push(why),
-        };
+        let mut look = Look { server: &database.server, observer: Some(observer), before: None };
         // Bound to none of them, the load goes where there is room.
-        on_cores(&load_cores, || drive(bed, load, target, Vec::new(), &mut Look::new(look, note)))?
+        on_cores(&load_cores, || drive(bed, task.load(Recipe::Order), target, Vec::new(), &mut look))?
     })
 }
 
-/// Processor time of a database, and its transactions, so far.
-type Looked = (Duration, Result<u64, String>);
-
-fn database_use([before, after]: [Looked; 2]) -> Result<DatabaseUse, String> {
-    let ((cpu_before, before), (cpu_after, after)) = (before, after);
-    let cpu_seconds = Some(cpu_after.saturating_sub(cpu_before).as_secs_f64());
-    Ok(DatabaseUse { cpu_seconds, transactions: after?.saturating_sub(before?), retries: None })
-}
-
-/// Measures the echo with the same requests, in an open loop where a rate is given. Errors: a line for people.
-pub fn echo(task: &Task, bed: &TestBed, rate: Option<f64>) -> Result<RunRecord, String> {
+/// Measures the echo with the same requests. Errors: a line for people.
+pub fn echo(task: &Task, bed: &TestBed) -> Result<RunRecord, String> {
     let folder = bed.fresh(ECHO_FOLDER)?;
     let (server_cores, load_cores) = task.mode.cores_at(bed);
     let (server, address) = start_echo(&server_cores, &folder)?;
-    let load = LoadSettings { rate, threads: load_cores.len() as u64, ..task.load(Recipe::Raw) };
-    let note = |[before, after]: [Duration; 2], record: &mut RunRecord| {
-        record.server.cpu_seconds = Some(after.saturating_sub(before).as_secs_f64());
-    };
-    let look = &mut Look::new(|| server.cpu(), note);
+    let load = LoadSettings { threads: load_cores.len() as u64, ..task.load(Recipe::Raw) };
+    let look = &mut Look { server: &server, observer: None, before: None };
     let record = drive(bed, load, Target::At(address.to_string()), load_cores, look);
     drop(server);
     bed.forget(ECHO_FOLDER);
     record
+}
+
+/// Sees what a server takes in the measured part: one that is driven, or the database that an observer counts the transactions
+/// of.
+struct Look<'a> {
+    server: &'a Server,
+    observer: Option<Observer>,
+    /// Processor time, and transactions, until the measured part began.
+    before: Option<(Duration, Result<u64, String>)>,
+}
+
+impl Look<'_> {
+    fn now(&self) -> (Duration, Result<u64, String>) {
+        (self.server.cpu(), self.observer.as_ref().map_or(Ok(0), Observer::transactions))
+    }
+}
+
+impl Beside for Look<'_> {
+    fn measuring(&mut self) {
+        self.before = Some(self.now());
+    }
+
+    fn end(&mut self, _: &LoadResult, record: &mut RunRecord) {
+        let (Some((cpu_before, before)), (cpu, after)) = (self.before.take(), self.now()) else { return };
+        let cpu_seconds = Some(cpu.saturating_sub(cpu_before).as_secs_f64());
+        match (before, after) {
+            _ if self.observer.is_none() => record.server.cpu_seconds = cpu_seconds,
+            (Ok(before), Ok(after)) => {
+                let transactions = after.saturating_sub(before);
+                record.database = Some(DatabaseUse { cpu_seconds, transactions, retries: None });
+            }
+            (Err(why), _) | (_, Err(why)) => record.invalid_because.push(why),
+        }
+    }
 }
 
 fn start_echo(cores: &[usize], folder: &Path) -> Result<(Server, SocketAddr), String> {

@@ -30,11 +30,11 @@ pub fn measure(task: &Task, bed: &TestBed, postgres: &Postgres, database: &Datab
     // It takes whole seconds.
     let time = (task.seconds.round() as u64).max(1).to_string();
     run(INSERT, &["-M", "prepared", "-c", &clients, "-t", WARMUP_TRANSACTIONS])?;
-    let log = database.folder().join("transactions");
+    let log = database.folder.join("transactions");
     let prefix = format!("--log-prefix={}", log.display());
-    let before = database.cpu();
+    let before = database.server.cpu();
     let finished = run(INSERT, &["-M", "prepared", "-c", &clients, "-T", &time, "--log", &prefix])?;
-    let cpu_seconds = Some((database.cpu() - before).as_secs_f64());
+    let cpu_seconds = Some((database.server.cpu() - before).as_secs_f64());
     let (throughput, count) = read_summary(&finished.stdout)
         .ok_or_else(|| format!("pgbench printed no figures but: {}", finished.stdout.trim()))?;
     let mut server = database.record(servers);
@@ -55,7 +55,7 @@ pub fn measure(task: &Task, bed: &TestBed, postgres: &Postgres, database: &Datab
             kinds: [("opened".to_string(), count)].into(),
             ..Counts::default()
         },
-        latency: Latency::of(&read_latencies(database.folder())?, "closed"),
+        latency: Latency::of(&read_latencies(&database.folder)?, "closed"),
         client: ClientRecord { cpu_share: finished.cpu_share(), cores, source_addresses: 1 },
         database: used,
         ..RunRecord::default()
@@ -69,11 +69,11 @@ fn run_script(
     script: &str,
     flags: &[&str],
 ) -> Result<Finished, String> {
-    let file = database.folder().join("script.sql");
+    let file = database.folder.join("script.sql");
     fs::write(&file, script).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut command = Command::new(postgres.program("pgbench"));
     command.args(["--no-vacuum", "-h", "127.0.0.1", "-p", &database.port.to_string(), "-U", USER, "-f"]).arg(&file);
-    command.args(flags).arg("postgres").env("PGPASSWORD", &database.password).current_dir(database.folder());
+    command.args(flags).arg("postgres").env("PGPASSWORD", &database.password).current_dir(&database.folder);
     finish(&mut command, cores)
 }
 

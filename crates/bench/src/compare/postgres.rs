@@ -8,7 +8,6 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use store::{StoreError, StoreUrl};
@@ -49,8 +48,9 @@ struct User {
 
 /// A running server.
 pub struct Database {
-    server: Server,
-    folder: PathBuf,
+    pub server: Server,
+    /// Holds its data, scripts and logs.
+    pub folder: PathBuf,
     pub port: u16,
     /// Of its administrator.
     pub password: String,
@@ -103,30 +103,20 @@ impl Postgres {
         let folder = bed.fresh(FOLDER)?;
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         // Whoever else is on this machine must not become its administrator.
-        let password = password().map_err(|error| format!("no random password: {error}"))?;
+        let password = password()?;
         let password_file = folder.join("password");
         fs::write(&password_file, &password).map_err(failed)?;
         self.give(&folder).and_then(|()| self.give(&password_file)).map_err(failed)?;
         let mut command = self.command("initdb", &folder);
-        command.args([
-            "--username",
-            USER,
-            "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            "--locale=C",
-            "--no-sync",
-            "--pwfile",
-        ]);
-        finish(command.arg(&password_file).arg("--pgdata").arg(folder.join("data")), cores)?;
+        command.args("--auth=scram-sha-256 --encoding=UTF8 --locale=C --no-sync --username".split(' ')).arg(USER);
+        command.arg("--pwfile").arg(&password_file).arg("--pgdata").arg(folder.join("data"));
+        finish(&mut command, cores)?;
         bed.settle();
         let prepare = |port: u16| {
             let mut command = self.command("postgres", &folder);
             command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
-            for setting in
-                ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=on", "synchronous_commit=on"]
-            {
-                command.args(["-c", setting]);
-            }
+            command.args("-c listen_addresses=127.0.0.1 -c unix_socket_directories=".split(' '));
+            command.args("-c fsync=on -c synchronous_commit=on".split(' '));
             Ok((command, folder.join("log")))
         };
         let ready = |server: &Server, _| server.log().contains(READY);
@@ -149,16 +139,6 @@ impl Postgres {
 }
 
 impl Database {
-    /// Holds its data, scripts and logs.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Processor time that it used so far.
-    pub fn cpu(&self) -> Duration {
-        self.server.cpu()
-    }
-
     /// What is known of it, for the record of a run.
     pub fn record(&self, cores: Vec<usize>) -> ServerRecord {
         ServerRecord {
@@ -181,7 +161,7 @@ impl Database {
 
     /// Makes the role whose databases markets are kept in, and gives its URL. Errors: the database's.
     pub fn role_of_markets(&self, observer: &Observer) -> Result<StoreUrl, String> {
-        let password = password().map_err(|error| format!("no random password: {error}"))?;
+        let password = password()?;
         observer.run(&format!("CREATE ROLE {MARKET} LOGIN CREATEDB PASSWORD '{password}'"))?;
         self.url(MARKET, &password, "postgres")
     }
@@ -200,14 +180,14 @@ pub struct Observer {
 
 impl Observer {
     fn run(&self, sql: &str) -> Result<(), String> {
-        self.runtime.block_on(self.client.batch_execute(sql)).map_err(|error| said(&error))
+        self.runtime.block_on(self.client.batch_execute(sql)).map_err(said)
     }
 
     /// Transactions that wrote, ever, with those that were rolled back: each has an id, and ids count up. The counters in
     /// pg_stat_database say the same a second late. Errors: what the database said.
     pub fn transactions(&self) -> Result<u64, String> {
         let sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text";
-        let row = self.runtime.block_on(self.client.query_one(sql, &[])).map_err(|error| said(&error))?;
+        let row = self.runtime.block_on(self.client.query_one(sql, &[])).map_err(said)?;
         let text: &str = row.get(0);
         text.parse().map_err(|_| format!("PostgreSQL counts `{text}` transactions"))
     }
@@ -220,7 +200,7 @@ pub fn baseline(task: &Task, bed: &TestBed, postgres: &Postgres) -> Result<RunRe
         let (servers, cores) = task.mode.cores_at(bed);
         let mut looks = Vec::new();
         let load = task.load(Recipe::Order);
-        let run = || baseline::run_load(fresh.url(), &load, &mut || looks.push(database.cpu()));
+        let run = || baseline::run_load(&fresh.url, &load, &mut || looks.push(database.server.cpu()));
         let mut record = on_cores(&cores, run)??;
         if let ([before, after], Some(used)) = (looks.as_slice(), &mut record.database) {
             used.cpu_seconds = Some(after.saturating_sub(*before).as_secs_f64());
@@ -255,9 +235,10 @@ fn unprivileged(passwd: &str) -> Option<User> {
     user("postgres").or_else(|| user("nobody"))
 }
 
-fn password() -> std::io::Result<String> {
+fn password() -> Result<String, String> {
     let mut bytes = [0; 16];
-    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|error| format!("no random password: {error}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -99,10 +99,6 @@ impl LiveArgs {
 
     /// Of the server, and of load and subscribers. Errors: a core that may not be used.
     pub fn cores(&self) -> Result<[Vec<usize>; 2], String> {
-        let [server, mut client] = self.cores.sides(&cores_allowed(), 1)?;
-        if self.cores.client_cores.is_none() {
-            client.truncate(1);
-        }
-        Ok([server, client])
+        self.cores.sides(&cores_allowed(), [1, 1])
     }
 }

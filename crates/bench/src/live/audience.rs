@@ -3,8 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -111,19 +110,14 @@ fn subscriptions(symbols: u64, account: u64) -> impl Iterator<Item = String> {
 pub struct Audience {
     subscribers: u64,
     symbols: u64,
-    signs: Arc<Signs>,
+    /// Tells those who listen that the measured part begins, and by its end that the load has ended.
+    sign: Option<Sender<()>>,
     listening: Option<JoinHandle<io::Result<Heard>>>,
-}
-
-#[derive(Default)]
-struct Signs {
-    measuring: AtomicBool,
-    ended: AtomicBool,
 }
 
 impl Audience {
     pub fn new(subscribers: u64, symbols: u64) -> Audience {
-        Audience { subscribers, symbols, signs: Arc::default(), listening: None }
+        Audience { subscribers, symbols, sign: None, listening: None }
     }
 }
 
@@ -138,18 +132,20 @@ impl Beside for Audience {
         for subscriber in &mut all {
             subscriber.await_subscribed(self.symbols)?;
         }
-        let signs = self.signs.clone();
+        let (sign, signs) = mpsc::channel();
         let thread = std::thread::Builder::new().name("subscribers".to_string()).spawn(move || listen(all, &signs));
         self.listening = Some(thread.map_err(|error| format!("cannot start a thread: {error}"))?);
+        self.sign = Some(sign);
         Ok(())
     }
 
     fn measuring(&mut self) {
-        self.signs.measuring.store(true, Ordering::Relaxed);
+        // Whoever listens no more says why at the end.
+        let _ = self.sign.as_ref().map(|sign| sign.send(()));
     }
 
     fn end(&mut self, _: &LoadResult, record: &mut RunRecord) {
-        self.signs.ended.store(true, Ordering::Relaxed);
+        self.sign = None;
         let Some(thread) = self.listening.take() else { return };
         match thread.join() {
             Ok(Ok(heard)) => note(heard, record),
@@ -160,22 +156,26 @@ impl Beside for Audience {
 }
 
 /// Until the load has ended.
-fn listen(mut all: Vec<Subscriber>, signs: &Signs) -> io::Result<Heard> {
+fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Heard> {
     let mut poll = Poll::new()?;
     for (number, subscriber) in all.iter_mut().enumerate() {
         poll.registry().register(subscriber.socket.get_mut(), Token(number), Interest::READABLE)?;
     }
     let mut events = Events::with_capacity(1024);
     let (mut measured_from, mut cpu_from) = (None, own_cpu());
-    while !signs.ended.load(Ordering::Relaxed) {
+    loop {
         match poll.poll(&mut events, Some(GLANCE)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             other => other?,
         }
         events.iter().for_each(|event| all[event.token().0].read());
-        if measured_from.is_none() && signs.measuring.load(Ordering::Relaxed) {
-            (measured_from, cpu_from) = (Some(Instant::now()), own_cpu());
-            all.iter_mut().for_each(|subscriber| subscriber.ear.count_anew());
+        match signs.try_recv() {
+            Ok(()) => {
+                (measured_from, cpu_from) = (Some(Instant::now()), own_cpu());
+                all.iter_mut().for_each(|subscriber| subscriber.ear.count_anew());
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => break,
         }
         std::thread::sleep(NAP);
     }

@@ -122,8 +122,7 @@ pub enum Next<T> {
 
 /// The requests of a load in their order, with prepared orders that are taken round and round.
 pub struct Mix<T> {
-    recipe: Recipe,
-    place: usize,
+    round: Ring<Step>,
     resting: Ring<T>,
     crossing: Ring<T>,
     /// Orders that rest, oldest first.
@@ -148,13 +147,12 @@ impl<T: Copy> Mix<T> {
         let resting = ring(mixes || matches!(recipe, Recipe::OrderResting | Recipe::Raw), resting);
         let crosses = if recipe == Recipe::OrderTaking { taking } else { crossing };
         let crossing = ring(mixes || recipe == Recipe::OrderCrossing, crosses);
-        Mix { recipe, place: 0, resting, crossing, open }
+        Mix { round: Ring { items: recipe.round().to_vec(), next: 0 }, resting, crossing, open }
     }
 
     /// The next request.
     pub fn next_request(&mut self) -> Next<T> {
-        let step = self.recipe.step(self.place);
-        self.place = self.place.wrapping_add(1);
+        let step = self.round.turn();
         let order = if matches!(step, Step::Cancel | Step::Query) { self.open.pop_front() } else { None };
         match (step, order) {
             (Step::Create, _) => Next::Create,
@@ -194,20 +192,18 @@ impl Recipe {
         matches!(self, Recipe::Order | Recipe::OrderTaking | Recipe::Mix | Recipe::Query)
     }
 
-    /// Which kind of request comes at this place of its round.
-    fn step(self, place: usize) -> Step {
-        use Step::{Cancel, Cross, Query, Rest};
-        const ORDER: [Step; 6] = [Cross, Rest, Cancel, Cross, Rest, Cancel];
-        const MIX: [Step; 10] = [Cross, Rest, Cancel, Cross, Rest, Cancel, Cross, Rest, Cancel, Query];
+    /// The kinds of requests of a round, in their order.
+    fn round(self) -> &'static [Step] {
+        use Step::{Cancel, Create, Cross, Example, Live, Query, Rest};
         match self {
-            Recipe::Create => Step::Create,
-            Recipe::Order | Recipe::OrderTaking => ORDER[place % ORDER.len()],
-            Recipe::OrderResting | Recipe::Raw => Rest,
-            Recipe::OrderCrossing => Cross,
-            Recipe::Lifecycle => Step::Live,
-            Recipe::Mix => MIX[place % MIX.len()],
-            Recipe::Query => Query,
-            Recipe::EchoExample => Step::Example,
+            Recipe::Create => &[Create],
+            Recipe::Order | Recipe::OrderTaking => &[Cross, Rest, Cancel],
+            Recipe::OrderResting | Recipe::Raw => &[Rest],
+            Recipe::OrderCrossing => &[Cross],
+            Recipe::Lifecycle => &[Live],
+            Recipe::Mix => &[Cross, Rest, Cancel, Cross, Rest, Cancel, Cross, Rest, Cancel, Query],
+            Recipe::Query => &[Query],
+            Recipe::EchoExample => &[Example],
         }
     }
 }

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::os::fd::AsRawFd;
+use std::time::Instant;
 
-use mio::net::TcpStream;
-use socket2::{Domain, Protocol, Socket, Type};
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use tls::ClientStream;
 
-use super::login::Login;
 use super::replies::{Framing, Replies};
+use super::server::Server;
 use super::workload::Ask;
 
 /// A request in flight.
@@ -23,7 +25,7 @@ pub struct Sent {
 
 /// A connection and what is under way on it.
 pub struct Connection {
-    pub stream: TcpStream,
+    stream: ClientStream,
     /// Requests not yet written.
     pub out: Vec<u8>,
     /// The requests in flight, oldest first.
@@ -38,46 +40,15 @@ pub enum Received {
 }
 
 impl Connection {
-    /// Starts to connect, from this address and port if they are given. Errors: also when they are taken.
-    pub fn start(to: SocketAddr, source: Option<SocketAddr>) -> io::Result<Connection> {
-        let socket = Socket::new(Domain::for_address(to), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-        socket.set_tcp_nodelay(true)?;
-        if let Some(source) = source {
-            // A port of a closed connection may wait for a minute and is free all the same.
-            socket.set_reuse_address(true)?;
-            socket.bind(&source.into())?;
-        }
-        match socket.connect(&to.into()) {
-            Ok(()) => {}
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
-            Err(error) => return Err(error),
-        }
-        Ok(Connection::of(socket.into()))
+    /// Starts one, from this address and port if they are given. Errors: also when they are taken.
+    pub fn start(server: &Server, source: Option<SocketAddr>) -> io::Result<Connection> {
+        let stream = server.start(source)?;
+        Ok(Connection { stream, out: Vec::new(), sent: VecDeque::new(), replies: Replies::default() })
     }
 
-    /// Connects and logs in, and then is as any other.
-    pub fn log_in(
-        to: SocketAddr,
-        source: Option<SocketAddr>,
-        login: &Login,
-        patience: Duration,
-    ) -> io::Result<Connection> {
-        let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
-        socket.set_tcp_nodelay(true)?;
-        if let Some(source) = source {
-            socket.set_reuse_address(true)?;
-            socket.bind(&source.into())?;
-        }
-        socket.connect_timeout(&to.into(), patience)?;
-        let mut stream = socket.into();
-        login.log_in(&mut stream, patience)?;
-        stream.set_nonblocking(true)?;
-        Ok(Connection::of(stream))
-    }
-
-    fn of(stream: std::net::TcpStream) -> Connection {
-        let stream = TcpStream::from_std(stream);
-        Connection { stream, out: Vec::new(), sent: VecDeque::new(), replies: Replies::default() }
+    /// Asks for events of this token.
+    pub fn register(&self, registry: &Registry, token: Token, interest: Interest) -> io::Result<()> {
+        registry.register(&mut SourceFd(&self.stream.socket().as_raw_fd()), token, interest)
     }
 
     /// Writes what there is to write, as far as the socket takes it.
@@ -92,7 +63,11 @@ impl Connection {
             }
         }
         self.out.drain(..written);
-        Ok(())
+        // TLS may hold back what it took.
+        match self.stream.flush() {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Reads what is there and calls `each` with every whole reply and the request that it answers, if there is one.
@@ -104,6 +79,7 @@ impl Connection {
         mut each: impl FnMut(&[u8], Option<Sent>),
     ) -> io::Result<Received> {
         let Connection { stream, sent, replies, .. } = self;
+        let may_have_more = until_closed || matches!(stream, ClientStream::Tls(_));
         loop {
             let bytes = match stream.read(scratch) {
                 Ok(0) => return Ok(Received::Closed),
@@ -114,7 +90,7 @@ impl Connection {
             };
             replies.take(framing, &scratch[..bytes], |reply| each(reply, sent.pop_front()));
             // A short read emptied the socket: another one would only say so.
-            if bytes < scratch.len() && !until_closed {
+            if bytes < scratch.len() && !may_have_more {
                 return Ok(Received::Open);
             }
         }

@@ -4,7 +4,6 @@
 //! the server does, and their latency counts from the scheduled time.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -122,7 +121,7 @@ impl<'a> Driver<'a> {
         let started = Instant::now();
         self.measured_from = started + self.plan.warmup;
         self.deadline = self.plan.duration.map(|duration| self.measured_from + duration);
-        self.schedule = self.share.rate.map(|rate| Schedule::new(started + self.share.offset, rate));
+        self.schedule = self.share.rate.map(|rate| Schedule { start: started + self.share.offset, rate, number: 0 });
         if self.plan.per_request && self.schedule.is_some() {
             self.free = (0..self.slots.len()).rev().collect();
         }
@@ -146,8 +145,8 @@ impl<'a> Driver<'a> {
             let replies = self.turn_once(&mut events, &mut scratch, coming.map_or(GLANCE, clock::coarse(SPIN)))?;
             if replies || self.in_flight == 0 {
                 last_life = now;
-            } else if last_life.elapsed() >= self.plan.patience {
-                self.result.broken(&format_args!("no reply for {} s", self.plan.patience.as_secs_f64()));
+            } else if last_life.elapsed() >= self.plan.server.patience {
+                self.result.broken(&format_args!("no reply for {} s", self.plan.server.patience.as_secs_f64()));
                 break;
             }
         }
@@ -179,9 +178,9 @@ impl<'a> Driver<'a> {
 
     fn connect_all(&mut self) -> io::Result<()> {
         for number in 0..self.slots.len() {
-            let mut connection = self.connection(None)?;
+            let connection = Connection::start(&self.plan.server, None)?;
             let interest = Interest::READABLE | Interest::WRITABLE;
-            self.poll.registry().register(&mut connection.stream, Token(number), interest)?;
+            connection.register(self.poll.registry(), Token(number), interest)?;
             self.put(number, connection);
         }
         Ok(())
@@ -194,18 +193,10 @@ impl<'a> Driver<'a> {
             let source = self.plan.sources.address(self.made);
             self.made = self.made.wrapping_add(1);
             tries += 1;
-            match self.connection(source) {
+            match Connection::start(&self.plan.server, source) {
                 Err(error) if source.is_some() && is_taken(&error) && tries < PORTS_TRIED_MAX => {}
                 other => return other,
             }
-        }
-    }
-
-    fn connection(&self, source: Option<SocketAddr>) -> io::Result<Connection> {
-        let Plan { to, patience, .. } = self.plan;
-        match &self.plan.login {
-            None => Connection::start(*to, source),
-            Some(login) => Connection::log_in(*to, source, login, *patience),
         }
     }
 
@@ -227,13 +218,9 @@ impl<'a> Driver<'a> {
             if interrupt::is_asked() {
                 return Ok(());
             }
-            let now = Instant::now();
-            if !self.plan.per_request {
-                self.send(number, self.plan.load.depth, now);
-                continue;
-            }
-            self.reopen(number, now);
-            if number % OPENED_AT_ONCE == OPENED_AT_ONCE - 1 {
+            let depth = if self.plan.per_request { 1 } else { self.plan.load.depth };
+            self.send(number, depth, Instant::now());
+            if self.plan.per_request && number % OPENED_AT_ONCE == OPENED_AT_ONCE - 1 {
                 self.turn_once(events, scratch, Duration::ZERO)?;
             }
         }
@@ -257,20 +244,15 @@ impl<'a> Driver<'a> {
             if self.budget(1, at) == 0 {
                 return;
             }
-            if self.plan.per_request {
-                let Some(number) = self.free.pop() else {
-                    self.waited_for_slot = true;
-                    return;
-                };
-                self.open_and_send(number, at);
-            } else {
-                let Some(number) = self.next_connection() else { return };
-                self.push(number, 1, at);
-                self.flush(number);
-            }
+            let number = if self.plan.per_request { self.free.pop() } else { self.next_connection() };
+            let Some(number) = number else {
+                self.waited_for_slot = self.plan.per_request;
+                return;
+            };
+            self.send_now(number, 1, at);
             let lag = now.saturating_duration_since(at);
             if let Some(schedule) = &mut self.schedule {
-                schedule.advance();
+                schedule.number += 1;
             }
             // What waited for the server is not the generator's lag.
             if at >= self.measured_from && !std::mem::take(&mut self.waited_for_slot) {
@@ -351,12 +333,39 @@ impl<'a> Driver<'a> {
         answered > 0
     }
 
-    /// Sends up to `count` requests, as long as the run goes on.
+    /// Sends up to `count` requests, as long as the run goes on. Where each has its own connection, that of before is closed.
     fn send(&mut self, number: usize, count: u64, now: Instant) {
+        if self.plan.per_request {
+            self.take(number);
+        }
         let count = self.budget(count, now);
         if count > 0 {
-            self.push(number, count, now);
+            self.send_now(number, count, now);
+        }
+    }
+
+    fn send_now(&mut self, number: usize, count: u64, at: Instant) {
+        if !self.plan.per_request {
+            self.push(number, count, at);
             self.flush(number);
+            return;
+        }
+        match self.new_connection() {
+            Ok(connection) => self.put(number, connection),
+            Err(error) => return self.give_up(number, &error),
+        }
+        // Over loopback a connection stands when connect returns, so the request is written before anything is awaited.
+        self.push(number, count, at);
+        if !self.flush(number) {
+            return;
+        }
+        let Some(connection) = self.slots[number].as_mut() else { return };
+        let interest = match connection.out.is_empty() {
+            true => Interest::READABLE,
+            false => Interest::READABLE | Interest::WRITABLE,
+        };
+        if let Err(error) = connection.register(self.poll.registry(), Token(number), interest) {
+            self.give_up(number, &error);
         }
     }
 
@@ -384,38 +393,11 @@ impl<'a> Driver<'a> {
     /// Closes what is there; a closed loop sends its next request on a new connection.
     fn next_after(&mut self, number: usize, now: Instant) {
         match self.schedule {
-            None => self.reopen(number, now),
+            None => self.send(number, 1, now),
             Some(_) => {
                 self.take(number);
                 self.free.push(number);
             }
-        }
-    }
-
-    fn reopen(&mut self, number: usize, now: Instant) {
-        self.take(number);
-        if self.budget(1, now) > 0 {
-            self.open_and_send(number, now);
-        }
-    }
-
-    fn open_and_send(&mut self, number: usize, at: Instant) {
-        match self.new_connection() {
-            Ok(connection) => self.put(number, connection),
-            Err(error) => return self.give_up(number, &error),
-        }
-        // Over loopback a connection stands when connect returns, so the request is written before anything is awaited.
-        self.push(number, 1, at);
-        if !self.flush(number) {
-            return;
-        }
-        let Some(connection) = self.slots[number].as_mut() else { return };
-        let interest = match connection.out.is_empty() {
-            true => Interest::READABLE,
-            false => Interest::READABLE | Interest::WRITABLE,
-        };
-        if let Err(error) = self.poll.registry().register(&mut connection.stream, Token(number), interest) {
-            self.give_up(number, &error);
         }
     }
 

@@ -2,12 +2,11 @@
 //! connection is loaded, so that it is in no latency.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::str::FromStr;
-use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use tls::ClientStream;
 
 use super::requests::frame;
 
@@ -44,8 +43,7 @@ impl FromStr for Login {
 
 impl Login {
     /// Logs a new connection in. Errors: there is no reply, or the server does not let us in.
-    pub fn log_in(&self, stream: &mut TcpStream, patience: Duration) -> io::Result<()> {
-        stream.set_read_timeout(Some(patience))?;
+    pub fn log_in(&self, stream: &mut ClientStream) -> io::Result<()> {
         let key = &self.key;
         let challenge = ask(stream, &format!("<login key=\"{key}\"/>"))?;
         let nonce = challenge.split_once("nonce=\"").and_then(|(_, rest)| rest.split_once('"'));
@@ -67,8 +65,9 @@ fn refused(reply: &str) -> io::Error {
     io::Error::other(format!("the server did not let us in: {}", reply.trim()))
 }
 
-fn ask(stream: &mut TcpStream, request: &str) -> io::Result<String> {
+fn ask(stream: &mut ClientStream, request: &str) -> io::Result<String> {
     stream.write_all(frame(&format!("{request}\n")).as_bytes())?;
+    stream.flush()?;
     let (mut reply, mut byte) = (Vec::new(), [0]);
     // Byte by byte, so that nothing behind the reply is taken from the load.
     while !reply.ends_with(b"</results>\n") {

@@ -12,11 +12,11 @@ mod requesters;
 mod requests;
 mod rest;
 mod result;
+mod server;
 mod setup;
 mod sources;
 mod workload;
 
-use std::net::SocketAddr;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ScopedJoinHandle;
@@ -28,18 +28,20 @@ pub use choice::{Choice, Mix, Next, OpenOrder, Random, standing};
 pub use clock::own_cpu;
 pub use guest::{Guest, Opened};
 pub use login::Login;
-pub use replies::{Framing, Kind};
+pub use replies::Kind;
 pub use requesters::{Answer, Requester, block_on, run_requesters};
 pub use requests::symbol_name;
 pub use rest::run_rest;
 pub use result::LoadResult;
-pub use setup::{Found, Issued, issued_each, prepare, probe};
+pub use server::Server;
+pub use setup::{Issued, Setup, issued_each};
 pub use sources::Sources;
 
 use crate::processor;
 use crate::record::LoadSettings;
 use drive::Driver;
-use workload::{Part, Workload};
+use replies::Framing;
+use workload::Workload;
 
 /// Files that a process needs besides its connections.
 const OTHER_FILES: u64 = 64;
@@ -52,9 +54,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub load: LoadSettings,
-    pub to: SocketAddr,
-    /// Each connection logs in with it.
-    pub login: Option<Login>,
+    pub server: Server,
     /// A connection for each request.
     pub per_request: bool,
     /// Of the measured part.
@@ -62,8 +62,6 @@ pub struct Plan {
     pub warmup: Duration,
     /// Where the threads run, in turn; empty for anywhere.
     pub cores: Vec<usize>,
-    /// How long no reply may come before the outstanding ones are given up.
-    pub patience: Duration,
     pub framing: Framing,
     /// Replies must echo their requests as our server does.
     pub strict: bool,
@@ -75,6 +73,9 @@ pub struct Plan {
 
 /// One thread's part of a plan.
 struct Share {
+    /// Its number, and how many there are.
+    number: u64,
+    of: u64,
     connections: usize,
     /// Requests of the measured part at most.
     requests: u64,
@@ -107,15 +108,14 @@ pub fn run(
     std::thread::scope(|scope| {
         let threads: Vec<_> = shares
             .iter()
-            .enumerate()
-            .map(|(number, share)| {
-                let (watch, of) = (&watch, shares.len() as u64);
+            .map(|share| {
+                let watch = &watch;
                 // All of them come to the first thread.
                 let guests = std::mem::take(&mut guests);
                 scope.spawn(move || {
-                    let failed = |error| format!("{}: {error}", plan.to);
-                    let mut workload = Workload::new(plan, Part { number: number as u64, of }, open);
-                    let driver = pin(plan, number)
+                    let failed = |error| format!("{}: {error}", plan.server.to);
+                    let mut workload = Workload::new(plan, share, open);
+                    let driver = pin(plan, share.number)
                         .and_then(|()| Driver::connect(plan, share, &mut workload, watch, guests).map_err(failed));
                     // Also after a failure: the others wait for everybody.
                     watch.ready.wait();
@@ -164,6 +164,8 @@ fn shares(plan: &Plan) -> Vec<Share> {
     let part = |all: u64, number: u64| all / count + u64::from(number < all % count);
     (0..count)
         .map(|number| Share {
+            number,
+            of: count,
             connections: part(plan.load.connections, number) as usize,
             requests: plan.load.requests.map_or(u64::MAX, |requests| part(requests, number)),
             rate: plan.load.rate.map(|rate| rate / count as f64),
@@ -173,8 +175,8 @@ fn shares(plan: &Plan) -> Vec<Share> {
         .collect()
 }
 
-fn pin(plan: &Plan, number: usize) -> Result<(), String> {
-    let Some(core) = plan.cores.get(number % plan.cores.len().max(1)) else { return Ok(()) };
+fn pin(plan: &Plan, number: u64) -> Result<(), String> {
+    let Some(core) = plan.cores.get(number as usize % plan.cores.len().max(1)) else { return Ok(()) };
     processor::run_on(&[*core])
 }
 

@@ -31,7 +31,7 @@ pub fn run_rest(plan: &Plan, to: SocketAddr, measuring: &mut dyn FnMut()) -> Res
             host: to.to_string(),
             orders: orders(&plan.load),
             next: AtomicUsize::new(0),
-            patience: plan.patience,
+            patience: plan.server.patience,
         });
         let mut traders = Vec::new();
         for _ in 0..plan.load.connections {

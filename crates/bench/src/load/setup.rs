@@ -2,16 +2,16 @@
 //! rest. One connection, one request at a time; a market that is already there is used as it is.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::ops::RangeInclusive;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tls::ClientStream;
+
 use super::choice::{OpenOrder, standing};
-use super::login::Login;
 use super::replies::{self, Framing, Kind, Replies};
 use super::requests::{self, frame, order_attributes, symbol_name, transactions};
+use super::server::Server;
 use crate::interrupt;
 use crate::record::{LoadSettings, Recipe};
 
@@ -24,14 +24,6 @@ const ISSUED_IN_ALL: u64 = 1_000_000_000_000_000_000;
 const ISSUED_EACH_MAX: u64 = 10_000_000_000_000;
 /// How long a server that closes after each reply may take for it.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(200);
-
-/// How a server frames its replies.
-#[derive(Clone, Copy, Debug)]
-pub struct Found {
-    pub framing: Framing,
-    /// It closes the connection after each reply.
-    pub closes: bool,
-}
 
 /// What was created: dollars, and shares by symbol.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,185 +48,158 @@ impl Issued {
     }
 }
 
-/// Sends one harmless request, and sees how the server answers. Errors: no server, or none of this protocol.
-pub fn probe(to: SocketAddr, patience: Duration, login: Option<&Login>) -> Result<Found, String> {
-    let mut server = Server { to, patience, login, framing: Framing::Unknown, closes: false, stream: None };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
-    // In microseconds, so with fewer digits than the accounts of a load.
-    let reply = server.ask(&requests::create(now, 0))?;
-    if !matches!(replies::read(reply.as_bytes()), Some((Kind::Created, _))) {
-        return Err(format!("{to} is no server of this protocol: a new account was answered with `{}`", reply.trim()));
-    }
-    let Some(stream) = &mut server.stream else { return Ok(Found { framing: server.framing, closes: true }) };
-    let mut byte = [0];
-    let closes = loop {
-        let waiting = stream.set_read_timeout(Some(CLOSE_PATIENCE));
-        match waiting.and_then(|()| stream.read(&mut byte)) {
-            Ok(0) => break true,
-            // The line end of the reply.
-            Ok(_) => {
-                if byte[0] == b'\n' && server.framing == Framing::Unknown {
-                    server.framing = Framing::Lines;
-                }
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break false,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => break true,
-        }
-    };
-    Ok(Found { framing: server.framing, closes })
-}
-
-/// Creates what the workload needs; accounts and symbols only where `market` says so. Returns the orders that rest, and
-/// what was issued. Errors: what the server refused.
-pub fn prepare(
-    to: SocketAddr,
-    (patience, login): (Duration, Option<&Login>),
-    found: Found,
-    load: &LoadSettings,
-    strict: bool,
-    market: bool,
-) -> Result<(Vec<OpenOrder>, Issued), String> {
-    let mut server = Server { to, patience, login, framing: found.framing, closes: found.closes, stream: None };
-    let mut issued = Issued::default();
-    match load.workload {
-        _ if !market => {}
-        Recipe::EchoExample => {
-            let reply = server.ask(requests::EXAMPLE)?;
-            if matches!(replies::read(reply.as_bytes()), Some((Kind::Created, _))) {
-                issued.dollars += u128::from(requests::EXAMPLE_DOLLARS);
-            }
-            issued.add_examples(1);
-        }
-        Recipe::Lifecycle => {
-            let symbols = (0..load.symbols).fold(String::new(), |mut text, symbol| {
-                let _ = writeln!(text, "  <symbol sym=\"{}\"/>", symbol_name(symbol as usize));
-                text
-            });
-            server.ask(&format!("<create>\n{symbols}</create>\n"))?;
-            issued.shares = (0..load.symbols).map(|symbol| (symbol_name(symbol as usize), 0)).collect();
-        }
-        Recipe::Create | Recipe::Raw => {}
-        Recipe::Order
-        | Recipe::OrderTaking
-        | Recipe::OrderResting
-        | Recipe::OrderCrossing
-        | Recipe::Mix
-        | Recipe::Query => create_market(&mut server, load, strict, &mut issued)?,
-    }
-    let open = match load.workload.needs_open_orders() {
-        true => open_orders(&mut server, load)?,
-        false => Vec::new(),
-    };
-    Ok((open, issued))
-}
-
 /// Dollars that each of so many accounts gets, and shares of each symbol.
 pub fn issued_each(accounts: u64) -> u64 {
     (ISSUED_IN_ALL / accounts).min(ISSUED_EACH_MAX)
 }
 
-/// Creates accounts 1 to `accounts`, and gives each its part of every symbol.
-fn create_market(
-    server: &mut Server<'_>,
-    load: &LoadSettings,
-    strict: bool,
-    issued: &mut Issued,
-) -> Result<(), String> {
-    let each = issued_each(load.accounts);
-    let in_all = u128::from(each) * u128::from(load.accounts);
-    for some in batches(load.accounts) {
-        let mut body = String::from("<create>\n");
-        for account in some {
-            let _ = writeln!(body, "  <account id=\"{account}\" balance=\"{each}\"/>");
-        }
-        // On a server that was driven before, they are there.
-        server.ask_for(&(body + "</create>\n"), strict)?;
-    }
-    issued.dollars += in_all;
-    for symbol in 0..load.symbols {
-        let name = symbol_name(symbol as usize);
-        for some in batches(load.accounts) {
-            let mut body = format!("<create>\n  <symbol sym=\"{name}\">\n");
-            for account in some {
-                let _ = writeln!(body, "    <account id=\"{account}\">{each}</account>");
-            }
-            server.ask_for(&(body + "  </symbol>\n</create>\n"), true)?;
-        }
-        issued.shares.insert(name, in_all);
-    }
-    Ok(())
-}
-
-/// Opens the orders that rest.
-fn open_orders(server: &mut Server<'_>, load: &LoadSettings) -> Result<Vec<OpenOrder>, String> {
-    let mut orders = Vec::new();
-    for some in standing(load) {
-        let account = some[0].account;
-        let children = some.map(|order| format!("<order {}/>", order_attributes(&order))).concat();
-        let reply = server.ask_for(&transactions(account, &children), true)?;
-        // The values echoed before it hold no quotes and no ` id=`.
-        for opened in reply.split(" id=\"").skip(1) {
-            let id = opened.split('"').next().and_then(|id| id.parse().ok());
-            orders.push(OpenOrder { account, id: id.ok_or_else(|| format!("an order without an id in {reply}"))? });
-        }
-    }
-    Ok(orders)
-}
-
-fn batches(accounts: u64) -> impl Iterator<Item = RangeInclusive<u64>> {
-    let starts = (1..=accounts).step_by(CHILDREN_PER_REQUEST as usize);
-    starts.map(move |start| start..=accounts.min(start.saturating_add(CHILDREN_PER_REQUEST - 1)))
-}
-
 /// A server, asked one request after the other.
-struct Server<'a> {
-    to: SocketAddr,
-    patience: Duration,
-    login: Option<&'a Login>,
-    framing: Framing,
-    closes: bool,
-    stream: Option<TcpStream>,
+pub struct Setup<'a> {
+    server: &'a Server,
+    /// How it tells its replies apart.
+    pub framing: Framing,
+    /// It closes the connection after each reply.
+    pub closes: bool,
+    stream: Option<ClientStream>,
 }
 
-impl Server<'_> {
+impl<'a> Setup<'a> {
+    /// Of a server of which nothing is known. Nothing is sent.
+    pub fn new(server: &'a Server) -> Setup<'a> {
+        Setup { server, framing: Framing::Unknown, closes: false, stream: None }
+    }
+
+    /// Sends one harmless request, and sees how the server answers. Errors: no server, or none of this protocol.
+    pub fn probe(&mut self) -> Result<(), String> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
+        // In microseconds, so with fewer digits than the accounts of a load.
+        let reply = self.ask(&requests::create(now, 0))?;
+        if !is_created(&reply) {
+            let (to, reply) = (self.server.to, reply.trim());
+            return Err(format!("{to} is no server of this protocol: a new account was answered with `{reply}`"));
+        }
+        let mut byte = [0];
+        self.closes = loop {
+            let Some(stream) = &mut self.stream else { break true };
+            let waiting = stream.socket().set_read_timeout(Some(CLOSE_PATIENCE));
+            match waiting.and_then(|()| stream.read(&mut byte)) {
+                Ok(0) => break true,
+                // The line end of the reply.
+                Ok(_) if byte[0] == b'\n' && self.framing == Framing::Unknown => self.framing = Framing::Lines,
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break true,
+            }
+        };
+        self.stream = None;
+        Ok(())
+    }
+
+    /// Creates what the workload needs; accounts and symbols only where `market` says so. Returns the orders that rest, and
+    /// what was issued. Errors: what the server refused.
+    pub fn prepare(
+        &mut self,
+        load: &LoadSettings,
+        strict: bool,
+        market: bool,
+    ) -> Result<(Vec<OpenOrder>, Issued), String> {
+        let mut issued = Issued::default();
+        match load.workload {
+            _ if !market => {}
+            Recipe::EchoExample => {
+                if is_created(&self.ask(requests::EXAMPLE)?) {
+                    issued.dollars += u128::from(requests::EXAMPLE_DOLLARS);
+                }
+                issued.add_examples(1);
+            }
+            Recipe::Lifecycle => {
+                let names = || (0..load.symbols as usize).map(symbol_name);
+                let symbols: String = names().map(|name| format!("  <symbol sym=\"{name}\"/>\n")).collect();
+                self.ask(&format!("<create>\n{symbols}</create>\n"))?;
+                issued.shares = names().map(|name| (name, 0)).collect();
+            }
+            Recipe::Create | Recipe::Raw => {}
+            Recipe::Order
+            | Recipe::OrderTaking
+            | Recipe::OrderResting
+            | Recipe::OrderCrossing
+            | Recipe::Mix
+            | Recipe::Query => self.create_market(load, strict, &mut issued)?,
+        }
+        let open = if load.workload.needs_open_orders() { self.open_orders(load)? } else { Vec::new() };
+        Ok((open, issued))
+    }
+
+    /// Creates accounts 1 to `accounts`, and gives each its part of every symbol.
+    fn create_market(&mut self, load: &LoadSettings, strict: bool, issued: &mut Issued) -> Result<(), String> {
+        let each = issued_each(load.accounts);
+        let in_all = u128::from(each) * u128::from(load.accounts);
+        for some in batches(load.accounts) {
+            let accounts = some.map(|account| format!("  <account id=\"{account}\" balance=\"{each}\"/>\n"));
+            // On a server that was driven before, they are there.
+            self.ask_for(&format!("<create>\n{}</create>\n", accounts.collect::<String>()), strict)?;
+        }
+        issued.dollars += in_all;
+        for name in (0..load.symbols as usize).map(symbol_name) {
+            for some in batches(load.accounts) {
+                let parts = some.map(|account| format!("    <account id=\"{account}\">{each}</account>\n"));
+                let parts: String = parts.collect();
+                let body = format!("<create>\n  <symbol sym=\"{name}\">\n{parts}  </symbol>\n</create>\n");
+                self.ask_for(&body, true)?;
+            }
+            issued.shares.insert(name, in_all);
+        }
+        Ok(())
+    }
+
+    /// Opens the orders that rest.
+    fn open_orders(&mut self, load: &LoadSettings) -> Result<Vec<OpenOrder>, String> {
+        let mut orders = Vec::new();
+        for some in standing(load) {
+            let account = some[0].account;
+            let children = some.map(|order| format!("<order {}/>", order_attributes(&order))).concat();
+            let reply = self.ask_for(&transactions(account, &children), true)?;
+            // The values echoed before it hold no quotes and no ` id=`.
+            for opened in reply.split(" id=\"").skip(1) {
+                let id = opened.split('"').next().and_then(|id| id.parse().ok());
+                orders.push(OpenOrder { account, id: id.ok_or_else(|| format!("an order without an id in {reply}"))? });
+            }
+        }
+        Ok(orders)
+    }
+
     /// The reply. Errors: none, or, where all of it must be accepted, one with an error in it.
     fn ask_for(&mut self, body: &str, all: bool) -> Result<String, String> {
         let reply = self.ask(body)?;
-        match reply.split("<error").nth(1).filter(|_| all) {
-            Some(error) => {
-                let shown: String = error.chars().take(200).collect();
-                Err(format!("{}: the setup was refused: <error{shown}", self.to))
-            }
-            None => Ok(reply),
-        }
+        let Some(error) = reply.split("<error").nth(1).filter(|_| all) else { return Ok(reply) };
+        let shown: String = error.chars().take(200).collect();
+        Err(format!("{}: the setup was refused: <error{shown}", self.server.to))
     }
 
     fn ask(&mut self, body: &str) -> Result<String, String> {
         interrupt::check()?;
-        let stream = self.stream.take().map_or_else(|| self.connect(), Ok)?;
-        let (reply, stream) = self
-            .exchange(stream, &frame(body))
-            .map_err(|error| format!("{}: no reply during the setup: {error}", self.to))?;
-        self.stream = stream.filter(|_| !self.closes);
+        let to = self.server.to;
+        let mut stream = self
+            .stream
+            .take()
+            .map_or_else(|| self.server.connect(None), Ok)
+            .map_err(|error| format!("{to}: {error}; is the server running?"))?;
+        let reply = self
+            .exchange(&mut stream, &frame(body))
+            .map_err(|error| format!("{to}: no reply during the setup: {error}"))?;
+        self.stream = (!self.closes).then_some(stream);
         Ok(reply)
     }
 
-    fn connect(&self) -> Result<TcpStream, String> {
-        let connect = || {
-            let mut stream = TcpStream::connect_timeout(&self.to, self.patience)?;
-            stream.set_read_timeout(Some(self.patience))?;
-            stream.set_nodelay(true)?;
-            self.login.map_or(Ok(()), |login| login.log_in(&mut stream, self.patience)).map(|()| stream)
-        };
-        connect().map_err(|error: std::io::Error| format!("{}: {error}; is the server running?", self.to))
-    }
-
-    /// The reply, and the stream if it is still open.
-    fn exchange(&mut self, mut stream: TcpStream, request: &str) -> std::io::Result<(String, Option<TcpStream>)> {
+    fn exchange(&mut self, stream: &mut ClientStream, request: &str) -> std::io::Result<String> {
         stream.write_all(request.as_bytes())?;
+        stream.flush()?;
         let (mut replies, mut found, mut scratch) = (Replies::default(), None, vec![0; 64 << 10]);
-        while found.is_none() {
+        loop {
+            if let Some(reply) = found {
+                return Ok(reply);
+            }
             match stream.read(&mut scratch) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 // A signal: the reply comes all the same, and the next question is not asked.
@@ -245,6 +210,14 @@ impl Server<'_> {
                 }),
             }
         }
-        Ok((found.unwrap_or_default(), Some(stream)))
     }
+}
+
+fn is_created(reply: &str) -> bool {
+    matches!(replies::read(reply.as_bytes()), Some((Kind::Created, _)))
+}
+
+fn batches(accounts: u64) -> impl Iterator<Item = RangeInclusive<u64>> {
+    let starts = (1..=accounts).step_by(CHILDREN_PER_REQUEST as usize);
+    starts.map(move |start| start..=accounts.min(start.saturating_add(CHILDREN_PER_REQUEST - 1)))
 }

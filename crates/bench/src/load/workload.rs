@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::choice::{Choice, Mix, Next, OpenOrder, OrderKind};
 use super::replies::{self, Kind};
-use super::{Plan, requests};
+use super::{Plan, Share, requests};
 use crate::record::{LoadSettings, Recipe};
 
 /// Digits of a new account's id: of a time in milliseconds, and six more that count up.
@@ -52,13 +52,6 @@ pub enum Outcome {
     Wrong,
 }
 
-/// Which share of a load one thread makes.
-#[derive(Clone, Copy, Debug)]
-pub struct Part {
-    pub number: u64,
-    pub of: u64,
-}
-
 /// An endless row of requests.
 pub struct Workload {
     load: LoadSettings,
@@ -92,15 +85,15 @@ struct Prepared {
 
 impl Workload {
     /// A thread's part of it, with its part of the orders that were opened beforehand.
-    pub fn new(plan: &Plan, part: Part, open: &[OpenOrder]) -> Workload {
+    pub fn new(plan: &Plan, share: &Share, open: &[OpenOrder]) -> Workload {
         let load = &plan.load;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        let next_account = (now * NEW_ACCOUNTS_PER_MS).saturating_add(part.number);
+        let next_account = (now * NEW_ACCOUNTS_PER_MS).saturating_add(share.number);
         let create = requests::frame(&requests::create(next_account, requests::BALANCE));
         let create_offset = create.find("\" balance").unwrap_or(0).saturating_sub(NEW_ACCOUNT_DIGITS);
-        let mine = open.iter().skip(part.number as usize).step_by(part.of as usize).copied().collect();
+        let mine = open.iter().skip(share.number as usize).step_by(share.of as usize).copied().collect();
         let mut bytes = Vec::new();
-        let mix = Mix::new(load, load.seed.wrapping_add(part.number), mine, |order| prepare(order, &mut bytes));
+        let mix = Mix::new(load, load.seed.wrapping_add(share.number), mine, |order| prepare(order, &mut bytes));
         Workload {
             load: load.clone(),
             strict: plan.strict,
@@ -110,7 +103,7 @@ impl Workload {
             create: create.into_bytes(),
             create_offset,
             next_account,
-            account_step: part.of,
+            account_step: share.of,
             example: requests::frame(requests::EXAMPLE).into_bytes(),
         }
     }

@@ -101,25 +101,14 @@ impl Chart {
         let mut svg = String::new();
         let area = SVGBackend::with_string(&mut svg, (WIDTH, height as u32)).into_drawing_area();
         area.fill(&WHITE).expect(DRAWS);
-        let mut y = MARGIN / 2;
-        for (lines, size, style, ink) in
-            [(&title, TITLE, FontStyle::Bold, &INK), (&subtitle, TEXT, FontStyle::Normal, &SOFT)]
-        {
-            for line in lines {
-                let font = (FAMILY, size, style).into_font().color(ink);
-                area.draw(&Text::new(line.clone(), (MARGIN, y), font)).expect(DRAWS);
-                y += line_height(size);
-            }
-        }
+        let below =
+            write(&area, &title, (MARGIN, MARGIN / 2), (FAMILY, TITLE, FontStyle::Bold).into_font().color(&INK));
+        write(&area, &subtitle, (MARGIN, below), (FAMILY, TEXT).into_font().color(&SOFT));
         self.draw_plot(&area, head, height - plot_end);
         let mut y = plot_end + MARGIN / 2;
         for (key, label) in &legend {
             key.draw(&area, y + TEXT / 2);
-            for line in label {
-                let font = (FAMILY, TEXT).into_font().color(&INK);
-                area.draw(&Text::new(line.clone(), (MARGIN + KEY_WIDTH + 10, y), font)).expect(DRAWS);
-                y += line_height(TEXT);
-            }
+            y = write(&area, label, (MARGIN + KEY_WIDTH + 10, y), (FAMILY, TEXT).into_font().color(&INK));
         }
         area.present().expect(DRAWS);
         drop(area);
@@ -221,6 +210,15 @@ impl Key<'_> {
             Key::Cross => area.draw(&Cross::new(middle, 8, INK.stroke_width(3))).expect(DRAWS),
         }
     }
+}
+
+/// Writes lines of text from a place downwards, and gives the height below them.
+fn write(area: &Area, lines: &[String], (x, mut y): Place, style: TextStyle) -> i32 {
+    for line in lines {
+        area.draw(&Text::new(line.as_str(), (x, y), style.clone())).expect(DRAWS);
+        y += line_height(style.font.get_size() as i32);
+    }
+    y
 }
 
 fn stroke(area: &Area, places: &[Place], dashed: bool, colour: RGBColor) {

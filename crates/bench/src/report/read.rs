@@ -123,14 +123,12 @@ fn same_machine(folder: &Path, runs: &[Run]) -> Result<(), String> {
 }
 
 fn difference(one: &Machine, other: &Machine) -> Option<(&'static str, String, String)> {
-    // The kernel keeps a few pages more or fewer from start to start; another size of memory differs by more.
-    let memory = |machine: &Machine| format!("{:.0} GiB", machine.memory_bytes as f64 / (1u64 << 30) as f64);
-    let facts: [(&str, String, String); 5] = [
-        ("processor", one.cpu.clone(), other.cpu.clone()),
-        ("cores", one.cores.to_string(), other.cores.to_string()),
-        ("memory", memory(one), memory(other)),
-        ("kernel", one.kernel.clone(), other.kernel.clone()),
-        ("disk", one.disk.clone(), other.disk.clone()),
-    ];
-    facts.into_iter().find(|(_, one, other)| one != other)
+    let facts = |machine: &Machine| {
+        // The kernel keeps a few pages more or fewer from start to start; another size of memory differs by more.
+        let memory = format!("{:.0} GiB", machine.memory_bytes as f64 / (1u64 << 30) as f64);
+        let Machine { cpu, cores, kernel, disk, .. } = machine.clone();
+        [("processor", cpu), ("cores", cores.to_string()), ("memory", memory), ("kernel", kernel), ("disk", disk)]
+    };
+    let mut pairs = facts(one).into_iter().zip(facts(other));
+    pairs.find(|(one, other)| one != other).map(|((what, one), (_, other))| (what, one, other))
 }

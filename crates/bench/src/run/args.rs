@@ -43,6 +43,9 @@ pub struct RunArgs {
     /// nothing but the secret
     #[arg(long, requires = "target", value_name = "KEY:SECRETFILE")]
     pub login: Option<Login>,
+    /// Speak TLS with the server of --target, whose certificate stands in this PEM file or was signed with one that does
+    #[arg(long, requires = "target", value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
     /// Create no accounts and symbols: they are there from an earlier run with --target
     #[arg(long, requires = "target")]
     pub no_setup: bool,
@@ -67,10 +70,9 @@ impl RunArgs {
     pub fn plan(&self) -> Result<(RunPlan, Vec<String>), String> {
         let flags = &self.load;
         let load = LoadSettings {
-            duration: flags.duration.or(flags.requests.is_none().then_some(DEFAULT_SECONDS)),
             warmup: flags.warmup.unwrap_or(DEFAULT_WARMUP_SECONDS),
             threads: self.threads,
-            ..flags.settings(flags.mode(Mode::Persistent)?, self.seed)
+            ..flags.settings(flags.mode(Mode::Persistent)?, self.seed, DEFAULT_SECONDS)
         };
         let mut notes = Vec::new();
         let (target, client_cores) = match &self.target {
@@ -79,12 +81,9 @@ impl RunArgs {
                 (Target::At(address.clone()), cores)
             }
             None => {
-                let [server, mut client] = self.cores.sides(&cores_allowed(), 1)?;
+                let [server, client] = self.cores.sides(&cores_allowed(), [1, self.threads as usize])?;
                 if client.iter().any(|core| server.contains(core)) {
                     notes.push(format!("server and load share core {}", list(&client)));
-                }
-                if self.cores.client_cores.is_none() {
-                    client.truncate(self.threads as usize);
                 }
                 (self.keeping.own_server(server, flags.workers, &self.serve_args)?, client)
             }
@@ -93,6 +92,7 @@ impl RunArgs {
             data_parent: self.data_parent.clone(),
             patience: Duration::from_secs_f64(self.patience.max(0.001)),
             no_setup: self.no_setup,
+            tls_ca: self.tls_ca.clone(),
             login: self.login.clone(),
             ..RunPlan::new(load, target, client_cores)
         };

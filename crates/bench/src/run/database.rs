@@ -26,87 +26,68 @@ pub struct FreshDatabase {
     /// Through which it is created and dropped.
     given: StoreUrl,
     name: String,
-    url: StoreUrl,
-    facts: Facts,
-}
-
-/// What a PostgreSQL says of itself.
-struct Facts {
-    version: String,
+    /// Where it is.
+    pub url: StoreUrl,
+    /// `PostgreSQL 15.14`.
+    pub version: String,
     synchronous_commit: String,
     /// Of `fsync` and `full_page_writes`.
-    off: Vec<String>,
+    off: Vec<&'static str>,
 }
 
 impl FreshDatabase {
     /// On the PostgreSQL of this URL. Errors: it cannot be reached; its role may not create databases.
     pub fn create(given: &StoreUrl) -> Result<FreshDatabase, String> {
-        let failed = |error: Error| match error.code() {
-            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => format!(
+        let failed = |error: Error| match error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            true => format!(
                 "{given}: its role may not create databases, and every run needs a fresh one ({}); as a superuser: ALTER ROLE … \
                  CREATEDB",
-                said(&error)
+                said(error)
             ),
-            _ => format!("{given}: {}", said(&error)),
+            false => format!("{given}: {}", said(error)),
         };
         let (facts, name) = on_server(given, async |client| {
-            let facts = Facts::ask(client).await?;
-            let mut tries = 0;
-            loop {
-                let number = DATABASES.fetch_add(1, Ordering::Relaxed);
-                let name = format!("{NAME_START}_{}_{number}", std::process::id());
-                tries += 1;
-                // Nothing that a site adds to its databases, and nobody who is connected to the template.
-                match client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).await {
-                    Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) && tries < NAMES_MAX => {}
-                    created => return created.map(|()| (facts, name)),
-                }
-            }
-        })?
-        .map_err(failed)?;
-        let url = given.of_database(&name).map_err(|error| error.to_string());
-        let mut database = FreshDatabase { given: given.clone(), name, url: given.clone(), facts };
+            let sql =
+                "SELECT split_part(current_setting('server_version'), ' ', 1), current_setting('synchronous_commit'),
+                current_setting('fsync'), current_setting('full_page_writes')";
+            let facts = client.query_one(sql, &[]).await.map_err(failed)?;
+            Ok((facts, create_under_a_free_name(client).await.map_err(failed)?))
+        })?;
+        let settings = [("fsync", 2), ("full_page_writes", 3)].into_iter();
+        let off = settings.filter(|(_, at)| facts.get::<_, &str>(at) == "off").map(|(setting, _)| setting).collect();
+        let version = format!("PostgreSQL {}", facts.get::<_, &str>(0));
+        let (given, url, synchronous_commit) = (given.clone(), given.clone(), facts.get(1));
+        let mut database = FreshDatabase { given, name, url, version, synchronous_commit, off };
         // Dropped where its URL cannot be told.
-        database.url = url?;
+        database.url = database.given.of_database(&database.name).map_err(|error| error.to_string())?;
         Ok(database)
-    }
-
-    /// Where it is.
-    pub fn url(&self) -> &StoreUrl {
-        &self.url
-    }
-
-    /// `PostgreSQL 15.14`.
-    pub fn version(&self) -> String {
-        format!("PostgreSQL {}", self.facts.version)
     }
 
     /// What a reply of a server with its market in here means.
     pub fn durability(&self) -> String {
         // The server puts it on where it is off.
-        let setting = match self.facts.synchronous_commit.as_str() {
-            "off" => "on",
-            other => other,
-        };
+        let setting = if self.synchronous_commit == "off" { "on" } else { &self.synchronous_commit };
         format!("committed to PostgreSQL, synchronous_commit {setting}")
     }
 
     /// What to know about figures from it.
     pub fn warning(&self) -> Option<String> {
-        let off = &self.facts.off;
-        (!off.is_empty())
-            .then(|| format!("the database's {} is off: a power cut may lose what it committed", off.join(" and ")))
+        let off = self.off.join(" and ");
+        (!off.is_empty()).then(|| format!("the database's {off} is off: a power cut may lose what it committed"))
     }
 }
 
-impl Facts {
-    async fn ask(client: &Client) -> Result<Facts, Error> {
-        let sql = "SELECT split_part(current_setting('server_version'), ' ', 1), current_setting('synchronous_commit'),
-            current_setting('fsync'), current_setting('full_page_writes')";
-        let row = client.query_one(sql, &[]).await?;
-        let off = [("fsync", 2), ("full_page_writes", 3)].into_iter().filter(|(_, at)| row.get::<_, &str>(at) == "off");
-        let off = off.map(|(setting, _)| setting.to_string()).collect();
-        Ok(Facts { version: row.get(0), synchronous_commit: row.get(1), off })
+async fn create_under_a_free_name(client: &Client) -> Result<String, Error> {
+    let mut tries = 0;
+    loop {
+        let number = DATABASES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{NAME_START}_{}_{number}", std::process::id());
+        tries += 1;
+        // Nothing that a site adds to its databases, and nobody who is connected to the template.
+        match client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).await {
+            Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) && tries < NAMES_MAX => {}
+            created => return created.map(|()| name),
+        }
     }
 }
 
@@ -115,28 +96,18 @@ impl Drop for FreshDatabase {
         let (name, given) = (&self.name, &self.given);
         // The server may have ended a moment ago: its connections go with the database.
         let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-        let dropped = on_server(given, async |client| client.batch_execute(&statement).await);
-        let fault = match dropped {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => said(&error),
-            Err(error) => error,
-        };
-        eprintln!(
-            "pricetime-bench: the database {name} is left at {given}: {fault}; drop it there: DROP DATABASE {name}"
-        );
+        let drop = async |client: &Client| client.batch_execute(&statement).await.map_err(said);
+        if let Err(fault) = on_server(given, drop) {
+            eprintln!(
+                "pricetime-bench: the database {name} is left at {given}: {fault}; drop it there: DROP DATABASE {name}"
+            );
+        }
     }
 }
 
-/// Does something on a connection of its own. Errors: no connection, and a server that does not answer; within them those
-/// of the database.
-fn on_server<T>(
-    url: &StoreUrl,
-    work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
-) -> Result<Result<T, Error>, String> {
-    let talk = async {
-        let client = store::connect(url, NAME).await.map_err(|error| error.to_string())?;
-        Ok(work(&client).await)
-    };
+/// Does something on a connection of its own. Errors: its own; no connection; a server that does not answer.
+fn on_server<T>(url: &StoreUrl, work: impl AsyncFnOnce(&Client) -> Result<T, String>) -> Result<T, String> {
+    let talk = async { work(&store::connect(url, NAME).await.map_err(|error| error.to_string())?).await };
     block_on(async {
         let within = tokio::time::timeout(PATIENCE, talk).await;
         within.unwrap_or_else(|_| Err(format!("{url}: no answer within {} s", PATIENCE.as_secs())))

@@ -59,7 +59,7 @@ impl Fresh {
     pub fn tell(&self, serve: &mut Command) {
         serve.arg("--data").arg(self.folder());
         if let Some(database) = &self.database {
-            serve.env(STORE_VARIABLE, database.url().secret());
+            serve.env(STORE_VARIABLE, database.url.secret());
         }
     }
 
@@ -67,7 +67,7 @@ impl Fresh {
     pub fn tell_reader(&self, state: &mut Command) {
         match &self.database {
             None => state.arg(self.folder()),
-            Some(database) => state.env(STORE_VARIABLE, OsStr::new(database.url().secret())),
+            Some(database) => state.env(STORE_VARIABLE, OsStr::new(database.url.secret())),
         };
     }
 
@@ -75,7 +75,7 @@ impl Fresh {
     pub fn told(&self) -> String {
         match &self.database {
             None => "--data DIR".to_string(),
-            Some(database) => format!("--store {} --data DIR", database.url()),
+            Some(database) => format!("--store {} --data DIR", database.url),
         }
     }
 }

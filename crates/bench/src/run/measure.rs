@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::sync::Once;
 use std::time::Duration;
 
+use tls::{Connector, Trust};
+
 use super::conntrack::Tracked;
 use super::fresh::Fresh;
 use super::own_server::OwnServer;
 use super::store::Store;
 use super::{conservation, machine};
-use crate::load::{self, Guest, Issued, LoadResult, Login, Plan, Sources};
+use crate::load::{self, Guest, Issued, LoadResult, Login, Plan, Server, Setup, Sources};
 use crate::number::list;
 use crate::record::{Conservation, LoadSettings, Mode, Recipe, RunRecord};
 use crate::{interrupt, processor, program};
@@ -31,6 +33,8 @@ pub struct RunPlan {
     /// Orders are sent over REST, to an own server; half of them execute and half rest.
     pub over_rest: bool,
     pub target: Target,
+    /// Connections speak TLS, with a server whose certificate the authorities in this file vouch for.
+    pub tls_ca: Option<PathBuf>,
     /// Each connection logs in with it.
     pub login: Option<Login>,
     /// Cores of the load generator; empty for any.
@@ -46,7 +50,27 @@ pub struct RunPlan {
 impl RunPlan {
     pub fn new(load: LoadSettings, target: Target, client_cores: Vec<usize>) -> RunPlan {
         let (patience, data_parent) = (DEFAULT_PATIENCE, None);
-        RunPlan { load, over_rest: false, target, login: None, client_cores, data_parent, patience, no_setup: false }
+        RunPlan {
+            load,
+            over_rest: false,
+            target,
+            tls_ca: None,
+            login: None,
+            client_cores,
+            data_parent,
+            patience,
+            no_setup: false,
+        }
+    }
+}
+
+impl RunPlan {
+    /// The host, and who begins TLS with it. Errors: a file without authorities.
+    fn tls(&self) -> Result<Option<(String, Connector)>, String> {
+        let (Some(file), Target::At(address)) = (&self.tls_ca, &self.target) else { return Ok(None) };
+        let host = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host).to_string();
+        let connector = Connector::new(&Trust::Authority(file.clone()), None).map_err(|error| error.to_string())?;
+        Ok(Some((host, connector)))
     }
 }
 
@@ -87,31 +111,6 @@ pub trait Beside {
 
 /// A load alone.
 impl Beside for () {}
-
-/// Looks at something when the measured part begins, and when the load has ended, and notes both in the record.
-pub struct Look<T, L: FnMut() -> T, N: FnMut([T; 2], &mut RunRecord)> {
-    look: L,
-    before: Option<T>,
-    note: N,
-}
-
-impl<T, L: FnMut() -> T, N: FnMut([T; 2], &mut RunRecord)> Look<T, L, N> {
-    pub fn new(look: L, note: N) -> Look<T, L, N> {
-        Look { look, before: None, note }
-    }
-}
-
-impl<T, L: FnMut() -> T, N: FnMut([T; 2], &mut RunRecord)> Beside for Look<T, L, N> {
-    fn measuring(&mut self) {
-        self.before = Some((self.look)());
-    }
-
-    fn end(&mut self, _: &LoadResult, record: &mut RunRecord) {
-        if let Some(before) = self.before.take() {
-            (self.note)([before, (self.look)()], record);
-        }
-    }
-}
 
 /// Makes one run. Errors: a line for people, also where a signal
 /// asked to stop: then nothing of the run is left. A run that went wrong is no error but says so in its record.
@@ -176,25 +175,21 @@ fn drive(
     progress: &mut dyn FnMut(f64),
 ) -> Result<(Driven, RunRecord), String> {
     let load = &plan.load;
+    let server = Server { to, tls: plan.tls()?, login: plan.login.clone(), patience: plan.patience };
+    let mut setup = Setup::new(&server);
     // What answers anything to anything needs no preparation, and gets none.
-    let found = if load.workload == Recipe::Raw {
-        load::Found { framing: load::Framing::Unknown, closes: false }
-    } else {
-        load::probe(to, plan.patience, plan.login.as_ref())?
-    };
-    let (open, mut issued) =
-        load::prepare(to, (plan.patience, plan.login.as_ref()), found, load, own.is_some(), !plan.no_setup)?;
-    let length = |seconds: f64| Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"));
+    if load.workload != Recipe::Raw {
+        setup.probe()?;
+    }
+    let (open, mut issued) = setup.prepare(load, own.is_some(), !plan.no_setup)?;
     let mut work = Plan {
         load: load.clone(),
-        to,
-        login: plan.login.clone(),
-        per_request: load.mode == Mode::PerRequest || found.closes,
-        duration: load.duration.map(length).transpose()?,
-        warmup: length(load.warmup)?,
+        server: server.clone(),
+        per_request: load.mode == Mode::PerRequest || setup.closes,
+        duration: load.duration.map(Duration::from_secs_f64),
+        warmup: Duration::from_secs_f64(load.warmup),
         cores: plan.client_cores.clone(),
-        patience: plan.patience,
-        framing: found.framing,
+        framing: setup.framing,
         strict: own.is_some(),
         sources: Sources::system(),
         note_orders: false,
@@ -219,7 +214,7 @@ fn drive(
         None => load::run(&work, &open, guests, &mut measuring, progress)?,
     };
     let server_cpu = cpu().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
-    let closes = found.closes && load.mode != Mode::PerRequest;
+    let closes = setup.closes && load.mode != Mode::PerRequest;
     let mut record = result.record(match closes {
         true => LoadSettings { mode: Mode::PerRequest, depth: 1, ..load.clone() },
         false => load.clone(),
@@ -306,6 +301,7 @@ fn command(plan: &RunPlan) -> String {
     match &plan.target {
         Target::At(address) => {
             words.push(format!("--target {address}"));
+            words.extend(plan.tls_ca.iter().map(|file| format!("--tls-ca {}", file.display())));
             words.extend(plan.no_setup.then(|| "--no-setup".to_string()));
         }
         Target::Own { cores: server, workers, store, arguments } => {

@@ -23,11 +23,8 @@ pub struct OwnServer {
     server: Server,
     /// Behind the process, so that nobody uses it any more when it is dropped.
     fresh: Fresh,
-    version: String,
-    command: String,
-    cores: Vec<usize>,
-    workers: Option<u64>,
-    arguments: Vec<String>,
+    /// What is known of it when it starts.
+    record: ServerRecord,
 }
 
 impl OwnServer {
@@ -61,9 +58,24 @@ impl OwnServer {
         let log = fresh.folder().with_extension("log");
         let mut server = Server::start(&mut command, cores, log, Signal::TERM)?;
         let (version, address, http) = server.await_ready(|server| banner(&server.log()))?;
-        let command = format!("pricetime {} {}", words.join(" "), fresh.told());
-        let (cores, arguments) = (cores.to_vec(), arguments.to_vec());
-        Ok(OwnServer { address, http, server, fresh, version, command, cores, workers, arguments })
+        let setting = |name: &str, default: &str| value_of(arguments, name).unwrap_or(default).to_string();
+        let (version, durability, store) = match fresh.database() {
+            None => (version, setting("--durability", "synced"), Store::JOURNAL),
+            Some(database) => (format!("{version}, {}", database.version), database.durability(), Store::POSTGRES),
+        };
+        let record = ServerRecord {
+            address: address.to_string(),
+            own: true,
+            version: Some(version),
+            command: Some(format!("pricetime {} {}", words.join(" "), fresh.told())),
+            cores: (!cores.is_empty()).then(|| cores.to_vec()),
+            workers,
+            durability: Some(durability),
+            store: Some(store.to_string()),
+            backlog: Some(setting("--backlog", "").parse().unwrap_or(BACKLOG)),
+            ..ServerRecord::default()
+        };
+        Ok(OwnServer { address, http, server, fresh, record })
     }
 
     /// What to know about figures from it.
@@ -78,26 +90,11 @@ impl OwnServer {
 
     /// What is known of it; `cpu` is that of the measured part.
     pub fn record(&self, cpu: Option<Duration>, somaxconn: u64) -> ServerRecord {
-        let setting = |name: &str, default: &str| value_of(&self.arguments, name).unwrap_or(default).to_string();
-        let backlog = setting("--backlog", "").parse().unwrap_or(BACKLOG);
-        let (version, durability, store) = match self.fresh.database() {
-            None => (self.version.clone(), setting("--durability", "synced"), Store::JOURNAL),
-            Some(database) => {
-                (format!("{}, {}", self.version, database.version()), database.durability(), Store::POSTGRES)
-            }
-        };
         ServerRecord {
-            address: self.address.to_string(),
-            own: true,
-            version: Some(version),
-            command: Some(self.command.clone()),
-            cores: (!self.cores.is_empty()).then(|| self.cores.clone()),
-            workers: self.workers,
-            durability: Some(durability),
-            store: Some(store.to_string()),
-            backlog: Some(backlog.min(somaxconn)),
+            backlog: self.record.backlog.map(|backlog| backlog.min(somaxconn)),
             cpu_seconds: cpu.map(|cpu| cpu.as_secs_f64()),
             memory_peak: processor::memory_peak(self.server.id()),
+            ..self.record.clone()
         }
     }
 

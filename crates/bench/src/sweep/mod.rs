@@ -3,10 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-mod along;
 mod args;
 mod axis;
-mod conduct;
+mod design;
 mod presets;
 mod published;
 #[cfg(test)]
@@ -20,9 +19,8 @@ use crate::record::Experiment;
 use crate::report::{tables, warnings};
 use crate::results::{Results, refuse_taken};
 use crate::run::{measure, now};
-use along::Design;
 use axis::Here;
-use conduct::Measure;
+use design::Design;
 
 /// Makes the series of runs; false when one of them was not valid. Errors: a line for people.
 pub fn run(args: SweepArgs) -> Result<bool, String> {
@@ -42,14 +40,14 @@ pub fn run(args: SweepArgs) -> Result<bool, String> {
     let mut valid = true;
     for (design, folder) in designs.into_iter().zip(&folders) {
         let command = program::command_line(several.then_some(design.experiment.name.as_str()));
-        valid &= one(design, folder, command, &mut |plan, progress| measure(plan, &mut (), progress))?;
+        valid &= one(design, folder, command)?;
     }
     println!("\nFor plots and all of it on a page: pricetime-bench report {}", root.display());
     Ok(valid)
 }
 
 fn designs(args: &SweepArgs, here: &Here) -> Result<Vec<Design>, String> {
-    let Some(name) = &args.preset else { return Ok(vec![along::design(args, here)?]) };
+    let Some(name) = &args.preset else { return Ok(vec![design::design(args, here)?]) };
     let mut designs = Vec::new();
     for preset in published::names().filter(|preset| name == "all" || preset == name) {
         match presets::design(preset, args, here) {
@@ -63,12 +61,16 @@ fn designs(args: &SweepArgs, here: &Here) -> Result<Vec<Design>, String> {
 }
 
 /// Makes one series and prints what came out.
-fn one(design: Design, folder: &Path, command: String, measure: Measure) -> Result<bool, String> {
+fn one(design: Design, folder: &Path, command: String) -> Result<bool, String> {
     let experiment = Experiment { command, ..design.experiment.clone() };
     print!("{}", experiment.introduction());
     design.skipped.iter().for_each(|skipped| eprintln!("left out: {skipped}"));
     let mut results = Results::create(folder, experiment)?;
-    conduct::conduct(&design, &mut results, measure)?;
+    results.make(
+        &design.shuffled(),
+        |cell| cell.entry(),
+        |cell, _, progress| measure(&cell.plan, &mut (), progress),
+    )?;
     let (study, groups) = (&results.study, results.study.groups());
     tables::of_sweep(study, &groups).iter().for_each(|table| println!("\n{}", table.text()));
     warnings(study, &groups).iter().for_each(|warning| println!("warning: {warning}"));

@@ -371,3 +371,36 @@ fn a_load_logs_in_where_members_are_known() {
     assert!(refused.status.code() == Some(2) && told.contains("not permitted"), "{told}");
     server.stop();
 }
+
+#[test]
+fn a_load_speaks_tls_with_whom_it_is_told_to_trust() {
+    let folder = Folder::new("bench-tls");
+    let pki = |name: &str| {
+        let place = folder.path().join(name).display().to_string();
+        let made = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["tls", "self-signed", &place]).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        place
+    };
+    let (ours, theirs) = (pki("ours"), pki("theirs"));
+    let tls = format!("--tls-cert {ours}/cert.pem --tls-key {ours}/key.pem");
+    let server = AccessFile::new(&folder).launch(&folder).with(&tls).start();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, secret("olga")).unwrap();
+    let words = |tls: &str, load: &str| {
+        let login = format!("--login olga-key:{}", file.display());
+        format!("--target {} {login} {tls} --workload order --accounts 20 --warmup 0s {load}", server.xml)
+    };
+    let trusting = format!("--tls-ca {ours}/cert.pem");
+    for load in ["-c 2 -n 200", "-c 2 -n 40 --mode per-request", "-c 3 --depth 500 -n 20000", "-c 2 -n 300 --rate 3000"]
+    {
+        let record = valid(&words(&trusting, load));
+        assert_eq!(kinds(&record), ["canceled", "opened"], "{load}");
+        assert!(record.command.contains(&trusting), "{}", record.command);
+    }
+    for (tls, why) in [("", "this port speaks TLS"), (&*format!("--tls-ca {theirs}/cert.pem"), "certificate")] {
+        let (refused, _) = bench_run(&words(tls, "-c 1 -n 1"));
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && told.contains(why), "{told}");
+    }
+    server.stop();
+}

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::{folder, plot, refusal, report, row};
-use crate::record::{DatabaseUse, Experiment, FORMAT, RunEntry, RunRecord};
-use crate::sample::{self, latency, record, write_entries};
+use crate::record::{Axis, DatabaseUse, Experiment, FORMAT, RunEntry, RunRecord, Shows};
+use crate::sample::{self, experiment, latency, record, write_entries};
 
 /// A run of 4 s, in which two of three requests are orders and each transaction has so many requests.
 fn measured(
@@ -17,7 +17,7 @@ fn measured(
     batch: u64,
 ) -> (RunEntry, RunRecord) {
     let requests = orders * 6;
-    let mut record = record(orders as f64 * 1.5, requests, latency(900.0, requests, 0));
+    let mut record = record(orders as f64 * 1.5, requests, latency(900.0, requests));
     (record.load.connections, record.load.depth, record.server.cpu_seconds) = (connections, depth, None);
     record.counts.kinds.insert("opened".to_string(), orders * 4);
     record.database = Some(DatabaseUse { cpu_seconds: Some(0.1), transactions: requests / batch, retries: None });
@@ -55,11 +55,12 @@ fn write(folder: &Path) {
 #[test]
 fn a_comparison_is_drawn_and_its_tables_hold_what_a_hand_computes() {
     let dir = folder();
-    sample::requests(&dir.path().join("b"));
+    let sweep = experiment("a-sweep", Axis::Cores, Shows::Throughput);
+    sample::write(&dir.path().join("b"), sweep, &[("all", 1.0, record(1.0, 10, latency(1.0, 10)))]);
     write(&dir.path().join("a"));
     let page = report(dir.path());
     let place = |heading: &str| page.find(heading).unwrap_or_else(|| panic!("no {heading}"));
-    assert!(place("<h2>connect-send-receive") < place("<h2>compare"), "sweeps come first");
+    assert!(place("<h2>a-sweep") < place("<h2>compare"), "sweeps come first");
     // As in the test of sweeps: mean 110, and half of its interval 24.84.
     let ours = row(&page, "postgres-clients-8: on PostgreSQL, 8 connections", &[OURS]);
     assert_eq!(ours[1..9], ["3 of 3", "110", "100", "120", "110", "24.84", "10", "165"]);

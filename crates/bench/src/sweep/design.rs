@@ -3,6 +3,7 @@
 use super::args::{RUNS_DEFAULT, SweepArgs};
 use super::axis::{Here, apply, shares_cores};
 use crate::flags::word;
+use crate::load::Random;
 use crate::number::{capital, list};
 use crate::quantity::Quantity;
 use crate::record::{Axis, Experiment, LoadSettings, Mode, RunEntry, Shows};
@@ -75,12 +76,29 @@ impl Design {
         (experiment.axis, experiment.planned) = (Some(axis), all.iter().map(|cell| u64::from(cell.runs)).sum());
         Ok(Design { experiment, cells: all, skipped })
     }
+
+    /// The runs of its cells, in an order that only the seed decides, so that what drifts with time (heat, a neighbour's load)
+    /// does not look like an effect of the axis.
+    pub fn shuffled(&self) -> Vec<&Cell> {
+        let mut runs: Vec<&Cell> =
+            self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell, cell.runs as usize)).collect();
+        let mut random = Random(self.experiment.seed);
+        // Fisher and Yates.
+        for last in (1..runs.len()).rev() {
+            runs.swap(last, random.below(last as u64 + 1) as usize);
+        }
+        runs
+    }
 }
 
 /// The runs that these flags ask for. Errors: flags that make no sweep; no value that this machine can run.
 pub fn design(args: &SweepArgs, here: &Here) -> Result<Design, String> {
     let axis = args.axis.ok_or("a sweep needs --axis and --values")?;
-    let base = base(args, axis, here)?;
+    let flags = &args.load;
+    let load = flags.settings(args.mode(axis)?, args.seed, SECONDS_DEFAULT);
+    let warmup = if load.duration.is_some() && axis != Axis::Requests { WARMUP_DEFAULT } else { 0.0 };
+    let load = LoadSettings { warmup: flags.warmup.unwrap_or(warmup), ..load };
+    let base = args.plan(axis, load, flags.workers, &[], here)?;
     let load = &base.load;
     let shows = match (load.rate, axis) {
         (Some(_), _) => Shows::Latency,
@@ -101,19 +119,6 @@ pub fn design(args: &SweepArgs, here: &Here) -> Result<Design, String> {
     Design::new(experiment, axis, &args.values, &base, here, |value, plan| {
         vec![Cell { value, series: series.clone(), plan, runs }]
     })
-}
-
-/// The run that the axis varies.
-fn base(args: &SweepArgs, axis: Axis, here: &Here) -> Result<RunPlan, String> {
-    let flags = &args.load;
-    let duration = flags.duration.or(flags.requests.is_none().then_some(SECONDS_DEFAULT));
-    let warmup = if duration.is_some() && axis != Axis::Requests { WARMUP_DEFAULT } else { 0.0 };
-    let load = LoadSettings {
-        duration,
-        warmup: flags.warmup.unwrap_or(warmup),
-        ..flags.settings(args.mode(axis)?, args.seed)
-    };
-    args.plan(axis, load, flags.workers, &[], here)
 }
 
 fn series(load: &LoadSettings, axis: Axis) -> String {
@@ -156,12 +161,11 @@ impl SweepArgs {
         axis: Axis,
         load: LoadSettings,
         workers: Option<u64>,
-        further: &[&str],
+        further: &[String],
         here: &Here,
     ) -> Result<RunPlan, String> {
         let [server, client] = here.sides(axis, &self.cores)?;
-        let further: Vec<String> = further.iter().map(|argument| argument.to_string()).collect();
-        Ok(RunPlan::new(load, self.keeping.own_server(server, workers, &further)?, client))
+        Ok(RunPlan::new(load, self.keeping.own_server(server, workers, further)?, client))
     }
 
     /// The mode in force. Errors: a depth that it has no use for.
@@ -191,6 +195,8 @@ mod tests {
         assert!(said.contains("no core of its own at cores = 2: it shares"), "{said}");
         let why = design(&args("--axis cores --values 4"), &here(2)).expect_err("too few cores");
         assert!(why.contains("none of the values: 4 server cores"), "{why}");
+        let why = design(&args("--axis clients --values 1000000"), &here(2)).expect_err("too many clients");
+        assert!(why.contains("leaves 20000") && why.contains("ulimit -n"), "{why}");
     }
 
     #[test]
@@ -210,19 +216,30 @@ mod tests {
                     --symbols 2 --seed 11 --workers 3 --durability written";
         let design = design(&args(line), &here(2)).expect("a design");
         let RunPlan { load, target, .. } = &design.cells[0].plan;
-        let expected = LoadSettings {
-            workload: Recipe::Query,
-            mode: Mode::Pipelined,
-            connections: 3,
-            depth: 5,
-            requests: Some(70),
-            accounts: 9,
-            symbols: 2,
-            seed: 11,
-            ..LoadSettings::default()
-        };
+        let mut expected = LoadSettings { workload: Recipe::Query, mode: Mode::Pipelined, ..LoadSettings::default() };
+        (expected.connections, expected.depth, expected.requests) = (3, 5, Some(70));
+        (expected.accounts, expected.symbols, expected.seed) = (9, 2, 11);
         assert_eq!(*load, expected);
         let Target::Own { workers, arguments, .. } = target else { panic!("a server of its own") };
         assert_eq!((*workers, arguments.join(" ")), (Some(3), "--durability written".to_string()));
+    }
+
+    #[test]
+    fn every_run_is_made_in_an_order_that_the_seed_decides() {
+        let order = |seed: u64| -> Vec<u64> {
+            let line = format!("--axis connections --values 1,2,3,4,5,6 --runs 4 --seed {seed}");
+            let design = design(&args(&line), &here(2)).expect("a design");
+            design.shuffled().iter().map(|cell| cell.value).collect()
+        };
+        assert_eq!((order(1), order(1).is_sorted()), (order(1), false));
+        assert_ne!(order(1), order(2));
+        let mut first = [0_u32; 7];
+        for seed in 0..1_200 {
+            let order = order(seed);
+            assert!((1..=6).all(|value| order.iter().filter(|found| **found == value).count() == 4));
+            first[order[0] as usize] += 1;
+        }
+        // 200 each; six deviations of the binomial law are 77.
+        assert!(first[1..].iter().all(|&times| times.abs_diff(200) < 77), "{first:?}");
     }
 }
