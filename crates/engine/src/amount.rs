@@ -235,6 +235,9 @@ impl Decimal {
             [b'-', rest @ ..] => (true, rest),
             _ => (false, text),
         };
+        if let Some(units) = short_units(digits) {
+            return Ok(Decimal { negative: negative && units != 0, units: u128::from(units) });
+        }
         let (whole, fraction) = match digits.iter().position(|&byte| byte == b'.') {
             Some(point) => {
                 let (whole, rest) = digits.split_at(point);
@@ -310,6 +313,34 @@ impl AmountError {
             | AmountError::NotAboveZero => self,
         }
     }
+}
+
+/// The most characters that `short_units` reads: 10^11 with eight decimals fits a u64.
+const SHORT_CHARACTERS_MAX: usize = 11;
+const _: () = assert!(SHORT_CHARACTERS_MAX as u32 + SHARE_DECIMALS <= u64::MAX.ilog10());
+
+/// What few characters say, in units of a share, read in one pass; none of those that are too many, and of what is no decimal.
+fn short_units(text: &[u8]) -> Option<u64> {
+    const SCALES: [u64; SHARE_DECIMALS as usize + 1] =
+        [100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
+    if text.len() > SHORT_CHARACTERS_MAX {
+        return None;
+    }
+    let (mut value, mut digits, mut decimals, mut has_point) = (0u64, 0usize, 0usize, false);
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            digits = digits.wrapping_add(1);
+            decimals = decimals.wrapping_add(usize::from(has_point));
+        } else if byte == b'.' && !has_point {
+            has_point = true;
+        } else {
+            return None;
+        }
+    }
+    let scale = SCALES.get(decimals).filter(|_| digits > 0)?;
+    Some(value.wrapping_mul(*scale))
 }
 
 fn digits_value(whole: &[u8], fraction: &[u8], padding: usize) -> Option<u128> {
@@ -459,6 +490,20 @@ mod tests {
         assert_eq!(units("-0"), Ok((false, 0)));
         assert_eq!(units("100000000000000000000"), Ok((false, 10u128.pow(28))));
         assert_eq!(units(&"9".repeat(60)), Ok((false, u128::MAX)));
+    }
+
+    #[test]
+    fn zeros_before_a_decimal_change_nothing() {
+        for text in
+            ["0", "7", "145.67", ".5", "5.", "0.00000001", "99999999999", "1234567890.", "12.34567891", ".00000000"]
+        {
+            assert_eq!(units(&format!("{}{text}", "0".repeat(12))), units(text), "{text}");
+            assert_eq!(
+                units(&format!("-{text}")).map(|(_, units)| units),
+                units(text).map(|(_, units)| units),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -157,10 +157,10 @@ impl Listing {
     pub(crate) fn traded(&mut self, trade: &Trade) {
         self.remember(*trade);
         for (series, interval) in self.series.iter_mut().zip(KEPT) {
-            let next = Candle::of(trade, interval);
             match &mut series.current {
-                Some(current) if current.start == next.start => current.extend(&next),
+                Some(current) if current.has(trade.time, interval) => current.take(trade),
                 current => {
+                    let next = Candle::of(trade, interval);
                     if let Some(full) = current.replace(next) {
                         series.keep(full);
                     }

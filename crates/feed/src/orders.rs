@@ -345,6 +345,9 @@ impl Orders {
     }
 
     fn special(&self, slot: u32) -> Special {
+        if self.specials.is_empty() {
+            return Special::default();
+        }
         self.specials.get(&slot).copied().unwrap_or_default()
     }
 
@@ -450,8 +453,13 @@ impl Orders {
     pub(crate) fn remove(&mut self, slot: u32) {
         let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
-        self.specials.remove(&slot);
-        self.icebergs.remove(&slot);
+        // Few markets have any: the others should not pay for the search.
+        if !self.specials.is_empty() {
+            self.specials.remove(&slot);
+        }
+        if !self.icebergs.is_empty() {
+            self.icebergs.remove(&slot);
+        }
         self.nodes.remove(slot);
     }
 

@@ -64,6 +64,7 @@ impl Changed {
         self.0[who as usize].follow(followed);
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, symbol: SymbolIndex) {
         self.0.iter_mut().for_each(|changed| changed.add(symbol));
     }
@@ -91,10 +92,14 @@ impl ChangedFor {
         }
     }
 
+    #[inline]
     fn add(&mut self, symbol: SymbolIndex) {
-        if !self.followed {
-            return;
+        if self.followed {
+            self.queue(symbol);
         }
+    }
+
+    fn queue(&mut self, symbol: SymbolIndex) {
         let at = symbol.0 as usize;
         if self.queued.len() <= at {
             self.queued.resize(at + 1, false);

@@ -17,6 +17,7 @@ use engine::{
     NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
+use foldhash::fast::RandomState;
 use history::{Amended, Note, Noted, PastOrder, Trade};
 use past::Recalled;
 use trails::Trails;
@@ -45,9 +46,9 @@ pub struct View {
     /// What the history knew of trades up to there, by symbol, until it is put back.
     recalled: Vec<Recalled>,
     /// Of open orders that have one.
-    client_ids: HashMap<OrderId, ClientOrderId>,
+    client_ids: HashMap<OrderId, ClientOrderId, RandomState>,
     /// Orders of which one cancels the other, both ways.
-    links: HashMap<OrderId, OrderId>,
+    links: HashMap<OrderId, OrderId, RandomState>,
     /// Which orders follow the market.
     trails: Trails,
     /// Who pays which fees.
@@ -358,9 +359,10 @@ impl View {
             }
             Event::OrderOpened { order, account, placed } => {
                 let open = Open::of(order, account, placed, self.time);
-                let placed = open.placed(self.sequence);
-                let slot = self.enter(open);
-                self.tell(account, News::Placed(account, placed));
+                let slot = self.enter(&open);
+                if self.accounts.get(account).watched {
+                    self.news.push(News::Placed(account, open.placed(self.sequence)));
+                }
                 self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
             }
             Event::OrderPends { .. } => self.pend(event),
@@ -466,7 +468,7 @@ impl View {
     }
 
     fn executed(&mut self, symbol: SymbolIndex, maker: OrderId, aggressor: OrderId, price: Price, shares: Shares) {
-        let (maker_slot, aggressor_slot) = (self.find(maker), self.find(aggressor));
+        let (maker_slot, aggressor_slot) = (self.find(maker), self.find_arriving(aggressor));
         let Terms { side, account: aggressor_account, .. } = self.orders.terms(aggressor_slot);
         let [maker_fee, aggressor_fee] = std::mem::replace(&mut self.due, [Fee::NONE; 2]);
         let trade = Trade {
@@ -518,8 +520,8 @@ impl View {
     }
 
     /// Adds an open order to all but its book.
-    fn enter(&mut self, open: Open) -> u32 {
-        let slot = self.orders.insert(&open);
+    fn enter(&mut self, open: &Open) -> u32 {
+        let slot = self.orders.insert(open);
         let account = self.accounts.get_mut(open.account);
         self.orders.append(&mut account.orders, In::Account, slot);
         account.open_orders += 1;
@@ -576,18 +578,30 @@ impl View {
     /// Forgets an order with nothing open, which is in no book any more, and for which so much was paid.
     fn end(&mut self, slot: u32, canceled: Shares, why: Option<CancelReason>, money: Money) {
         self.forget_trail(self.orders.terms(slot).order);
-        let order = Open { money, ..self.orders.get(slot) };
-        let client_id = self.client_ids.remove(&order.order);
-        let ended = Ended { order, client_id, canceled, why, time: self.time, sequence: self.sequence };
-        let account = self.accounts.get_mut(order.account);
+        let Terms { order, account: its_account, .. } = self.orders.terms(slot);
+        // Few orders have one: the others should not pay for the search.
+        let client_id = if self.client_ids.is_empty() { None } else { self.client_ids.remove(&order) };
+        let account = self.accounts.get_mut(its_account);
         account.open_orders -= 1;
+        if account.watched {
+            let order = Open { money, ..self.orders.get(slot) };
+            let ended = Ended { order, client_id, canceled, why, time: self.time, sequence: self.sequence };
+            self.news.push(News::Ended(its_account, ended));
+        }
         self.orders.unlink(&mut account.orders, In::Account, slot);
         self.orders.remove(slot);
-        self.tell(order.account, News::Ended(order.account, ended));
     }
 
     fn find(&self, order: OrderId) -> u32 {
         self.orders.find(order).expect("invariant: events are about orders that are open")
+    }
+
+    /// As `find`, of an order that is most likely the one that is being placed.
+    fn find_arriving(&self, order: OrderId) -> u32 {
+        match &self.arriving {
+            Some(arriving) if self.orders.terms(arriving.slot).order == order => arriving.slot,
+            Some(_) | None => self.find(order),
+        }
     }
 
     fn tell(&mut self, account: AccountIndex, news: News) {

@@ -82,8 +82,12 @@ impl Interval {
 impl Candle {
     /// Of a first trade.
     pub fn of(trade: &Trade, interval: Interval) -> Candle {
+        Candle::first(trade, interval.start_of(trade.time))
+    }
+
+    fn first(trade: &Trade, start: Time) -> Candle {
         Candle {
-            start: interval.start_of(trade.time),
+            start,
             open: trade.price,
             high: trade.price,
             low: trade.price,
@@ -92,6 +96,16 @@ impl Candle {
             money: trade.money(),
             trades: 1,
         }
+    }
+
+    /// Whether a trade at this time falls into it, which lasts for the interval: this asks for no division.
+    pub fn has(&self, time: Time, interval: Interval) -> bool {
+        time.0.checked_sub(self.start.0).is_some_and(|passed| passed < interval.micros())
+    }
+
+    /// Takes in a later trade of the same interval.
+    pub fn take(&mut self, trade: &Trade) {
+        self.extend(&Candle::first(trade, self.start));
     }
 
     /// Takes in what came later in the same interval.

@@ -24,37 +24,80 @@ pub(crate) fn sound(at: u64, part: &[u8]) -> Option<&[u8]> {
     (*last == sum(at, bytes).to_le_bytes()).then_some(bytes)
 }
 
-/// Writes values to a vector.
-pub(crate) struct Put<'a>(pub(crate) &'a mut Vec<u8>);
+/// Where values are written one behind the other.
+pub(crate) trait Bytes {
+    fn append<const N: usize>(&mut self, bytes: [u8; N]);
+}
 
-impl Put<'_> {
+impl Bytes for Vec<u8> {
+    fn append<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.extend_from_slice(&bytes);
+    }
+}
+
+/// A record that is written where it stands: to make it of a vector would ask for memory each time. Behind what was written it is zero.
+pub(crate) struct Fixed<const N: usize> {
+    bytes: [u8; N],
+    at: usize,
+}
+
+impl<const N: usize> Fixed<N> {
+    pub(crate) fn new() -> Fixed<N> {
+        Fixed { bytes: [0; N], at: 0 }
+    }
+
+    /// The whole record.
+    #[inline]
+    pub(crate) fn record(self) -> [u8; N] {
+        self.bytes
+    }
+}
+
+impl<const RECORD: usize> Bytes for Fixed<RECORD> {
+    #[inline(always)]
+    fn append<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes[self.at..][..N].copy_from_slice(&bytes);
+        self.at += N;
+    }
+}
+
+/// Writes values.
+pub(crate) struct Put<'a, B: Bytes = Vec<u8>>(pub(crate) &'a mut B);
+
+impl<B: Bytes> Put<'_, B> {
+    #[inline]
     pub(crate) fn u64(&mut self, value: u64) -> &mut Self {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.0.append(value.to_le_bytes());
         self
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self, value: u32) -> &mut Self {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.0.append(value.to_le_bytes());
         self
     }
 
+    #[inline]
     pub(crate) fn i64(&mut self, value: i64) -> &mut Self {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.0.append(value.to_le_bytes());
         self
     }
 
+    #[inline]
     pub(crate) fn i128(&mut self, value: i128) -> &mut Self {
-        self.0.extend_from_slice(&value.to_le_bytes());
+        self.0.append(value.to_le_bytes());
         self
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self, value: u8) -> &mut Self {
-        self.0.push(value);
+        self.0.append([value]);
         self
     }
 
     /// In one byte: the side, above its two bits the kind, which is 0 for a limit order, and in the highest bit whether the order
     /// has a trigger.
+    #[inline]
     pub(crate) fn side_and_kind(&mut self, side: Side, kind: OrderKind, has_trigger: bool) -> &mut Self {
         let side = match side {
             Side::Buy => 1,
@@ -64,6 +107,7 @@ impl Put<'_> {
     }
 
     /// A link: a number from 1, or none.
+    #[inline]
     pub(crate) fn link(&mut self, number: Option<u64>) -> &mut Self {
         self.u64(number.unwrap_or(0))
     }

@@ -175,12 +175,11 @@ impl History {
 
     pub(crate) fn add_to_candles(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         for (at, interval) in KEPT.into_iter().enumerate() {
-            let next = Candle::of(trade, interval);
             let current = &mut self.followed.candles_mut(trade.symbol)[at];
             match current {
-                Some(current) if current.start == next.start => current.extend(&next),
+                Some(current) if current.has(trade.time, interval) => current.take(trade),
                 current => {
-                    if let Some(full) = current.replace(next) {
+                    if let Some(full) = current.replace(Candle::of(trade, interval)) {
                         self.candle(trade.symbol, interval, &full)?;
                     }
                 }
@@ -205,8 +204,13 @@ impl History {
     /// through them by their ids, as reports do.
     fn end_command(&mut self) -> Result<(), HistoryError> {
         self.arrive()?;
+        if self.followed.canceled.is_empty() {
+            return Ok(());
+        }
         let mut canceled = std::mem::take(&mut self.followed.canceled);
-        canceled.sort_unstable_by_key(|canceled| canceled.order);
+        if canceled.len() > 1 {
+            canceled.sort_unstable_by_key(|canceled| canceled.order);
+        }
         for CanceledNow { order, account, shares, paid, why } in canceled.drain(..) {
             self.end((order, account), shares, paid, why)?;
         }
@@ -252,7 +256,9 @@ impl History {
             return Ok(());
         }
         let trade = self.heads.executed.remove(&order);
-        let last = match self.heads.noted.remove(&order) {
+        // Few orders have a note: the others should not pay for the search.
+        let note = if self.heads.noted.is_empty() { None } else { self.heads.noted.remove(&order) };
+        let last = match note {
             None => trade.map(Last::Trade),
             Some(note) => Some(Last::Note(self.noted_last(order, account, note, trade)?)),
         };

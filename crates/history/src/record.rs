@@ -9,7 +9,7 @@ use engine::{
 };
 
 use crate::candle::Candle;
-use crate::codec::{Put, SUM_BYTES, Take, seal, sound, sum};
+use crate::codec::{Bytes, Fixed, Put, SUM_BYTES, Take, seal, sound, sum};
 use crate::columns::{Field, How};
 use crate::ending::{self, Ending, Last};
 use crate::packed_id::{PACKED_BYTES, pack, unpack};
@@ -241,7 +241,7 @@ pub struct PastOrder {
 
 /// Record `at`, of an order that was just placed.
 pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
-    let mut bytes = Vec::with_capacity(ORDER_BYTES);
+    let mut bytes = Fixed::<ORDER_BYTES>::new();
     Put(&mut bytes)
         .u32(placed.account.0)
         .u32(placed.symbol.0)
@@ -254,7 +254,7 @@ pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>)
     if placed.trigger.is_some() {
         Put(&mut bytes).u8(0).i64(Trigger::code(placed.trigger));
     }
-    let mut record: [u8; ORDER_BYTES] = fixed(bytes);
+    let mut record = bytes.record();
     record[SELF_TRADE_AT] = placed.self_trade.code();
     seal(at, &mut record[..ENDING_AT]);
     record
@@ -284,7 +284,7 @@ pub(crate) fn ending(
         Some(Last::Trade(number)) => (0, Some(number)),
         Some(Last::Note(number)) => (LINKS_TO_NOTE, Some(number)),
     };
-    let mut bytes = Vec::with_capacity(ENDING_BYTES);
+    let mut bytes = Fixed::<ENDING_BYTES>::new();
     Put(&mut bytes)
         .u64(u64::from(ending::code_of(ended.why) | links_to_note) | canceled_before.map_or(0, |order| order.0 << 8))
         .i64(ended.canceled.units())
@@ -292,7 +292,7 @@ pub(crate) fn ending(
         .u64(ended.time.0)
         .u64(ended.sequence.0)
         .link(last);
-    let mut ending = fixed(bytes);
+    let mut ending = bytes.record();
     seal(at, &mut ending);
     (ENDING_AT, ending)
 }
@@ -425,7 +425,7 @@ impl TradeRecord {
         };
         let (maker_high, maker_low) = halves(trade.maker_fee);
         let (aggressor_high, aggressor_low) = halves(trade.aggressor_fee);
-        let mut bytes = Vec::with_capacity(TRADE_BYTES);
+        let mut bytes = Fixed::<TRADE_BYTES>::new();
         Put(&mut bytes)
             .u32(trade.symbol.0)
             .u32(trade.maker_account.0)
@@ -441,9 +441,10 @@ impl TradeRecord {
             .link(*of_maker)
             .link(*of_aggressor)
             .u64(with_high(of_maker_order.unwrap_or(0), aggressor_low));
-        let sealed = side | (sum(at, &bytes) & !SELL);
-        bytes[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
-        fixed(bytes)
+        let mut record = bytes.record();
+        let sealed = side | (sum(at, &record) & !SELL);
+        record[TRADE_SUM_AT..][..SUM_BYTES].copy_from_slice(&sealed.to_le_bytes());
+        record
     }
 
     /// What record `at` says of a trade; none if it is damaged.
@@ -516,10 +517,10 @@ pub(crate) struct CandleRecord {
 impl CandleRecord {
     /// As record `at`.
     pub(crate) fn encode(&self, at: u64) -> [u8; CANDLE_BYTES] {
-        let mut bytes = Vec::with_capacity(CANDLE_BYTES);
+        let mut bytes = Fixed::<CANDLE_BYTES>::new();
         put_candle(&mut Put(&mut bytes), &self.candle);
         Put(&mut bytes).link(self.before);
-        let mut record = fixed(bytes);
+        let mut record = bytes.record();
         seal(at, &mut record);
         record
     }
@@ -533,7 +534,7 @@ impl CandleRecord {
     }
 }
 
-pub(crate) fn put_candle(put: &mut Put<'_>, candle: &Candle) {
+pub(crate) fn put_candle<B: Bytes>(put: &mut Put<'_, B>, candle: &Candle) {
     put.u64(candle.start.0);
     for price in [candle.open, candle.high, candle.low, candle.close] {
         put.i64(price.units());
@@ -545,11 +546,4 @@ pub(crate) fn take_candle(take: &mut Take<'_>) -> Option<Candle> {
     let start = take.time()?;
     let (open, high, low, close) = (take.price()?, take.price()?, take.price()?, take.price()?);
     Some(Candle { start, open, high, low, close, volume: take.position()?, money: take.money()?, trades: take.u64()? })
-}
-
-/// As an array, with zeros behind what was written.
-fn fixed<const N: usize>(bytes: Vec<u8>) -> [u8; N] {
-    let mut fixed = [0; N];
-    fixed[..bytes.len()].copy_from_slice(&bytes);
-    fixed
 }

@@ -44,8 +44,8 @@ impl View {
             next_trade: history.map_or(1, History::next_trade),
             trades_known: history.map_or(Sequence::ZERO, History::through),
             recalled: Vec::new(),
-            client_ids: HashMap::new(),
-            links: HashMap::new(),
+            client_ids: HashMap::default(),
+            links: HashMap::default(),
             trails: Trails::default(),
             fees: FeeSchedule::new(),
             groups: Groups::new(),
@@ -150,7 +150,7 @@ impl View {
     /// An open order: all but its place in a book. It waits if it has a trigger.
     fn take_in_order(&mut self, order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>) -> u32 {
         let NewOrder { symbol, side, shares: open, .. } = placed;
-        let slot = self.enter(Open::of(order, account, placed, Time::ZERO));
+        let slot = self.enter(&Open::of(order, account, placed, Time::ZERO));
         // What is issued includes what open orders hold.
         if side == Side::Sell {
             let listing = &mut self.listings[symbol.0 as usize];

@@ -29,6 +29,10 @@ impl View {
 
     /// An order is about to be canceled. If it is linked, both hold what they need again.
     pub(super) fn unlink(&mut self, order: OrderId) {
+        // Few orders are linked: the others should not pay for the search.
+        if self.links.is_empty() {
+            return;
+        }
         let Some(partner) = self.links.remove(&order) else { return };
         self.links.remove(&partner);
         let (money, shares) = self.held_twice(order, partner);

@@ -57,7 +57,13 @@ pub enum FrameError {
 pub fn next_frame(buffer: &[u8], request_bytes_max: usize) -> Frame {
     let digits_start = skippable(buffer);
     let line = &buffer[digits_start..];
-    let digits = line.iter().take(LENGTH_DIGITS_MAX + 1).take_while(|byte| byte.is_ascii_digit()).count();
+    let (mut digits, mut announced) = (0, 0u64);
+    while let Some(digit @ b'0'..=b'9') = line.get(digits)
+        && digits <= LENGTH_DIGITS_MAX
+    {
+        announced = announced * 10 + u64::from(digit - b'0');
+        digits += 1;
+    }
     if digits > LENGTH_DIGITS_MAX {
         return Frame::Malformed(FrameError::TooManyDigits);
     }
@@ -69,7 +75,6 @@ pub fn next_frame(buffer: &[u8], request_bytes_max: usize) -> Frame {
         LineEnd::NotYet => return Frame::Incomplete,
         LineEnd::Other => return Frame::Malformed(FrameError::NotANumber),
     };
-    let announced = line[..digits].iter().fold(0u64, |value, &digit| value * 10 + u64::from(digit - b'0'));
     let length = match usize::try_from(announced) {
         Ok(length) if length <= request_bytes_max => length,
         _ => return Frame::Malformed(FrameError::TooLarge { announced, maximum: request_bytes_max }),
@@ -96,7 +101,8 @@ pub fn incomplete(buffer: &[u8]) -> String {
 
 /// How many leading bytes of `buffer` belong to no request (white space and NULs), so that a buffer need not keep them.
 pub fn skippable(buffer: &[u8]) -> usize {
-    buffer.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0)).count()
+    let belongs = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0);
+    buffer.iter().position(belongs).unwrap_or(buffer.len())
 }
 
 /// A request as it is sent: the length line and the body.
@@ -117,6 +123,9 @@ enum LineEnd {
 
 /// Blanks, then `\n` or `\r\n`. The blanks are bounded, so that a line without an end does not grow for ever.
 fn end_of_line(rest: &[u8]) -> LineEnd {
+    if rest.first() == Some(&b'\n') {
+        return LineEnd::After(1);
+    }
     let blanks = rest.iter().take(TRAILING_BLANKS_MAX + 1).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     if blanks > TRAILING_BLANKS_MAX {
         return LineEnd::Other;

@@ -2,18 +2,33 @@
 
 use engine::Time;
 
+/// The two digits of each number below a hundred: two at a time halve the divisions.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
 /// Appends `number` in plain decimal.
 pub(crate) fn push_decimal(out: &mut Vec<u8>, number: u64) {
     let mut digits = [b'0'; 20];
     let mut start = digits.len();
     let mut rest = number;
-    loop {
+    while rest >= 100 {
+        start -= 2;
+        digits[start..start + 2].copy_from_slice(&PAIRS[(rest % 100) as usize]);
+        rest /= 100;
+    }
+    if rest >= 10 {
+        start -= 2;
+        digits[start..start + 2].copy_from_slice(&PAIRS[rest as usize]);
+    } else {
         start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+        digits[start] = b'0' + rest as u8;
     }
     out.extend_from_slice(&digits[start..]);
 }
@@ -40,7 +55,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_in_plain_decimal() {
-        for number in [0, 7, 10, 99, 1_000, u64::MAX] {
+        for number in [0, 7, 10, 99, 100, 101, 999, 1_000, 12_345, 123_456, u64::MAX] {
             let mut out = Vec::new();
             push_decimal(&mut out, number);
             assert_eq!(out, number.to_string().into_bytes());

@@ -33,12 +33,23 @@ fn is_allowed(character: char) -> bool {
 }
 
 /// White space as XML has it: blank, TAB, LF, CR.
+#[inline]
 pub(super) fn is_white(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+    // Most bytes are above all of these: one comparison tells.
+    byte <= b' ' && matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// Without the white space around it.
+#[inline]
 pub(super) fn trim(value: &[u8]) -> &[u8] {
+    match (value.first(), value.last()) {
+        // Nearly always there is none.
+        (Some(&first), Some(&last)) if !is_white(first) && !is_white(last) => value,
+        _ => trim_some(value),
+    }
+}
+
+fn trim_some(value: &[u8]) -> &[u8] {
     let start = value.iter().position(|&byte| !is_white(byte)).unwrap_or(value.len());
     let end = value.iter().rposition(|&byte| !is_white(byte)).map_or(start, |last| last + 1);
     &value[start..end]
@@ -51,33 +62,38 @@ pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
 
 /// How many bytes the name at the start of `rest` has; none if there is no name. `rest` is UTF-8.
 pub(super) fn name_length(rest: &[u8]) -> Option<usize> {
-    let mut length = 0;
-    let mut all_bits = 0;
-    for &byte in rest {
-        if !NAME_BYTE[usize::from(byte)] {
-            break;
-        }
-        all_bits |= byte;
-        length += 1;
+    let length = rest.iter().position(|&byte| NAME_BYTE[usize::from(byte)] == NOT_IN_NAME).unwrap_or(rest.len());
+    if rest.get(length).is_some_and(|byte| !byte.is_ascii()) {
+        return long_name_length(rest);
     }
-    if all_bits.is_ascii() {
-        let first = *rest[..length].first()?;
-        return (!matches!(first, b'0'..=b'9' | b'-' | b'.')).then_some(length);
-    }
+    let first = *rest.first()?;
+    (NAME_BYTE[usize::from(first)] == NAME_START).then_some(length)
+}
+
+/// The same, of a name that has characters beyond ASCII.
+#[cold]
+fn long_name_length(rest: &[u8]) -> Option<usize> {
+    let in_name = |byte: &u8| NAME_BYTE[usize::from(*byte)] != NOT_IN_NAME || !byte.is_ascii();
+    let length = rest.iter().take_while(|byte| in_name(byte)).count();
     let name = std::str::from_utf8(&rest[..length]).ok()?;
     let length = name.find(|character| !is_name(character)).unwrap_or(name.len());
     name.chars().next().filter(|&first| is_name_start(first)).map(|_| length)
 }
 
-/// Bytes of names: ASCII name characters, and all bytes of others, which are then looked at as characters.
-static NAME_BYTE: [bool; 256] = {
-    let mut table = [false; 256];
+const NOT_IN_NAME: u8 = 0;
+const IN_NAME: u8 = 1;
+const NAME_START: u8 = 2;
+
+/// Where ASCII characters stand in names. Bytes of others are looked at as characters.
+static NAME_BYTE: [u8; 256] = {
+    let mut table = [NOT_IN_NAME; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte] = matches!(
-            byte as u8,
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b':' | b'-' | b'.' | 0x80..
-        );
+        table[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b':' => NAME_START,
+            b'0'..=b'9' | b'-' | b'.' => IN_NAME,
+            _ => NOT_IN_NAME,
+        };
         byte += 1;
     }
     table
@@ -187,6 +203,8 @@ mod tests {
         assert_eq!(name_length(b"a-1.b:_>"), Some(7));
         assert_eq!(name_length("élan=".as_bytes()), Some(5));
         assert_eq!(name_length("a×".as_bytes()), Some(1));
+        assert_eq!(name_length("a-é.1 b".as_bytes()), Some(6));
+        assert_eq!(name_length(b"order"), Some(5));
         for text in ["", " a", "1a", "-a", ".a", "=", "×", "\u{b7}a"] {
             assert_eq!(name_length(text.as_bytes()), None, "{text}");
         }

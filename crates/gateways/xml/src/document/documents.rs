@@ -230,4 +230,26 @@ mod tests {
             assert_eq!(documents.text[..whole.text.len()], whole.text);
         }
     }
+
+    /// What is repeated as it stands in the request is the same that is written anew where it stands otherwise.
+    #[test]
+    fn attributes_are_repeated_alike_however_they_are_written() {
+        let text = |body: &str| {
+            let mut documents = Documents::new();
+            documents.parse(body.as_bytes(), &Limits { children_max: 9 });
+            String::from_utf8(documents.text).expect("it was text")
+        };
+        let usual = text("<transactions id=\"1\"><order sym=\"S\" amount=\"5\" limit=\"1.5\"/></transactions>");
+        assert_eq!(usual, " sym=\"S\" amount=\"5\" limit=\"1.5\"");
+        for order in [
+            "sym='S' amount='5' limit='1.5'",
+            "sym = \"S\"\tamount= \"5\"\nlimit =\"1.5\" ",
+            "limit=\"1.5\" amount=\"5\" sym=\"S\"",
+            "amount='5'  sym=\"&#83;\" limit='1&#46;5'",
+        ] {
+            assert_eq!(text(&format!("<transactions id='1'><order {order}/></transactions>")), usual, "{order}");
+        }
+        let quoted = text("<transactions id='1'><order sym='&quot;' amount='\"'  limit=\"'\"/></transactions>");
+        assert!(quoted.starts_with(" sym=\"&quot;\" amount=\"&quot;\" limit=\"'\">"), "{quoted}");
+    }
 }

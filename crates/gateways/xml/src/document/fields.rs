@@ -15,8 +15,11 @@ pub(super) struct Fields<'a, const N: usize> {
 impl<'a, const N: usize> Fields<'a, N> {
     pub(super) fn of(reader: &Reader<'a>, names: &[&'static str; N]) -> Fields<'a, N> {
         let mut fields = Fields { values: [None; N], unknown: None };
-        for (name, value) in reader.attributes() {
-            match names.iter().position(|known| chars::same(known.as_bytes(), name)) {
+        for (at, (name, value)) in reader.attributes().enumerate() {
+            let is_it = |known: &&str| chars::same(known.as_bytes(), name);
+            // Most are written in the grammar's order.
+            let in_order = names.get(at).is_some_and(is_it).then_some(at);
+            match in_order.or_else(|| names.iter().position(is_it)) {
                 Some(index) => fields.values[index] = Some(value),
                 None => fields.unknown = fields.unknown.or(Some(name)),
             }

@@ -13,6 +13,9 @@ pub(super) const DEPTH_MAX: usize = 3;
 /// Up to so many attributes each new one is compared with those before it; beyond, they are sorted once.
 const COMPARED_ATTRIBUTES_MAX: usize = 16;
 
+/// What nearly every request begins with. It says what a whole declaration says that was read piece by piece.
+const USUAL_DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+
 /// Encodings that may be declared. UTF8 is no registered name, but what some client libraries write.
 const ENCODINGS: [&str; 4] = ["UTF-8", "UTF8", "US-ASCII", "ASCII"];
 
@@ -50,6 +53,8 @@ pub(super) struct Value<'a> {
     pub(super) raw: &'a [u8],
     /// Without a character that is read or written otherwise: `raw` is the decoded and the escaped value too.
     pub(super) verbatim: bool,
+    /// `name="value"` as it stands in the request, if that is how it is repeated, too.
+    pub(super) written: Option<&'a [u8]>,
 }
 
 /// An attribute by its places in the body.
@@ -58,6 +63,8 @@ pub(super) struct Attribute {
     name: (usize, usize),
     value: (usize, usize),
     verbatim: bool,
+    /// Whether nothing but `="` stands between its name and its value.
+    is_tight: bool,
 }
 
 /// The reader and where it stands.
@@ -70,6 +77,8 @@ pub(super) struct Reader<'a> {
     elements: usize,
     elements_max: usize,
     attributes: Vec<Attribute>,
+    /// A bit for each length that a name of these attributes has: two names of different lengths are not the same.
+    name_lengths: u64,
 }
 
 impl<'a> Text<'a> {
@@ -103,7 +112,17 @@ impl<'a> Reader<'a> {
     /// Over a document of at most `elements_max` elements below the root. `attributes` is memory to use again.
     pub(super) fn new(body: &'a [u8], elements_max: usize, attributes: Vec<Attribute>) -> Reader<'a> {
         let open = [&body[..0]; DEPTH_MAX];
-        Reader { body, at: 0, open, depth: 0, depth_max: DEPTH_MAX, elements: 0, elements_max, attributes }
+        Reader {
+            body,
+            at: 0,
+            open,
+            depth: 0,
+            depth_max: DEPTH_MAX,
+            elements: 0,
+            elements_max,
+            attributes,
+            name_lengths: 0,
+        }
     }
 
     /// The memory of the attributes back.
@@ -114,8 +133,9 @@ impl<'a> Reader<'a> {
     /// The attributes of the last start tag, in their order; no two have the same name.
     pub(super) fn attributes(&self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> {
         self.attributes.iter().map(|attribute| {
-            let value = &self.body[attribute.value.0..attribute.value.1];
-            (&self.body[attribute.name.0..attribute.name.1], Value { raw: value, verbatim: attribute.verbatim })
+            let Attribute { name: (name, name_end), value: (value, value_end), verbatim, is_tight } = *attribute;
+            let written = (verbatim && is_tight).then(|| &self.body[name..=value_end]);
+            (&self.body[name..name_end], Value { raw: &self.body[value..value_end], verbatim, written })
         })
     }
 
@@ -125,7 +145,9 @@ impl<'a> Reader<'a> {
         if self.body.starts_with(b"\xef\xbb\xbf") {
             self.at = 3;
         }
-        if self.rest().starts_with(b"<?xml") && chars::name_length(&self.rest()[2..]) == Some(3) {
+        if self.rest().starts_with(USUAL_DECLARATION) {
+            self.at += USUAL_DECLARATION.len();
+        } else if self.rest().starts_with(b"<?xml") && chars::name_length(&self.rest()[2..]) == Some(3) {
             self.declaration()?;
         }
         self.skip_around_root()?;
@@ -179,15 +201,20 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether there was any.
+    #[inline]
     fn skip_white(&mut self) -> bool {
         let start = self.at;
-        self.at += self.rest().iter().take_while(|&&byte| chars::is_white(byte)).count();
+        while let Some(&byte) = self.body.get(self.at)
+            && chars::is_white(byte)
+        {
+            self.at += 1;
+        }
         self.at > start
     }
 
     fn name(&mut self) -> Result<&'a [u8], Refusal<'a>> {
         let rest = self.rest();
-        let length = chars::name_length(rest).ok_or(self.refuse(Why::NoName))?;
+        let length = chars::name_length(rest).ok_or_else(|| self.refuse(Why::NoName))?;
         self.at += length;
         Ok(&rest[..length])
     }
@@ -217,6 +244,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let name = self.name()?;
         self.attributes.clear();
+        self.name_lengths = 0;
         let empty = loop {
             let spaced = self.skip_white();
             match self.body.get(self.at) {
@@ -258,13 +286,18 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let value_start = self.at;
         let verbatim = self.value(quote, name)?;
-        if self.attributes.len() < COMPARED_ATTRIBUTES_MAX
+        let length = 1 << (name.len() % u64::BITS as usize);
+        if self.name_lengths & length != 0
+            && self.attributes.len() < COMPARED_ATTRIBUTES_MAX
             && self.attributes().any(|(before, _)| chars::same(before, name))
         {
             return Err(Refusal { why: Why::DuplicateAttribute(name), at: start });
         }
-        let attribute = Attribute { name: (start, start + name.len()), value: (value_start, self.at), verbatim };
+        let name_end = start + name.len();
+        let is_tight = quote == b'"' && value_start == name_end + 2;
+        let attribute = Attribute { name: (start, name_end), value: (value_start, self.at), verbatim, is_tight };
         self.attributes.push(attribute);
+        self.name_lengths |= length;
         self.at += 1;
         Ok(())
     }

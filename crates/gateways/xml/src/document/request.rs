@@ -426,6 +426,9 @@ impl<'a> Grammar<'a, '_> {
         let Some(value) = value else { return };
         let text = &mut self.documents.text;
         text.push(b' ');
+        if let Some(written) = value.written {
+            return text.extend_from_slice(written);
+        }
         text.extend_from_slice(name.as_bytes());
         text.extend_from_slice(b"=\"");
         if value.verbatim {
