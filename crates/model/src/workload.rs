@@ -3,6 +3,7 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 mod asked;
+mod funding;
 mod groups;
 mod kills;
 mod limits;
@@ -82,6 +83,8 @@ pub struct Workload {
     has_protections: bool,
     /// Whether accounts get limits.
     has_limits: bool,
+    /// Whether accounts pay for what others get.
+    has_funding: bool,
 }
 
 impl Workload {
@@ -129,6 +132,7 @@ impl Workload {
             has_kills: false,
             has_protections: false,
             has_limits: false,
+            has_funding: false,
         }
     }
 
@@ -214,6 +218,11 @@ impl Workload {
     /// The same, in which accounts get limits, and lose them.
     pub fn with_limits(self) -> Workload {
         Workload { has_limits: true, ..self }
+    }
+
+    /// The same, in which accounts pay for what others get.
+    pub fn with_funding(self) -> Workload {
+        Workload { has_funding: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -365,6 +374,11 @@ impl Workload {
             && let Some(order) = limits::market_order(self, model)
         {
             return vec![Op::Command(order)];
+        }
+        if self.has_funding
+            && let Some(command) = funding::draw(self, model)
+        {
+            return vec![Op::Command(command)];
         }
         let request = self.shown_request(model);
         if !self.has_trails {

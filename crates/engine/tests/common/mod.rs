@@ -4,6 +4,7 @@
 pub mod bounded;
 mod charged;
 pub mod duel;
+mod funded;
 mod grouped;
 mod killed;
 mod mass_canceled;
@@ -80,6 +81,9 @@ impl Market {
         }
         if self.seed & 3072 == 1024 || self.seed & 3200 == 2176 {
             workload = workload.with_limits();
+        }
+        if self.seed & 3072 == 3072 {
+            workload = workload.with_funding();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {
