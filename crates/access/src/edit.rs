@@ -122,6 +122,9 @@ fn replace(
 ) -> Result<(Table, File), Unchanged> {
     let at = |path: &Path, error: std::io::Error| Unchanged::Failed(format!("{}: {error}", path.display()));
     let (log_path, new_path) = (beside(path, "log"), beside(path, "new"));
+    if let Some(folder) = folder_of(path).filter(|folder| !folder.exists()) {
+        return Err(Unchanged::Failed(format!("there is no folder {}: make it first", folder.display())));
+    }
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
     let mut log = log.map_err(|error| at(&log_path, error))?;
     flock(&log, FlockOperation::LockExclusive).map_err(|error| at(&log_path, error.into()))?;
@@ -145,9 +148,14 @@ fn replace(
     let line = format!("{} user={name} from={from} {what}\n", written(SystemTime::now().into()));
     log.write_all(line.as_bytes()).and_then(|()| log.sync_all()).map_err(|error| at(&log_path, error))?;
     fs::rename(&new_path, path).map_err(|error| at(path, error))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| at(folder, error))?;
     Ok((table, log))
+}
+
+/// The folder that a path names; none for a file of the current one.
+fn folder_of(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty())
 }
 
 /// The path of the file that belongs to this one.

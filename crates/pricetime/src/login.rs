@@ -22,7 +22,9 @@ pub enum LoginError {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// It did not let us in.
-    #[error("the server did not let us in: {0}")]
+    #[error(
+        "the server did not let us in: {0}; a key of the kind `hmac` is needed here, since one of the kind `secret` cannot sign"
+    )]
     Refused(String),
 }
 
