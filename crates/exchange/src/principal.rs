@@ -123,6 +123,11 @@ impl Rights {
         if may { Ok(()) } else { Err(Denial::NotTheirs) }
     }
 
+    /// Whether it makes accounts, symbols or shares, whichever these are.
+    pub fn may_issue(&self) -> bool {
+        self.is_operator() || self.has(Role::Issuer)
+    }
+
     /// What is asked for, as it is done: an issuer with a budget pays for what it gives.
     pub(crate) fn pay(&self, op: &mut Op) {
         if !self.is_operator() {

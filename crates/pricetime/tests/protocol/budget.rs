@@ -68,7 +68,7 @@ fn an_issuer_gives_what_its_budget_holds_and_no_more() {
 #[test]
 fn over_rest_an_issuer_has_the_same_budget() {
     let (_folder, server, _) = started("issuer-budget-rest", &members());
-    let http = Http::new(server.http());
+    let http = Http::new(server.http);
     let send = |who: &str, method: &str, path: &str, body: &serde_json::Value| {
         let proof = basic(who, SECRET);
         let headers = [("content-type", "application/json"), ("authorization", proof.as_str())];
