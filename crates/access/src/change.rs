@@ -2,6 +2,7 @@
 
 use exchange::Mode;
 
+use crate::budget::BudgetText;
 use crate::limits::LimitsText;
 use crate::listing::KeyKind;
 
@@ -21,6 +22,7 @@ pub struct NewMember<'a> {
     pub roles: &'a [String],
     pub accounts: &'a [String],
     pub limits: Option<&'a LimitsText>,
+    pub budget: Option<&'a BudgetText>,
 }
 
 /// What is to go.

@@ -96,9 +96,10 @@ fn edit_if(
 
 /// What the record says of a change: never a secret.
 fn record(change: &Change<'_>) -> String {
-    let of_member = |name: &str, NewMember { roles, accounts, limits }: &NewMember<'_>| {
+    let of_member = |name: &str, NewMember { roles, accounts, limits, budget }: &NewMember<'_>| {
         let limits = limits.map(|limits| format!(" limits={limits}")).unwrap_or_default();
-        format!("member={name} roles={} accounts={}{limits}", roles.join(","), accounts.join(","))
+        let budget = budget.map(|budget| format!(" budget={budget}")).unwrap_or_default();
+        format!("member={name} roles={} accounts={}{limits}{budget}", roles.join(","), accounts.join(","))
     };
     let of_key = |NewKey { member, id, kind, .. }: &NewKey<'_>| format!("add member={member} key={id} kind={kind}");
     match change {

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::value::Datetime;
 
+use crate::budget::BudgetText;
 use crate::limits::LimitsText;
 use crate::listing::{KeyKind, ListedKey, ListedMember};
 use crate::network::Network;
@@ -42,6 +43,7 @@ struct MemberText {
     #[serde(default)]
     accounts: Vec<String>,
     limits: Option<LimitsText>,
+    budget: Option<BudgetText>,
     #[serde(default, rename = "key")]
     keys: Vec<Spanned<KeyText>>,
 }
@@ -184,7 +186,8 @@ fn member(written: &MemberText) -> Result<Member, String> {
     let accounts = written.accounts.iter().map(account).collect::<Result<Vec<AccountId>, String>>()?;
     let first_account = accounts.first().copied();
     let limits = written.limits.as_ref().map(LimitsText::limits).transpose()?.unwrap_or_default();
-    let rights = Arc::new(Rights { roles, accounts: accounts.into_iter().collect(), limits });
+    let budget = written.budget.as_ref().map(|budget| budget.of(&roles)).transpose()?.unwrap_or_default();
+    let rights = Arc::new(Rights { roles, accounts: accounts.into_iter().collect(), limits, budget });
     Ok(Member { name: written.name.clone(), rights, first_account })
 }
 
@@ -249,6 +252,7 @@ impl From<&MemberText> for ListedMember {
             roles: member.roles.clone(),
             accounts: member.accounts.clone(),
             limits: member.limits.clone(),
+            budget: member.budget.clone(),
             keys: member.keys.iter().map(|key| ListedKey::from(key.get_ref())).collect(),
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! A try with an unknown key takes as long as one with a wrong secret, and neither is told from the other: the answer is none.
 
+mod budget;
 mod change;
 mod edit;
 mod file;
@@ -27,6 +28,7 @@ use std::time::SystemTime;
 use engine::AccountId;
 use exchange::{Connections, ModeSwitch, Principal, Rights};
 
+pub use crate::budget::BudgetText;
 pub use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
 pub use crate::edit::{Author, add, list, revoke, set_mode};
 pub use crate::file::read_secrets;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::budget::BudgetText;
 use crate::limits::LimitsText;
 
 /// A member.
@@ -11,6 +12,7 @@ pub struct ListedMember {
     pub roles: Vec<String>,
     pub accounts: Vec<String>,
     pub limits: Option<LimitsText>,
+    pub budget: Option<BudgetText>,
     pub keys: Vec<ListedKey>,
 }
 

@@ -9,6 +9,7 @@ use exchange::{Limits, Read, Role};
 use super::*;
 use crate::proof::public_key;
 
+mod budgets;
 mod changes;
 
 const SECRET: &str = "a-secret-of-some-length";
@@ -229,7 +230,7 @@ mod files {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
         let (roles, accounts) = if new { (words(&["trader"]), words(&["7", "5"])) } else { (vec![], vec![]) };
         let key = NewKey { member, id, kind: KeyKind::Hmac, value: SECRET, expires: Some("2030-01-01T00:00:00Z") };
-        add(path, &key, NewMember { roles: &roles, accounts: &accounts, limits: None }, AUTHOR)
+        add(path, &key, NewMember { roles: &roles, accounts: &accounts, limits: None, budget: None }, AUTHOR)
     }
 
     fn ids(path: &Path) -> Vec<(String, Vec<String>)> {

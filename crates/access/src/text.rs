@@ -50,7 +50,8 @@ fn member_text(name: &str, member: &NewMember<'_>) -> String {
     let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(", ");
     let (roles, accounts) = (list(member.roles), list(member.accounts));
     let limits = member.limits.map(|limits| format!("limits = {limits}\n")).unwrap_or_default();
-    format!("[[member]]\nname = {}\nroles = [{roles}]\naccounts = [{accounts}]\n{limits}", quoted(name))
+    let budget = member.budget.map(|budget| format!("budget = {budget}\n")).unwrap_or_default();
+    format!("[[member]]\nname = {}\nroles = [{roles}]\naccounts = [{accounts}]\n{limits}{budget}", quoted(name))
 }
 
 /// Errors: the time is none.

@@ -47,6 +47,8 @@ impl Engine {
                     | Command::CreateSymbol { .. }
                     | Command::CreateOldSymbol { .. }
                     | Command::IssueShares { .. }
+                    | Command::FundAccount { .. }
+                    | Command::GiveShares { .. }
                     | Command::PlaceByFunds { .. }
                     | Command::PlaceIfCanceled { .. }
                     | Command::PlaceLinked { .. }

@@ -313,6 +313,11 @@ pub enum Command {
     CreateOldSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
+    /// Create an account with dollars of another one. Nobody asks for it in these words: it is what `CreateAccount` is of somebody who may
+    /// give no more than that account has.
+    FundAccount { payer: AccountId, account: AccountId, balance: Money },
+    /// Give an account shares of another one. Likewise what `IssueShares` is.
+    GiveShares { payer: AccountId, symbol: Symbol, account: AccountId, shares: Position },
     /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it. What is open of
     /// it when its deadline comes is canceled.
     PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
@@ -427,6 +432,8 @@ impl Command {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::CancelOrder { .. }
             | Command::AmendOrder { .. }
             | Command::ActivateReached
@@ -468,6 +475,8 @@ impl Command {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
             | Command::CancelOrder { .. }

@@ -236,6 +236,10 @@ impl Engine {
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
             Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
+            Command::FundAccount { payer, account, balance } => self.fund_account(payer, account, balance, events),
+            Command::GiveShares { payer, symbol, account, shares } => {
+                self.give_shares(payer, symbol, account, shares, events)
+            }
             Command::PlaceOrder { account, ref order, client_id: None, until: None } => {
                 self.place_order(account, order, &Terms::NONE, events)
             }
@@ -348,6 +352,8 @@ impl Engine {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
             | Command::AmendOrder { .. }

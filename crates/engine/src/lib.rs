@@ -25,6 +25,7 @@ mod export;
 mod fee;
 mod fee_schedule;
 mod fees;
+mod funding;
 mod grouping;
 mod groups;
 mod hiding;

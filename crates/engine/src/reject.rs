@@ -20,6 +20,8 @@ pub enum Reject {
     UnknownAccount,
     /// No symbol of this name exists.
     UnknownSymbol,
+    /// No account of this id exists from which dollars or shares were to come.
+    UnknownPayer,
     /// All accounts together would have been created with more than [`Money::CAP`].
     TooMuchMoney { issued: Money },
     /// More than [`Position::CAP`] shares of the symbol would have been issued.
@@ -149,6 +151,9 @@ impl fmt::Display for Reject {
             Reject::AccountExists => f.write_str("Account already exists"),
             Reject::UnknownAccount => f.write_str("Unknown account"),
             Reject::UnknownSymbol => f.write_str("Unknown symbol"),
+            Reject::UnknownPayer => f.write_str(
+                "Budget is of an account that there is not: an operator creates it, or names another one in the access file",
+            ),
             Reject::TooMuchMoney { issued } => write!(
                 f,
                 "Too much money: all accounts together may be created with at most {}; {issued} was created so far",

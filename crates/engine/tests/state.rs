@@ -29,7 +29,8 @@ fn market(seed: u64, ops: usize) -> Engine {
         .with_kills()
         .with_protections()
         .with_limits()
-        .with_messages();
+        .with_messages()
+        .with_funding();
     let mut model = Model::new();
     let mut engine = Engine::new(seed, DoneOrders::Drop);
     let mut requests = Vec::new();

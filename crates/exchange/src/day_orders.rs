@@ -23,6 +23,8 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::CreateSymbol { .. }
         | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. }
+        | Command::FundAccount { .. }
+        | Command::GiveShares { .. }
         | Command::PlaceByFunds { .. }
         | Command::PlaceByFundsIfCanceled { .. }
         | Command::CancelOrder { .. }

@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use engine::{Command, Money, Op, OrderKind, Shares};
 
+use crate::budget::AccountRange;
+
 /// Bounds of a member, over all its keys and connections; those that are none bound nothing.
 #[derive(Debug, Default)]
 pub struct Limits {
@@ -30,6 +32,8 @@ pub enum Limit {
     OrderValue(Money),
     MessagesPerSecond(u32),
     Connections(u32),
+    /// Of those an issuer may create.
+    Accounts(AccountRange),
 }
 
 impl fmt::Display for Limit {
@@ -48,6 +52,7 @@ impl fmt::Display for Limit {
             Limit::Connections(most) => {
                 write!(f, "too many connections: this member may have {most} open; close one")
             }
+            Limit::Accounts(range) => write!(f, "outside the budget: this member may create the accounts {range}"),
         }
     }
 }
@@ -159,6 +164,8 @@ fn size(command: &Command) -> Option<Size> {
         | Command::CreateSymbol { .. }
         | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. }
+        | Command::FundAccount { .. }
+        | Command::GiveShares { .. }
         | Command::CancelOrder { .. }
         | Command::CancelAll { .. }
         | Command::Kill { .. }

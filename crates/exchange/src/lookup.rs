@@ -191,6 +191,8 @@ fn asker(op: &Op) -> (AccountId, bool) {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
             | Command::PlaceIfCanceled { .. }

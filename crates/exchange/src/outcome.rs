@@ -96,9 +96,9 @@ impl Kind {
     /// What an op asks for.
     pub fn of(op: &Op) -> Kind {
         match op {
-            Op::Command(Command::CreateAccount { .. }) => Kind::CreateAccount,
+            Op::Command(Command::CreateAccount { .. } | Command::FundAccount { .. }) => Kind::CreateAccount,
             Op::Command(Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. }) => Kind::CreateSymbol,
-            Op::Command(Command::IssueShares { .. }) => Kind::IssueShares,
+            Op::Command(Command::IssueShares { .. } | Command::GiveShares { .. }) => Kind::IssueShares,
             Op::Command(Command::ChangeRules { .. }) => Kind::ChangeRules,
             Op::Command(Command::ChangeFees { .. } | Command::ChangeTier { .. }) => Kind::ChangeFees,
             Op::Command(Command::ChangePhase { .. }) => Kind::ChangePhase,
@@ -195,7 +195,9 @@ impl Outcome {
     fn of_reject(reject: &Reject) -> Outcome {
         match reject {
             Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } => Outcome::Insufficient,
-            Reject::UnknownAccount | Reject::UnknownSymbol | Reject::UnknownOrder => Outcome::Unknown,
+            Reject::UnknownAccount | Reject::UnknownPayer | Reject::UnknownSymbol | Reject::UnknownOrder => {
+                Outcome::Unknown
+            }
             Reject::AccountExists
             | Reject::NothingOpen
             | Reject::NothingToAmend

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use engine::{AccountId, Command, KillScope, Op};
 
+use crate::budget::Budget;
 use crate::limits::{Limit, Limits};
 use crate::mode::Mode;
 
@@ -53,6 +54,8 @@ pub struct Rights {
     pub accounts: HashSet<AccountId>,
     /// How much of it.
     pub limits: Limits,
+    /// What an issuer may give.
+    pub budget: Budget,
 }
 
 /// What somebody wants to look at.
@@ -109,7 +112,7 @@ impl Rights {
             Op::Query(query) => (query.account, true),
             Op::Command(command) => match about(command) {
                 About::Account(account) => (account, false),
-                About::Issue if self.has(Role::Issuer) => return Ok(()),
+                About::Issue if self.has(Role::Issuer) => return self.budget.check(command).map_err(Denial::Past),
                 About::Issue | About::Venue => return Err(Denial::NotPermitted),
             },
         };
@@ -118,6 +121,18 @@ impl Rights {
             false => self.may_trade(account),
         };
         if may { Ok(()) } else { Err(Denial::NotTheirs) }
+    }
+
+    /// Whether it makes accounts, symbols or shares, whichever these are.
+    pub fn may_issue(&self) -> bool {
+        self.is_operator() || self.has(Role::Issuer)
+    }
+
+    /// What is asked for, as it is done: an issuer with a budget pays for what it gives.
+    pub(crate) fn pay(&self, op: &mut Op) {
+        if !self.is_operator() {
+            self.budget.pay(op);
+        }
     }
 
     /// Whether somebody may act for this account.
@@ -187,6 +202,8 @@ fn about(command: &Command) -> About {
         | Command::CreateSymbol { .. }
         | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. } => About::Issue,
+        // The exchange makes those of what an issuer with a budget asks for; nobody asks for them.
+        Command::FundAccount { .. } | Command::GiveShares { .. } => About::Venue,
         // The loop alone gives those four; nobody may ask for them.
         Command::ActivateReached
         | Command::TakeMessage(_)

@@ -8,7 +8,7 @@ use crate::answer::{Answer, Unavailable};
 use crate::limits::Limit;
 
 /// All limits, as labels.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "account_open_orders",
     "account_order_shares",
     "account_order_value",
@@ -18,6 +18,7 @@ const NAMES: [&str; 9] = [
     "member_order_shares",
     "member_order_value",
     "member_messages_per_second",
+    "member_accounts",
 ];
 
 /// The place of the limit that refused; none of what was not refused, or for something else.
@@ -35,6 +36,7 @@ fn place(answer: &Answer) -> Option<usize> {
             Limit::OrderShares(_) => Some(6),
             Limit::OrderValue(_) => Some(7),
             Limit::MessagesPerSecond(_) => Some(8),
+            Limit::Accounts(_) => Some(9),
             // It never gets as far as a request.
             Limit::Connections(_) => None,
         },

@@ -113,6 +113,7 @@ impl Requests {
                 self.denied.extend(denial.into_iter().flat_map(|denial| (from..through).map(move |op| (op, denial))));
                 from = through;
             }
+            self.ops[ops].iter_mut().for_each(|op| rights.pay(op));
         }
     }
 

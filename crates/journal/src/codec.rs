@@ -79,6 +79,9 @@ const UNPROTECT: u8 = 44;
 const LIMITS: u8 = 45;
 /// A message of the shared log was taken.
 const MESSAGE: u8 = 54;
+/// An account is created with another one's dollars, or given its shares. The payer follows, and then what is created or issued, as above.
+const FUND_ACCOUNT: u8 = 46;
+const GIVE_SHARES: u8 = 47;
 const SELLS: u8 = 1;
 const HAS_CLIENT_ID: u8 = 2;
 const KIND_SHIFT: u32 = 2;
@@ -105,6 +108,21 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
         }
         Command::IssueShares { symbol, account, shares } => {
             out.push(ISSUE_SHARES);
+            put_symbol(out, symbol);
+            put_account(out, account);
+            assert!(shares <= Position::CAP, "invariant: parsed shares are at most their cap");
+            put_amount(out, shares.units());
+        }
+        Command::FundAccount { payer, account, balance } => {
+            out.push(FUND_ACCOUNT);
+            put_account(out, payer);
+            put_account(out, account);
+            assert!(balance <= Money::CAP, "invariant: a parsed balance is at most its cap");
+            put_amount(out, balance.units());
+        }
+        Command::GiveShares { payer, symbol, account, shares } => {
+            out.push(GIVE_SHARES);
+            put_account(out, payer);
             put_symbol(out, symbol);
             put_account(out, account);
             assert!(shares <= Position::CAP, "invariant: parsed shares are at most their cap");
@@ -324,6 +342,17 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         CREATE_SYMBOL => Ok(Command::CreateSymbol { symbol: take_symbol(bytes)? }),
         CREATE_OLD_SYMBOL => Ok(Command::CreateOldSymbol { symbol: take_symbol(bytes)? }),
         ISSUE_SHARES => Ok(Command::IssueShares {
+            symbol: take_symbol(bytes)?,
+            account: take_account(bytes)?,
+            shares: take_issue(bytes)?,
+        }),
+        FUND_ACCOUNT => Ok(Command::FundAccount {
+            payer: take_account(bytes)?,
+            account: take_account(bytes)?,
+            balance: take_balance(bytes)?,
+        }),
+        GIVE_SHARES => Ok(Command::GiveShares {
+            payer: take_account(bytes)?,
             symbol: take_symbol(bytes)?,
             account: take_account(bytes)?,
             shares: take_issue(bytes)?,

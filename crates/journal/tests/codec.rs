@@ -59,8 +59,9 @@ fn limits() -> impl Strategy<Value = AccountLimits> {
 }
 
 fn command() -> impl Strategy<Value = Command> {
-    let balance = up_to(Money::CAP.units().unsigned_abs()).prop_map(|units| Money::from_units(units as i128));
-    let issued = up_to(Position::CAP.units().unsigned_abs()).prop_map(|units| Position::from_units(units as i128));
+    let balance = up_to(Money::CAP.units().unsigned_abs()).prop_map(|units| Money::from_units(units as i128)).boxed();
+    let issued =
+        up_to(Position::CAP.units().unsigned_abs()).prop_map(|units| Position::from_units(units as i128)).boxed();
     let above_zero = || up_to(i64::MAX as u128 - 1).prop_map(|units| units as i64 + 1);
     let body = (symbol(), prop_oneof![Just(Side::Buy), Just(Side::Sell)], above_zero(), above_zero());
     let kind = proptest::sample::select(OrderKind::ALL.as_slice());
@@ -114,7 +115,7 @@ fn command() -> impl Strategy<Value = Command> {
         });
     prop_oneof![
         4 => placing,
-        1 => (account(), balance).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
+        1 => (account(), balance.clone()).prop_map(|(account, balance)| Command::CreateAccount { account, balance }),
         1 => Just(Command::ActivateReached),
         1 => Just(Command::ExpireOrders),
         1 => (account(), any::<u64>(), amended()).prop_map(|(account, order, shares)| {
@@ -144,6 +145,11 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (account(), proptest::option::of(symbol())).prop_map(|(account, symbol)| Command::CancelAll { account, symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+        1 => (account(), account(), balance)
+            .prop_map(|(payer, account, balance)| Command::FundAccount { payer, account, balance }),
+        1 => (account(), symbol(), account(), issued.clone()).prop_map(|(payer, symbol, account, shares)| {
+            Command::GiveShares { payer, symbol, account, shares }
+        }),
         1 => (symbol(), account(), issued).prop_map(|(symbol, account, shares)| Command::IssueShares {
             symbol,
             account,
@@ -498,4 +504,26 @@ fn a_balance_above_its_cap_is_our_bug() {
     let account = AccountId::parse(b"7").unwrap();
     let balance = Money::CAP.plus(Money::from_units(DOLLAR));
     encode(&Command::CreateAccount { account, balance }, &mut Vec::new());
+}
+
+#[test]
+fn what_others_pay_for_has_one_encoding() {
+    let id = |digits: &[u8]| AccountId::parse(digits).unwrap();
+    let (payer, account, symbol) = (id(b"9"), id(b"7"), Symbol::parse(b"S").unwrap());
+    let fund = Command::FundAccount { payer, account, balance: Money::from_units(5) };
+    let give = Command::GiveShares { payer, symbol, account, shares: Position::from_units(5) };
+    for (command, tag) in [(fund, 46), (give, 47)] {
+        let (mut bytes, mut as_made) = (Vec::new(), Vec::new());
+        encode(&command, &mut bytes);
+        let made = match command {
+            Command::FundAccount { account, balance, .. } => Command::CreateAccount { account, balance },
+            _ => Command::IssueShares { symbol, account, shares: Position::from_units(5) },
+        };
+        encode(&made, &mut as_made);
+        assert_eq!((bytes[0], &bytes[1..3]), (tag, &[0xc1, 4][..]), "the payer stands in front");
+        assert_eq!(&bytes[3..], &as_made[1..], "and behind it what it pays for, as if it were made");
+        assert_eq!(decode(&mut &bytes[..]), Ok(command));
+    }
+    let too_much = [&[46, 0xc1, 4, 0xc1, 3][..], &[0xff; 18], &[0x7f]].concat();
+    assert!(decode(&mut &too_much[..]).is_err());
 }

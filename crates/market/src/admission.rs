@@ -259,6 +259,9 @@ impl Admission {
                 self.symbol(engine, bounds, symbol)
             }
             Command::IssueShares { symbol, account, shares } => self.shares(engine, bounds, symbol, account, shares),
+            // Nothing is made, and what may be given stands with whoever pays: of what is kept there is one account more.
+            Command::FundAccount { account, .. } => self.account(engine, bounds, account, Money::ZERO),
+            Command::GiveShares { .. } => Ok(()),
             Command::PlaceOrder { account, client_id: Some(id), .. }
             | Command::PlaceByFunds { account, client_id: Some(id), .. } => {
                 self.client_order(engine, bounds, now, account, id)

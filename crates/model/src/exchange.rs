@@ -237,6 +237,10 @@ impl Model {
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
             Command::CreateOldSymbol { symbol } => self.create_symbol(symbol, false, events),
             Command::IssueShares { symbol, account, shares } => self.issue_shares(symbol, account, shares, events),
+            Command::FundAccount { payer, account, balance } => self.fund_account(payer, account, balance, events),
+            Command::GiveShares { payer, symbol, account, shares } => {
+                self.give_shares(payer, symbol, account, shares, events)
+            }
             Command::PlaceOrder { account, order, client_id, until } => self.place_under(
                 Terms { client_id, until, display: None, trail: None, released: None },
                 account,
@@ -348,11 +352,19 @@ impl Model {
         if created.plus(balance) > Money::CAP {
             return Err(Reject::TooMuchMoney { issued: created });
         }
+        Ok(self.add_account(id, balance, events))
+    }
+
+    pub(crate) fn add_account(&mut self, id: AccountId, balance: Money, events: &mut Vec<Event>) -> Reply {
         let account = AccountIndex(self.accounts.len() as u32);
         self.accounts.push(Account { id, balance, tier: Tier::FIRST, group: Group::NONE });
         events.push(Event::AccountCreated { account, id });
         events.push(Event::BalanceChanged { account, balance });
-        Ok(Reply::Created)
+        Reply::Created
+    }
+
+    pub(crate) fn set_balance(&mut self, account: AccountIndex, balance: Money) {
+        self.accounts[account.0 as usize].balance = balance;
     }
 
     fn create_symbol(&mut self, name: Symbol, is_watched: bool, events: &mut Vec<Event>) -> Result<Reply, Reject> {

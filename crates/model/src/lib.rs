@@ -8,6 +8,7 @@ mod drawn_fees;
 mod drawn_rules;
 mod exchange;
 mod fees;
+mod funding;
 mod groups;
 mod icebergs;
 mod instruments;

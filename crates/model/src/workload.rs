@@ -3,6 +3,7 @@
 //! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
 
 mod asked;
+mod funding;
 mod groups;
 mod kills;
 mod limits;
@@ -85,6 +86,8 @@ pub struct Workload {
     has_messages: bool,
     /// Whether accounts get limits.
     has_limits: bool,
+    /// Whether accounts pay for what others get.
+    has_funding: bool,
 }
 
 impl Workload {
@@ -133,6 +136,7 @@ impl Workload {
             has_protections: false,
             has_messages: false,
             has_limits: false,
+            has_funding: false,
         }
     }
 
@@ -223,6 +227,11 @@ impl Workload {
     /// The same, in which accounts get limits, and lose them.
     pub fn with_limits(self) -> Workload {
         Workload { has_limits: true, ..self }
+    }
+
+    /// The same, in which accounts pay for what others get.
+    pub fn with_funding(self) -> Workload {
+        Workload { has_funding: true, ..self }
     }
 
     /// The kind of market that was drawn.
@@ -377,6 +386,11 @@ impl Workload {
             && let Some(order) = limits::market_order(self, model)
         {
             return vec![Op::Command(order)];
+        }
+        if self.has_funding
+            && let Some(command) = funding::draw(self, model)
+        {
+            return vec![Op::Command(command)];
         }
         let request = self.shown_request(model);
         if !self.has_trails {

@@ -138,7 +138,7 @@ fn add(args: &AddArgs) -> Result<(), String> {
         None => access::random_text().map_err(no_randomness)?,
     };
     let key = NewKey { member, id: &id, kind: *kind, value: &value, expires: expires.as_deref() };
-    access::add(file, &key, NewMember { roles, accounts, limits: None }, Who::now().author())?;
+    access::add(file, &key, NewMember { roles, accounts, limits: None, budget: None }, Who::now().author())?;
     println!("member  {member}\nkey     {id}");
     if let Some(secret) = secret {
         println!("secret  {secret}\nThe secret is shown this once.");

@@ -98,6 +98,12 @@ pub fn describe(command: &Command) -> String {
         Command::CreateAccount { account, balance } => format!("create account {account} balance {balance}"),
         Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => format!("create symbol {symbol}"),
         Command::IssueShares { symbol, account, shares } => format!("issue {shares} {symbol} to account {account}"),
+        Command::FundAccount { payer, account, balance } => {
+            format!("create account {account} balance {balance} from account {payer}")
+        }
+        Command::GiveShares { payer, symbol, account, shares } => {
+            format!("give {shares} {symbol} of account {payer} to account {account}")
+        }
         Command::PlaceOrder { account, order, client_id, until } => {
             let id = client_id.map(|id| format!(", client order id {id}")).unwrap_or_default();
             let until = until.map(|until| format!(", until {}", until.time().0)).unwrap_or_default();
@@ -283,9 +289,9 @@ const KINDS: [&str; 17] = [
 /// Its place among [`KINDS`].
 fn kind(command: &Command) -> usize {
     match command {
-        Command::CreateAccount { .. } => 0,
+        Command::CreateAccount { .. } | Command::FundAccount { .. } => 0,
         Command::CreateSymbol { .. } | Command::CreateOldSymbol { .. } => 1,
-        Command::IssueShares { .. } => 2,
+        Command::IssueShares { .. } | Command::GiveShares { .. } => 2,
         Command::PlaceOrder { .. }
         | Command::PlaceByFunds { .. }
         | Command::PlaceIfCanceled { .. }

@@ -316,6 +316,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::ExpireOrders
             | Command::ChangeRules { .. }

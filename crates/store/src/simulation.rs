@@ -101,7 +101,11 @@ impl World {
         let workload = if seed.is_multiple_of(4) { workload.with_fees() } else { workload };
         let workload = if seed % 8 == 1 { workload.with_links() } else { workload };
         let workload = if seed % 16 == 3 { workload.with_groups() } else { workload };
-        let workload = if seed % 16 == 5 { workload.with_mass_cancels().with_kills().with_limits() } else { workload };
+        let workload = if seed % 16 == 5 {
+            workload.with_mass_cancels().with_kills().with_limits().with_funding()
+        } else {
+            workload
+        };
         let workload = if seed.is_multiple_of(32) { workload.with_phases() } else { workload };
         let workload = match seed % 16 {
             5 => workload.with_icebergs(),

@@ -93,6 +93,8 @@ impl Ledger for SqlLedger {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
             | Command::CancelOrder { .. }

@@ -3,16 +3,19 @@
 //! or told twice however a reader comes and goes, and nothing is held for one that reads slowly.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use engine::{AccountId, AccountIndex, Sequence};
-use exchange::{Read, Role};
+use exchange::{Read, Rights, Role};
 use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
 use tokio::task::AbortHandle;
 
 use crate::asking::Asker;
 use crate::hub::Hub;
-use crate::messages::{self, REPORTS_AT_ONCE, unreadable, whole};
+use crate::members::unknown_member;
+use crate::messages::{self, REPORTS_AT_ONCE, refusal, unreadable, whole};
 use crate::outbox::Outbox;
 use crate::past::{self, Trouble};
 use crate::problem::Problem;
@@ -23,6 +26,8 @@ use crate::site::Site;
 const ACCOUNTS_MAX: usize = 1_000;
 /// How often it is looked at whether anything happened.
 const EVERY: Duration = Duration::from_millis(100);
+/// The part of the feed's thread that a stream takes at most once it is live: one in so many.
+const PART: u32 = 50;
 /// How long it waits for a database that does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Records looked at in one go, and reports of an account that are found ahead of the others'.
@@ -37,10 +42,19 @@ impl Drop for Running {
     }
 }
 
+/// Whose accounts a stream is about.
+#[derive(Clone)]
+pub(crate) enum Whose {
+    /// All that whoever asks trades for or looks at.
+    Theirs,
+    Named(Vec<AccountId>),
+    /// All that a member trades for or looks at.
+    Member(String),
+}
+
 /// What a client asks for.
 pub(crate) struct Asked {
-    /// Those named; none for all that the member trades for or looks at.
-    pub accounts: Option<Vec<AccountId>>,
+    pub whose: Whose,
     /// What happened behind this command; none for what happens from now on.
     pub from: Option<Sequence>,
 }
@@ -49,7 +63,9 @@ struct DropCopy {
     site: Site,
     outbox: Outbox,
     asker: Option<Asker>,
-    accounts: Option<Vec<AccountId>>,
+    whose: Whose,
+    /// How long the feed's thread was kept from all else in this round.
+    cost: Arc<AtomicU64>,
     /// All up to this command was told.
     told: Sequence,
 }
@@ -86,6 +102,8 @@ impl Found {
 
 /// Why a stream goes no further.
 enum Ends {
+    /// The access file names so many accounts by now.
+    TooMany(usize),
     /// Its client is told this.
     Told(HistoryError),
     /// The server ends.
@@ -100,23 +118,17 @@ pub(crate) async fn begin(
     asked: Asked,
     answer: crate::text::Text,
 ) -> Result<Running, Problem> {
-    let Asked { accounts, from } = asked;
-    let count = accounts_of(asker.as_ref(), accounts.as_deref()).len();
-    if count == 0 || count > ACCOUNTS_MAX || accounts.as_ref().is_some_and(|named| named.len() != count) {
-        return Err(match accounts {
-            Some(_) if count <= ACCOUNTS_MAX => Problem::unknown_account(),
-            _ if count > ACCOUNTS_MAX => {
-                Problem::field("accounts", format!("{count} accounts; at most {ACCOUNTS_MAX}"))
-            }
-            _ => Problem::field("accounts", "accounts is missing: no accounts are named of whoever asks"),
-        });
-    }
+    let Asked { whose, from } = asked;
+    let accounts = accounts_of(site, asker.as_ref(), &whose);
+    check(&whose, accounts.len())?;
     site.ascertain().await?;
     let library = site.market()?.library.clone();
-    let (named, sender) = (accounts.clone(), outbox.clone());
+    let (named, sender) = (whose.clone(), outbox.clone());
     let told = site.look(move |scene| {
         let unknown = |account: &&AccountId| scene.view.find_account(**account).is_none();
-        if named.iter().flatten().find(unknown).is_some() {
+        if let Whose::Named(named) = named
+            && named.iter().any(|account| unknown(&account))
+        {
             return Err(Problem::unknown_account());
         }
         let through = scene.view.sequence();
@@ -136,25 +148,48 @@ pub(crate) async fn begin(
         Ok(from)
     });
     let told = told.await??;
-    let copy = DropCopy { site: site.clone(), outbox: outbox.clone(), asker, accounts, told };
+    let copy = DropCopy { site: site.clone(), outbox: outbox.clone(), asker, whose, cost: Arc::default(), told };
     Ok(Running(tokio::spawn(copy.run()).abort_handle()))
 }
 
-/// The accounts that somebody may be told of now: of those named, or of all that are theirs.
-fn accounts_of(asker: Option<&Asker>, named: Option<&[AccountId]>) -> Vec<AccountId> {
+/// Errors: a stream cannot be about so many accounts of these.
+fn check(whose: &Whose, count: usize) -> Result<(), Problem> {
+    match whose {
+        _ if count > ACCOUNTS_MAX => {
+            Err(Problem::field("accounts", format!("{count} accounts; at most {ACCOUNTS_MAX}")))
+        }
+        Whose::Named(named) if named.len() != count => Err(Problem::unknown_account()),
+        Whose::Theirs if count == 0 => {
+            Err(Problem::field("accounts", "accounts is missing: no accounts are named of whoever asks"))
+        }
+        Whose::Member(_) if count == 0 => Err(unknown_member()),
+        Whose::Theirs | Whose::Named(_) | Whose::Member(_) => Ok(()),
+    }
+}
+
+/// The accounts that somebody may be told of now, of those that are asked for.
+fn accounts_of(site: &Site, asker: Option<&Asker>, whose: &Whose) -> Vec<AccountId> {
     let rights = asker.map(Asker::rights);
     let may = |account: &AccountId| rights.as_ref().is_none_or(|rights| rights.may_read(Read::Account(*account)));
-    match (named, &rights) {
-        (Some(named), _) => named.iter().filter(|account| may(account)).copied().collect(),
-        (None, None) => Vec::new(),
-        (None, Some(rights)) => {
-            let has = |role| rights.roles.contains(&role);
-            let are_theirs = has(Role::Trader) || has(Role::Viewer);
-            let mut accounts: Vec<AccountId> = rights.accounts.iter().filter(|_| are_theirs).copied().collect();
-            accounts.sort_unstable();
-            accounts
+    match whose {
+        Whose::Named(named) => named.iter().copied().filter(may).collect(),
+        Whose::Theirs => rights.as_ref().map_or_else(Vec::new, |rights| named_of(rights)),
+        // Who may not look at all of them does not learn that there is such a member.
+        Whose::Member(name) => {
+            let theirs = site.members().and_then(|members| members.access().rights_of(name));
+            let theirs = theirs.map_or_else(Vec::new, |rights| named_of(&rights));
+            if theirs.iter().all(may) { theirs } else { Vec::new() }
         }
     }
+}
+
+/// The accounts that the access file names of somebody with these rights, who trades for them or looks at them.
+fn named_of(rights: &Rights) -> Vec<AccountId> {
+    let has = |role| rights.roles.contains(&role);
+    let are_theirs = has(Role::Trader) || has(Role::Viewer);
+    let mut accounts: Vec<AccountId> = rights.accounts.iter().filter(|_| are_theirs).copied().collect();
+    accounts.sort_unstable();
+    accounts
 }
 
 impl DropCopy {
@@ -162,16 +197,28 @@ impl DropCopy {
         let mut was_live = false;
         while self.outbox.has_room().await {
             match self.round(&mut was_live).await {
-                Ok(()) => tokio::time::sleep(EVERY).await,
+                Ok(()) => tokio::time::sleep(self.pause()).await,
+                Err(Ends::TooMany(count)) => {
+                    let detail = format!("the member has {count} accounts by now; at most {ACCOUNTS_MAX}");
+                    return self.outbox.send(refusal(None, "too-many-accounts", &detail));
+                }
                 Err(Ends::Told(error)) => return self.outbox.send(unreadable(&error)),
                 Err(Ends::Silently) => return,
             }
         }
     }
 
+    /// Many accounts take longer to look at: a stream keeps the feed's thread from all else for a part of the time at most.
+    fn pause(&self) -> Duration {
+        EVERY.max(Duration::from_nanos(self.cost.swap(0, Ordering::Relaxed)).saturating_mul(PART - 1))
+    }
+
     /// Tells all that happened up to now. `was_live`: once all was told that happened before.
     async fn round(&mut self, was_live: &mut bool) -> Result<(), Ends> {
-        let accounts = accounts_of(self.asker.as_ref(), self.accounts.as_deref());
+        let accounts = accounts_of(&self.site, self.asker.as_ref(), &self.whose);
+        if accounts.len() > ACCOUNTS_MAX {
+            return Err(Ends::TooMany(accounts.len()));
+        }
         let told = self.told;
         let begun = self.look(move |scene| {
             let through = scene.view.sequence();
@@ -218,7 +265,14 @@ impl DropCopy {
         &self,
         look: impl FnOnce(&mut ReadModel<Hub>) -> Result<T, HistoryError> + Send + 'static,
     ) -> Result<T, Ends> {
-        self.site.look(look).await.map_err(|_| Ends::Silently)?.map_err(Ends::Told)
+        let cost = Arc::clone(&self.cost);
+        let timed = move |scene: &mut ReadModel<Hub>| {
+            let began = Instant::now();
+            let looked = look(scene);
+            cost.fetch_add(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            looked
+        };
+        self.site.look(timed).await.map_err(|_| Ends::Silently)?.map_err(Ends::Told)
     }
 
     /// Asks the database for more of one account that has nothing left to tell.

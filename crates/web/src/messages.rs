@@ -307,7 +307,7 @@ pub(crate) fn status(measured: &Measured) -> Text {
 /// The answer to a request that was understood.
 pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
     let mut told = json!({"type": kind});
-    for field in ["id", "channel", "symbol", "account", "interval", "from", "accounts"] {
+    for field in ["id", "channel", "symbol", "account", "interval", "from", "accounts", "member"] {
         if let Some(value) = request.get(field) {
             told[field] = value.clone();
         }

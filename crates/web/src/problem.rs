@@ -118,6 +118,7 @@ impl Problem {
         let (status, code, title) = match reject {
             Reject::AccountExists => (Is::CONFLICT, "account-exists", "Account exists"),
             Reject::UnknownAccount => (Is::NOT_FOUND, "unknown-account", "Unknown account"),
+            Reject::UnknownPayer => (Is::CONFLICT, "unknown-payer", "Unknown payer"),
             Reject::UnknownSymbol => (Is::NOT_FOUND, "unknown-symbol", "Unknown symbol"),
             Reject::TooMuchMoney { .. } => (Is::UNPROCESSABLE_ENTITY, "too-much-money", "Too much money"),
             Reject::TooManyShares { .. } => (Is::UNPROCESSABLE_ENTITY, "too-many-shares", "Too many shares"),
@@ -235,6 +236,9 @@ impl Problem {
                 "Too many connections",
                 detail,
             ),
+            Limit::Accounts(_) => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "outside-budget", "Outside the budget", detail)
+            }
             Limit::OrderShares(_) | Limit::OrderValue(_) => {
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "order-too-large", "Order too large", detail)
             }

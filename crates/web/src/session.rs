@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::asking;
 use crate::conversation::{self, Party};
-use crate::drop_copy::{self, Asked, Running};
+use crate::drop_copy::{self, Asked, Running, Whose};
 use crate::hub::Hub;
 use crate::input;
 use crate::messages::{done, refusal};
@@ -199,8 +199,13 @@ fn is_drop_copy(request: &Value) -> bool {
 }
 
 fn drop_copy_asked(request: &Value) -> Result<Asked, Problem> {
-    let accounts = request.get("accounts").map(|_| protecting::accounts(request)).transpose()?;
-    Ok(Asked { accounts, from: request.get("from").map(sequence).transpose()? })
+    let whose = match (request.get("accounts"), request.get("member")) {
+        (None, None) => Whose::Theirs,
+        (Some(_), None) => Whose::Named(protecting::accounts(request)?),
+        (None, Some(_)) => Whose::Member(field(request, "member")?.to_owned()),
+        (Some(_), Some(_)) => return Err(Problem::field("member", "member and accounts exclude each other")),
+    };
+    Ok(Asked { whose, from: request.get("from").map(sequence).transpose()? })
 }
 
 fn channel(request: &Value) -> Result<Channel, Problem> {

@@ -10,7 +10,8 @@ fn members() -> (tempfile::TempDir, Access) {
     let path = folder.path().join("access.toml");
     let key = NewKey { member: "olga", id: "o1", kind: KeyKind::Hmac, value: SECRET, expires: None };
     let roles = ["operator".to_owned()];
-    add(&path, &key, NewMember { roles: &roles, accounts: &[], limits: None }, AUTHOR).expect("a new file");
+    add(&path, &key, NewMember { roles: &roles, accounts: &[], limits: None, budget: None }, AUTHOR)
+        .expect("a new file");
     let access = Access::read(&path).expect("an access file");
     (folder, access)
 }
@@ -25,7 +26,7 @@ fn members_are_changed_while_they_count_and_what_stood_beside_them_stays() {
     let (roles, accounts) = (["trader".to_owned()], ["7".to_owned(), "5".to_owned()]);
     let limits =
         LimitsText { orders_per_second: Some(3), order_value: Some("12.5".to_owned()), ..LimitsText::default() };
-    let trader = || NewMember { roles: &roles, accounts: &accounts, limits: Some(&limits) };
+    let trader = || NewMember { roles: &roles, accounts: &accounts, limits: Some(&limits), budget: None };
     let change = |change: Change<'_>| access.change(&change, AUTHOR);
     assert_eq!(change(Change::Member("alice", trader())), Ok(()));
     assert_eq!(change(Change::Key(&key("alice", "a1"))), Ok(()));
@@ -37,7 +38,7 @@ fn members_are_changed_while_they_count_and_what_stood_beside_them_stays() {
         .expect("written");
     let viewer = ["viewer".to_owned()];
     assert_eq!(
-        change(Change::Rights("alice", NewMember { roles: &viewer, accounts: &accounts, limits: None })),
+        change(Change::Rights("alice", NewMember { roles: &viewer, accounts: &accounts, limits: None, budget: None })),
         Ok(())
     );
     assert_eq!((alice.rights().roles.clone(), &alice.rights().limits), (vec![Role::Viewer], &Limits::default()));
@@ -58,7 +59,7 @@ fn members_are_changed_while_they_count_and_what_stood_beside_them_stays() {
 fn what_is_refused_changes_nothing() {
     let (folder, access) = members();
     let before = std::fs::read_to_string(folder.path().join("access.toml")).expect("a file");
-    let none = || NewMember { roles: &[], accounts: &[], limits: None };
+    let none = || NewMember { roles: &[], accounts: &[], limits: None, budget: None };
     let expires = |expires: &'static str| NewKey { expires: Some(expires), ..key("olga", "o2") };
     let traitor = ["traitor".to_owned()];
     for (change, why) in [

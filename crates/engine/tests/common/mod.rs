@@ -4,6 +4,7 @@
 pub mod bounded;
 mod charged;
 pub mod duel;
+mod funded;
 mod grouped;
 mod killed;
 mod mass_canceled;
@@ -84,6 +85,9 @@ impl Market {
         }
         if self.seed & 12288 == 4096 {
             workload = workload.with_messages();
+        }
+        if self.seed & 3072 == 3072 {
+            workload = workload.with_funding();
         }
         let mut duel = Duel::new(self.seed, self.check_every);
         for _ in 0..self.ops {

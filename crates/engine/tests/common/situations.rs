@@ -10,12 +10,12 @@ use engine::{
 use model::{Model, Order};
 
 use super::{
-    bounded, charged, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, shared_log,
+    bounded, charged, funded, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, shared_log,
     terms, trails,
 };
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 131] = [
+pub const ALL: [&str; 132] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -147,6 +147,7 @@ pub const ALL: [&str; 131] = [
     "replacement: not canceled, and placed before",
     "replacement: not canceled, and its client order id taken",
     "rejected: not canceled",
+    "rejected: unknown payer",
 ];
 
 /// Those of the other files, too.
@@ -166,6 +167,7 @@ fn all() -> impl Iterator<Item = &'static str> {
         .chain(protected::ALL)
         .chain(bounded::ALL)
         .chain(shared_log::ALL)
+        .chain(funded::ALL)
 }
 
 /// How often each was met.
@@ -282,6 +284,7 @@ impl Situations {
         killed::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         let protection = protected::after(op, reply, events, self.was_protected, model);
         protection.into_iter().for_each(|name| self.count(name));
+        funded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         bounded::after(op, reply, events, model).into_iter().for_each(|name| self.count(name));
         // What becomes of orders that wait for others is counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
@@ -422,6 +425,8 @@ impl Situations {
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::Release { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
@@ -752,6 +757,7 @@ fn rejected(reject: &Reject) -> &'static str {
     match reject {
         Reject::AccountExists => "rejected: account exists",
         Reject::UnknownAccount => "rejected: unknown account",
+        Reject::UnknownPayer => "rejected: unknown payer",
         Reject::UnknownSymbol => "rejected: unknown symbol",
         Reject::TooMuchMoney { .. } => "rejected: too much money",
         Reject::TooManyShares { .. } => "rejected: too many shares",

@@ -99,7 +99,7 @@ impl Market {
         let workload = if seed % 4 == 1 { workload.with_phases() } else { workload };
         let workload =
             if seed % 7 == 6 { workload.with_mass_cancels().with_kills().with_protections() } else { workload };
-        let workload = if seed % 7 == 5 { workload.with_limits() } else { workload };
+        let workload = if seed % 7 == 5 { workload.with_limits().with_funding() } else { workload };
         Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market }
     }
 

@@ -156,11 +156,29 @@ fn a_member_is_told_of_its_accounts_as_the_access_file_has_them() {
     let mut bob = listen("bob");
     bob.send(&json!({"op": "subscribe", "channel": "drop-copy", "accounts": ["1"]}));
     assert_eq!(bob.next()["code"], "unknown-account");
+    // By the member's name it is the same, for whoever may look at all of its accounts.
+    let mut by_name = listen("otto");
+    by_name.send(&json!({"op": "subscribe", "channel": "drop-copy", "from": 0, "member": "alice"}));
+    assert_eq!(by_name.next()["member"], "alice");
+    assert_eq!(whose(&read(&mut by_name, end(), 100).0), ["1"]);
+    for (who, request, code) in [
+        ("bob", json!({"member": "alice"}), "unknown-member"),
+        ("otto", json!({"member": "nobody"}), "unknown-member"),
+        ("otto", json!({"member": "igor"}), "unknown-member"),
+        ("otto", json!({"member": "alice", "accounts": ["1"]}), "malformed"),
+    ] {
+        let mut asked = json!({"op": "subscribe", "channel": "drop-copy"});
+        asked.as_object_mut().unwrap().extend(request.as_object().unwrap().clone());
+        let mut socket = listen(who);
+        socket.send(&asked);
+        assert_eq!(socket.next()["code"], code, "{who} {asked}");
+    }
     // Another account counts from then on.
     let wider = AccessFile::text(&[]).replace("accounts = [\"1\"]", "accounts = [\"1\", \"3\"]");
     file.write(&wider);
     std::thread::sleep(std::time::Duration::from_millis(1_500));
     trade(&mut olga, 1);
     assert_eq!(whose(&read(&mut alice, end(), 100).0), ["1", "3"]);
+    assert_eq!(whose(&read(&mut by_name, end(), 100).0), ["1", "3"]);
     server.stop();
 }

@@ -6,6 +6,7 @@
 mod common;
 
 mod access;
+mod budget;
 mod check;
 mod demo;
 mod framing;

@@ -168,6 +168,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::TakeMessage(_)
             | Command::ExpireOrders
@@ -274,6 +276,8 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::ActivateReached
             | Command::TakeMessage(_)
             | Command::ExpireOrders

@@ -98,7 +98,7 @@ impl Market {
 
     /// From now on all orders of an account are canceled at once now and then, and the kill switch is thrown.
     pub fn with_mass_cancels(self) -> Market {
-        Market { workload: self.workload.with_mass_cancels().with_kills(), ..self }
+        Market { workload: self.workload.with_mass_cancels().with_kills().with_funding(), ..self }
     }
 
     /// From now on accounts are protected, and nobody is there for some of them any more.

@@ -231,9 +231,11 @@ impl Refusal {
             Reject::Killed(_) => Refusal::new(-2010, format!("{reject}.")),
             Reject::PastLimit(_) => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
-            Reject::AccountExists | Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::Full => {
-                Refusal::new(-2010, format!("{reject}."))
-            }
+            Reject::AccountExists
+            | Reject::UnknownPayer
+            | Reject::TooMuchMoney { .. }
+            | Reject::TooManyShares { .. }
+            | Reject::Full => Refusal::new(-2010, format!("{reject}.")),
         }
     }
 
@@ -294,7 +296,9 @@ impl Refusal {
                     Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1015, format!("Too many new orders. {limit}."))
                 }
                 Limit::MessagesPerSecond(_) | Limit::Connections(_) => Refusal::past_pace(limit),
-                Limit::OrderShares(_) | Limit::OrderValue(_) => Refusal::new(-2010, format!("{limit}.")),
+                Limit::OrderShares(_) | Limit::OrderValue(_) | Limit::Accounts(_) => {
+                    Refusal::new(-2010, format!("{limit}."))
+                }
             };
         }
         let msg = format!("Internal error; unable to process your request. Please try again. {why}.");

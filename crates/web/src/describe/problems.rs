@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 76] = [
+const CODES: [(&str, u16, &str); 78] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -20,6 +20,7 @@ const CODES: [(&str, u16, &str); 76] = [
     ("method-not-allowed", 405, "The method is not for this path"),
     ("no-members", 409, "The server has no access file, so nobody logs in"),
     ("account-exists", 409, "There is such an account"),
+    ("unknown-payer", 409, "The account that an issuer's budget is of does not exist"),
     ("member-exists", 409, "There is a member of this name"),
     ("last-operator", 409, "Nobody could change members any more: no operator would have a key that counts"),
     (
@@ -45,6 +46,7 @@ const CODES: [(&str, u16, &str); 76] = [
     ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
     ("not-json", 415, "The header `content-type: application/json` is missing"),
+    ("outside-budget", 422, "An issuer may create other accounts than this one"),
     ("insufficient-funds", 422, "The account has not enough money"),
     ("insufficient-shares", 422, "The account has not enough shares"),
     ("would-take", 422, "A post-only order would execute at once"),
@@ -172,6 +174,7 @@ mod tests {
         let rejects = [
             Reject::AccountExists,
             Reject::UnknownAccount,
+            Reject::UnknownPayer,
             Reject::UnknownSymbol,
             Reject::TooMuchMoney { issued: Money::ZERO },
             Reject::TooManyShares { issued: Position::ZERO },

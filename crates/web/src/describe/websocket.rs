@@ -71,8 +71,8 @@ fn channels() -> Vec<Channel> {
             title: "What some accounts do",
             description: "Each report of the accounts named, in the order of the commands and once: from the history behind `from`, or from now on \
                 without it, until `live` is true, and then as they come. Without `accounts` it is about all that the member trades for or looks at, \
-                at each moment. All up to `through` was told: a client that was away subscribes again from there, and forgets what it got behind it.",
-            fields: &[("accounts", "AccountList", true), ("from", "Sequence", true)],
+                or the one that `member` names, at each moment. All up to `through` was told: a client that was away subscribes again from there, and forgets what it got behind it.",
+            fields: &[("accounts", "AccountList", true), ("member", "Name", true), ("from", "Sequence", true)],
             told: vec![("reports", of::<DropCopyTold>())],
         },
         Channel {

@@ -134,7 +134,7 @@ pub(crate) struct Create {
     post, path = "/accounts", operation_id = "createAccount", tag = "Accounts",
     request_body = Create,
     responses((status = 201, description = "Created", body = BalanceShape)),
-    extensions(("x-refusals" = json!(["account-exists", "too-many-accounts", "too-much-money"]))),
+    extensions(("x-refusals" = json!(["account-exists", "too-many-accounts", "too-much-money", "outside-budget", "insufficient-funds", "unknown-payer"]))),
 )]
 pub(crate) async fn create(
     State(site): State<Site>,

@@ -1,6 +1,6 @@
 //! Members, for operators: who they are, what they may do, and their keys. No secret is told but once, to who makes it.
 
-use access::{Change, KeyKind, LimitsText, ListedKey, ListedMember, NewKey, NewMember, Revoked};
+use access::{BudgetText, Change, KeyKind, LimitsText, ListedKey, ListedMember, NewKey, NewMember, Revoked};
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
@@ -44,6 +44,21 @@ pub(crate) struct LimitsShape {
     connections: Option<u32>,
 }
 
+/// Bounds of what an issuer gives; those that are left out bound nothing.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = MemberBudget)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BudgetShape {
+    /// The account whose dollars and shares it gives, in place of new ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Account>, nullable = false)]
+    from: Option<String>,
+    /// The accounts that it may create: the first and the last one, of equally many digits, `1000-1999`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    accounts: Option<String>,
+}
+
 /// What a member may do from now on.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = MemberRights)]
@@ -57,6 +72,9 @@ pub(crate) struct RightsAsked {
     accounts: Vec<String>,
     #[schema(nullable = false)]
     limits: Option<LimitsShape>,
+    /// Of an issuer.
+    #[schema(nullable = false)]
+    budget: Option<BudgetShape>,
 }
 
 /// A member to be.
@@ -74,6 +92,9 @@ pub(crate) struct MemberAsked {
     accounts: Vec<String>,
     #[schema(nullable = false)]
     limits: Option<LimitsShape>,
+    /// Of an issuer.
+    #[schema(nullable = false)]
+    budget: Option<BudgetShape>,
 }
 
 /// A key, and none of its secret.
@@ -103,6 +124,9 @@ pub(crate) struct MemberShape {
     accounts: Vec<String>,
     #[schema(required = true)]
     limits: Option<LimitsShape>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    budget: Option<BudgetShape>,
     keys: Vec<KeyShape>,
 }
 
@@ -143,6 +167,18 @@ impl From<LimitsText> for LimitsShape {
     }
 }
 
+impl BudgetShape {
+    fn written(self) -> BudgetText {
+        BudgetText { from: self.from, accounts: self.accounts }
+    }
+}
+
+impl From<BudgetText> for BudgetShape {
+    fn from(written: BudgetText) -> BudgetShape {
+        BudgetShape { from: written.from, accounts: written.accounts }
+    }
+}
+
 impl From<ListedKey> for KeyShape {
     fn from(ListedKey { id, kind, expires }: ListedKey) -> KeyShape {
         KeyShape { id, kind: kind.name(), expires, secret: None }
@@ -150,9 +186,10 @@ impl From<ListedKey> for KeyShape {
 }
 
 impl From<ListedMember> for MemberShape {
-    fn from(ListedMember { name, roles, accounts, limits, keys }: ListedMember) -> MemberShape {
+    fn from(ListedMember { name, roles, accounts, limits, budget, keys }: ListedMember) -> MemberShape {
         let keys = keys.into_iter().map(KeyShape::from).collect();
-        MemberShape { name, roles, accounts, limits: limits.map(LimitsShape::from), keys }
+        let (limits, budget) = (limits.map(LimitsShape::from), budget.map(BudgetShape::from));
+        MemberShape { name, roles, accounts, limits, budget, keys }
     }
 }
 
@@ -206,10 +243,10 @@ pub(crate) async fn add(
     ConnectInfo(life): ConnectInfo<Life>,
     Body(asked): Body<MemberAsked>,
 ) -> Result<(StatusCode, Json<MemberShape>), Problem> {
-    let MemberAsked { name, roles, accounts, limits } = asked;
-    let limits = limits.map(LimitsShape::written);
+    let MemberAsked { name, roles, accounts, limits, budget } = asked;
+    let (limits, budget) = (limits.map(LimitsShape::written), budget.map(BudgetShape::written));
     let added = edit(&site, &life, move |editing| {
-        let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref() };
+        let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref(), budget: budget.as_ref() };
         editing.change(&Change::Member(&name, member))?;
         editing.member(&name)
     });
@@ -232,10 +269,10 @@ pub(crate) async fn change(
     Named(name): Named<String>,
     Body(asked): Body<RightsAsked>,
 ) -> Result<Json<MemberShape>, Problem> {
-    let RightsAsked { roles, accounts, limits } = asked;
-    let limits = limits.map(LimitsShape::written);
+    let RightsAsked { roles, accounts, limits, budget } = asked;
+    let (limits, budget) = (limits.map(LimitsShape::written), budget.map(BudgetShape::written));
     let changed = edit(&site, &life, move |editing| {
-        let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref() };
+        let member = NewMember { roles: &roles, accounts: &accounts, limits: limits.as_ref(), budget: budget.as_ref() };
         editing.change(&Change::Rights(&name, member))?;
         editing.member(&name)
     });

@@ -269,7 +269,7 @@ pub(crate) struct IssuedShape {
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
     request_body = Issue,
     responses((status = 201, description = "Issued", body = IssuedShape)),
-    extensions(("x-refusals" = json!(["unknown-account", "too-many-symbols", "too-many-shares"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "too-many-symbols", "too-many-shares", "insufficient-shares", "unknown-payer"]))),
 )]
 pub(crate) async fn issue(
     State(site): State<Site>,

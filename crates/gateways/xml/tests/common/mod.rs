@@ -61,6 +61,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::ChangeRules { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }

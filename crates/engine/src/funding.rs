@@ -1,0 +1,66 @@
+//! Dollars and shares that an account gets from another one: nothing is made, so whoever may give only these cannot give more than was put
+//! there. The engine does not know who gives, and why from this account.
+
+use crate::amount::{Money, Position};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::ids::{AccountId, Symbol};
+use crate::reject::Reject;
+use crate::reply::Reply;
+
+impl Engine {
+    /// Creates an account with dollars of another one.
+    #[cold]
+    pub(crate) fn fund_account(
+        &mut self,
+        payer: AccountId,
+        id: AccountId,
+        balance: Money,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        if self.accounts.find(id).is_some() {
+            return Err(Reject::AccountExists);
+        }
+        let payer = self.accounts.find(payer).ok_or(Reject::UnknownPayer)?;
+        let available = self.accounts.get(payer).balance;
+        if balance > available {
+            return Err(Reject::InsufficientFunds { needed: balance, available });
+        }
+        if !self.accounts.has_room() {
+            return Err(Reject::Full);
+        }
+        // From here the command cannot be refused.
+        if balance != Money::ZERO {
+            self.accounts.debit(payer, balance);
+            events(Event::BalanceChanged { account: payer, balance: self.accounts.get(payer).balance });
+        }
+        let account = self.accounts.create(id, balance);
+        events(Event::AccountCreated { account, id });
+        events(Event::BalanceChanged { account, balance });
+        Ok(Reply::Created)
+    }
+
+    /// Gives an account shares of another one.
+    #[cold]
+    pub(crate) fn give_shares(
+        &mut self,
+        payer: AccountId,
+        symbol: Symbol,
+        account: AccountId,
+        shares: Position,
+        events: &mut impl FnMut(Event),
+    ) -> Result<Reply, Reject> {
+        let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
+        let payer = self.accounts.find(payer).ok_or(Reject::UnknownPayer)?;
+        if shares == Position::ZERO {
+            return Ok(Reply::Created);
+        }
+        let debited = self.positions.debit(payer, symbol, shares);
+        let held = debited.map_err(|available| Reject::InsufficientShares { needed: shares, available })?;
+        // From here the command cannot be refused.
+        events(Event::PositionChanged { account: payer, symbol, shares: held.minus(shares) });
+        self.credit_shares(account, symbol, shares, events);
+        Ok(Reply::Created)
+    }
+}

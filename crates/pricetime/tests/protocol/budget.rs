@@ -1,0 +1,100 @@
+//! Issuers with a budget, over the wire: they pay from an account of the venue, and nothing gives them more.
+
+use serde_json::json;
+
+use super::access::{SECRET, logged_in, started};
+use crate::common::http::Http;
+use crate::common::members::basic;
+use crate::common::server::Launch;
+
+fn members() -> String {
+    [("operator", "\"operator\"", ""), ("issuer", "\"issuer\"", "budget = { from = \"66\", accounts = \"67-70\" }\n")]
+        .map(|(name, role, budget)| {
+            format!("[[member]]\nname = \"{name}\"\nroles = [{role}]\n{budget}[[member.key]]\nid = \"{name}\"\nsecret = \"{SECRET}\"\n")
+        })
+        .concat()
+}
+
+/// As in docs/PROTOCOL.md.
+#[test]
+fn an_issuer_gives_what_its_budget_holds_and_no_more() {
+    let (folder, server, path) = started("issuer-budget", &members());
+    let mut issuer = logged_in(&server, "issuer");
+    let create = |id: &str, dollars: &str| format!("<create><account id=\"{id}\" balance=\"{dollars}\"/></create>");
+    assert_eq!(
+        issuer.ask(&create("67", "1")),
+        "<results><error id=\"67\">Budget is of an account that there is not: an operator creates it, or names another one in the \
+         access file</error></results>\n"
+    );
+    let mut operator = logged_in(&server, "operator");
+    operator.ask("<create><account id=\"66\" balance=\"1000\"/><symbol sym=\"SPY\"><account id=\"66\">100</account></symbol></create>");
+    assert_eq!(issuer.ask(&create("67", "600")), "<results><created id=\"67\"/></results>\n");
+    let left = "<results><error id=\"68\">Insufficient funds: 600 needed, 400 available</error></results>\n";
+    assert_eq!(issuer.ask(&create("68", "600")), left);
+    assert_eq!(logged_in(&server, "issuer").ask(&create("68", "600")), left, "another connection has no other budget");
+    assert_eq!(
+        issuer.ask(&create("71", "0")),
+        "<results><error id=\"71\">outside the budget: this member may create the accounts 67-70</error></results>\n"
+    );
+    let give =
+        |shares: &str| format!("<create><symbol sym=\"SPY\"><account id=\"67\">{shares}</account></symbol></create>");
+    assert_eq!(issuer.ask(&give("90")), "<results><created sym=\"SPY\" id=\"67\"/></results>\n");
+    assert_eq!(
+        issuer.ask(&give("11")),
+        "<results><error sym=\"SPY\" id=\"67\">Insufficient shares: 11 needed, 10 available</error></results>\n"
+    );
+    let other = "<create><symbol sym=\"NEW\"><account id=\"67\">1</account></symbol></create>";
+    assert!(
+        issuer.ask(other).contains("Insufficient shares: 1 needed, 0 available"),
+        "nothing is made of another symbol"
+    );
+    let before = server.state()["state_hash"].clone();
+    drop((issuer, operator));
+    // What is left is what the account holds, so a crash forgets nothing of it.
+    server.kill();
+    let server = Launch::new(&folder.data()).start();
+    assert_eq!(server.state()["state_hash"], before);
+    let mut issuer = logged_in(&server, "issuer");
+    assert_eq!(issuer.ask(&create("68", "600")), left);
+    assert_eq!(issuer.ask(&create("68", "400")), "<results><created id=\"68\"/></results>\n");
+    assert!(issuer.ask(&create("69", "0.00000001")).contains("0 available"));
+    assert_eq!(issuer.ask(&create("69", "0")), "<results><created id=\"69\"/></results>\n");
+    // An operator makes what it creates, whatever others may.
+    let mut operator = logged_in(&server, "operator");
+    assert_eq!(operator.ask(&create("71", "5000")), "<results><created id=\"71\"/></results>\n");
+    drop(path);
+}
+
+#[test]
+fn over_rest_an_issuer_has_the_same_budget() {
+    let (_folder, server, _) = started("issuer-budget-rest", &members());
+    let http = Http::new(server.http);
+    let send = |who: &str, method: &str, path: &str, body: &serde_json::Value| {
+        let proof = basic(who, SECRET);
+        let headers = [("content-type", "application/json"), ("authorization", proof.as_str())];
+        let answer = http.send(method, path, Some(&body.to_string()), &headers);
+        (answer.status, answer.body)
+    };
+    let create = |who: &str, id: &str, balance: &str| {
+        send(who, "POST", "/api/v1/accounts", &json!({"account": id, "balance": balance}))
+    };
+    assert_eq!(create("operator", "66", "1000").0, 201);
+    let (status, refused) = create("issuer", "67", "1000.5");
+    assert_eq!((status, &refused["code"]), (422, &json!("insufficient-funds")), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("1000 available"), "{refused}");
+    assert_eq!(create("issuer", "67", "1000").0, 201);
+    assert_eq!(create("issuer", "71", "0").1["code"], json!("outside-budget"));
+    let shares = json!({"account": "67", "shares": "1"});
+    let (status, refused) = send("issuer", "POST", "/api/v1/symbols/SPY/shares", &shares);
+    assert_eq!((status, &refused["code"]), (422, &json!("insufficient-shares")), "{refused}");
+    // Operators see budgets and change them, and they count at once.
+    let budget = json!({"from": "660", "accounts": "71-72"});
+    let asked = json!({"roles": ["issuer"], "accounts": [], "budget": budget});
+    let (status, member) = send("operator", "PUT", "/api/v1/members/issuer", &asked);
+    assert_eq!((status, &member["budget"]), (200, &budget), "{member}");
+    let (status, refused) = create("issuer", "71", "0");
+    assert_eq!((status, &refused["code"]), (409, &json!("unknown-payer")), "{refused}");
+    let wrong = json!({"roles": ["trader"], "accounts": [], "budget": {"from": "660"}});
+    let (status, refused) = send("operator", "PUT", "/api/v1/members/issuer", &wrong);
+    assert_eq!(status, 400, "{refused}");
+}
