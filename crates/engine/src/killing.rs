@@ -49,7 +49,7 @@ impl Engine {
         }
         let found = if changes { self.open_orders_of(scope) } else { Vec::new() };
         self.cancel_each(&found, CancelReason::Asked, events);
-        Ok(Reply::CanceledAll { orders: found.len() })
+        Ok(Reply::CanceledAll { orders: found.len(), sequence: self.sequence })
     }
 
     /// The ids and slots of the open orders of a scope, the oldest first.

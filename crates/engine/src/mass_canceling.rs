@@ -37,7 +37,7 @@ impl Engine {
         // From here it cannot be rejected.
         let found = self.take_orders_of(account, symbol);
         self.cancel_each(&found, CancelReason::Asked, events);
-        Ok(Reply::CanceledAll { orders: found.len() })
+        Ok(Reply::CanceledAll { orders: found.len(), sequence: self.sequence })
     }
 
     /// The ids and slots of the open orders of an account, of one symbol or of all, the oldest first: who asks ends them.

@@ -60,6 +60,6 @@ impl Engine {
         }
         let found = if is_protected { self.take_orders_of(account, None) } else { Vec::new() };
         self.cancel_each(&found, CancelReason::Disconnected, events);
-        Ok(Reply::CanceledAll { orders: found.len() })
+        Ok(Reply::CanceledAll { orders: found.len(), sequence: self.sequence })
     }
 }

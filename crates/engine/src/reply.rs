@@ -6,7 +6,7 @@ use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query, Trigger};
 use crate::fee::{Fee, Taken};
 use crate::icebergs::Iceberg;
-use crate::ids::{AccountId, Deadline, OrderId, Time};
+use crate::ids::{AccountId, Deadline, OrderId, Sequence, Time};
 use crate::reject::Reject;
 use crate::trail::Trail;
 
@@ -35,8 +35,8 @@ pub enum Reply {
     Amended { order: OrderId, open: Shares },
     /// What a canceled order came to.
     Canceled(Status),
-    /// All open orders that were meant were canceled: so many.
-    CanceledAll { orders: usize },
+    /// All open orders that were meant were canceled: so many, by this command; zero where there was nothing to do, and so no command.
+    CanceledAll { orders: usize, sequence: Sequence },
     /// This order, which was asked about, is done and the engine no longer keeps it: whoever keeps it answers, through
     /// [`DoneOrder::answer`].
     Done(OrderId),

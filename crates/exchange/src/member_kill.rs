@@ -58,7 +58,7 @@ pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> 
 /// How many orders these answers say were canceled. An account that was not created has none. Errors: the first that is refused.
 pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Result<usize, &'a Answer> {
     answers.into_iter().try_fold(0, |canceled: usize, answer| match answer {
-        Answer::Reply(Reply::CanceledAll { orders }) => Ok(canceled + orders),
+        Answer::Reply(Reply::CanceledAll { orders, .. }) => Ok(canceled + orders),
         Answer::Reply(Reply::Created | Reply::Rejected(Reject::UnknownAccount)) => Ok(canceled),
         Answer::Reply(_) | Answer::Unavailable(_) => Err(answer),
     })
@@ -67,6 +67,8 @@ pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Res
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+
+    use engine::Sequence;
 
     use super::*;
     use crate::answer::Unavailable;
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn answers_are_told_together() {
-        let canceled = |orders| Answer::Reply(Reply::CanceledAll { orders });
+        let canceled = |orders| Answer::Reply(Reply::CanceledAll { orders, sequence: Sequence(1) });
         let unknown = Answer::Reply(Reply::Rejected(Reject::UnknownAccount));
         assert_eq!(killed_together(&[canceled(2), unknown, canceled(3)]), Ok(5));
         let away = Answer::Unavailable(Unavailable::StoreAway);

@@ -690,7 +690,10 @@ mod tests {
         assert_eq!(decide(&[release]), [Decision::Refused(Unavailable::DiskLow)]);
         let entry =
             Entry { sequence: Sequence(6), time: Time(2), command: Command::CancelAll { account, symbol: None } };
-        assert_eq!(engine.apply(&entry, &mut Vec::new(), &mut |_| {}), Reply::CanceledAll { orders: 2 });
+        assert_eq!(
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {}),
+            Reply::CanceledAll { orders: 2, sequence: Sequence(6) }
+        );
         let mut requests = Requests::default();
         requests.push(&[all(account, None)]);
         let (mut admission, conditions) =

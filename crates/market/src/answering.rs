@@ -80,12 +80,12 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
     if let Command::CancelAll { account, symbol } = *command {
         let found = engine.would_cancel_any(account, symbol);
         assert!(found != Ok(true), "invariant: what would cancel something is let in");
-        return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0 });
+        return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO });
     }
     if let Command::Kill { scope } = *command {
         let found = engine.is_killed(scope);
         assert!(found != Ok(false), "invariant: what changes something is let in");
-        return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0 });
+        return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO });
     }
     if let Some(told) = unchanging(engine, command) {
         return told;

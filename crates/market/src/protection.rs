@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::{AccountId, Command, Engine, Grace, Reject, Reply};
+use engine::{AccountId, Command, Engine, Grace, Reject, Reply, Sequence};
 use exchange::{Bound, PROTECTED_ACCOUNTS_MAX, Requests, Unavailable};
 
 use crate::presence::{Left, Presence};
@@ -85,6 +85,6 @@ pub(crate) fn unchanging(engine: &Engine, command: &Command) -> Option<Reply> {
     }
     let (account, _) = of(command);
     let is_lost = matches!(command, Command::Unprotect { is_lost: true, .. });
-    let told = if is_lost { Reply::CanceledAll { orders: 0 } } else { Reply::Created };
+    let told = if is_lost { Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO } } else { Reply::Created };
     Some(engine.balance(account).map_or(Reply::Rejected(Reject::UnknownAccount), |_| told))
 }

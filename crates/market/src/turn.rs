@@ -201,7 +201,7 @@ impl<L: Ledger> Turn<L> {
             let sequence = engine.sequence().next();
             let mut tell = |event| ledger.event(sequence, time, event);
             let reply = engine.apply_command(sequence, time, &command, &mut Vec::new(), &mut tell);
-            if let Reply::CanceledAll { orders } = reply {
+            if let Reply::CanceledAll { orders, .. } = reply {
                 self.disconnected += orders as u64;
             }
         }

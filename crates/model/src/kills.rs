@@ -26,7 +26,7 @@ impl Model {
     pub(crate) fn kill(&mut self, scope: KillScope, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let scope = self.scope(scope)?;
         if self.kills.contains(&scope) {
-            return Ok(Reply::CanceledAll { orders: 0 });
+            return Ok(Reply::CanceledAll { orders: 0, sequence: self.sequence });
         }
         self.kills.push(scope);
         self.kills.sort();

@@ -39,6 +39,6 @@ impl Model {
                 self.say_if_it_is_done(order, events);
             }
         }
-        Reply::CanceledAll { orders: meant.len() }
+        Reply::CanceledAll { orders: meant.len(), sequence: self.sequence }
     }
 }

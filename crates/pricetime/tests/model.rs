@@ -194,7 +194,9 @@ impl Oracle {
                 write!(children, "<{element}{echo}/>").unwrap();
                 match self.apply(command).0 {
                     Reply::Created => write!(answers, "<changed{echo}/>").unwrap(),
-                    Reply::CanceledAll { orders } => write!(answers, "<killed{echo} orders=\"{orders}\"/>").unwrap(),
+                    Reply::CanceledAll { orders, .. } => {
+                        write!(answers, "<killed{echo} orders=\"{orders}\"/>").unwrap()
+                    }
                     refused => write_answer(answers, &echo, &refused, &[]),
                 }
                 return;
@@ -355,7 +357,7 @@ fn write_answer(out: &mut String, echo: &str, reply: &Reply, executions: &[Execu
         }
         Reply::Status(status) => write_status(out, "status", echo, status, executions),
         Reply::Canceled(status) => write_status(out, "canceled", echo, status, executions),
-        Reply::CanceledAll { orders } => write!(out, "<canceled-all{echo} orders=\"{orders}\"/>").unwrap(),
+        Reply::CanceledAll { orders, .. } => write!(out, "<canceled-all{echo} orders=\"{orders}\"/>").unwrap(),
         Reply::Rejected(reject) => write!(out, "<error{echo}>{reject}</error>").unwrap(),
         Reply::Done(_) => panic!("the model keeps every order"),
         Reply::Repeated(_) => unreachable!("{WITHOUT_CLIENT_ORDERS}"),

@@ -2,18 +2,22 @@
 
 use std::collections::VecDeque;
 
-use engine::{AccountId, AccountIndex, Command, Op, OrderId, Reply, SymbolIndex};
+use engine::{AccountId, AccountIndex, Command, Op, OrderId, Reply, Sequence, Symbol, SymbolIndex};
 use exchange::{Answer, Unavailable};
 use feed::{Open, View};
 
+use crate::past::{self, Trouble};
 use crate::pieces;
 use crate::problem::Problem;
+use crate::records::Past;
 use crate::site::Site;
 
 /// Orders that are looked at between two turns of the feed.
 const STEPS: usize = 4096;
-/// Commands of one request that stand in one line without others between.
-pub(crate) const CANCELED_AT_ONCE: usize = 500;
+/// Canceled orders that are told together.
+const TOLD_AT_ONCE: usize = 500;
+/// Orders that are looked at together for those that were placed while others were listed: seldom is there one.
+const NEWEST_AT_ONCE: usize = 16;
 
 /// How far a walk has come. All that was open when it began and is open when it gets there is visited once, in order.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +90,8 @@ pub(crate) enum Stopped {
     Unavailable(Unavailable),
     /// None is canceled: the server serves nobody at the moment.
     NotReady(Problem),
+    /// They are canceled, and which ones cannot be told.
+    Untold(Trouble),
 }
 
 impl From<Problem> for Stopped {
@@ -94,15 +100,61 @@ impl From<Problem> for Stopped {
     }
 }
 
-/// Cancels what is open of an account when it is asked, of one symbol or of all; gives what was canceled. What is executed
-/// meanwhile is not among it.
+/// What one command canceled.
+pub(crate) struct Canceled {
+    /// All that it may have canceled, the newest first.
+    asked: VecDeque<OrderId>,
+    by: Sequence,
+}
+
+impl Canceled {
+    const NOTHING: Canceled = Canceled { asked: VecDeque::new(), by: Sequence::ZERO };
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// The next of them, to be shown together, and the rest, if there is any. Those that ended otherwise are not among them.
+    pub(crate) async fn take_some(mut self, site: &Site) -> Result<(Vec<Past>, Option<Canceled>), Trouble> {
+        let some = self.asked.drain(..self.asked.len().min(TOLD_AT_ONCE)).collect();
+        let mut past = past::orders(site, some).await?;
+        past.retain(|past| past.order.ended.is_some_and(|ended| ended.sequence == self.by));
+        Ok((past, Some(self).filter(|left| !left.is_empty())))
+    }
+}
+
+/// Cancels what is open of an account, of one symbol or of all, with one command.
 pub(crate) async fn cancel(
     site: &Site,
-    account: AccountId,
-    mut walk: Walk,
+    (account, index): (AccountId, AccountIndex),
+    of: Option<(Symbol, SymbolIndex)>,
+) -> Result<Canceled, Stopped> {
+    let (symbol, symbol_index) = (of.map(|(symbol, _)| symbol), of.map(|(_, index)| index));
+    let (open, through) = open_of(site, index, symbol_index).await?;
+    if open.is_empty() {
+        return Ok(Canceled::NOTHING);
+    }
+    let op = Op::Command(Command::CancelAll { account, symbol });
+    let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
+    let by = match answers.first() {
+        Some(Answer::Reply(Reply::CanceledAll { orders: 1.., sequence })) => *sequence,
+        Some(Answer::Reply(_)) => return Ok(Canceled::NOTHING),
+        Some(Answer::Unavailable(why)) => return Err(Stopped::Unavailable(*why)),
+        None => return Err(Stopped::Unknown),
+    };
+    let mut asked = placed_behind(site, index, symbol_index, through).await.map_err(Stopped::Untold)?;
+    asked.extend(open);
+    Ok(Canceled { asked, by })
+}
+
+/// What is open, the newest first, and the last command that was known of when the walk began.
+async fn open_of(
+    site: &Site,
+    account: AccountIndex,
     symbol: Option<SymbolIndex>,
-) -> Result<VecDeque<OrderId>, Stopped> {
-    let (mut open, mut more) = (Vec::new(), true);
+) -> Result<(Vec<OrderId>, Sequence), Problem> {
+    let mut walk = Walk::new(account, Direction::NewestFirst, None);
+    let (mut open, mut through, mut more) = (Vec::new(), None, true);
     while more {
         let looked = site.look(move |scene| {
             let mut found = Vec::new();
@@ -112,29 +164,33 @@ pub(crate) async fn cancel(
                 }
                 true
             });
-            (found, walk, more)
+            (found, walk, more, scene.view.sequence())
         });
-        let (found, gone, others) = pieces::in_turn(site, looked).await?;
+        let (found, gone, others, at) = pieces::in_turn(site, looked).await?;
         open.extend(found);
+        through.get_or_insert(at);
         (walk, more) = (gone, others);
     }
-    let mut canceled = VecDeque::new();
-    for some in open.chunks(CANCELED_AT_ONCE) {
-        let ops: Vec<Op> =
-            some.iter().map(|order| Op::Command(Command::CancelOrder { account, order: (*order).into() })).collect();
-        let answers = site.submitter()?.ask(&ops).await.map_err(|_| Stopped::Unknown)?;
-        for (order, answer) in some.iter().zip(answers) {
-            match answer {
-                Answer::Reply(Reply::Canceled(_)) => canceled.push_back(*order),
-                Answer::Unavailable(why) if canceled.is_empty() => return Err(Stopped::Unavailable(why)),
-                Answer::Reply(_) | Answer::Unavailable(_) => {}
-            }
-        }
-    }
-    Ok(canceled)
+    Ok((open, through.unwrap_or(Sequence::ZERO)))
 }
 
-/// The next of what was canceled, to be shown together.
-pub(crate) fn take_some(canceled: &mut VecDeque<OrderId>) -> Vec<OrderId> {
-    canceled.drain(..canceled.len().min(CANCELED_AT_ONCE)).collect()
+/// The orders of an account that were placed behind a command, the newest first.
+async fn placed_behind(
+    site: &Site,
+    account: AccountIndex,
+    symbol: Option<SymbolIndex>,
+    command: Sequence,
+) -> Result<VecDeque<OrderId>, Trouble> {
+    let (mut placed, mut before) = (VecDeque::new(), None);
+    loop {
+        let page = past::orders_of(site, account, symbol, before, NEWEST_AT_ONCE).await?;
+        let Some((orders, next)) = page else { return Ok(placed) };
+        let is_behind = |past: &&Past| past.order.sequence > command;
+        let found = orders.iter().take_while(is_behind).count();
+        placed.extend(orders.iter().take(found).map(|past| past.order.order));
+        before = next;
+        if found < orders.len() || next.is_none() {
+            return Ok(placed);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! How fast the engine is by itself, and how much memory an open order takes. No sockets, parsing, journal or archive.
 //!
-//! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import|cancel-all]`, and
+//! `cargo bench -p engine --bench commands -- [--only mix-10k|mix-1m|memory|import|cancel-all|uncross]`, and
 //! `--once mix-10k|mix-1m|mix-10k-beside-stops` for a profiler, or to be compared. Commands are made beforehand, so their making is not measured; events go to a closure that does nothing.
 #![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
 
@@ -8,6 +8,7 @@ mod flow;
 mod mass;
 mod memory;
 mod mix;
+mod uncross;
 
 fn main() {
     // Cargo adds `--bench`; the memory experiment starts this program again with `--shape`.
@@ -19,6 +20,7 @@ fn main() {
             memory::report();
             memory::report_import();
             mass::report();
+            uncross::report();
         }
         ["--only", "mix-10k"] => mix::report("mix-10k", 10_000),
         ["--only", "mix-1m"] => mix::report("mix-1m", 1_000_000),
@@ -28,10 +30,11 @@ fn main() {
         ["--only", "memory"] => memory::report(),
         ["--only", "import"] => memory::report_import(),
         ["--only", "cancel-all"] => mass::report(),
+        ["--only", "uncross"] => uncross::report(),
         ["--shape", name] => memory::report_shape(name),
         other => {
             eprintln!(
-                "usage: commands [--only mix-10k|mix-1m|memory|import|cancel-all] [--once mix-10k|mix-1m|mix-10k-beside-stops]; found {other:?}"
+                "usage: commands [--only mix-10k|mix-1m|memory|import|cancel-all|uncross] [--once mix-10k|mix-1m|mix-10k-beside-stops]; found {other:?}"
             );
             std::process::exit(2);
         }

@@ -44,7 +44,7 @@ pub fn report() {
         let started = Instant::now();
         let reply = market.apply(Command::Kill { scope });
         let seconds = started.elapsed().as_secs_f64();
-        assert_eq!(reply, Reply::CanceledAll { orders: open }, "{what}");
+        assert!(matches!(reply, Reply::CanceledAll { orders, .. } if orders == open), "{what}");
         println!("kill: of {what}: {:.3} ms, {open} orders, {OTHERS} slots", seconds * 1e3);
     }
 }
@@ -92,7 +92,7 @@ impl Market {
         let started = Instant::now();
         let reply = self.apply(Command::CancelAll { account, symbol });
         let seconds = started.elapsed().as_secs_f64();
-        assert_eq!(reply, Reply::CanceledAll { orders }, "{what}");
+        assert!(matches!(reply, Reply::CanceledAll { orders: told, .. } if told == orders), "{what}");
         println!("cancel all: {what}: {:.3} ms, {} others open", seconds * 1e3, self.engine.open_order_count());
     }
 }

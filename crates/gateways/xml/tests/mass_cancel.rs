@@ -4,7 +4,7 @@
 mod common;
 
 use common::{check_transactions, commands, parse, reply_with};
-use engine::{AccountId, Command, Reject, Reply, Symbol};
+use engine::{AccountId, Command, Reject, Reply, Sequence, Symbol};
 use exchange::Answer;
 
 #[test]
@@ -22,7 +22,7 @@ fn all_orders_of_the_account_are_meant_or_those_of_a_symbol() {
     let documents = parse("<transactions id='1'><cancel-all sym='SPY'/></transactions>");
     let refused = [Answer::Reply(Reply::Rejected(Reject::UnknownSymbol))];
     assert_eq!(reply_with(&documents, &refused), r#"<error sym="SPY">Unknown symbol</error>"#);
-    let none = [Answer::Reply(Reply::CanceledAll { orders: 0 })];
+    let none = [Answer::Reply(Reply::CanceledAll { orders: 0, sequence: Sequence(1) })];
     assert_eq!(reply_with(&documents, &none), r#"<canceled-all sym="SPY" orders="0"/>"#);
 }
 

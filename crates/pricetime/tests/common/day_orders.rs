@@ -62,6 +62,9 @@ pub fn check(folder: &Path, launch: impl Fn() -> Launch) {
     ));
     let until = format!("<open shares=\"9\" until=\"{}\"", end / PER_SECOND);
     assert!(!told.contains("<error") && told.contains(&until), "{told}");
+    // Each was told without its end, which nobody could know who did not ask for it.
+    let opened = format!(" until=\"{}\" id=\"", end / PER_SECOND);
+    assert_eq!((told.matches(&opened).count(), told.matches("until=").count()), (4, 5), "{told}");
     // A symbol whose day has no end has no orders for a day, nor what belongs together with one.
     let refused = http.post("/api/v1/orders", &order("FREE", "buy", "9", &json!({})));
     assert_eq!((refused.status, &refused.body["code"]), (422, &json!("no-day-end")), "{}", refused.text);

@@ -24,6 +24,7 @@ mod binance_pending;
 mod binance_self_trade;
 mod binance_streams;
 mod binance_time_unit;
+mod cancel_all;
 mod day_orders;
 mod disconnect;
 mod drop_copy;

@@ -171,7 +171,9 @@ impl World {
                     continue;
                 }
                 Some(LowWater::Vain(reject)) => Told::of(&Reply::Rejected(reject), &[]),
-                Some(LowWater::VainOfMany) => Told::of(&Reply::CanceledAll { orders: 0 }, &[]),
+                Some(LowWater::VainOfMany) => {
+                    Told::of(&Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO }, &[])
+                }
                 Some(LowWater::Cancels(frees)) => {
                     return Err(Stop::Wrong(format!("{op:?} was not let in, and would end {frees:?}")));
                 }

@@ -1,11 +1,9 @@
 //! Canceling orders: one of them, or all that are open of a pair.
 
-use std::collections::VecDeque;
-
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{AccountId, CancelReason, Command, Op, OrderId, Reply};
+use engine::{AccountId, CancelReason, Command, Op, Reply};
 use feed::View;
 
 use super::cancel_restriction::CancelRestriction;
@@ -16,7 +14,7 @@ use super::order::Order;
 use super::parameters::Parameters;
 use super::place::client_order_id;
 use super::refusal::Refusal;
-use crate::open_orders::{self, Direction, Stopped, Walk};
+use crate::open_orders::{self, Canceled, Stopped};
 use crate::past::{self, Trouble};
 use crate::pieces::{self, Frame, Piece};
 use crate::records::Past;
@@ -59,39 +57,37 @@ pub(super) async fn cancelable(
     })
 }
 
-/// Cancels what is open when it is asked; an order that is executed meanwhile is not among the canceled.
+/// Cancels what is open, with one command. What ends with an order of these is among the canceled.
 pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site)?;
     asked.only_signed(&["symbol"])?;
     let (pair, unit) = (asked.needed("symbol")?.to_owned(), asked.unit);
     site.ascertain().await?;
     let (account, symbol) = of_account(&site, id, move |scene, account| {
-        Ok((account, names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?))
+        let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
+        Ok((account, (scene.view.listing(symbol).name, symbol)))
     })
     .await?;
-    let walk = Walk::new(account, Direction::NewestFirst, None);
-    let canceled = open_orders::cancel(&site, id, walk, Some(symbol)).await.map_err(|stopped| match stopped {
+    let untold = |trouble| match trouble {
+        Trouble::Away | Trouble::NotReady => Refusal::unknown_outcome(),
+        Trouble::Unreadable(_) => Refusal::troubled(trouble),
+    };
+    let canceled = open_orders::cancel(&site, (id, account), Some(symbol)).await.map_err(|stopped| match stopped {
         Stopped::Unknown => Refusal::unknown_outcome(),
         Stopped::Unavailable(why) => Refusal::unavailable(why),
         Stopped::NotReady(problem) => Refusal::from(problem),
+        Stopped::Untold(trouble) => untold(trouble),
     })?;
     if canceled.is_empty() {
         return Err(Refusal::unknown_to_cancel());
     }
     // All is canceled by now; how it ended is told as fast as the client takes it.
-    pieces::answer(&site, Frame::bare(), canceled, move |site, mut canceled: VecDeque<OrderId>| async move {
-        let some = past::orders(&site, open_orders::take_some(&mut canceled)).await;
-        let some = some.map_err(|trouble| match trouble {
-            Trouble::Away | Trouble::NotReady => Refusal::unknown_outcome(),
-            Trouble::Unreadable(_) => Refusal::troubled(trouble),
-        })?;
+    pieces::answer(&site, Frame::bare(), canceled, move |site, canceled: Canceled| async move {
+        let (some, left) = canceled.take_some(&site).await.map_err(untold)?;
         let orders =
             site.look(move |scene| -> Vec<Order> { some.iter().map(|past| as_canceled(&scene.view, past)).collect() });
         let shapes = orders.await?;
-        Ok(Piece::of(
-            shapes.iter().map(|order| order.canceled_shape(unit)),
-            Some(canceled).filter(|left| !left.is_empty()),
-        ))
+        Ok(Piece::of(shapes.iter().map(|order| order.canceled_shape(unit)), left))
     })
     .await
 }

@@ -168,6 +168,6 @@ fn not_killed(why: NotKilled) -> Problem {
 async fn change(site: &Site, scope: KillScope, asked: &KillAsked) -> Result<Json<KillGiven>, Problem> {
     let command = if asked.killed { Command::Kill { scope } } else { Command::Release { scope } };
     let reply = ask(site, Op::Command(command)).await?;
-    let canceled = if let Reply::CanceledAll { orders } = reply { orders as u64 } else { 0 };
+    let canceled = if let Reply::CanceledAll { orders, .. } = reply { orders as u64 } else { 0 };
     Ok(Json(KillGiven { killed: asked.killed, canceled }))
 }

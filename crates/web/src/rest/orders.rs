@@ -1,7 +1,5 @@
 //! Orders that were placed: looking up, listing, canceling. How they are placed, replaced and amended stands beside it.
 
-use std::collections::VecDeque;
-
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -13,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::accounts::of_account;
 use super::{bad_cursor, troubled, unreadable};
 use crate::input::{self, Named, Parameters};
-use crate::open_orders::{self, Direction, Stopped, Walk};
+use crate::open_orders::{self, Canceled, Direction, Stopped, Walk};
 use crate::past::{self, Trouble};
 use crate::pieces::{self, Frame, Piece};
 use crate::problem::{self, Problem};
@@ -300,7 +298,7 @@ pub(crate) struct CanceledShape {
     canceled: Vec<OrderShape>,
 }
 
-/// Cancels all that is open when it is asked; an order that is executed meanwhile is not among the canceled.
+/// Cancels all that is open, with one command: nothing comes between. What ends with an order of these is among the canceled.
 #[utoipa::path(
     delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), OfSymbol),
@@ -315,24 +313,27 @@ pub(crate) async fn cancel_all(
     let symbol = asked.symbol.as_deref().map(input::symbol).transpose()?;
     site.ascertain().await?;
     let Json((index, symbol)) = of_account(&site, &id, move |scene, account| {
-        let found = |symbol| scene.view.find_symbol(symbol).ok_or_else(Problem::unknown_symbol);
+        let found = |name| match scene.view.find_symbol(name) {
+            Some(symbol) => Ok((name, symbol)),
+            None => Err(Problem::unknown_symbol()),
+        };
         Ok((account, symbol.map(found).transpose()?))
     })
     .await?;
-    let walk = Walk::new(index, Direction::NewestFirst, None);
-    let canceled = open_orders::cancel(&site, input::account(&id)?, walk, symbol).await;
+    let canceled = open_orders::cancel(&site, (input::account(&id)?, index), symbol).await;
     let canceled = canceled.map_err(|stopped| match stopped {
         Stopped::Unknown => Problem::unknown_outcome(),
         Stopped::Unavailable(why) => Problem::unavailable(why),
         Stopped::NotReady(problem) => problem,
+        Stopped::Untold(trouble) => untold(trouble),
     })?;
     // All is canceled by now; how it ended is told as fast as the client takes it.
-    let shown = |site: Site, mut canceled: VecDeque<OrderId>| async move {
-        let some = past::orders(&site, open_orders::take_some(&mut canceled)).await.map_err(untold)?;
+    let shown = |site: Site, canceled: Canceled| async move {
+        let (some, left) = canceled.take_some(&site).await.map_err(untold)?;
         let shapes = site.look(move |scene| -> Vec<OrderShape> {
             some.iter().map(|past| OrderShape::past(&scene.view, past)).collect()
         });
-        Ok(Piece::of(shapes.await?, Some(canceled).filter(|left| !left.is_empty())))
+        Ok(Piece::of(shapes.await?, left))
     };
     pieces::answer(&site, Frame::field(&serde_json::json!({}), "canceled"), canceled, shown).await
 }

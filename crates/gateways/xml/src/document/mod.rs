@@ -2,6 +2,7 @@
 //! whether an account exists or an order is accepted is not told here. Source: docs/PROTOCOL.md.
 
 mod chars;
+mod day_ends;
 mod documents;
 mod escape;
 mod fault;

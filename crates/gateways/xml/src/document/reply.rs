@@ -3,9 +3,10 @@
 
 use std::fmt;
 
-use engine::{Execution, OpenTerms, Reject, Reply, Status, Time};
+use engine::{Execution, OpenTerms, OrderId, Reject, Reply, Status, Time};
 use exchange::{Answer, Unavailable, Which, killed_together, placed_pair, placed_tree};
 
+use super::day_ends::DayEnds;
 use super::documents::{Documents, Part, PartKind};
 use super::escape::push_display;
 use crate::number::{push_decimal, push_seconds};
@@ -53,6 +54,7 @@ pub fn write_reply(
     }
     let mut writer = Writer {
         documents,
+        day_ends: DayEnds::of(&documents.requests, document, answers),
         executions,
         out,
         queries_cut: false,
@@ -170,6 +172,7 @@ fn insert_length_line(out: &mut Vec<u8>, start: usize) {
 
 struct Writer<'a> {
     documents: &'a Documents,
+    day_ends: DayEnds,
     executions: &'a [Execution],
     out: &'a mut Vec<u8>,
     /// Whether a query did not fit. Then none after it is tried: each could write up to the limit in vain.
@@ -190,6 +193,7 @@ impl Writer<'_> {
             Answer::Reply(Reply::Opened(order) | Reply::Repeated(order)) => {
                 self.out.extend_from_slice(b"<opened");
                 self.echo(part);
+                self.day_end(part, *order);
                 self.out.extend_from_slice(b" id=\"");
                 push_decimal(self.out, order.0);
                 self.out.extend_from_slice(b"\"/>");
@@ -197,6 +201,7 @@ impl Writer<'_> {
             Answer::Reply(Reply::Moved { order, limit, .. }) => {
                 self.out.extend_from_slice(b"<opened");
                 self.echo(part);
+                self.day_end(part, *order);
                 self.out.extend_from_slice(b" moved-to=\"");
                 self.out.extend_from_slice(limit.text().as_bytes());
                 self.out.extend_from_slice(b"\" id=\"");
@@ -214,7 +219,7 @@ impl Writer<'_> {
                 self.out.extend_from_slice(open.text().as_bytes());
                 self.out.extend_from_slice(b"\"/></amended>");
             }
-            Answer::Reply(Reply::CanceledAll { orders }) => self.canceled_all(b"<canceled-all", part, *orders),
+            Answer::Reply(Reply::CanceledAll { orders, .. }) => self.canceled_all(b"<canceled-all", part, *orders),
             Answer::Reply(Reply::Activated | Reply::Expired | Reply::Freed(_)) => {
                 panic!("invariant: nobody asks for that")
             }
@@ -257,7 +262,7 @@ impl Writer<'_> {
     fn changed(&mut self, part: &Part, answer: &Answer) {
         match (refusal(answer), answer) {
             (Some(why), _) => self.error(part, &why),
-            (None, Answer::Reply(Reply::CanceledAll { orders })) => self.canceled_all(b"<killed", part, *orders),
+            (None, Answer::Reply(Reply::CanceledAll { orders, .. })) => self.canceled_all(b"<killed", part, *orders),
             (None, _) => {
                 self.out.extend_from_slice(b"<changed");
                 self.echo(part);
@@ -299,6 +304,15 @@ impl Writer<'_> {
     fn echo(&mut self, part: &Part) {
         self.out.extend_from_slice(self.documents.text_of(part.symbol));
         self.out.extend_from_slice(self.documents.text_of(part.own));
+    }
+
+    /// When an order ends that ends with its day.
+    fn day_end(&mut self, part: &Part, order: OrderId) {
+        if let Some(until) = self.day_ends.untold(order, self.documents.text_of(part.own)) {
+            self.out.extend_from_slice(b" until=\"");
+            push_seconds(self.out, until.time());
+            self.out.push(b'"');
+        }
     }
 
     fn error(&mut self, part: &Part, why: &impl fmt::Display) {

@@ -1,7 +1,7 @@
 //! Helpers of the tests of requests and replies: the ops of a request, and its reply when everything is accepted.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use engine::{Command, Op, OrderId, Reply, Shares, Status};
+use engine::{Command, Op, OrderId, Reply, Sequence, Shares, Status};
 use exchange::Answer;
 use xml::{Documents, Limits, ReplyLimits, write_reply};
 
@@ -36,7 +36,9 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
         Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
-        Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => Reply::CanceledAll { orders: 3 },
+        Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => {
+            Reply::CanceledAll { orders: 3, sequence: Sequence(1) }
+        }
         Op::Command(Command::FreeClientOrderId { .. }) => Reply::Freed(OrderId(7)),
         Op::Command(
             Command::PlaceOrder { .. }

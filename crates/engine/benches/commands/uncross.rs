@@ -1,0 +1,97 @@
+//! How long the market stands still while one command executes many orders: an auction that ends, and, to compare, one order that takes
+//! all that rests. Events are counted, and dropped.
+
+use std::time::Instant;
+
+use engine::{
+    Command, DoneOrders, Engine, Entry, Event, NewOrder, Op, Phase, Price, Reply, Sequence, Shares, Side, Time,
+};
+
+use crate::flow;
+
+const MIDDLE: i64 = 100_000_000_000;
+const TICK: i64 = 1_000_000;
+const LIMITS: i64 = 1_000;
+
+pub fn report() {
+    for orders in [10_000, 100_000, 1_000_000] {
+        auction(orders);
+        sweep(orders);
+    }
+}
+
+/// So many orders of each side gather, and all of them execute.
+fn auction(orders: i64) {
+    let mut market = Market::new();
+    let phase = |phase| Command::ChangePhase { symbol: flow::symbol(0), phase };
+    market.apply(phase(Phase::Auction));
+    for nth in 0..orders {
+        market.place(nth, Side::Buy, MIDDLE + nth % LIMITS * TICK, 2 + nth % 7);
+        market.place(nth + 1, Side::Sell, MIDDLE - nth % LIMITS * TICK, 2 + nth % 5);
+    }
+    market.measure(&format!("an auction of {orders} orders of each side ends"), phase(Phase::Open));
+}
+
+/// One order takes so many.
+fn sweep(orders: i64) {
+    let mut market = Market::new();
+    for nth in 0..orders {
+        market.place(nth, Side::Sell, MIDDLE + nth % LIMITS * TICK, 2 + nth % 5);
+    }
+    let taker = order(Side::Buy, MIDDLE + LIMITS * TICK, 6 * orders);
+    let command = Command::PlaceOrder { account: flow::account(9), order: taker, client_id: None, until: None };
+    market.measure(&format!("one order takes {orders}"), command);
+}
+
+fn order(side: Side, limit: i64, shares: i64) -> NewOrder {
+    let (limit, shares) = (Price::from_units(limit).expect("above zero"), Shares::from_units(shares).expect("some"));
+    NewOrder::limit(flow::symbol(0), side, limit, shares)
+}
+
+struct Market {
+    engine: Engine,
+    sequence: Sequence,
+}
+
+impl Market {
+    fn new() -> Market {
+        let mut market = Market { engine: Engine::new(1, DoneOrders::Drop), sequence: Sequence::ZERO };
+        for op in flow::opening() {
+            if let Op::Command(command) = op {
+                market.apply(command);
+            }
+        }
+        market
+    }
+
+    fn place(&mut self, whose: i64, side: Side, limit: i64, shares: i64) {
+        let account = flow::account((whose % flow::ACCOUNTS as i64) as u32);
+        let command = Command::PlaceOrder { account, order: order(side, limit, shares), client_id: None, until: None };
+        assert!(matches!(self.apply(command), Reply::Opened(_)), "it is placed");
+    }
+
+    fn apply(&mut self, command: Command) -> Reply {
+        self.sequence = self.sequence.next();
+        let entry = Entry { sequence: self.sequence, time: Time(self.sequence.0), command };
+        self.engine.apply(&entry, &mut Vec::new(), &mut |_| {})
+    }
+
+    fn measure(&mut self, what: &str, command: Command) {
+        self.sequence = self.sequence.next();
+        let entry = Entry { sequence: self.sequence, time: Time(self.sequence.0), command };
+        let (mut events, mut executions) = (0usize, 0usize);
+        let started = Instant::now();
+        self.engine.apply(&entry, &mut Vec::new(), &mut |event| {
+            events += 1;
+            executions += usize::from(matches!(event, Event::Executed { .. } | Event::Uncrossed { .. }));
+        });
+        let seconds = started.elapsed().as_secs_f64();
+        let bytes = events * size_of::<Event>();
+        println!(
+            "{what}: {:.1} ms, {executions} executions, {:.0} ns each, {events} events of {:.1} MB",
+            seconds * 1e3,
+            seconds * 1e9 / executions as f64,
+            bytes as f64 / 1e6
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! A cancel of all open orders over REST, the compatible interface and its WebSocket: one command, and what it is told.
+
+use crate::common::folder::Folder;
+use crate::common::keys::KeyFile;
+use serde_json::{Value, json};
+
+const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
+    <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol>
+    <symbol sym="QQQ"><account id="1">100</account></symbol></create>"#;
+
+/// Three orders of SPY, of which two cancel each other, one of QQQ, and one of somebody else.
+const ORDERS: &str = r#"<transactions id="1"><order sym="SPY" amount="10" limit="4"/>
+    <oco><order sym="SPY" amount="-5" limit="6" post-only="true"/><order sym="SPY" amount="-5" type="market" stop="3"/></oco>
+    <order sym="QQQ" amount="-1" limit="9"/></transactions>"#;
+const OTHERS: &str = r#"<transactions id="2"><order sym="SPY" amount="1" limit="2"/></transactions>"#;
+
+fn numbers(orders: &Value, name: &str) -> Vec<u64> {
+    orders.as_array().unwrap().iter().map(|order| order[name].as_u64().unwrap()).collect()
+}
+
+/// Cancels of all orders were single cancels, one by one: others could come between, and a crash left some of them open. And of two
+/// orders of which one canceled the other only one was told.
+#[test]
+fn all_orders_are_canceled_by_one_command_and_each_is_told() {
+    let folder = Folder::new("cancel-all");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let sequence = || http.read("/api/v1/status")["sequence"].as_u64().unwrap();
+    server.ask(ORDERS);
+    server.ask(OTHERS);
+    let before = sequence();
+    let canceled = http.delete("/api/v1/accounts/1/orders?symbol=SPY").body;
+    assert_eq!(sequence(), before + 1);
+    assert_eq!(numbers(&canceled["canceled"], "order_id"), [3, 2, 1], "{canceled}");
+    assert!(canceled["canceled"].as_array().unwrap().iter().all(|order| order["status"] == "canceled"), "{canceled}");
+    server.ask(ORDERS);
+    let before = sequence();
+    let canceled = keys.send(&http, "DELETE", "openOrders", "symbol=SPYUSD").body;
+    assert_eq!(sequence(), before + 1);
+    assert_eq!(numbers(&canceled, "orderId"), [8, 7, 6], "{canceled}");
+    assert!(canceled.as_array().unwrap().iter().all(|order| order["status"] == "CANCELED"), "{canceled}");
+    // Of all symbols. Where nothing is open there is nothing to do.
+    let before = sequence();
+    let canceled = http.delete("/api/v1/accounts/1/orders").body;
+    assert_eq!(numbers(&canceled["canceled"], "order_id"), [9, 4], "{canceled}");
+    assert_eq!(http.delete("/api/v1/accounts/1/orders").body, json!({"canceled": []}));
+    assert_eq!(keys.send(&http, "DELETE", "openOrders", "symbol=SPYUSD").body["code"], -2011);
+    assert_eq!(sequence(), before + 1);
+    assert_eq!(http.read("/api/v1/accounts/1")["held"], "0");
+    assert_eq!(http.read("/api/v1/accounts/2")["open_orders"], 1);
+    server.stop();
+}
