@@ -10,8 +10,8 @@ use engine::{
 use model::{Model, Order};
 
 use super::{
-    bounded, charged, funded, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled, shared_log,
-    terms, trails,
+    bounded, charged, funded, grouped, killed, mass_canceled, moved, parts, pended, phased, protected, ruled,
+    shared_log, terms, trails,
 };
 
 /// Every situation that a comparison should meet.
