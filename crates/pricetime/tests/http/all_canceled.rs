@@ -26,7 +26,9 @@ fn who_follows_an_account_is_told_that_all_its_orders_are_canceled() {
     assert_eq!(updates.next_of("snapshot", "orders")["orders"].as_array().unwrap().len(), ORDERS);
     reports.send(&json!({"op": "subscribe", "channel": "orders", "account": "1", "from": through()}));
     copy.send(&json!({"op": "subscribe", "channel": "drop-copy", "accounts": ["1"], "from": through()}));
-    [&mut reports, &mut copy].map(|socket| assert_eq!(socket.next()["type"], "subscribed"));
+    for socket in [&mut reports, &mut copy] {
+        assert_eq!(socket.next()["type"], "subscribed");
+    }
     let reply = client.ask("<transactions id=\"1\"><cancel-all/></transactions>");
     assert!(reply.contains(&format!("orders=\"{ORDERS}\"")), "{reply}");
     // More happens while much waits.
