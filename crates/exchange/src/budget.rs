@@ -48,23 +48,17 @@ impl fmt::Display for AccountRange {
 impl Budget {
     /// Errors: the command creates an account that is not for it to create.
     pub(crate) fn check(&self, command: &Command) -> Result<(), Limit> {
-        match (command, self.accounts) {
-            (Command::CreateAccount { account, .. }, Some(range)) if !range.contains(*account) => {
-                Err(Limit::Accounts(range))
-            }
-            _ => Ok(()),
-        }
+        let (Command::CreateAccount { account, .. }, Some(range)) = (command, self.accounts) else { return Ok(()) };
+        if range.contains(*account) { Ok(()) } else { Err(Limit::Accounts(range)) }
     }
 
     /// What is made it pays for.
     pub(crate) fn pay(&self, op: &mut Op) {
         let (Some(payer), Op::Command(command)) = (self.payer, op) else { return };
-        match *command {
-            Command::CreateAccount { account, balance } => *command = Command::FundAccount { payer, account, balance },
-            Command::IssueShares { symbol, account, shares } => {
-                *command = Command::GiveShares { payer, symbol, account, shares };
-            }
-            _ => {}
+        if let Command::CreateAccount { account, balance } = *command {
+            *command = Command::FundAccount { payer, account, balance };
+        } else if let Command::IssueShares { symbol, account, shares } = *command {
+            *command = Command::GiveShares { payer, symbol, account, shares };
         }
     }
 }

@@ -189,6 +189,8 @@ impl Oracle {
             | Command::Kill { .. }
             | Command::Release { .. }
             | Command::TakeMessage(_)
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::ChangeLimits { .. } => {
                 let (element, echo) = fees_element(&command).expect("it is one of these");
                 write!(children, "<{element}{echo}/>").unwrap();

@@ -104,9 +104,9 @@ impl Both {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
             ChangeRules, ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders,
-            FreeClientOrderId, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled,
-            PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect, Release, TakeMessage,
-            Unprotect,
+            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled,
+            PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect,
+            Release, TakeMessage, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -152,6 +152,8 @@ impl Both {
             | Protect { .. }
             | Unprotect { .. }
             | ChangeLimits { .. }
+            | FundAccount { .. }
+            | GiveShares { .. }
             | TakeMessage(_) => {
                 unreachable!("this workload draws none")
             }

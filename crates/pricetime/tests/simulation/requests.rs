@@ -241,6 +241,8 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
             | Command::EndAuction
+            | Command::FundAccount { .. }
+            | Command::GiveShares { .. }
             | Command::CreateOldSymbol { .. },
         )
         | Op::Query(_) => {
