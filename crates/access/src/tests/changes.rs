@@ -97,7 +97,7 @@ fn a_folder_that_is_not_there_is_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("data");
     let roles = ["operator".to_owned()];
-    let member = NewMember { roles: &roles, accounts: &[], limits: None };
+    let member = NewMember { roles: &roles, accounts: &[], limits: None, budget: None };
     let path = missing.join("access.toml");
     let added = add(&path, &key("olga", "o1"), member, AUTHOR);
     let asked = format!("{}: there is no folder {}: make it first", path.display(), missing.display());
