@@ -512,13 +512,11 @@ fn what_others_pay_for_has_one_encoding() {
     let (payer, account, symbol) = (id(b"9"), id(b"7"), Symbol::parse(b"S").unwrap());
     let fund = Command::FundAccount { payer, account, balance: Money::from_units(5) };
     let give = Command::GiveShares { payer, symbol, account, shares: Position::from_units(5) };
-    for (command, tag) in [(fund, 46), (give, 47)] {
+    let create = Command::CreateAccount { account, balance: Money::from_units(5) };
+    let issue = Command::IssueShares { symbol, account, shares: Position::from_units(5) };
+    for (command, made, tag) in [(fund, create, 46), (give, issue, 47)] {
         let (mut bytes, mut as_made) = (Vec::new(), Vec::new());
         encode(&command, &mut bytes);
-        let made = match command {
-            Command::FundAccount { account, balance, .. } => Command::CreateAccount { account, balance },
-            _ => Command::IssueShares { symbol, account, shares: Position::from_units(5) },
-        };
         encode(&made, &mut as_made);
         assert_eq!((bytes[0], &bytes[1..3]), (tag, &[0xc1, 4][..]), "the payer stands in front");
         assert_eq!(&bytes[3..], &as_made[1..], "and behind it what it pays for, as if it were made");
