@@ -170,7 +170,7 @@ impl Session {
 }
 
 fn read(request: &Value) -> Result<Request, Problem> {
-    let known = ["op", "id", "channel", "symbol", "account", "interval", "from", "accounts", "grace"];
+    let known = ["op", "id", "channel", "symbol", "account", "interval", "from", "accounts", "member", "grace"];
     let fields = request.as_object().ok_or_else(|| Problem::malformed("a request is a JSON object"))?;
     if let Some(unknown) = fields.keys().find(|field| !known.contains(&field.as_str())) {
         return Err(Problem::field(unknown, format!("there is no field {unknown}")));
