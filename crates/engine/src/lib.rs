@@ -61,6 +61,7 @@ mod shared_log;
 mod slab;
 mod state;
 mod stops;
+mod taking;
 mod trail;
 mod trailing;
 mod triggering;

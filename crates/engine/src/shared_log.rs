@@ -6,9 +6,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU16;
 
-use crate::engine::Engine;
-use crate::reply::Reply;
-
 /// A node of a cluster: 1 to 65,535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(NonZeroU16);
@@ -89,20 +86,5 @@ impl SharedLog {
     /// The last ones, by node.
     pub fn all(&self) -> impl Iterator<Item = LogMessage> {
         self.last.values().copied()
-    }
-}
-
-impl Engine {
-    /// What was taken of the log that several nodes share.
-    pub fn shared_log(&self) -> &SharedLog {
-        &self.shared_log
-    }
-
-    #[cold]
-    pub(crate) fn take_message(&mut self, message: LogMessage) -> Reply {
-        if self.shared_log.accepts(&message) {
-            self.shared_log.take(message);
-        }
-        Reply::Created
     }
 }

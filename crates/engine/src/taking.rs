@@ -1,0 +1,20 @@
+//! What the engine does about messages of the shared log: it notes those that count, and passes over the others.
+
+use crate::engine::Engine;
+use crate::reply::Reply;
+use crate::shared_log::{LogMessage, SharedLog};
+
+impl Engine {
+    /// What was taken of the log that several nodes share.
+    pub fn shared_log(&self) -> &SharedLog {
+        &self.shared_log
+    }
+
+    #[cold]
+    pub(crate) fn take_message(&mut self, message: LogMessage) -> Reply {
+        if self.shared_log.accepts(&message) {
+            self.shared_log.take(message);
+        }
+        Reply::Created
+    }
+}
