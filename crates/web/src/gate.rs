@@ -50,7 +50,7 @@ fn protocol(request: &Request) -> Protocol {
 
 async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response {
     let Some(members) = site.members() else { return ascertain(State(site), request, next).await };
-    let is_compatible = binance::is_for(&request);
+    let (is_compatible, has_body) = (binance::is_for(&request), !request.body().is_end_stream());
     match admit(members, &life, request).await {
         Ok((asker, request)) => {
             let answered = asking::as_asker(asker, async {
@@ -62,9 +62,18 @@ async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response 
                 (response, true) => members.answer_wrong(response, life.there(), too_many_tries).await,
             }
         }
-        Err(problem) if is_compatible => binance::Refusal::from(problem).into_response(),
-        Err(problem) => problem.into_response(),
+        Err(problem) if is_compatible => refused(binance::Refusal::from(problem), has_body),
+        Err(problem) => refused(problem, has_body),
     }
+}
+
+/// A refusal of a request whose body was not read: no other request can follow on the connection, so the answer says that it ends.
+fn refused(refusal: impl IntoResponse, has_body: bool) -> Response {
+    let mut response = refusal.into_response();
+    if has_body {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 fn too_many_tries() -> Response {
