@@ -95,7 +95,9 @@ impl Vitals {
     /// The vitals of a server whose XML gateway has these counters.
     pub(crate) fn new(counters: Counting, metrics: Metrics, rest: GatewayMetrics, view: &View) -> Vitals {
         let before = Before::of(&counters(), &metrics, &rest, view);
-        Vitals { counters, metrics, rest, started: before.at, before }
+        let vitals = Vitals { counters, metrics, rest, started: before.at, before };
+        vitals.note_kills(view);
+        vitals
     }
 
     fn note_kills(&self, view: &View) {
