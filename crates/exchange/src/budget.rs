@@ -5,8 +5,6 @@ use std::fmt;
 
 use engine::{AccountId, Command, Op};
 
-use crate::limits::Limit;
-
 /// Bounds of what an issuer gives; those that are none bound nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
@@ -46,10 +44,10 @@ impl fmt::Display for AccountRange {
 }
 
 impl Budget {
-    /// Errors: the command creates an account that is not for it to create.
-    pub(crate) fn check(&self, command: &Command) -> Result<(), Limit> {
+    /// Errors: the command creates an account that is none of those that it may create.
+    pub(crate) fn check(&self, command: &Command) -> Result<(), AccountRange> {
         let (Command::CreateAccount { account, .. }, Some(range)) = (command, self.accounts) else { return Ok(()) };
-        if range.contains(*account) { Ok(()) } else { Err(Limit::Accounts(range)) }
+        if range.contains(*account) { Ok(()) } else { Err(range) }
     }
 
     /// What is made it pays for.
@@ -86,7 +84,7 @@ mod tests {
         let budget = Budget { payer: None, accounts: Some(range) };
         let create = |id| Command::CreateAccount { account: account(id), balance: Money::ZERO };
         assert_eq!(budget.check(&create("100")), Ok(()));
-        assert_eq!(budget.check(&create("103")), Err(Limit::Accounts(range)));
+        assert_eq!(budget.check(&create("103")), Err(range));
         assert_eq!(Budget::default().check(&create("103")), Ok(()));
     }
 }

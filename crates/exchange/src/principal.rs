@@ -112,7 +112,9 @@ impl Rights {
             Op::Query(query) => (query.account, true),
             Op::Command(command) => match about(command) {
                 About::Account(account) => (account, false),
-                About::Issue if self.has(Role::Issuer) => return self.budget.check(command).map_err(Denial::Past),
+                About::Issue if self.has(Role::Issuer) => {
+                    return self.budget.check(command).map_err(|range| Denial::Past(Limit::Accounts(range)));
+                }
                 About::Issue | About::Venue => return Err(Denial::NotPermitted),
             },
         };
