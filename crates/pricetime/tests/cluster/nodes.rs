@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::common::folder::Folder;
+use crate::common::http::Http;
 use crate::common::server::{Launch, Server, state_of};
 use crate::common::wait::wait_until;
 
@@ -18,11 +19,19 @@ fn hash(folder: &Path) -> String {
     state_of(folder)["state_hash"].as_str().unwrap().to_owned()
 }
 
+/// Waits until all have taken what one of them has answered.
+fn settle(nodes: &[(u16, Server)]) {
+    let sequence = |(_, node): &(u16, Server)| Http::new(node.http).read("/api/v1/status")["sequence"].clone();
+    wait_until("all nodes stand where the first does", Duration::from_secs(30), || {
+        let first = sequence(&nodes[0]);
+        nodes.iter().all(|node| sequence(node) == first)
+    });
+}
+
 /// Stops all nodes and compares what they have.
 fn stop_and_compare(folder: &Folder, nodes: Vec<(u16, Server)>) {
     let numbers: Vec<u16> = nodes.iter().map(|(number, _)| *number).collect();
-    // What the last one answered the others take within moments.
-    std::thread::sleep(Duration::from_millis(500));
+    settle(&nodes);
     nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
     let hashes: Vec<String> =
         numbers.iter().map(|number| hash(&folder.path().join(format!("node-{number}")))).collect();
@@ -94,6 +103,7 @@ fn nodes_and_servers_of_the_log_are_killed_and_nothing_is_lost_or_done_twice() {
         }
     }
     assert_eq!(opened, 31);
+    settle(&nodes);
     for (number, node) in &nodes {
         let listed = node.ask("<transactions id=\"1\"><query id=\"31\"/><query id=\"32\"/></transactions>");
         assert!(
