@@ -23,7 +23,7 @@ use crate::waiting_list::WaitingList;
 const SHARE: u32 = 9;
 /// The longest pause between two publishings. After a longer one, more would wait for a connection at once than may.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
-/// Reports that are held back for one subscriber at most, besides those of one publishing.
+/// Reports that are held back for one subscriber at most.
 const HELD_MAX: usize = 1 << 16;
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
@@ -80,8 +80,6 @@ pub struct Hub {
     waiting: WaitingList,
     /// Reports for subscribers, by number, who are told what was before; when that is told they are told these.
     held: HashMap<(u64, AccountIndex), Held>,
-    /// Counts publishings.
-    turn: u64,
     /// Tells a replay from another of the same subscriber.
     replays: u64,
     /// None until the gateways run.
@@ -105,7 +103,6 @@ impl Hub {
             subscriptions: Subscriptions::default(),
             waiting: WaitingList::new(),
             held: HashMap::new(),
-            turn: 0,
             replays: 0,
             vitals: None,
             telling: PublishCost::default(),
@@ -245,13 +242,12 @@ impl Hub {
     pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> Text) {
         if self.has(topic) {
             let message = message();
-            self.subscriptions.of(topic).for_each(|outbox| outbox.send_in(self.turn, message.clone()));
+            self.subscriptions.of(topic).for_each(|outbox| outbox.send(message.clone()));
         }
     }
 
     /// Tells what happened since the last time.
     pub(crate) fn publish(scene: &mut ReadModel<Hub>) {
-        scene.watcher.turn += 1;
         let mut symbols = scene.view.take_symbols();
         symbols.sort_unstable();
         symbols.dedup();
@@ -290,15 +286,15 @@ impl Hub {
             pieces.push(messages::reports(&scene.view, account, piece, through, true));
             rest = behind;
         }
-        let Hub { subscriptions, held, turn, .. } = &mut scene.watcher;
+        let Hub { subscriptions, held, .. } = &mut scene.watcher;
         for outbox in subscriptions.of(Topic::Reports(account)) {
             match held.get_mut(&(outbox.number(), account)) {
-                Some(held) if held.reports.len() > HELD_MAX => outbox.overflow(),
+                Some(held) if held.reports.len() + reports.len() > HELD_MAX => outbox.overflow(),
                 Some(held) => {
                     held.reports.extend(reports);
                     held.weigh(outbox);
                 }
-                None => pieces.iter().for_each(|piece| outbox.send_in(*turn, piece.clone())),
+                None => pieces.iter().for_each(|piece| outbox.send(piece.clone())),
             }
         }
     }

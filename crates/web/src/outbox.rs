@@ -21,7 +21,7 @@ use crate::text::Text;
 const STALLED_MAX: usize = 1024 * 1024;
 /// How long a client may take nothing while more than that waits.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The most bytes that may wait, however fast they are taken. A single message may be longer, and so may be what one turn tells.
+/// The most bytes that may wait, however fast they are taken. A single message may be longer.
 const WAITING_MAX: usize = 16 * 1024 * 1024;
 
 /// With less than this, there is room for what can wait.
@@ -54,10 +54,6 @@ struct Queue {
     /// Bytes that are kept for it elsewhere, as long as it is open: who keeps them for a connection that is to end
     /// will notice, and nobody else has to go for them.
     kept: Option<Counted>,
-    /// The turn that told something last, and whether it found room.
-    turn: (u64, bool),
-    /// So much more may wait until little does: a turn told much at once.
-    long: usize,
     /// Pieces that were taken.
     taken: u64,
     state: State,
@@ -168,35 +164,18 @@ impl Outbox {
 
     /// Leaves a message, unless far too much waits: then the connection is to end.
     pub(crate) fn send(&self, text: Text) {
-        self.leave(text, None);
-    }
-
-    /// Leaves one of the messages of a turn of the feed: all are left, or none is. One command may cancel all orders of an account, which
-    /// is more than may wait otherwise and no fault of who reads.
-    pub(crate) fn send_in(&self, turn: u64, text: Text) {
-        self.leave(text, Some(turn));
-    }
-
-    fn leave(&self, text: Text, turn: Option<u64>) {
         let mut queue = self.queue();
         if queue.state != State::Open {
             return;
         }
         let before = queue.waiting;
-        if let Some(turn) = turn.filter(|turn| *turn != queue.turn.0) {
-            queue.turn = (turn, before <= WAITING_MAX);
-        }
-        let has_room = turn.is_some() && queue.turn.1;
-        if !has_room && before > WAITING_MAX + queue.long {
+        if before > WAITING_MAX {
             drop(queue);
             return self.overflow();
         }
         text.count(|| self.0.spool.count(text.cost(0)));
         queue.waiting += text.cost(0);
         queue.texts.push_back(text);
-        if has_room && queue.waiting > WAITING_MAX {
-            queue.long = queue.waiting;
-        }
         if before <= STALLED_MAX && queue.waiting > STALLED_MAX {
             self.0.slowed.notify_one();
         }
@@ -223,9 +202,6 @@ impl Outbox {
         queue.texts.front()?;
         queue.waiting -= text.cost(begun) - rest.map_or(0, |rest| text.cost(rest));
         queue.taken += 1;
-        if queue.waiting <= WAITING_MAX {
-            queue.long = 0;
-        }
         queue.begun = rest.unwrap_or_default();
         if rest.is_none() {
             queue.texts.pop_front();
@@ -353,31 +329,6 @@ mod tests {
             outbox.too_slow().await;
             assert_eq!(taken(&outbox), 0, "nothing waits for whoever is to go");
         });
-    }
-
-    /// An account's 100,000 orders were canceled at once, and whoever followed it was disconnected for what was told of that.
-    #[test]
-    fn what_one_turn_tells_is_told_whole_and_the_next_is_bounded_again() {
-        let outbox = Outbox::new(&Spool::default());
-        let most = |turn: Option<u64>| {
-            while outbox.is_open() && outbox.0.held() < 4 * WAITING_MAX {
-                match turn {
-                    Some(turn) => outbox.send_in(turn, message()),
-                    None => outbox.send(message()),
-                }
-            }
-            outbox.0.held()
-        };
-        assert!(most(Some(1)) >= 4 * WAITING_MAX && outbox.is_open(), "all of one turn");
-        (0..1_000).for_each(|turn| outbox.send_in(2 + turn, message()));
-        assert!(outbox.is_open(), "and a little more, as long as it is taken");
-        taken(&outbox);
-        (0..100_000).for_each(|turn| outbox.send_in(5_000 + turn, message()));
-        assert!(!outbox.is_open(), "many turns are bounded as before");
-        let outbox = Outbox::new(&Spool::default());
-        outbox.send_in(1, "x".repeat(2 * WAITING_MAX).into());
-        (0..100_000).for_each(|_| outbox.send_in(2, message()));
-        assert!(!outbox.is_open(), "one that finds no room has none");
     }
 
     #[test]

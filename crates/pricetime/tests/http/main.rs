@@ -8,7 +8,6 @@ mod access;
 mod access_binance;
 mod access_proof;
 mod access_topics;
-mod all_canceled;
 mod audit;
 mod binance;
 mod binance_amendments;
