@@ -184,7 +184,7 @@ impl Found {
         if self.end < position {
             return Err(LogError(format!(
                 "the log ends at message {}, and this node took message {position} of it: the log has lost its end. Its commands are in \
-                 this node's journal (docs/CLUSTER.md, recovering)",
+                 this node's journal: keep its data folder, and restore the log (docs/CLUSTER.md)",
                 self.end
             )));
         }

@@ -45,7 +45,7 @@ pub enum ReplicaError {
     Message { position: u64, what: String },
     #[error(
         "message {found} of the log came where message {expected} was due: the log has lost what stood between, or was replaced. \
-         Restore it, or begin a new one from this node's data folder (docs/CLUSTER.md)"
+         Keep this node's data folder, and restore the log (docs/CLUSTER.md)"
     )]
     Gap { expected: u64, found: u64 },
     #[error(
