@@ -8,13 +8,13 @@ use crate::engine::{AHEAD, Engine};
 use crate::ids::OrderId;
 use crate::slab::NONE;
 
-/// With fewer orders all is near anyhow, and looking ahead only takes time.
+/// With fewer orders that do not wait all is near anyhow, and looking ahead only takes time.
 const FAR: usize = 1 << 16;
 
 impl Engine {
     /// Whether the state is so large that looking ahead is worth its time.
     pub fn is_far(&self) -> bool {
-        self.orders.len() >= FAR
+        self.orders.len().saturating_sub(self.orders.waiting_count()) >= FAR
     }
 
     /// Reads what up to [`AHEAD`] ops will need that are applied next. Goes through them again and again, each time one

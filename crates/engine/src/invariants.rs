@@ -166,6 +166,8 @@ impl Engine {
         assert!(icebergs == self.icebergs.len(), "every order that shows a part is one");
         assert!(reached_orders == self.stops.reached_orders(), "orders that were reached are counted");
         assert!(due_orders == self.pendings.due_orders(), "those whose turn comes are counted");
+        let waiting = pending_orders.saturating_add(self.stops.len());
+        assert!(self.orders.waiting_count() == waiting, "the orders that wait are found apart from the others");
         assert!(pending_orders == self.pendings.len(), "every order that waits for another one is told");
         if self.done_order_count() == 0 {
             assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");

@@ -43,11 +43,21 @@ pub(crate) struct Orders {
     last_records: Slab<u32>,
     records: Slab<Record>,
     by_id: IdIndex,
+    /// Those that wait, for a price or for another order. Apart from the others, so that these stay near however many wait.
+    waiting: IdIndex,
+    waiting_count: usize,
 }
 
 impl Orders {
     pub(crate) fn new() -> Orders {
-        Orders { slots: Slab::new(), last_records: Slab::new(), records: Slab::new(), by_id: IdIndex::new() }
+        Orders {
+            slots: Slab::new(),
+            last_records: Slab::new(),
+            records: Slab::new(),
+            by_id: IdIndex::new(),
+            waiting: IdIndex::new(),
+            waiting_count: 0,
+        }
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -68,8 +78,38 @@ impl Orders {
         self.slots.used()
     }
 
+    #[inline]
     pub(crate) fn find(&self, id: OrderId) -> Option<u32> {
-        self.by_id.find(id, |slot| self.slots[slot].id == id)
+        match self.by_id.find(id, |slot| self.slots[slot].id == id) {
+            None if self.waiting_count > 0 => self.find_waiting(id),
+            found => found,
+        }
+    }
+
+    #[cold]
+    fn find_waiting(&self, id: OrderId) -> Option<u32> {
+        self.waiting.find(id, |slot| self.slots[slot].id == id)
+    }
+
+    /// An order begins to wait. It may not be removed before it waits no longer.
+    pub(crate) fn begin_to_wait(&mut self, slot: u32) {
+        let id = self.slots[slot].id;
+        self.by_id.remove(id, |other| other == slot);
+        self.waiting.insert(id, slot, |other| self.slots[other].id);
+        self.waiting_count = self.waiting_count.saturating_add(1);
+    }
+
+    /// An order waits no longer.
+    pub(crate) fn end_to_wait(&mut self, slot: u32) {
+        let id = self.slots[slot].id;
+        self.waiting.remove(id, |other| other == slot);
+        self.by_id.insert(id, slot, |other| self.slots[other].id);
+        self.waiting_count = self.waiting_count.saturating_sub(1);
+    }
+
+    /// How many wait.
+    pub(crate) fn waiting_count(&self) -> usize {
+        self.waiting_count
     }
 
     /// Reads the part of the index where an id is or will be.

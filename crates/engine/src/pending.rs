@@ -133,6 +133,7 @@ impl Engine {
         events(Event::OrderPends { order, account, is_second, placed });
         self.give_terms((order, slot), account, &placed, terms, events);
         let is_due = chain.working == Working::Executed;
+        self.orders.begin_to_wait(slot);
         self.pendings.insert(Pending { order, slot, is_second, is_due, placed }, self.sequence);
         let (last, left) = (self.sequence, chain.left.saturating_sub(1));
         self.pendings.chain = Some(Chain { last, left, first: Some(placed), ..*chain });
@@ -161,6 +162,7 @@ impl Engine {
         let how = if self.orders.was_canceled(slot) { Working::Ended } else { Working::Executed };
         self.pendings.note_end(order, how);
         if self.pendings.remove(order).is_some() {
+            self.orders.end_to_wait(slot);
             return;
         }
         match how {
@@ -218,7 +220,11 @@ impl Engine {
 
     /// Places the order, or the two, whose turn is next. Gives whether there is one.
     pub(crate) fn release_next(&mut self, events: &mut impl FnMut(Event)) -> bool {
-        match self.pendings.take_due() {
+        let due = self.pendings.take_due();
+        for pending in due.iter().flatten().flatten() {
+            self.orders.end_to_wait(pending.slot);
+        }
+        match due {
             None => return false,
             Some([Some(first), Some(second)]) => self.release_two(&first, &second, events),
             Some([one, other]) => {
@@ -336,6 +342,7 @@ impl Engine {
             }
         }
         let slot = self.orders.insert(order, account, placed.shares);
+        self.orders.begin_to_wait(slot);
         self.pendings.insert(Pending { order, slot, is_second, is_due, placed: *placed }, Sequence::ZERO);
         Ok(())
     }

@@ -195,7 +195,7 @@ impl Stops {
     }
 
     fn append(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) {
-        let stop = self.insert_stop(slot, placed, queue);
+        let stop = self.insert_stop(orders, slot, placed, queue);
         let at = &mut self.queues[queue];
         at.orders = at.orders.saturating_add(1);
         let older = std::mem::replace(&mut at.newest, slot);
@@ -207,7 +207,8 @@ impl Stops {
         (order.level, order.older, order.newer) = (stop, older, NONE);
     }
 
-    fn insert_stop(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) -> u32 {
+    fn insert_stop(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) -> u32 {
+        orders.begin_to_wait(slot);
         let NewOrder { limit, side, kind, self_trade, .. } = *placed;
         // What the slab grows by is filled with this, and is not in use.
         let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind, self_trade, trail: None });
@@ -323,11 +324,17 @@ impl Stops {
         }
     }
 
+    /// How many orders wait.
+    pub(crate) fn len(&self) -> usize {
+        self.stops.len()
+    }
+
     /// Takes out an order that waits.
     pub(crate) fn remove(&mut self, orders: &mut Orders, slot: u32) {
         let stop = orders.get(slot).level;
         let (queue, key) = self.unlink(orders, slot);
         orders.get_mut(slot).level = NONE;
+        orders.end_to_wait(slot);
         self.stops[stop].slot = NONE;
         self.stops.remove(stop);
         let Queue { symbol, trails, is_reached, is_held_back, oldest, .. } = self.queues[queue];

@@ -47,7 +47,7 @@ impl Stops {
         last: Price,
     ) {
         let symbol = placed.symbol;
-        let stop = self.insert_stop(slot, placed, NONE);
+        let stop = self.insert_stop(orders, slot, placed, NONE);
         self.stops[stop].trail = Some(trail);
         orders.get_mut(slot).level = stop;
         self.stand(orders, slot, symbol, trigger);
