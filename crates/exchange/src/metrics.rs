@@ -61,10 +61,20 @@ pub enum Gauge {
     /// How many are killed.
     KilledAccounts,
     KilledSymbols,
+    /// Of a node of a cluster: the last message of the log that it has taken, and the last one that it knows of.
+    LogTaken,
+    LogEnd,
+    /// How many times the node was started.
+    LogEpoch,
+    /// The message of the log before which nodes last compared their states, how many have this node's, itself included, and how many
+    /// another.
+    MarkPosition,
+    MarkSame,
+    MarkOther,
 }
 
 const STAGES: usize = Stage::Commit as usize + 1;
-const GAUGES: usize = Gauge::KilledSymbols as usize + 1;
+const GAUGES: usize = Gauge::MarkOther as usize + 1;
 /// The value of a gauge that was never set.
 const UNSET: u64 = u64::MAX;
 

@@ -12,7 +12,7 @@ use journal::{Journal, JournalError, Storage};
 use crate::asked_commands::AskedCommands;
 use crate::follower::Telling;
 use crate::ledger::{Ledger, Measured, Room};
-use crate::snapshots::JournalCoverage;
+use crate::snapshots::{JournalCoverage, StateAt};
 
 /// The most ops and batches of one turn. The number of ops bounds a journal unit and how long the next one waits; the
 /// number of batches bounds the memory of the answers to queries.
@@ -33,6 +33,8 @@ pub struct JournalLedger<S: Storage> {
     looked_after_at: Duration,
     coverage: Arc<JournalCoverage>,
     keep_journal: bool,
+    /// The last place where a snapshot may stand, if not wherever a journal file is full.
+    snapshot_place: Option<Sequence>,
     disk_low: Arc<AtomicBool>,
     /// Whether the synced mark stands behind the last unit.
     marked: bool,
@@ -57,6 +59,7 @@ impl<S: Storage> JournalLedger<S> {
             looked_after_at: Duration::ZERO,
             coverage,
             keep_journal,
+            snapshot_place: None,
             disk_low,
             marked: true,
         }
@@ -68,6 +71,29 @@ impl<S: Storage> JournalLedger<S> {
         self.count = self.count.checked_add(count).expect("invariant: gateways bound what is in flight");
     }
 
+    /// From now on snapshots are made only where `place_snapshot` says.
+    pub fn snapshots_are_placed(&mut self) {
+        self.snapshot_place = Some(Sequence::ZERO);
+    }
+
+    /// A snapshot is to be made of what stands now. The next commands begin another journal file.
+    pub fn place_snapshot(&mut self, engine: &Engine) -> Result<(), JournalError> {
+        self.journal.close_segment()?;
+        self.snapshot_place = Some(engine.sequence());
+        self.coverage.set_closed_through(engine.sequence());
+        Ok(())
+    }
+
+    /// Whether there is or will be something that `snapshot_made` gives.
+    pub fn waits_for_snapshot(&self) -> bool {
+        self.snapshot_place.is_some_and(|place| !self.coverage.is_tried(place) || self.coverage.has_made())
+    }
+
+    /// The snapshot that was made since this was asked before; the newest, if there were several.
+    pub fn snapshot_made(&self) -> Option<StateAt> {
+        self.coverage.take_made()
+    }
+
     /// The journal, to look at.
     pub fn journal(&self) -> &Journal<S> {
         &self.journal
@@ -76,7 +102,7 @@ impl<S: Storage> JournalLedger<S> {
     /// Says up to where snapshots can be made, and retires journal files that they cover.
     fn look_after_files(&mut self, passed: Duration) -> Result<(), JournalError> {
         self.looked_after_at = passed;
-        self.coverage.set_closed_through(self.closed_through());
+        self.coverage.set_closed_through(self.snapshot_place.unwrap_or_else(|| self.closed_through()));
         if !self.keep_journal {
             self.journal.retire(self.coverage.covered_through())?;
         }

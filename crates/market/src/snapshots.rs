@@ -1,9 +1,9 @@
 //! Snapshots of the market, made by a background replica: it loads the last snapshot, replays the full journal files
 //! behind it and writes the next one. The loop never stalls for it, and the journal is proven to replay all the time.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -27,6 +27,17 @@ pub struct JournalCoverage {
     closed_through: AtomicU64,
     /// Commands up to here are covered by every generation of snapshots and by the history.
     covered_through: AtomicU64,
+    /// The newest snapshot that was made and not asked for yet.
+    made: Mutex<Option<StateAt>>,
+    /// The command that a snapshot was made of last, or that it should have been made of.
+    tried_through: AtomicU64,
+}
+
+/// What the state hashed to when a command had been applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateAt {
+    pub sequence: Sequence,
+    pub hash: u64,
 }
 
 impl JournalCoverage {
@@ -42,6 +53,25 @@ impl JournalCoverage {
     /// Noted when snapshots were looked at. What was covered once stays so.
     fn set_covered_through(&self, covered: Option<Sequence>) {
         self.covered_through.fetch_max(covered.map_or(0, |covered| covered.0), Ordering::AcqRel);
+    }
+
+    /// The snapshot that was made since this was asked before; the newest, if there were several.
+    pub(crate) fn take_made(&self) -> Option<StateAt> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether a snapshot up to here was made, or could not be.
+    pub(crate) fn is_tried(&self, sequence: Sequence) -> bool {
+        self.tried_through.load(Ordering::Acquire) >= sequence.0
+    }
+
+    /// Whether `take_made` gives one.
+    pub(crate) fn has_made(&self) -> bool {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn set_made(&self, made: StateAt) {
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
     }
 
     /// Journal files up to here can be retired.
@@ -68,6 +98,7 @@ pub enum MakeError {
 /// A snapshot that was written.
 struct Published {
     info: SnapshotInfo,
+    state: StateAt,
     /// What `covered_through` gives once this snapshot counts.
     covered: Option<Sequence>,
 }
@@ -112,7 +143,9 @@ impl<S: Storage> SnapshotMaker<S> {
     /// Makes a snapshot if it is time for one. An error is logged: the server goes on, and only needs longer to start.
     pub fn step(&mut self) {
         let started = Instant::now();
-        match self.replicate().and_then(|()| self.publish()) {
+        let made = self.replicate().and_then(|()| self.publish());
+        self.coverage.tried_through.store(self.last.0, Ordering::Release);
+        match made {
             Ok(Some(info)) => {
                 tracing::info!(sequence = info.sequence.0, bytes = info.bytes, took = ?started.elapsed(), "snapshot taken");
             }
@@ -144,10 +177,11 @@ impl<S: Storage> SnapshotMaker<S> {
         if !(self.history)() {
             return Err(MakeError::HistoryBehind);
         }
-        let Published { info, covered } = write_and_retire(&self.storage, &engine, point)?;
+        let Published { info, state, covered } = write_and_retire(&self.storage, &engine, point)?;
         self.last = info.sequence;
         note_made(&self.metrics, SystemTime::now());
         self.coverage.set_covered_through(covered);
+        self.coverage.set_made(state);
         Ok(Some(info))
     }
 }
@@ -223,13 +257,19 @@ fn replicate<S: Storage>(
 
 /// Writes a snapshot and removes those that it makes needless. The history must durably hold all that happened before it.
 fn write_and_retire<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<Published, SnapshotError> {
-    let info = write(storage, engine, point)?;
-    Ok(Published { info, covered: snapshot::retire(storage, GENERATIONS)? })
+    let state = StateAt { sequence: engine.sequence(), hash: engine.state_hash() };
+    let info = write(storage, engine, point, state.hash)?;
+    Ok(Published { info, state, covered: snapshot::retire(storage, GENERATIONS)? })
 }
 
-fn write<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<SnapshotInfo, SnapshotError> {
+fn write<S: Storage>(
+    storage: &S,
+    engine: &Engine,
+    point: JournalPoint,
+    hash: u64,
+) -> Result<SnapshotInfo, SnapshotError> {
     assert!(engine.sequence() == point.sequence, "invariant: a snapshot stands where its engine does");
-    snapshot::write(storage, point, engine.state_hash(), &mut |visit| {
+    snapshot::write(storage, point, hash, &mut |visit| {
         let mut others = BackgroundYield::default();
         engine.export(&mut |item| {
             others.tick();

@@ -15,7 +15,7 @@ use market::snapshots;
 use market::timekeeper::Clock;
 use market::turn::TurnOptions;
 use market::{Failed, Market, MarketOptions};
-use replica::LogUrl;
+use replica::{LogUrl, Standing};
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
 use web::{Hub, Records};
@@ -180,9 +180,10 @@ fn open_folder(
         snapshots::note_made(&metrics, made);
     }
     let market_options = MarketOptions {
-        turn: turn_options(settings, metrics, clock)?,
+        turn: turn_options(settings, metrics.clone(), clock)?,
         keep_journal: settings.keep_journal,
-        snapshot_every: settings.snapshot_every,
+        // The nodes of a cluster make theirs at its marks.
+        snapshot_every: if shared.is_some() { 1 } else { settings.snapshot_every },
         disk_low_bytes: settings.disk_low_bytes(),
     };
     let (storage_of_it, follower) = (storage.clone(), followers.follower());
@@ -192,7 +193,8 @@ fn open_folder(
             Market::start(storage_of_it, recovered, market_options, follower, failed)?
         }
         Some((url, status)) => {
-            let node = cluster::Node { url, number: settings.node, patience: settings.store_patience.0, status };
+            let (number, patience) = (settings.node, settings.store_patience.0);
+            let node = cluster::Node { url, number, patience, standing: Standing::new(status, metrics) };
             let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);
             Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
         }

@@ -1,4 +1,4 @@
-//! A server as a node of a cluster, and `pricetime cluster create`.
+//! A server as a node of a cluster, and `pricetime cluster`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use engine::{Engine, NodeId};
-use exchange::Status;
 use journal::Disk;
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use replica::jetstream::{self, JetStream};
-use replica::{LogError, LogUrl, Member, ReplicaLedger};
+use replica::survey::{Survey, survey};
+use replica::{LogError, LogUrl, Member, NodeReport, ReplicaLedger, Standing};
+
+use crate::units::Span;
 
 /// A message that did not come back from the log is sent again after so long.
 const SEND_AGAIN_AFTER: Duration = Duration::from_secs(2);
@@ -34,17 +36,81 @@ enum ClusterCommand {
         /// How many of the servers keep each message: 3 so that one may be lost, 1 for a try on one server
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=5))]
         replicas: u8,
+        /// After so long its nodes compare their states, if anything has happened: 1s or more
+        #[arg(long, default_value = "5m", value_name = "TIME")]
+        marks_every: Span,
+    },
+    /// Ask all nodes and the log how they are. Fails unless all that are known answer, are ready and have one state
+    Status {
+        /// Where: nats://HOST:4222,HOST:4222/NAME
+        #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
+        store: String,
     },
 }
 
 /// Runs one of the commands. Errors: what the servers say.
 pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
-    let ClusterCommand::Create { store, replicas } = &args.command;
-    let url: LogUrl = store.parse().map_err(words)?;
-    let cluster = RandomState::new().hash_one(std::process::id());
-    jetstream::create(&url, usize::from(*replicas), cluster).map_err(words)?;
-    println!("made {url}, the log of cluster {cluster:016x}, with {replicas} replicas");
-    Ok(ExitCode::SUCCESS)
+    match &args.command {
+        ClusterCommand::Create { store, replicas, marks_every } => {
+            let url: LogUrl = store.parse().map_err(words)?;
+            if marks_every.0 < Duration::from_secs(1) {
+                return Err(format!("marks-every is {marks_every}; at least 1s"));
+            }
+            let cluster = RandomState::new().hash_one(std::process::id());
+            jetstream::create(&url, usize::from(*replicas), cluster, marks_every.0).map_err(words)?;
+            println!("made {url}, the log of cluster {cluster:016x}, with {replicas} replicas");
+            Ok(ExitCode::SUCCESS)
+        }
+        ClusterCommand::Status { store } => {
+            let url: LogUrl = store.parse().map_err(words)?;
+            let survey = survey(&url).map_err(words)?;
+            print!("{}", describe(&url, &survey));
+            Ok(if is_well(&survey) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+fn describe(url: &LogUrl, survey: &Survey) -> String {
+    let log = &survey.log;
+    let mut text = format!(
+        "log        {url}, cluster {}\nmessages   {} to {}, {} bytes\nleader     {}\n",
+        log.cluster,
+        log.first,
+        log.end,
+        log.bytes,
+        log.leader.as_deref().unwrap_or("(one server)")
+    );
+    for (name, is_current) in &log.followers {
+        text += &format!("follower   {name}, {}\n", if *is_current { "has all of it" } else { "behind or away" });
+    }
+    text += &format!(
+        "\n{:>5} {:>6} {:>12} {:>8} {:>12}  {:<11} {}\n",
+        "node", "epoch", "taken", "behind", "command", "state", "compared"
+    );
+    for report in &survey.nodes {
+        let NodeReport { node, epoch, taken, sequence, state, .. } = report;
+        let behind = log.end.saturating_sub(*taken);
+        let compared = match &report.mark {
+            None => "not yet".to_owned(),
+            Some(mark) => {
+                format!("before message {}: {} have {}, {} other", mark.position, mark.same, mark.hash, mark.other)
+            }
+        };
+        text += &format!("{node:>5} {epoch:>6} {taken:>12} {behind:>8} {sequence:>12}  {state:<11} {compared}\n");
+    }
+    for (node, last) in &survey.silent {
+        text += &format!("{node:>5}  no answer; its last message is {last}\n");
+    }
+    text
+}
+
+/// Whether nobody has to look after anything.
+fn is_well(survey: &Survey) -> bool {
+    let is_well =
+        |report: &NodeReport| report.state == "ready" && report.mark.as_ref().is_none_or(|mark| mark.other == 0);
+    survey.silent.is_empty()
+        && survey.nodes.iter().all(is_well)
+        && survey.log.followers.iter().all(|(_, is_current)| *is_current)
 }
 
 fn words(error: LogError) -> String {
@@ -57,7 +123,7 @@ pub struct Node<'a> {
     pub number: u16,
     /// After so long without the log new commands are refused.
     pub patience: Duration,
-    pub status: Status,
+    pub standing: Standing,
 }
 
 impl Node<'_> {
@@ -71,10 +137,11 @@ impl Node<'_> {
         let node = NodeId::new(self.number).ok_or("node is 0; at least 1")?;
         let log = jetstream::find(self.url).map_err(words)?;
         let last = engine.shared_log().last();
-        let (start, cluster) = (log.start(last), log.cluster);
-        let client = log.open(last, inbox.clone()).map_err(words)?;
-        let member = Member { cluster, node, patience: self.patience, send_again_after: SEND_AGAIN_AFTER };
-        let opened = ReplicaLedger::open((own, engine), (client, start), member, (inbox.clone(), self.status));
+        let (start, cluster, marks_every) = (log.start(last), log.cluster, log.marks_every);
+        let client = log.open(last, inbox.clone(), self.standing.clone()).map_err(words)?;
+        let (patience, send_again_after) = (self.patience, SEND_AGAIN_AFTER);
+        let member = Member { cluster, node, patience, send_again_after, marks_every };
+        let opened = ReplicaLedger::open((own, engine), (client, start), member, (inbox.clone(), self.standing));
         opened.map_err(|error| error.to_string())
     }
 }

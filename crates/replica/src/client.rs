@@ -28,7 +28,7 @@ pub trait LogClient {
     /// The next message of the log; none if none came for so long.
     fn next(&mut self, patience: Duration) -> Result<Option<Delivered>, LogError>;
 
-    /// Where the last message stood when the connection was made.
+    /// Where the last message stands that is known of: at least the last one when the connection was made.
     fn end(&self) -> u64;
 
     /// The most bytes that a message may have.

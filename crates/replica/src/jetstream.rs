@@ -1,7 +1,7 @@
 //! A stream of NATS JetStream as a log. One thread talks to the servers; the loop's thread gets messages through a channel.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ use crate::client::{Delivered, LogClient, LogError};
 use crate::log_url::LogUrl;
 use crate::message::Message;
 use crate::parts::WINDOW;
+use crate::standing::Standing;
+use crate::survey;
 
 /// How long an answer of the servers may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,6 +32,9 @@ const SILENCE: Duration = Duration::from_millis(1500);
 const WAITING_MAX: usize = 256;
 /// Where a stream says which cluster's log it is.
 const CLUSTER: &str = "pricetime-cluster";
+/// Where it says after how many seconds its nodes compare their states, and how many these are where it does not.
+const MARKS: &str = "pricetime-marks-seconds";
+const MARKS_SECONDS: u64 = 300;
 
 /// A log on the servers, to be opened.
 pub struct Found {
@@ -40,6 +45,9 @@ pub struct Found {
     subject: String,
     /// The cluster whose log it is.
     pub cluster: u64,
+    /// After so long its nodes compare their states.
+    pub marks_every: Duration,
+    name: String,
     first: u64,
     end: u64,
 }
@@ -50,14 +58,17 @@ pub struct JetStream {
     delivered: Receiver<Delivered>,
     /// Set while what was sent did not come back.
     is_waiting: Arc<AtomicBool>,
-    end: u64,
+    /// The last message that is known of.
+    end: Arc<AtomicU64>,
     message_bytes_max: usize,
 }
 
 /// Makes a log, for a cluster that has none. Errors: there is one, or the servers refuse it.
-pub fn create(url: &LogUrl, replicas: usize, cluster: u64) -> Result<(), LogError> {
+pub fn create(url: &LogUrl, replicas: usize, cluster: u64, marks_every: Duration) -> Result<(), LogError> {
     let (runtime, _, context) = connect(url)?;
-    let config = Config { metadata: [(CLUSTER.to_owned(), format!("{cluster:016x}"))].into(), ..needed(url, replicas) };
+    let marks = marks_every.as_secs().max(1);
+    let metadata = [(CLUSTER.to_owned(), format!("{cluster:016x}")), (MARKS.to_owned(), marks.to_string())];
+    let config = Config { metadata: metadata.into(), ..needed(url, replicas) };
     runtime.block_on(async {
         if context.get_stream(url.name()).await.is_ok() {
             return Err(LogError(format!("{url} is there already, and is left as it is")));
@@ -89,7 +100,7 @@ fn subject(url: &LogUrl) -> String {
     format!("pricetime.{}.log", url.name())
 }
 
-fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, Context), LogError> {
+pub(crate) fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, Context), LogError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| LogError(format!("cannot talk to {url}: {error}")))?;
     let options =
@@ -101,25 +112,34 @@ fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, Context), L
     Ok((runtime, client, context))
 }
 
-/// Finds a log that is there. Errors: it is not, or is kept with less care than it needs.
-pub fn find(url: &LogUrl) -> Result<Found, LogError> {
-    let (runtime, client, context) = connect(url)?;
-    let stream = runtime.block_on(context.get_stream(url.name())).map_err(|error| {
+/// A log that is there, and its cluster. Errors: it is not.
+pub(crate) async fn get(context: &Context, url: &LogUrl) -> Result<(Stream, u64), LogError> {
+    let stream = context.get_stream(url.name()).await.map_err(|error| {
         LogError(format!(
             "{url} is not there ({error}): a new cluster makes it with `pricetime cluster create`; if it was there, it is lost \
              (docs/CLUSTER.md)"
         ))
     })?;
+    let named = stream.cached_info().config.metadata.get(CLUSTER);
+    match named.and_then(|text| u64::from_str_radix(text, 16).ok()) {
+        Some(cluster) => Ok((stream, cluster)),
+        None => Err(LogError(format!("{url} is a stream of something else: it names no cluster"))),
+    }
+}
+
+/// Finds a log that is there. Errors: it is not, or is kept with less care than it needs.
+pub fn find(url: &LogUrl) -> Result<Found, LogError> {
+    let (runtime, client, context) = connect(url)?;
+    let (stream, cluster) = runtime.block_on(get(&context, url))?;
     let (config, state) = (&stream.cached_info().config, &stream.cached_info().state);
     let weak = weaknesses(config, &needed(url, config.num_replicas));
     if !weak.is_empty() {
         return Err(LogError(format!("{url} does not keep a log as it has to be kept: {}", weak.join("; "))));
     }
-    let cluster = config.metadata.get(CLUSTER).and_then(|text| u64::from_str_radix(text, 16).ok());
-    let cluster =
-        cluster.ok_or_else(|| LogError(format!("{url} is a stream of something else: it names no cluster")))?;
+    let marks = config.metadata.get(MARKS).and_then(|text| text.parse().ok()).unwrap_or(MARKS_SECONDS);
+    let (marks_every, name) = (Duration::from_secs(marks.max(1)), url.name().to_owned());
     let (first, end) = (state.first_sequence, state.last_sequence);
-    Ok(Found { client, context, runtime, subject: subject(url), cluster, first, end, stream })
+    Ok(Found { client, context, runtime, subject: subject(url), cluster, marks_every, name, first, end, stream })
 }
 
 /// Settings with which a stream could lose messages.
@@ -150,7 +170,7 @@ impl Found {
     }
 
     /// Opens it for a node that took this message last. Errors: it is not the log that the node followed, or it has lost something.
-    pub fn open(self, last: Option<LogMessage>, inbox: Arc<Inbox>) -> Result<JetStream, LogError> {
+    pub fn open(self, last: Option<LogMessage>, inbox: Arc<Inbox>, standing: Standing) -> Result<JetStream, LogError> {
         if let Some(last) = last {
             self.check(last)?;
         } else if self.first > 1 {
@@ -159,17 +179,20 @@ impl Found {
                 self.first
             )));
         }
-        let (start, end) = (self.start(last), self.end);
+        let (start, end) = (self.start(last), Arc::new(AtomicU64::new(self.end)));
         let message_bytes_max = self.client.server_info().max_payload;
         let (outgoing, sent) = unbounded_channel();
         let (incoming, delivered) = sync_channel(WAITING_MAX);
         let is_waiting = Arc::new(AtomicBool::new(false));
         let waiting = is_waiting.clone();
-        let Found { context, stream, runtime, subject, client, .. } = self;
+        let Found { context, stream, runtime, subject, client, name, .. } = self;
+        let known_end = end.clone();
         let talk = move || {
             // Nobody sends any more when the market has ended.
-            let follow = follow((client, stream), start, &incoming, &inbox, &waiting);
+            let answer = survey::answer(client.clone(), name, standing);
+            let follow = follow((client, stream), start, (&incoming, &known_end), &inbox, &waiting);
             runtime.block_on(async {
+                tokio::spawn(answer);
                 tokio::select! { () = follow => {}, () = publish(context, subject, sent) => {} }
             });
         };
@@ -232,12 +255,12 @@ async fn publish(context: Context, subject: String, mut sent: UnboundedReceiver<
 async fn follow(
     (client, stream): (Client, Stream),
     start: u64,
-    incoming: &SyncSender<Delivered>,
+    (incoming, end): (&SyncSender<Delivered>, &AtomicU64),
     inbox: &Inbox,
     is_waiting: &AtomicBool,
 ) {
     let mut seen = start;
-    while let Err(error) = deliver((&client, &stream), &mut seen, incoming, inbox, is_waiting).await {
+    while let Err(error) = deliver((&client, &stream), &mut seen, (incoming, end), inbox, is_waiting).await {
         tracing::warn!(error, "the log is asked for its messages again");
         tokio::time::sleep(BETWEEN_TRIES).await;
     }
@@ -247,7 +270,7 @@ async fn follow(
 async fn deliver(
     (client, stream): (&Client, &Stream),
     seen: &mut u64,
-    incoming: &SyncSender<Delivered>,
+    (incoming, end): (&SyncSender<Delivered>, &AtomicU64),
     inbox: &Inbox,
     is_waiting: &AtomicBool,
 ) -> Result<(), String> {
@@ -271,6 +294,7 @@ async fn deliver(
             continue;
         }
         *seen = position;
+        end.fetch_max(position.saturating_add(info.pending), Ordering::Relaxed);
         let time = Time(u64::try_from(published).unwrap_or(0));
         let delivered = Delivered { position, time, bytes: message.message.payload };
         if incoming.send(delivered).is_err() {
@@ -302,7 +326,7 @@ impl LogClient for JetStream {
     }
 
     fn end(&self) -> u64 {
-        self.end
+        self.end.load(Ordering::Relaxed)
     }
 
     fn message_bytes_max(&self) -> usize {

@@ -6,19 +6,24 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Command, Engine, Event, LogMessage, NodeId, Sequence, Time};
-use exchange::{Batch, Caller, Metrics, State, Status, Unavailable};
+use exchange::{Batch, Caller, Metrics, State, Unavailable};
 use journal::{Journal, JournalError, Storage};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::ledger::{Ledger, Measured, Room};
+use market::snapshots::StateAt;
 use market::timekeeper::system_time;
 
 use crate::client::{Delivered, LogClient, LogError};
+use crate::marks::{Comparison, Marks, Statement};
 use crate::message::{Message, OVERHEAD_BYTES};
 use crate::parts::Parts;
+use crate::standing::Standing;
 
 /// The most ops and batches of one turn: its commands become one message, as long as they fit.
 const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 8 };
+/// How often is looked whether a snapshot was made.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// How often a turn that waits for the log looks whether it is time for something else.
 const GLANCE: Duration = Duration::from_millis(100);
 
@@ -32,6 +37,8 @@ pub struct Member {
     pub patience: Duration,
     /// A message that did not come back is sent again after so long. That it counts once is seen to where it is taken.
     pub send_again_after: Duration,
+    /// After so long, when messages come, the nodes compare their states. The same for all.
+    pub marks_every: Duration,
 }
 
 /// Why a node cannot go on.
@@ -53,6 +60,17 @@ pub enum ReplicaError {
     )]
     Replaced { node: NodeId, epoch: u32 },
     #[error(
+        "before message {} of the log the journal of this node makes a state that hashes to {:016x}, and {} other nodes have {:016x}: this node has \
+         gone another way. Keep its data folder to look at, and start the node with an empty one (docs/CLUSTER.md)",
+        .0.position, .0.hash, .0.others.map_or(0, |(count, _)| count), .0.others.map_or(0, |(_, hash)| hash)
+    )]
+    Outvoted(Comparison),
+    #[error(
+        "at command {sequence} the state in memory hashed to {in_memory:016x}, and the journal makes one that hashes to {journaled:016x}: \
+         the memory of this machine has changed something, or its disk has. Start the node with an empty folder (docs/CLUSTER.md)"
+    )]
+    Changed { sequence: Sequence, in_memory: u64, journaled: u64 },
+    #[error(
         "the data folder is of a server without a cluster: a node begins with an empty folder, or with a copy of another node's"
     )]
     NotANode,
@@ -71,34 +89,40 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     /// The last message of the log that was looked at.
     seen: u64,
     parts: Parts,
+    marks: Marks,
     /// The commands of the turn.
     commands: Vec<u8>,
     count: u32,
     inbox: Arc<Inbox>,
-    status: Status,
+    standing: Standing,
 }
 
 impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     /// Brings an engine, which stands where `own` does, to the end of the log, and begins an epoch of this node. The client gives the
     /// messages behind `seen`.
     pub fn open(
-        (own, engine): (JournalLedger<S>, &mut Engine),
+        (mut own, engine): (JournalLedger<S>, &mut Engine),
         (client, seen): (C, u64),
         member: Member,
-        (inbox, status): (Arc<Inbox>, Status),
+        (inbox, standing): (Arc<Inbox>, Standing),
     ) -> Result<Self, ReplicaError> {
         if engine.sequence() > Sequence::ZERO && engine.shared_log().position() == 0 {
             return Err(ReplicaError::NotANode);
         }
-        let (parts, commands, count, epoch) = (Parts::default(), Vec::new(), 0, 0);
-        let mut ledger = ReplicaLedger { own, client, member, epoch, seen, parts, commands, count, inbox, status };
-        while ledger.seen < ledger.client.end() {
+        own.snapshots_are_placed();
+        let (parts, marks) = (Parts::default(), Marks::new(member.marks_every));
+        let (commands, count, epoch) = (Vec::new(), 0, 0);
+        let mut ledger =
+            ReplicaLedger { own, client, member, epoch, seen, parts, marks, commands, count, inbox, standing };
+        let end = ledger.client.end();
+        while ledger.seen < end {
             if let Some(delivered) = ledger.client.next(GLANCE)? {
                 ledger.take(engine, &delivered, &[])?;
             }
         }
         let last = engine.shared_log().of(member.node).map_or(0, |last| last.epoch);
         ledger.epoch = last.saturating_add(1);
+        ledger.standing.begins(member.node.number(), ledger.epoch);
         let begins = ledger.message(0, (0, 1), Bytes::new()).to_bytes();
         ledger.send(engine, &[begins])?;
         Ok(ledger)
@@ -121,13 +145,13 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
                 messages.iter().try_for_each(|message| self.client.publish(message.clone()))?;
                 sent = Some(Instant::now());
             }
-            if let Some(delivered) = self.client.next(GLANCE)?
+            if let Some(delivered) = self.client.next(GLANCE.min(self.member.send_again_after))?
                 && let Some(time) = self.take(engine, &delivered, messages)?
             {
-                self.status.replace(&State::StoreAway, State::Ready);
+                self.standing.status().replace(&State::StoreAway, State::Ready);
                 return Ok(time);
             }
-            if self.inbox.is_closed() {
+            if self.inbox.is_closed() && begun.elapsed() >= self.member.send_again_after {
                 return Err(ReplicaError::Stopping);
             }
             if begun.elapsed() >= self.member.patience {
@@ -139,7 +163,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     /// Refuses what waits for the turn after this one, which has no end while the log is away.
     #[cold]
     fn refuse_waiting(&mut self) {
-        self.status.replace(&State::Ready, State::StoreAway);
+        self.standing.status().replace(&State::Ready, State::StoreAway);
         self.inbox.take_waiting().into_iter().for_each(|batch| batch.refuse(Unavailable::StoreAway));
     }
 
@@ -188,17 +212,53 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             return Err(ReplicaError::Replaced { node, epoch });
         }
         let time = time.max(engine.time());
+        let stated = match number > 0 && count == 0 {
+            true => Some(Statement::read(&commands).map_err(wrong)?),
+            false => None,
+        };
+        let commands = if stated.is_some() { Bytes::new() } else { commands };
         let decoded = if is_own { Vec::new() } else { decode(&commands, count).map_err(wrong)? };
+        if self.marks.is_due(engine, position, time) {
+            self.own.place_snapshot(engine)?;
+            self.marks.begin(engine, position);
+        }
         self.own.command(&Command::TakeMessage(message));
         self.own.commands(&commands, count);
         self.own.order(engine, time)?;
         self.apply(engine, time, &Command::TakeMessage(message));
+        self.standing.takes(engine, position, self.client.end());
+        if let Some(compared) = stated.and_then(|said| self.marks.state(node, said, self.member.node)) {
+            self.standing.compares(&compared);
+            if compared.is_outvoted() {
+                return Err(ReplicaError::Outvoted(compared));
+            }
+        }
         if is_own && number > 0 {
             return Ok(Some(time));
         }
         decoded.iter().for_each(|command| self.apply(engine, time, command));
         self.own.applied(engine);
         Ok(is_own.then_some(time))
+    }
+
+    /// Says in the log what the last snapshot hashes to, if it was made at a mark since this was called before.
+    fn state(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+        let Some(made) = self.own.snapshot_made() else { return Ok(()) };
+        let StateAt { sequence, hash } = made;
+        let changed = |in_memory| ReplicaError::Changed { sequence, in_memory, journaled: hash };
+        let Some(statement) = self.marks.statement(made).map_err(changed)? else { return Ok(()) };
+        let message = self.message(self.next_number(engine), (0, 1), statement.to_bytes()).to_bytes();
+        match self.send(engine, &[message]) {
+            // It is said at the next mark.
+            Ok(_) | Err(ReplicaError::Stopping) => {}
+            Err(error) => return Err(error),
+        }
+        self.own.applied(engine);
+        Ok(())
+    }
+
+    fn next_number(&self, engine: &Engine) -> u64 {
+        engine.shared_log().of(self.member.node).map_or(0, |last| last.number).saturating_add(1)
     }
 
     /// Nobody waits for the reply: a command of another node, or that notes a message.
@@ -281,8 +341,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
             self.follow(engine)?;
             return Ok(time.max(engine.time()));
         }
-        let last = engine.shared_log().of(self.member.node).map_or(0, |last| last.number);
-        let messages = self.messages(last.saturating_add(1));
+        let messages = self.messages(self.next_number(engine));
         self.count = 0;
         self.send(engine, &messages)
     }
@@ -309,16 +368,20 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
 
     fn tend(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
         self.follow(engine)?;
+        self.state(engine)?;
         Ok(self.own.tend(engine, passed)?)
     }
 
     fn idle(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
         self.follow(engine)?;
+        self.state(engine)?;
         Ok(self.own.idle(engine, passed)?)
     }
 
+    /// Also while a snapshot is being made of which the node has something to say.
     fn patience(&self) -> Option<Duration> {
-        self.own.patience()
+        let waits = self.own.waits_for_snapshot().then_some(LOOK_AFTER);
+        self.own.patience().or(waits)
     }
 
     fn close(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {

@@ -15,9 +15,12 @@ pub mod jetstream;
 
 mod ledger;
 mod log_url;
+mod marks;
 mod message;
 mod parts;
 pub mod simulated;
+mod standing;
+pub mod survey;
 #[cfg(test)]
 mod tests;
 
@@ -25,3 +28,4 @@ pub use client::{Delivered, LogClient, LogError};
 pub use ledger::{Member, ReplicaError, ReplicaLedger};
 pub use log_url::LogUrl;
 pub use parts::WINDOW;
+pub use standing::{MarkReport, NodeReport, Standing};

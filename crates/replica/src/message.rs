@@ -8,7 +8,7 @@
 //! | 2, 2 | which part it is of how many |
 //! | 8 | when it was written, in microseconds since 1970, by its writer's clock |
 //! | 4 | commands in all parts |
-//! | … | commands, encoded as in the journal, or a part of that |
+//! | … | commands, encoded as in the journal, or a part of that; with no commands, what the node's state hashed to ([`crate::marks`]) |
 //! | 4 | CRC-32 of all before it |
 //!
 //! Integers are little-endian.

@@ -8,24 +8,29 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{AccountId, Command, Engine, Money, NewOrder, NodeId, Op, Price, Reply, Shares, Side, Symbol, Time};
+use engine::{
+    AccountId, Command, DoneOrders, Engine, Importer, Money, NewOrder, NodeId, Op, Price, Reply, Sequence, Shares,
+    Side, StateItem, Symbol, Time,
+};
 use exchange::{Answer, Batch, Metrics, Status};
 use journal::simulated::SimulatedDisk;
-use journal::{Durability, Options};
+use journal::{Durability, Journal, Options};
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
 use market::calendar::Calendar;
+use market::follower::Checkpoint;
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
+use market::ledger::Ledger;
 use market::recovery::{self, Recovered};
-use market::snapshots::JournalCoverage;
+use market::snapshots::{JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
 use model::workload::Random;
 
 use crate::message::Message;
 use crate::simulated::{Faults, SimulatedClient, SimulatedLog};
-use crate::{Member, ReplicaError, ReplicaLedger, WINDOW};
+use crate::{Member, ReplicaError, ReplicaLedger, Standing, WINDOW};
 
 const CLUSTER: u64 = 77;
 
@@ -35,31 +40,47 @@ const MESSAGE_BYTES: usize = 200;
 struct Node {
     turn: Turn<ReplicaLedger<SimulatedDisk, SimulatedClient>>,
     disk: SimulatedDisk,
+    maker: SnapshotMaker<SimulatedDisk>,
+    standing: Standing,
 }
 
 impl Node {
     fn open(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
         let options = Options { segment_bytes: 1 << 16, durability: Durability::Synced };
-        let Recovered { mut engine, journal, .. } = recovery::open(disk, options).expect("the disk has no faults");
+        let Recovered { engine, journal, .. } = recovery::open(disk, options).expect("the disk has no faults");
+        Node::open_with((engine, journal), log, number, disk)
+    }
+
+    /// With this in memory.
+    fn open_with(
+        (mut engine, journal): (Engine, Journal<SimulatedDisk>),
+        log: &SimulatedLog,
+        number: u16,
+        disk: &SimulatedDisk,
+    ) -> Result<Node, ReplicaError> {
         let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
-        let own = JournalLedger::new(journal, None, coverage, true, low);
+        let own = JournalLedger::new(journal, None, coverage.clone(), true, low);
+        let (checkpoint, metrics): (Checkpoint, _) = (Arc::new(|| true), Metrics::new(&[]));
+        let maker = SnapshotMaker::new(disk.clone(), 1, Sequence::ZERO, coverage, checkpoint, metrics.clone());
         let (patience, send_again_after) = (Duration::from_secs(60), Duration::from_millis(1));
         let node = NodeId::new(number).expect("above zero");
-        let member = Member { cluster: CLUSTER, node, patience, send_again_after };
+        let marks_every = Duration::from_micros(1_000);
+        let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every };
         let seen = engine.shared_log().position().saturating_sub(WINDOW);
         let client = log.client(seen, MESSAGE_BYTES);
         let inbox = Arc::new(Inbox::default());
-        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox, Status::new()))?;
+        let standing = Standing::new(Status::new(), metrics.clone());
+        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox, standing.clone()))?;
         let options = TurnOptions {
             limits: AnswerLimits { request_executions_max: 1_000 },
             bounds: Bounds::NONE,
-            metrics: Metrics::new(&[]),
+            metrics,
             clock: Clock::steady(|| Time(1)),
             clock_leap_max: Duration::from_secs(1 << 30),
             calendar: Calendar::default(),
             audit: false,
         };
-        Ok(Node { turn: Turn::new(engine, ledger, options), disk: disk.clone() })
+        Ok(Node { turn: Turn::new(engine, ledger, options), disk: disk.clone(), maker, standing })
     }
 
     fn ask(&mut self, commands: &[Command]) -> Result<Vec<Answer>, ReplicaError> {
@@ -68,6 +89,12 @@ impl Node {
         commands.iter().for_each(|command| batch.requests.push(&[Op::Command(*command)]));
         self.turn.step(&mut vec![batch])?;
         Ok(answers.recv().expect("it is answered").answers)
+    }
+
+    /// What its threads do beside the loop, and what the loop does when nothing comes.
+    fn idle(&mut self) -> Result<(), ReplicaError> {
+        self.maker.step();
+        self.turn.idle()
     }
 
     fn engine(&self) -> &Engine {
@@ -169,6 +196,79 @@ fn a_process_that_is_replaced_finds_out_and_what_it_sent_late_counts_nowhere() {
     // The message of the old one came to the log: nobody takes it.
     assert_eq!(new.engine().account_count(), 2);
     assert_eq!(new.ask(&[create(2)]).expect("the log is whole"), [Answer::Reply(Reply::Created)]);
+}
+
+/// Three nodes that trade in turns, and make snapshots at the marks.
+fn three(log: &SimulatedLog, disks: &[SimulatedDisk; 3]) -> Vec<Node> {
+    (1..=3).map(|number| Node::open(log, number, &disks[usize::from(number) - 1]).expect("it begins")).collect()
+}
+
+/// Gives the first error.
+fn trade_in_turns(nodes: &mut [Node], first: u64) -> Result<(), (usize, ReplicaError)> {
+    for account in first..first + 300 {
+        let at = account as usize % nodes.len();
+        nodes[at].ask(&[create(account)]).map_err(|error| (at, error))?;
+        for (at, node) in nodes.iter_mut().enumerate() {
+            node.idle().map_err(|error| (at, error))?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn nodes_compare_their_states_at_marks_and_the_one_that_has_another_ends() {
+    let log = SimulatedLog::new(1, Faults::default());
+    let disks: [SimulatedDisk; 3] = std::array::from_fn(|_| SimulatedDisk::new());
+    let mut nodes = three(&log, &disks);
+    trade_in_turns(&mut nodes, 1).expect("all have one state");
+    let marks: Vec<_> = nodes.iter().map(|node| node.standing.report().mark.expect("there were marks")).collect();
+    assert!(marks.iter().all(|mark| (mark.same, mark.other) == (3, 0)), "{marks:?}");
+    assert!(marks.iter().all(|mark| mark.hash == marks[0].hash && mark.position > 0), "{marks:?}");
+    drop(nodes);
+    // The journal of one of them gets a command that no other has.
+    let Recovered { mut engine, journal, .. } =
+        recovery::open(&disks[1], Options::default()).expect("it has no faults");
+    let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
+    let mut alone = JournalLedger::new(journal, None, coverage, true, low);
+    alone.command(&create(999_999));
+    let time = engine.time();
+    alone.order(&mut engine, time).expect("it has no faults");
+    drop(alone);
+    let mut nodes = three(&log, &disks);
+    let (at, error) = trade_in_turns(&mut nodes, 1_000).expect_err("one has another state");
+    let ReplicaError::Outvoted(compared) = error else { panic!("{error}") };
+    assert_eq!((at, compared.same, compared.others.map(|(count, _)| count)), (1, 1, Some(2)), "{compared:?}");
+    nodes.remove(at);
+    trade_in_turns(&mut nodes, 3_000).expect("the others go on");
+}
+
+/// The same market, but for the balance of an account.
+fn with_another_balance(engine: &Engine) -> Engine {
+    let mut importer = Importer::new(1, DoneOrders::Drop);
+    let mut is_changed = false;
+    engine.export(&mut |item| {
+        let item = match item {
+            StateItem::Account { id, .. } if !std::mem::replace(&mut is_changed, true) => {
+                StateItem::Account { id, balance: Money::from_units(1) }
+            }
+            other => other,
+        };
+        importer.add(item).expect("a balance is as good as another");
+    });
+    importer.finish().expect("it is whole")
+}
+
+#[test]
+fn a_state_that_changed_in_memory_is_found_out_at_the_next_mark() {
+    let log = SimulatedLog::new(1, Faults::default());
+    let disk = SimulatedDisk::new();
+    let mut node = Node::open(&log, 1, &disk).expect("it begins");
+    trade_in_turns(std::slice::from_mut(&mut node), 1).expect("memory and journal have one state");
+    drop(node);
+    let Recovered { engine, journal, .. } = recovery::open(&disk, Options::default()).expect("it has no faults");
+    let mut node = Node::open_with((with_another_balance(&engine), journal), &log, 1, &disk).expect("it begins");
+    let (_, error) = trade_in_turns(std::slice::from_mut(&mut node), 1_000).expect_err("memory has changed");
+    assert!(matches!(error, ReplicaError::Changed { .. }), "{error}");
 }
 
 #[test]

@@ -342,7 +342,26 @@ impl Scrape {
                 "Records that were found damaged when they were read. Each counts once, up to 10,000; the log names them.",
             ),
             damaged.into_iter().filter_map(|(kept, gauge)| Some(([("kept", kept)], metrics.get(gauge)?))),
-        )
+        )?;
+        self.log(out)
+    }
+
+    /// The log that this server shares with others, if it does.
+    fn log(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let metrics = &self.0.instruments().metrics;
+        let figures = [
+            ("pricetime_log_epoch", "How many times this node of the cluster was started.", Gauge::LogEpoch),
+            ("pricetime_log_taken_messages", "The last message of the log that this node has taken.", Gauge::LogTaken),
+            ("pricetime_log_end_messages", "The last message of the log that this node knows of.", Gauge::LogEnd),
+            (
+                "pricetime_log_compared_message",
+                "The message of the log before which the nodes last compared their states.",
+                Gauge::MarkPosition,
+            ),
+            ("pricetime_log_states_same", "Nodes whose state was this node's there, itself included.", Gauge::MarkSame),
+            ("pricetime_log_states_other", "Nodes whose state was another one there.", Gauge::MarkOther),
+        ];
+        figures.into_iter().try_for_each(|(name, help, gauge)| out.gauge(family(name, None, help), metrics.get(gauge)))
     }
 
     /// Nothing where the market is not followed.

@@ -87,10 +87,17 @@ impl Drop for LogServers {
 /// `pricetime cluster create`. Errors: what it said.
 pub fn create(url: &str, replicas: usize) -> Result<String, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
-    let ran =
-        command.args(["cluster", "create", "--store", url, "--replicas", &replicas.to_string()]).output().unwrap();
+    command.args(["cluster", "create", "--store", url, "--replicas", &replicas.to_string(), "--marks-every", "1s"]);
+    let ran = command.output().unwrap();
     match ran.status.success() {
         true => Ok(String::from_utf8(ran.stdout).unwrap()),
         false => Err(String::from_utf8(ran.stderr).unwrap()),
     }
+}
+
+/// `pricetime cluster status`: what it printed, and whether it says that all is well.
+pub fn status(url: &str) -> (String, bool) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    let ran = command.args(["cluster", "status", "--store", url]).output().unwrap();
+    (String::from_utf8(ran.stdout).unwrap() + &String::from_utf8(ran.stderr).unwrap(), ran.status.success())
 }

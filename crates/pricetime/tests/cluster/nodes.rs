@@ -8,7 +8,7 @@ use crate::common::http::Http;
 use crate::common::server::{Launch, Server, state_of};
 use crate::common::wait::wait_until;
 
-use super::log_servers::LogServers;
+use super::log_servers::{LogServers, status};
 
 fn node(folder: &Folder, number: u16, url: &str) -> Launch {
     Launch::new(&folder.path().join(format!("node-{number}"))).with(&format!("--store {url} --node {number}"))
@@ -111,5 +111,41 @@ fn nodes_and_servers_of_the_log_are_killed_and_nothing_is_lost_or_done_twice() {
             "node {number}: {listed}"
         );
     }
+    stop_and_compare(&folder, nodes);
+}
+
+#[test]
+fn nodes_compare_their_states_and_say_how_they_are() {
+    let folder = Folder::new("cluster-marks");
+    let servers = LogServers::start(folder.path(), 3);
+    let url = servers.create("market", 3);
+    let mut nodes: Vec<(u16, Server)> = (1..=3).map(|number| (number, node(&folder, number, &url).start())).collect();
+    nodes[0].1.ask(CREATE);
+    let mut round = 0;
+    // A mark is before the first message of a second, and statements follow it.
+    wait_until("all nodes have compared their states", Duration::from_secs(60), || {
+        round += 1;
+        nodes[round as usize % 3].1.ask(&sell(round));
+        let (told, is_well) = status(&url);
+        is_well && told.matches(": 3 have ").count() == 3
+    });
+    settle(&nodes);
+    let (told, _) = status(&url);
+    assert!(told.contains("leader     log-") && told.matches(", has all of it").count() == 2, "{told}");
+    assert_eq!(told.matches(" ready ").count(), 3, "{told}");
+    let metrics = Http::new(nodes[1].1.http).get("/metrics").text;
+    let figure = |name: &str| {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{name} is not told: {metrics}")).parse::<f64>().unwrap()
+    };
+    assert_eq!(figure("pricetime_log_epoch"), 1.0);
+    assert_eq!(figure("pricetime_log_taken_messages"), figure("pricetime_log_end_messages"));
+    assert_eq!(figure("pricetime_log_states_same"), 3.0);
+    assert_eq!(figure("pricetime_log_states_other"), 0.0);
+    // A node that is away is told of by the others.
+    let (number, mut dead) = nodes.pop().unwrap();
+    dead.process.kill();
+    let (told, is_well) = status(&url);
+    assert!(!is_well && told.contains(&format!("{number:>5}  no answer; its last message is ")), "{told}");
     stop_and_compare(&folder, nodes);
 }

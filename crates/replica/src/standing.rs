@@ -1,0 +1,104 @@
+//! How far a node is, for whoever asks: the node's own metrics, and `pricetime cluster status`, which asks all nodes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::Engine;
+use exchange::{Gauge, Metrics, State, Status};
+use serde::{Deserialize, Serialize};
+
+use crate::marks::Comparison;
+
+/// What a node says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodeReport {
+    pub node: u16,
+    /// How many times it was started.
+    pub epoch: u32,
+    pub version: String,
+    /// As `/ready` says.
+    pub state: String,
+    /// The last message of the log that it has taken, and the last one that it knows of.
+    pub taken: u64,
+    pub end: u64,
+    /// The last command that it has applied.
+    pub sequence: u64,
+    /// The last mark at which it compared its state with that of other nodes.
+    pub mark: Option<MarkReport>,
+    /// The nodes whose messages it has taken, by their numbers, and the last message of each.
+    pub nodes: Vec<(u16, u64)>,
+}
+
+/// How a node's state compares at a mark.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkReport {
+    /// The message of the log before which it is.
+    pub position: u64,
+    /// In hexadecimal.
+    pub hash: String,
+    /// How many nodes have this hash, and how many another.
+    pub same: usize,
+    pub other: usize,
+}
+
+/// A shared handle; clones see the same.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    status: Status,
+    metrics: Metrics,
+    report: Arc<Mutex<NodeReport>>,
+}
+
+impl Standing {
+    pub fn new(status: Status, metrics: Metrics) -> Standing {
+        Standing { status, metrics, report: Arc::default() }
+    }
+
+    /// The state of the server.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Who it is.
+    pub(crate) fn begins(&self, node: u16, epoch: u32) {
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        (report.node, report.epoch) = (node, epoch);
+        self.metrics.set(Gauge::LogEpoch, u64::from(epoch));
+    }
+
+    /// How far it is.
+    pub(crate) fn takes(&self, engine: &Engine, taken: u64, end: u64) {
+        let end = end.max(taken);
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        (report.taken, report.end, report.sequence) = (taken, end, engine.sequence().0);
+        report.nodes.clear();
+        report.nodes.extend(engine.shared_log().all().map(|message| (message.node.number(), message.position)));
+        drop(report);
+        self.metrics.set(Gauge::LogTaken, taken);
+        self.metrics.set(Gauge::LogEnd, end);
+    }
+
+    pub(crate) fn compares(&self, comparison: &Comparison) {
+        let Comparison { position, hash, same, others } = *comparison;
+        let other = others.map_or(0, |(count, _)| count);
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.mark = Some(MarkReport { position, hash: format!("{hash:016x}"), same, other });
+        drop(report);
+        self.metrics.set(Gauge::MarkPosition, position);
+        self.metrics.set(Gauge::MarkSame, same as u64);
+        self.metrics.set(Gauge::MarkOther, other as u64);
+    }
+
+    /// What the node says of itself now.
+    pub fn report(&self) -> NodeReport {
+        let state = match self.status.get() {
+            State::Standby | State::Recovering => "recovering",
+            State::StoreAway => "log away",
+            State::Ready => "ready",
+            State::Stopping => "stopping",
+            State::Failed(_) => "failed",
+        };
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        NodeReport { state: state.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), ..report }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the nodes of a cluster say of themselves, and the log of itself. Nodes are asked over the log's servers, beside the log: nothing of
+//! it is kept.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_nats::Client;
+use futures_util::StreamExt;
+
+use crate::client::LogError;
+use crate::jetstream::{connect, get};
+use crate::log_url::LogUrl;
+use crate::standing::{NodeReport, Standing};
+
+/// How long nodes have to answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The most nodes that are told of, so that nobody who answers in their place fills the memory.
+const NODES_MAX: usize = 1_000;
+
+/// Where nodes are asked.
+fn subject(name: &str) -> String {
+    format!("pricetime.{name}.status")
+}
+
+/// What is known of a log and its nodes.
+#[derive(Debug)]
+pub struct Survey {
+    pub log: LogReport,
+    /// Those that answered, by their numbers.
+    pub nodes: Vec<NodeReport>,
+    /// Nodes that did not, whose messages others have taken, with the last one.
+    pub silent: Vec<(u16, u64)>,
+}
+
+/// What the log's servers say of it.
+#[derive(Debug)]
+pub struct LogReport {
+    pub cluster: String,
+    pub first: u64,
+    pub end: u64,
+    pub bytes: u64,
+    /// The server that leads.
+    pub leader: Option<String>,
+    /// The other servers that keep it, and whether they have all of it.
+    pub followers: Vec<(String, bool)>,
+}
+
+/// Asks all. Errors: the log's servers do not answer, or have no such log.
+pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
+    let (runtime, client, context) = connect(url)?;
+    runtime.block_on(async {
+        let (stream, cluster) = get(&context, url).await?;
+        let info = stream.cached_info();
+        let servers = info.cluster.clone().unwrap_or_default();
+        let followers = servers.replicas.into_iter().map(|peer| (peer.name, peer.current && !peer.offline));
+        let log = LogReport {
+            cluster: format!("{cluster:016x}"),
+            first: info.state.first_sequence,
+            end: info.state.last_sequence,
+            bytes: info.state.bytes,
+            leader: servers.leader,
+            followers: followers.collect(),
+        };
+        let failed = |error: &dyn std::fmt::Display| LogError(format!("the nodes of {url} cannot be asked: {error}"));
+        let nodes = ask(&client, url.name()).await.map_err(|error| failed(&error))?;
+        let mut silent = BTreeMap::new();
+        for (node, position) in nodes.iter().flat_map(|report| &report.nodes) {
+            let last: &mut u64 = silent.entry(*node).or_default();
+            *last = (*last).max(*position);
+        }
+        silent.retain(|node, _| nodes.iter().all(|report| report.node != *node));
+        Ok(Survey { log, nodes, silent: silent.into_iter().collect() })
+    })
+}
+
+async fn ask(client: &Client, name: &str) -> Result<Vec<NodeReport>, async_nats::Error> {
+    let inbox = client.new_inbox();
+    let mut answers = client.subscribe(inbox.clone()).await?;
+    client.publish_with_reply(subject(name), inbox, "".into()).await?;
+    let mut nodes = BTreeMap::new();
+    let collect = async {
+        while let Some(answer) = answers.next().await {
+            if let Ok(report) = serde_json::from_slice::<NodeReport>(&answer.payload)
+                && nodes.len() < NODES_MAX
+            {
+                nodes.insert(report.node, report);
+            }
+        }
+    };
+    // That the time is over is how it ends.
+    let _ = tokio::time::timeout(PATIENCE, collect).await;
+    Ok(nodes.into_values().collect())
+}
+
+/// Answers whoever asks, for as long as the connection lives.
+pub(crate) async fn answer(client: Client, name: String, standing: Standing) {
+    let mut asked = match client.subscribe(subject(&name)).await {
+        Ok(asked) => asked,
+        Err(error) => return tracing::warn!(%error, "nobody is told how this node is"),
+    };
+    while let Some(message) = asked.next().await {
+        let Some(reply) = message.reply else { continue };
+        let report = serde_json::to_vec(&standing.report()).expect("invariant: a report has no maps but of numbers");
+        if let Err(error) = client.publish(reply, report.into()).await {
+            tracing::warn!(%error, "whoever asked how this node is gets no answer");
+        }
+    }
+}
