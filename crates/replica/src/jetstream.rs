@@ -20,7 +20,7 @@ use crate::log_url::LogUrl;
 use crate::message::Message;
 use crate::parts::WINDOW;
 use crate::standing::Standing;
-use crate::survey;
+use crate::status_subject;
 
 /// How long an answer of the servers may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -189,7 +189,7 @@ impl Found {
         let known_end = end.clone();
         let talk = move || {
             // Nobody sends any more when the market has ended.
-            let answer = survey::answer(client.clone(), name, standing);
+            let answer = status_subject::answer(client.clone(), name, standing);
             let follow = follow((client, stream), start, (&incoming, &known_end), &inbox, &waiting);
             runtime.block_on(async {
                 tokio::spawn(answer);

@@ -20,6 +20,7 @@ mod message;
 mod parts;
 pub mod simulated;
 mod standing;
+mod status_subject;
 pub mod survey;
 #[cfg(test)]
 mod tests;

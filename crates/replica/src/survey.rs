@@ -10,17 +10,13 @@ use futures_util::StreamExt;
 use crate::client::LogError;
 use crate::jetstream::{connect, get};
 use crate::log_url::LogUrl;
-use crate::standing::{NodeReport, Standing};
+use crate::standing::NodeReport;
+use crate::status_subject::subject;
 
 /// How long nodes have to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The most nodes that are told of, so that nobody who answers in their place fills the memory.
 const NODES_MAX: usize = 1_000;
-
-/// Where nodes are asked.
-fn subject(name: &str) -> String {
-    format!("pricetime.{name}.status")
-}
 
 /// What is known of a log and its nodes.
 #[derive(Debug)]
@@ -90,19 +86,4 @@ async fn ask(client: &Client, name: &str) -> Result<Vec<NodeReport>, async_nats:
     // That the time is over is how it ends.
     let _ = tokio::time::timeout(PATIENCE, collect).await;
     Ok(nodes.into_values().collect())
-}
-
-/// Answers whoever asks, for as long as the connection lives.
-pub(crate) async fn answer(client: Client, name: String, standing: Standing) {
-    let mut asked = match client.subscribe(subject(&name)).await {
-        Ok(asked) => asked,
-        Err(error) => return tracing::warn!(%error, "nobody is told how this node is"),
-    };
-    while let Some(message) = asked.next().await {
-        let Some(reply) = message.reply else { continue };
-        let report = serde_json::to_vec(&standing.report()).expect("invariant: a report has no maps but of numbers");
-        if let Err(error) = client.publish(reply, report.into()).await {
-            tracing::warn!(%error, "whoever asked how this node is gets no answer");
-        }
-    }
 }

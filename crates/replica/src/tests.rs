@@ -246,13 +246,12 @@ fn nodes_compare_their_states_at_marks_and_the_one_that_has_another_ends() {
 fn with_another_balance(engine: &Engine) -> Engine {
     let mut importer = Importer::new(1, DoneOrders::Drop);
     let mut is_changed = false;
-    engine.export(&mut |item| {
-        let item = match item {
-            StateItem::Account { id, .. } if !std::mem::replace(&mut is_changed, true) => {
-                StateItem::Account { id, balance: Money::from_units(1) }
-            }
-            other => other,
-        };
+    engine.export(&mut |mut item| {
+        if let StateItem::Account { balance, .. } = &mut item
+            && !std::mem::replace(&mut is_changed, true)
+        {
+            *balance = Money::from_units(1);
+        }
         importer.add(item).expect("a balance is as good as another");
     });
     importer.finish().expect("it is whole")

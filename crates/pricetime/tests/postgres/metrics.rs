@@ -245,7 +245,8 @@ fn check_dashboard(all: &[(BTreeSet<&str>, Exposition)], documented: &BTreeMap<S
             asked.insert(name);
         }
     }
-    for name in documented.keys() {
+    // The dashboard does not show nodes of a cluster yet.
+    for name in documented.iter().filter(|(_, row)| row[3] != "cluster").map(|(name, _)| name) {
         let is_asked = |asked: &String| {
             asked == name || ["_bucket", "_sum", "_count"].iter().any(|suffix| *asked == format!("{name}{suffix}"))
         };

@@ -1,0 +1,26 @@
+//! Where a node answers how it is, on the log's servers.
+
+use async_nats::Client;
+use futures_util::StreamExt;
+
+use crate::standing::Standing;
+
+/// Where all nodes of a log of this name are asked.
+pub(crate) fn subject(name: &str) -> String {
+    format!("pricetime.{name}.status")
+}
+
+/// Answers whoever asks, for as long as the connection lives.
+pub(crate) async fn answer(client: Client, name: String, standing: Standing) {
+    let mut asked = match client.subscribe(subject(&name)).await {
+        Ok(asked) => asked,
+        Err(error) => return tracing::warn!(%error, "nobody is told how this node is"),
+    };
+    while let Some(message) = asked.next().await {
+        let Some(reply) = message.reply else { continue };
+        let report = serde_json::to_vec(&standing.report()).expect("invariant: a report has no maps but of numbers");
+        if let Err(error) = client.publish(reply, report.into()).await {
+            tracing::warn!(%error, "whoever asked how this node is gets no answer");
+        }
+    }
+}
