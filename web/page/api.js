@@ -1,12 +1,14 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, StatusSeconds, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+
+import { grouped } from "./decimal.js";
 
 /** A request that was not done, and why. */
 export class Refusal extends Error {
   /** @param {Partial<Problem> & {code: string, detail: string}} problem */
   constructor(problem) {
-    super(problem.detail);
+    super(grouped(problem.detail));
     this.name = "Refusal";
     this.code = problem.code;
     this.status = problem.status ?? 0;
@@ -72,6 +74,9 @@ const at = encodeURIComponent;
 export const api = {
   /** @returns {Promise<ServerStatus>} */
   status: () => request("GET", "/status"),
+
+  /** What was measured in the last minutes, oldest first. @returns {Promise<StatusSeconds>} */
+  seconds: () => request("GET", "/status/seconds"),
 
   /** Who asks. @returns {Promise<Session>} */
   session: () => request("GET", "/sessions"),

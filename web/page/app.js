@@ -9,6 +9,7 @@ import { listen } from "./keys.js";
 import { remember, remembered } from "./settings.js";
 import { Holdings } from "./state/holdings.js";
 import { Market } from "./state/market.js";
+import { Shown } from "./state/shown.js";
 import { Symbols } from "./state/symbols.js";
 import { Vitals } from "./state/vitals.js";
 import { Theme } from "./theme.js";
@@ -21,7 +22,7 @@ import { depthView } from "./views/depth.js";
 import { ladderView } from "./views/ladder.js";
 import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
-import { executionNotice } from "./views/notices.js";
+import { executionNotices } from "./views/notices.js";
 import { systemView } from "./views/system.js";
 import { venueView } from "./views/venue.js";
 import { tapeView } from "./views/tape.js";
@@ -40,6 +41,7 @@ const symbols = new Symbols();
 const vitals = new Vitals();
 const holdings = new Holdings(feed, api);
 const market = new Market(feed, api, rememberedInterval());
+const shown = new Shown(market, symbols);
 
 const choices = {
   /** @param {string} symbol */
@@ -59,17 +61,17 @@ const choices = {
   },
 };
 
-const symbolChooser = marketBar({ market, symbols, frames, choose: choices.symbol });
-const accounts = accountChooser({ holdings, frames, api, choose: choices.account });
-const ticket = ticketView({ market, symbols, holdings, vitals, frames, api, chooseAccount: () => accounts.open() });
-candlesView({ market, frames, theme, chooseInterval: choices.interval });
-ladderView({ market, holdings, frames, take: (limit) => {
+const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choices.symbol });
+const accounts = accountChooser({ holdings, vitals, frames, api, choose: choices.account });
+const ticket = ticketView({ market, symbols, shown, holdings, vitals, frames, api, chooseAccount: () => accounts.open() });
+candlesView({ market, shown, holdings, frames, theme, chooseInterval: choices.interval });
+ladderView({ market, shown, holdings, frames, take: (limit) => {
   ticket.take(limit);
   showSection("ticket");
 } });
-depthView({ market, frames, theme });
-tapeView({ market, frames });
-accountView({ market, holdings, frames, api });
+depthView({ market, shown, frames, theme });
+tapeView({ market, shown, holdings, frames });
+accountView({ market, shown, holdings, frames, api });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
@@ -84,7 +86,11 @@ const create = createDialog({
   },
 });
 
-holdings.onExecution = executionNotice;
+// One's own trades are marked on the tape and the chart.
+holdings.watch(() => {
+  if (holdings.account && holdings.executed.state === "unasked") holdings.moreExecutions();
+});
+holdings.onExecution = executionNotices({ holdings, shown, filled: ticket.filled });
 
 /**
  * The symbols that a snapshot has no room for. Where a page of them cannot be had, the feed tells of those that change.
@@ -153,7 +159,11 @@ function follow() {
 /** Asks who is there: whether it is a demo, and whether the account that is remembered still is. */
 async function greet() {
   try {
-    vitals.greet(await api.status());
+    const server = await api.status();
+    vitals.greet(server);
+    vitals.before((await api.seconds()).seconds);
+    // Whoever opens a demo trades at once.
+    if (server.demo && holdings.id === null) choices.account("1");
     if (holdings.id === null) return;
     await api.account(holdings.id);
   } catch (error) {

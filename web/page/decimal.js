@@ -35,16 +35,31 @@ export function exact(text, decimals = DECIMALS) {
   return value;
 }
 
+/** Thousands that are set apart; then a point and decimals, or none. */
+const GROUPED = /^\d{1,3}(,\d{3})+(\.\d*)?$/;
+
+/**
+ * What a person typed as a plain decimal: `1,150.5` is 1150.5, and `.5` is 0.5. What is neither stays as it is, and is none.
+ * @param {string} text
+ */
+export function plain(text) {
+  const typed = text.trim();
+  const whole = GROUPED.test(typed) ? typed.replaceAll(",", "") : typed;
+  if (/^\.\d+$/.test(whole)) return `0${whole}`;
+  return /^\d+\.$/.test(whole) ? whole.slice(0, -1) : whole;
+}
+
 /**
  * What is wrong with an amount that a person typed, in words; null if nothing is.
- * @param {string} text
+ * @param {string} text as `plain` leaves it
  * @param {string} name of the field, as in "Limit"
  * @returns {string|null}
  */
 export function fault(text, name) {
   if (text === "") return `${name} is missing`;
   const parts = PLAIN.exec(text);
-  if (!parts || parts[1]) return `${name} is not a plain number, such as 145.67`;
+  if (/^\d+,\d+$/.test(text)) return `${name} “${text}” has a comma that sets no thousands apart; write ${text.replace(",", ".")} or ${text.replace(",", "")}`;
+  if (!parts || parts[1]) return `${name} “${text.slice(0, 24)}” is not a plain number, such as 145.67`;
   const places = (parts[3] ?? "").length;
   if (places > DECIMALS) return `${name} has ${places} decimal places; at most ${DECIMALS}`;
   if (parse(text) === 0n) return `${name} is zero`;
@@ -134,6 +149,14 @@ export function group(text) {
   const point = text.indexOf(".");
   const whole = point < 0 ? text : text.slice(0, point);
   return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (point < 0 ? "" : text.slice(point));
+}
+
+/**
+ * A sentence whose amounts have their thousands set apart. Numbers of orders and accounts, behind their words, stay as they are.
+ * @param {string} sentence
+ */
+export function grouped(sentence) {
+  return sentence.replace(/(\b(?:orders?|accounts?|trade|command|record) )?(?<![\w.,-])(\d{4,})(\.\d+)?(?!\w)/gi, (all, named) => (named ? all : group(all)));
 }
 
 /**

@@ -37,8 +37,13 @@ const wallClock = {
 const OPEN = 1;
 /** A connection that stood so long was a good one, and the next pause is short. */
 const GOOD_MS = 5_000;
-/** After so long without a message the server is asked whether it is there, and after as long again it is not. */
-const SILENCE_MS = 5_000;
+/** So often it is looked whether anything was heard: the server has something to say each second. */
+const LISTEN_MS = 900;
+/** Looks in vain until it is said that the server does not answer, within three seconds of its last word. */
+const HUNG = 2;
+/** Looks in vain until a connection is given up. */
+const GIVEN_UP = 11;
+const NEVER_OPENED = 6;
 /** A topic that is refused while the database is away is asked for again so much later. */
 const AWAY_MS = 2_000;
 
@@ -47,6 +52,8 @@ export class Feed extends Watched {
   state = "connecting";
   /** When the next attempt begins, by the clock; null unless lost. @type {number|null} */
   retry_at = null;
+  /** The connection stands, and the server says nothing. */
+  hung = false;
 
   /** @type {Map<string, {topic: Topic, handler: Handler, id: number}>} */
   #subscriptions = new Map();
@@ -55,7 +62,8 @@ export class Feed extends Watched {
   #id = 0;
   #opened_at = 0;
   #heard = false;
-  #asked = false;
+  /** Looks in vain. */
+  #silent = 0;
   /** @type {unknown} */
   #retry = null;
   /** @type {unknown} */
@@ -92,8 +100,8 @@ export class Feed extends Watched {
     socket.onmessage = (event) => this.#heardFrom(String(event.data));
     socket.onclose = () => this.#lost();
     this.#heard = false;
-    this.#asked = false;
-    this.#watch = this.#clock.after(() => this.#listen(), SILENCE_MS);
+    this.#silent = 0;
+    this.#watch = this.#clock.after(() => this.#listen(), LISTEN_MS);
   }
 
   /**
@@ -147,6 +155,10 @@ export class Feed extends Watched {
   /** @param {string} text */
   #heardFrom(text) {
     this.#heard = true;
+    if (this.hung) {
+      this.hung = false;
+      this.changed();
+    }
     /** @type {ServerMessage} */
     const message = JSON.parse(text);
     if (message.type === "snapshot" || message.type === "update") {
@@ -172,16 +184,21 @@ export class Feed extends Watched {
     }
   }
 
-  /** Every so often: was anything heard? If not, ask; if that was in vain, the connection is dead. */
+  /** Every so often: was anything heard? If not, ask; if that stays in vain, say so, and in the end the connection is dead. */
   #listen() {
-    if (!this.#heard && (this.#asked || this.state !== "open")) {
+    this.#silent = this.#heard ? 0 : this.#silent + 1;
+    this.#heard = false;
+    if (this.#silent >= (this.state === "open" ? GIVEN_UP : NEVER_OPENED)) {
       this.#lost();
       return;
     }
-    this.#asked = !this.#heard;
-    if (this.#asked) this.#send("ping");
-    this.#heard = false;
-    this.#watch = this.#clock.after(() => this.#listen(), SILENCE_MS);
+    this.#watch = this.#clock.after(() => this.#listen(), LISTEN_MS);
+    if (this.state !== "open" || this.#silent === 0) return;
+    this.#send("ping");
+    if (this.#silent >= HUNG && !this.hung) {
+      this.hung = true;
+      this.changed();
+    }
   }
 
   #lost() {
@@ -198,6 +215,7 @@ export class Feed extends Watched {
     this.retry_at = this.#clock.now() + pause;
     this.#retry = this.#clock.after(() => this.connect(), pause);
     this.state = "lost";
+    this.hung = false;
     for (const { handler } of this.#subscriptions.values()) handler.lost?.();
     this.changed();
   }

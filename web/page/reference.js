@@ -50,9 +50,10 @@ function fields(schema) {
 
 /** The schema behind a reference. */
 class Documents {
-  /** @param {Json} document */
-  constructor(document) {
+  /** @param {Json} document @param {Record<string, string>} known a symbol and an account that exist, by the names of their schemas */
+  constructor(document, known) {
     this.document = document;
+    this.known = known;
   }
 
   /** @param {Json} schema @returns {Json} */
@@ -62,8 +63,10 @@ class Documents {
 
   /** A value of this schema. @param {Json} schema @returns {unknown} */
   example(schema) {
+    const there = this.known[named(schema.$ref ?? "")];
+    if (there) return there;
     const found = this.resolve(schema);
-    if (found.examples) return found.examples[0];
+    if (found.examples) return existing(found.examples[0], this.known);
     if (found.default !== undefined) return found.default;
     if (found.enum) return found.enum[0];
     if (found.const !== undefined) return found.const;
@@ -77,6 +80,12 @@ class Documents {
     if (found.type === "boolean") return false;
     return found.type === "string" ? "…" : 1;
   }
+}
+
+/** An example with the symbol and the account that exist. @param {unknown} value @param {Record<string, string>} known @returns {unknown} */
+function existing(value, known) {
+  const here = /** @type {Record<string, string|undefined>} */ ({ symbol: known.SymbolName, account: known.AccountId });
+  return JSON.parse(JSON.stringify(value), (key, part) => (typeof part === "string" && here[key]) || part);
 }
 
 /** How to ask it in a terminal. @param {Documents} all @param {string} method @param {string} path @param {Json} operation */
@@ -149,9 +158,9 @@ function indexPart(title, links) {
   return make("section", {}, make("h2", {}, title), make("ul", {}, ...items));
 }
 
-/** @param {Json} document @param {HTMLElement} content @param {HTMLElement} index */
-function showRest(document, content, index) {
-  const all = new Documents(document);
+/** @param {Json} document @param {Record<string, string>} known @param {HTMLElement} content @param {HTMLElement} index */
+function showRest(document, known, content, index) {
+  const all = new Documents(document, known);
   content.append(section("introduction", "REST", document.info.description, []));
   for (const tag of document.tags) {
     /** @type {Node[]} */
@@ -211,13 +220,36 @@ async function read(path) {
   return answer.json();
 }
 
+/** A symbol and an account that exist, so that the examples can be tried; none where nobody may know. @returns {Promise<Record<string, string>>} */
+async function thereIs() {
+  const [symbols, accounts] = await Promise.allSettled([read("api/v1/symbols?limit=1"), read("api/v1/accounts?limit=1")]);
+  const symbol = symbols.status === "fulfilled" && symbols.value.symbols[0]?.symbol;
+  const account = accounts.status === "fulfilled" && accounts.value.accounts[0]?.account;
+  return { ...(symbol && { SymbolName: symbol }), ...(account && { AccountId: account }) };
+}
+
+/** Shows only what holds every word that is typed. */
+function search() {
+  const words = /** @type {HTMLInputElement} */ (find("search")).value.toLowerCase().split(/\s+/).filter(Boolean);
+  let found = 0;
+  for (const article of document.querySelectorAll("main article")) {
+    const text = (article.textContent ?? "").toLowerCase();
+    const fits = words.every((word) => text.includes(word));
+    article.toggleAttribute("hidden", !fits);
+    if (fits) found += 1;
+    for (const link of document.querySelectorAll(`#index a[href="#${CSS.escape(article.id)}"]`)) link.closest("li")?.toggleAttribute("hidden", !fits);
+  }
+  for (const section of document.querySelectorAll("main section")) section.toggleAttribute("hidden", words.length > 0 && !section.querySelector("article:not([hidden])"));
+  setText(find("found"), words.length > 0 ? `${found} found` : "");
+}
+
 async function show() {
   const content = find("content");
   const index = find("index");
   try {
     const documents = await Promise.all([read("api/v1/openapi.json"), read("api/v1/asyncapi.json")]);
     const parts = make("div");
-    showRest(documents[0], parts, index);
+    showRest(documents[0], await thereIs(), parts, index);
     showWebSocket(documents[1], parts, index);
     showSchemas(documents, parts, index);
     content.replaceChildren(parts);
@@ -251,4 +283,13 @@ find("index").addEventListener("click", () => {
   if (narrow.matches) contents.open = false;
 });
 
+find("search").addEventListener("input", search);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
+  event.preventDefault();
+  contents.open = true;
+  find("search").focus();
+});
+
 await show();
+search();

@@ -1,16 +1,28 @@
-// Dark unless light was asked for, and remembered. Canvases ask here for colours and for news of a change.
+// Dark or light: as was chosen here, and remembered; else as the system prefers. Canvases ask here for colours and for news of a change.
 
 import { Watched } from "./state/watched.js";
-import { remember } from "./settings.js";
+import { remember, remembered } from "./settings.js";
 
 export class Theme extends Watched {
   /** @type {"dark"|"light"} */
   name = document.documentElement.dataset.theme === "light" ? "light" : "dark";
 
+  constructor() {
+    super();
+    matchMedia("(prefers-color-scheme: light)").addEventListener("change", ({ matches }) => {
+      if (remembered("theme") === null) this.#become(matches ? "light" : "dark");
+    });
+  }
+
   toggle() {
-    this.name = this.name === "dark" ? "light" : "dark";
-    document.documentElement.dataset.theme = this.name;
+    this.#become(this.name === "dark" ? "light" : "dark");
     remember("theme", this.name);
+  }
+
+  /** @param {"dark"|"light"} name */
+  #become(name) {
+    this.name = name;
+    document.documentElement.dataset.theme = name;
     this.changed();
   }
 

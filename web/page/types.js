@@ -250,6 +250,8 @@
  * @property {number|null} uptime_seconds
  */
 
+/** What the `status` channel told before, oldest first. @typedef {{seconds: Status[]}} StatusSeconds */
+
 /**
  * `application/problem+json`.
  * @typedef {object} Problem

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MONEY_DECIMALS, affordable, atLeast, exact, fault, format, group, parse, part, places, roundedDown, total } from "../page/decimal.js";
+import { MONEY_DECIMALS, affordable, atLeast, exact, fault, format, group, grouped, parse, part, places, plain, roundedDown, total } from "../page/decimal.js";
 
 test("a decimal comes back as it was", () => {
   for (const text of ["0", "1", "145.67", "0.00000001", "99999999999999999999", "12345678901234567890.12345678", "-1.2"]) {
@@ -57,8 +57,21 @@ test("faults name the field, what is wrong and the bound", () => {
   assert.equal(fault("145.67", "Limit"), null);
   assert.equal(fault("", "Limit"), "Limit is missing");
   assert.equal(fault("0.00", "Limit"), "Limit is zero");
-  assert.equal(fault("-5", "Shares"), "Shares is not a plain number, such as 145.67");
+  assert.equal(fault("-5", "Shares"), "Shares “-5” is not a plain number, such as 145.67");
   assert.equal(fault("0.123456789", "Limit"), "Limit has 9 decimal places; at most 8");
+  assert.equal(fault("1,5", "Limit"), "Limit “1,5” has a comma that sets no thousands apart; write 1.5 or 15");
+});
+
+test("a number is taken as people write it", () => {
+  for (const [typed, wanted] of [["1,150.5", "1150.5"], [".5", "0.5"], [" 12 ", "12"], ["1,234,567", "1234567"], ["5.", "5"], ["1,5", "1,5"], ["1,50,000", "1,50,000"], ["-.5", "-.5"], ["12,345.", "12345"], ["abc", "abc"]]) {
+    assert.equal(plain(typed), wanted, typed);
+  }
+});
+
+test("amounts in a sentence have their thousands set apart, numbers of orders and accounts have not", () => {
+  assert.equal(grouped("needs 300000.5 dollars, and 100000 are there"), "needs 300,000.5 dollars, and 100,000 are there");
+  assert.equal(grouped("order 123456 of account 9876543 has 12345"), "order 123456 of account 9876543 has 12,345");
+  assert.equal(grouped("web-1234567 has 0.123456 at 1,234"), "web-1234567 has 0.123456 at 1,234");
 });
 
 test("thousands are set apart in front of the point only", () => {

@@ -23,7 +23,7 @@ pub enum Answer {
 pub enum Unavailable {
     /// The disk is below its low-water mark.
     DiskLow,
-    /// The database that has to hold what is done cannot be reached.
+    /// The database, or the log, that has to hold what is done cannot be reached.
     StoreAway,
     /// The server is on its way down.
     Stopping,
@@ -52,7 +52,7 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Unavailable::DiskLow => "the server's disk is nearly full: only queries and cancels are taken; try later",
-            Unavailable::StoreAway => "the server's database is away: nothing was changed; try again later",
+            Unavailable::StoreAway => "the server's store is away: nothing was changed; try again later",
             Unavailable::Stopping => "the server is stopping: nothing was changed; try again when it is back",
             Unavailable::ReplyTooLarge => "reply too large",
             Unavailable::RecordDamaged => {

@@ -9,7 +9,7 @@ pub enum State {
     Standby,
     /// Reading its data; clients are not served yet.
     Recovering,
-    /// The database cannot be reached; requests are refused until it is back.
+    /// The database, or the log, cannot be reached; requests are refused until it is back.
     StoreAway,
     /// Serving.
     Ready,

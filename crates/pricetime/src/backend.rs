@@ -22,6 +22,7 @@ use web::{Hub, Records};
 
 use crate::cluster;
 use crate::followers::Followers;
+use crate::join::{DataFolder, join};
 use crate::journal_tool;
 use crate::members;
 use crate::projection::Projection;
@@ -135,6 +136,7 @@ fn open_folder(
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
+    let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data)).transpose()?.flatten();
     let options = Options {
         segment_bytes: settings.segment_size.0,
         durability: match settings.durability {
@@ -172,7 +174,7 @@ fn open_folder(
             },
             started.elapsed().as_secs_f64()
         ),
-        notes: notes(&recovered.report).into_iter().chain(followers.note()).collect(),
+        notes: joined.into_iter().chain(notes(&recovered.report)).chain(followers.note()).collect(),
     };
     note_recovery(&metrics, started, recovered.report.commands_replayed);
     Session::begin_after(recovered.engine.time());
@@ -194,7 +196,8 @@ fn open_folder(
         }
         Some((url, status)) => {
             let (number, patience) = (settings.node, settings.store_patience.0);
-            let node = cluster::Node { url, number, patience, standing: Standing::new(status, metrics) };
+            let copies = Arc::new(DataFolder::new(&settings.data, settings.disk_low_bytes()));
+            let node = cluster::Node { url, number, patience, standing: Standing::new(status, metrics), copies };
             let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);
             Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
         }

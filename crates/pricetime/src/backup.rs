@@ -15,9 +15,11 @@ use clap::Args;
 use engine::Sequence;
 use exchange::EventFork;
 use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, SharedHistory, file_names};
-use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, make_folder, snapshot};
+use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, Storage, make_folder, snapshot};
 use market::follower::Here;
 use market::recovery;
+use replica::fetching::{Fetched, fetch};
+use replica::{LogError, LogUrl};
 
 use crate::copies::Copies;
 use crate::inspect;
@@ -29,7 +31,8 @@ const ATTEMPTS: usize = 5;
 /// The arguments of `pricetime backup`.
 #[derive(Args, Debug)]
 pub struct BackupArgs {
-    /// The data folder, of a stopped or a running server
+    /// The data folder, of a stopped or a running server; or the URL of a cluster's log, nats://…, for a copy of a node's
+    #[arg(value_name = "FOLDER|URL")]
     pub folder: PathBuf,
     /// Where the copy goes; must not exist or be empty
     pub target: PathBuf,
@@ -41,26 +44,42 @@ pub struct BackupArgs {
 /// Copies and checks. Errors: what kept it from copying, or what is wrong with the copy.
 pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
     args.umask.apply();
-    let disk = inspect::open_disk(&args.folder)?;
     let target = &args.target;
     make_folder(target).map_err(|error| named(target, error))?;
     if std::fs::read_dir(target).map_err(|error| named(target, error))?.next().is_some() {
         return Err(format!("{}: this folder is not empty; name a new one", target.display()));
     }
+    match args.folder.to_str().filter(|text| LogUrl::is_meant(text)) {
+        Some(url) => {
+            fetch_from(&url.parse().map_err(|error: LogError| error.to_string())?, target)?;
+        }
+        None => copy_folder(&args.folder, target)?,
+    }
+    println!("{}", verify(target)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a copy from a node of a cluster into an empty folder.
+pub fn fetch_from(url: &LogUrl, target: &Path) -> Result<Fetched, String> {
+    let room = Disk::open(target).and_then(|disk| disk.free_bytes()).map_err(|error| named(target, error))?;
+    fetch(url, target, room).map_err(|error| error.to_string())
+}
+
+/// Copies a data folder into an empty one. Errors: what kept it from copying.
+pub fn copy_folder(folder: &Path, target: &Path) -> Result<(), String> {
+    let disk = inspect::open_disk(folder)?;
     let mut copies = Copies::new(disk.path(), target);
     copy_ahead(&disk, &mut copies)?;
     let mut attempt = 1;
     while let Err(error) = copy(&disk, &mut copies) {
         if attempt == ATTEMPTS {
-            return Err(format!("cannot copy {}: {error}", args.folder.display()));
+            return Err(format!("cannot copy {}: {error}", folder.display()));
         }
         attempt += 1;
         let is_large = |name: &Path| name == Path::new(ARCHIVE_NAME) || name.starts_with(HISTORY_FOLDER);
         copies.remove_but(is_large).map_err(|error| named(target, error))?;
     }
-    copies.sync().map_err(|error| named(target, error))?;
-    verify(target)?;
-    Ok(ExitCode::SUCCESS)
+    copies.sync().map_err(|error| named(target, error))
 }
 
 fn named(path: &Path, error: io::Error) -> String {
@@ -125,8 +144,8 @@ fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), 
     Ok(())
 }
 
-/// Opens the copy as a server would, and reads every record of its history.
-fn verify(target: &Path) -> Result<(), String> {
+/// Opens a copy as a server would, and reads every record of its history. Says what is in it. Errors: what is wrong with it.
+pub fn verify(target: &Path) -> Result<String, String> {
     let failed = |error: &dyn std::fmt::Display| format!("the copy does not stand up to a check: {error}");
     let disk = Disk::open(target).map_err(|error| failed(&error))?;
     let mut followed = None;
@@ -144,7 +163,7 @@ fn verify(target: &Path) -> Result<(), String> {
     if let Some(fault) = damaged {
         return Err(failed(&fault));
     }
-    println!(
+    Ok(format!(
         "{}: sound at command {}: {} accounts, {} open orders, {} orders in the history, state hash {:016x}",
         target.display(),
         recovered.engine.sequence(),
@@ -152,6 +171,5 @@ fn verify(target: &Path) -> Result<(), String> {
         recovered.engine.open_order_count(),
         found.map_or(0, |found| found.records[0] - found.gone[0]),
         recovered.engine.state_hash(),
-    );
-    Ok(())
+    ))
 }

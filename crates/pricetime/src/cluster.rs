@@ -1,19 +1,21 @@
 //! A server as a node of a cluster, and `pricetime cluster`.
 
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engine::{Engine, NodeId};
-use journal::Disk;
+use engine::{Engine, LogMessage, NodeId};
+use journal::{DataLock, Disk};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use replica::jetstream::{self, JetStream};
 use replica::survey::{Survey, survey};
-use replica::{LogError, LogUrl, Member, NodeReport, ReplicaLedger, Standing};
+use replica::{CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, ReplicaLedger, Standing};
 
+use crate::inspect;
 use crate::units::Span;
 
 /// A message that did not come back from the log is sent again after so long.
@@ -33,12 +35,22 @@ enum ClusterCommand {
         /// Where: nats://HOST:4222,HOST:4222/NAME
         #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
         store: String,
-        /// How many of the servers keep each message: 3 so that one may be lost, 1 for a try on one server
-        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=5))]
-        replicas: u8,
-        /// After so long its nodes compare their states, if anything has happened: 1s or more
-        #[arg(long, default_value = "5m", value_name = "TIME")]
-        marks_every: Span,
+        /// A log that is there already is left as it is, if it is kept as it has to be; not an error
+        #[arg(long)]
+        if_missing: bool,
+        #[command(flatten)]
+        terms: TermArgs,
+    },
+    /// Make a log that stands in for one that is lost, or lost its end: it goes on behind what a stopped node has taken
+    Recover {
+        /// Where, under another name than the lost one's: nats://HOST:4222,HOST:4222/NAME
+        #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
+        store: String,
+        /// The data folder of the node that has taken most of the lost log (`pricetime state` says how much)
+        #[arg(long, value_name = "FOLDER")]
+        data: PathBuf,
+        #[command(flatten)]
+        terms: TermArgs,
     },
     /// Ask all nodes and the log how they are. Fails unless all that are known answer, are ready and have one state
     Status {
@@ -48,17 +60,71 @@ enum ClusterCommand {
     },
 }
 
+/// How a log is kept.
+#[derive(Args, Debug)]
+struct TermArgs {
+    /// How many of the servers keep each message: 3 so that one may be lost, 1 for a try on one server
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=5))]
+    replicas: u8,
+    /// After so long its nodes compare their states, if anything has happened: 1s or more
+    #[arg(long, default_value = "5m", value_name = "TIME")]
+    marks_every: Span,
+    /// Messages are kept for so long once two nodes have snapshots that hold them: 1s or more; a node that was away for longer begins
+    /// with a copy of another one's data
+    #[arg(long, default_value = "7d", value_name = "TIME")]
+    keep: Span,
+}
+
+impl TermArgs {
+    /// Makes a log. Gives its cluster.
+    fn create(&self, url: &LogUrl, behind: Option<LogMessage>) -> Result<u64, String> {
+        let TermArgs { replicas, marks_every, keep } = *self;
+        for (name, time) in [("marks-every", marks_every), ("keep", keep)] {
+            if time.0 < Duration::from_secs(1) {
+                return Err(format!("{name} is {time}; at least 1s"));
+            }
+        }
+        let cluster = RandomState::new().hash_one(std::process::id());
+        let terms = LogTerms { cluster, marks_every: marks_every.0, keep: Some(keep.0), behind };
+        replica::create(url, usize::from(replicas), &terms).map_err(words)?;
+        Ok(cluster)
+    }
+}
+
 /// Runs one of the commands. Errors: what the servers say.
 pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
     match &args.command {
-        ClusterCommand::Create { store, replicas, marks_every } => {
+        ClusterCommand::Create { store, if_missing, terms } => {
             let url: LogUrl = store.parse().map_err(words)?;
-            if marks_every.0 < Duration::from_secs(1) {
-                return Err(format!("marks-every is {marks_every}; at least 1s"));
+            if let (true, Some(found)) = (*if_missing, jetstream::find_if_there(&url).map_err(words)?) {
+                println!("{url} is there already, the log of cluster {:016x}", found.terms.cluster);
+                return Ok(ExitCode::SUCCESS);
             }
-            let cluster = RandomState::new().hash_one(std::process::id());
-            jetstream::create(&url, usize::from(*replicas), cluster, marks_every.0).map_err(words)?;
-            println!("made {url}, the log of cluster {cluster:016x}, with {replicas} replicas");
+            let cluster = terms.create(&url, None)?;
+            println!("made {url}, the log of cluster {cluster:016x}, with {} replicas", terms.replicas);
+            Ok(ExitCode::SUCCESS)
+        }
+        ClusterCommand::Recover { store, data, terms } => {
+            let url: LogUrl = store.parse().map_err(words)?;
+            // Nobody writes to it meanwhile.
+            let _lock = DataLock::take(data).map_err(|error| error.to_string())?;
+            let engine = inspect::inspect(&inspect::open_disk(data)?)?.engine;
+            let Some(last) = engine.shared_log().last() else {
+                return Err(format!(
+                    "{} is not the data folder of a node: it has taken nothing of a log",
+                    data.display()
+                ));
+            };
+            let cluster = terms.create(&url, Some(last))?;
+            println!(
+                "made {url}, the log of cluster {cluster:016x}, with {} replicas. It goes on behind message {} of the lost one: command {}, \
+                 state hash {:016x}.\nStart the nodes with --store {url}: this one and those whose folders end there, too, with their \
+                 folders; then the others with empty ones",
+                terms.replicas,
+                last.position,
+                engine.sequence(),
+                engine.state_hash()
+            );
             Ok(ExitCode::SUCCESS)
         }
         ClusterCommand::Status { store } => {
@@ -124,6 +190,8 @@ pub struct Node<'a> {
     /// After so long without the log new commands are refused.
     pub patience: Duration,
     pub standing: Standing,
+    /// For nodes that begin with nothing.
+    pub copies: Arc<dyn CopySource>,
 }
 
 impl Node<'_> {
@@ -136,9 +204,9 @@ impl Node<'_> {
     ) -> Result<ReplicaLedger<Disk, JetStream>, String> {
         let node = NodeId::new(self.number).ok_or("node is 0; at least 1")?;
         let log = jetstream::find(self.url).map_err(words)?;
-        let last = engine.shared_log().last();
-        let (start, cluster, marks_every) = (log.start(last), log.cluster, log.marks_every);
-        let client = log.open(last, inbox.clone(), self.standing.clone()).map_err(words)?;
+        let start = log.start(engine.shared_log().last());
+        let LogTerms { cluster, marks_every, .. } = log.terms;
+        let client = log.open(engine, (node, inbox.clone(), self.standing.clone()), self.copies).map_err(words)?;
         let (patience, send_again_after) = (self.patience, SEND_AGAIN_AFTER);
         let member = Member { cluster, node, patience, send_again_after, marks_every };
         let opened = ReplicaLedger::open((own, engine), (client, start), member, (inbox.clone(), self.standing));

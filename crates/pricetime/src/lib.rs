@@ -15,6 +15,7 @@ pub mod encryption;
 mod followers;
 pub mod health;
 pub mod inspect;
+mod join;
 mod journal_dump;
 pub mod journal_tool;
 pub mod keys;

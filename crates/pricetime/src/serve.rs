@@ -73,7 +73,7 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let members = members::open(&settings)?;
     let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
     let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days };
-    let metrics = metrics();
+    let metrics = if demo.is_some() { Metrics::new(&["xml", "rest", crate::demo::GATEWAY]) } else { metrics() };
     let connections = Connections::allowed(&settings)?;
     let access = members.as_ref().map(|members| members.access.clone());
     let tls = encryption::open(&settings)?;
@@ -168,7 +168,9 @@ impl Server {
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);
-        let traders = demo.map(|(plan, crowd)| plan.start(crowd, backend.exchange())).transpose();
+        let traders = demo
+            .map(|(plan, crowd)| plan.start(crowd, backend.exchange(), metrics.gateway(crate::demo::GATEWAY)))
+            .transpose();
         let traders = traders.map_err(|error| format!("cannot start the simulated traders: {error}"))?;
         Ok(Server { web, traders, backend, gateway, opened, members })
     }

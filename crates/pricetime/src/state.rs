@@ -63,6 +63,9 @@ pub struct State {
     pub time_us: u64,
     /// The id that the next accepted order gets.
     pub next_order: u64,
+    /// The last message that a node of a cluster has taken of its log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_message: Option<u64>,
     /// xxh3-64 over the whole state, in hexadecimal.
     pub state_hash: String,
     pub totals: Totals,
@@ -320,6 +323,7 @@ impl State {
             sequence: engine.sequence().0,
             time_us: engine.time().0,
             next_order: engine.next_order().0,
+            log_message: engine.shared_log().last().map(|message| message.position),
             state_hash: format!("{:016x}", engine.state_hash()),
             totals: Totals {
                 killed,
@@ -358,7 +362,8 @@ impl State {
     }
 
     fn to_text(&self) -> String {
-        let mut text = format!("state hash {} at command {}\n", self.state_hash, self.sequence);
+        let log = self.log_message.map(|position| format!(", message {position} of the log")).unwrap_or_default();
+        let mut text = format!("state hash {} at command {}{log}\n", self.state_hash, self.sequence);
         text += &format!(
             "{} accounts, {} open orders, {} dollars ({} held by buys)\n",
             self.totals.accounts, self.totals.open_orders, self.totals.money, self.totals.held

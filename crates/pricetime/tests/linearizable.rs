@@ -6,8 +6,6 @@
 
 #[path = "linearizable/account.rs"]
 mod account;
-#[path = "linearizable/checker.rs"]
-mod checker;
 #[path = "linearizable/clients.rs"]
 mod clients;
 mod common;
@@ -20,8 +18,8 @@ use common::port;
 use std::time::Duration;
 
 use account::{Account, AccountCall, Asked, Order, Told};
-use checker::{Call, is_linearizable};
 use clients::{ACCOUNTS, Caller, Stage, Target, lock};
+use common::checker::{Call, is_linearizable};
 use common::client::Client;
 use common::folder::Folder;
 use common::proxy::{Proxy, Way};

@@ -1,6 +1,7 @@
 //! What a node needs of a log that it shares with others.
 
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::Time;
@@ -31,6 +32,15 @@ pub trait LogClient {
     /// Where the last message stands that is known of: at least the last one when the connection was made.
     fn end(&self) -> u64;
 
+    /// At least two nodes have the same snapshot before this message: what stands before it is not needed for ever.
+    fn agreed(&mut self, _position: u64, _time: Time) {}
+
     /// The most bytes that a message may have.
     fn message_bytes_max(&self) -> usize;
+
+    /// How much time has passed since some moment. Nobody can set it.
+    fn passed(&self) -> Duration {
+        static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGUN.elapsed()
+    }
 }

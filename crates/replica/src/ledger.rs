@@ -16,9 +16,10 @@ use market::timekeeper::system_time;
 
 use crate::client::{Delivered, LogClient, LogError};
 use crate::marks::{Comparison, Marks, Statement};
-use crate::message::{Message, OVERHEAD_BYTES};
+use crate::message::{Known, Message, OVERHEAD_BYTES, checksum};
 use crate::parts::Parts;
 use crate::standing::Standing;
+use crate::trail::Trail;
 
 /// The most ops and batches of one turn: its commands become one message, as long as they fit.
 const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 8 };
@@ -86,8 +87,8 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     client: C,
     member: Member,
     epoch: u32,
-    /// The last message of the log that was looked at.
-    seen: u64,
+    /// The messages that were looked at.
+    trail: Trail,
     parts: Parts,
     marks: Marks,
     /// The commands of the turn.
@@ -110,12 +111,12 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             return Err(ReplicaError::NotANode);
         }
         own.snapshots_are_placed();
-        let (parts, marks) = (Parts::default(), Marks::new(member.marks_every));
+        let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
         let mut ledger =
-            ReplicaLedger { own, client, member, epoch, seen, parts, marks, commands, count, inbox, standing };
+            ReplicaLedger { own, client, member, epoch, trail, parts, marks, commands, count, inbox, standing };
         let end = ledger.client.end();
-        while ledger.seen < end {
+        while ledger.trail.position() < end {
             if let Some(delivered) = ledger.client.next(GLANCE)? {
                 ledger.take(engine, &delivered, &[])?;
             }
@@ -138,12 +139,13 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
 
     /// Sends messages, which are the parts of one batch, and takes all that comes until the batch is taken. Gives its time.
     fn send(&mut self, engine: &mut Engine, messages: &[Bytes]) -> Result<Time, ReplicaError> {
-        let begun = Instant::now();
+        let begun = self.client.passed();
         let mut sent = None;
         loop {
-            if sent.is_none_or(|sent: Instant| sent.elapsed() >= self.member.send_again_after) {
+            let passed = self.client.passed();
+            if sent.is_none_or(|sent| passed.saturating_sub(sent) >= self.member.send_again_after) {
                 messages.iter().try_for_each(|message| self.client.publish(message.clone()))?;
-                sent = Some(Instant::now());
+                sent = Some(passed);
             }
             if let Some(delivered) = self.client.next(GLANCE.min(self.member.send_again_after))?
                 && let Some(time) = self.take(engine, &delivered, messages)?
@@ -151,10 +153,11 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
                 self.standing.status().replace(&State::StoreAway, State::Ready);
                 return Ok(time);
             }
-            if self.inbox.is_closed() && begun.elapsed() >= self.member.send_again_after {
+            let waited = self.client.passed().saturating_sub(begun);
+            if self.inbox.is_closed() && waited >= self.member.send_again_after {
                 return Err(ReplicaError::Stopping);
             }
-            if begun.elapsed() >= self.member.patience {
+            if waited >= self.member.patience {
                 self.refuse_waiting();
             }
         }
@@ -176,23 +179,30 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         sent: &[Bytes],
     ) -> Result<Option<Time>, ReplicaError> {
         let &Delivered { position, time, ref bytes } = delivered;
-        if position <= self.seen {
-            return Ok(None);
+        let wrong = |what: String| ReplicaError::Message { position, what };
+        if position <= self.trail.position() {
+            let given = Known { position, checksum: checksum(bytes) };
+            return match self.trail.may_hold(given) {
+                true => Ok(None),
+                false => {
+                    Err(wrong("is another one than it was: the log has lost what this node took of it".to_owned()))
+                }
+            };
         }
-        let expected = self.seen.saturating_add(1);
+        let expected = self.trail.position().saturating_add(1);
         if position != expected {
             return Err(ReplicaError::Gap { expected, found: position });
         }
-        self.seen = position;
-        let wrong = |what: String| ReplicaError::Message { position, what };
         let message = Message::read(bytes).map_err(|error| wrong(error.0))?;
-        let Message { cluster, node, epoch, number, count, .. } = message;
+        let Message { cluster, node, epoch, number, count, behind, .. } = message;
         if cluster != self.member.cluster {
             return Err(wrong(format!(
                 "is of cluster {cluster:016x}, and this node is of {:016x}",
                 self.member.cluster
             )));
         }
+        behind.map_or(Ok(()), |known| self.trail.check(known)).map_err(wrong)?;
+        self.trail.take(position, checksum(bytes));
         let is_newer = node == self.member.node && epoch > self.epoch && self.epoch > 0;
         if is_newer {
             return Err(ReplicaError::Replaced { node, epoch });
@@ -229,6 +239,9 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         self.standing.takes(engine, position, self.client.end());
         if let Some(compared) = stated.and_then(|said| self.marks.state(node, said, self.member.node)) {
             self.standing.compares(&compared);
+            if compared.same > 1 {
+                self.client.agreed(compared.position, time);
+            }
             if compared.is_outvoted() {
                 return Err(ReplicaError::Outvoted(compared));
             }
@@ -271,7 +284,8 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     fn message(&self, number: u64, (part, parts): (u16, u16), commands: Bytes) -> Message {
         let Member { cluster, node, .. } = self.member;
         let (epoch, written, count) = (self.epoch, system_time(), self.count);
-        Message { cluster, node, epoch, number, part, parts, written, count, commands }
+        let behind = self.trail.last();
+        Message { cluster, node, epoch, number, part, parts, written, count, behind, commands }
     }
 
     /// The batch of the turn in as many messages as it takes.

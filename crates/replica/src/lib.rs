@@ -11,22 +11,34 @@
 //! nowhere.
 
 mod client;
+mod copies;
+pub mod fetching;
+mod giving;
 pub mod jetstream;
 
 mod ledger;
+mod log_check;
 mod log_url;
 mod marks;
 mod message;
 mod parts;
+mod retention;
+mod servers;
 pub mod simulated;
+#[cfg(test)]
+mod simulation;
 mod standing;
 mod status_subject;
+mod stream_config;
 pub mod survey;
 #[cfg(test)]
 mod tests;
+mod trail;
 
 pub use client::{Delivered, LogClient, LogError};
+pub use copies::CopySource;
 pub use ledger::{Member, ReplicaError, ReplicaLedger};
 pub use log_url::LogUrl;
 pub use parts::WINDOW;
 pub use standing::{MarkReport, NodeReport, Standing};
+pub use stream_config::{LogTerms, create};

@@ -1,7 +1,10 @@
 //! Where a log is: `nats://[user:password@]host[:port][,host[:port]…][/name]`. Shown without the password.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+
+use percent_encoding::percent_decode_str;
 
 use crate::client::LogError;
 
@@ -12,8 +15,8 @@ const NAME_BYTES_MAX: usize = 32;
 pub struct LogUrl {
     /// With `tls`, its certificate is checked against those that the system trusts.
     scheme: &'static str,
-    /// User and password, as they stand before the `@`.
-    login: Option<String>,
+    /// User and password.
+    login: Option<(String, String)>,
     hosts: Vec<String>,
     name: String,
 }
@@ -21,8 +24,12 @@ pub struct LogUrl {
 impl LogUrl {
     /// The servers, each as a URL.
     pub(crate) fn servers(&self) -> Vec<String> {
-        let login = self.login.as_ref().map(|login| format!("{login}@")).unwrap_or_default();
-        self.hosts.iter().map(|host| format!("{}://{login}{host}", self.scheme)).collect()
+        self.hosts.iter().map(|host| format!("{}://{host}", self.scheme)).collect()
+    }
+
+    /// User and password, if it names them.
+    pub(crate) fn login(&self) -> Option<&(String, String)> {
+        self.login.as_ref()
     }
 
     /// The log's name among others on the same servers.
@@ -47,7 +54,7 @@ impl FromStr for LogUrl {
             (None, None) => return Err(wrong("begins with neither nats:// nor tls://")),
         };
         let (login, rest) = match rest.rsplit_once('@') {
-            Some((login, rest)) => (Some(login.to_owned()), rest),
+            Some((login, rest)) => (Some(decoded(login).ok_or_else(|| wrong("names no user and password"))?), rest),
             None => (None, rest),
         };
         let (hosts, name) = rest.split_once('/').unwrap_or((rest, ""));
@@ -64,6 +71,13 @@ impl FromStr for LogUrl {
     }
 }
 
+/// What stands before the `@`: `user:password`, with `%` and two digits for what has a meaning in URLs.
+fn decoded(login: &str) -> Option<(String, String)> {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned);
+    let (user, password) = login.split_once(':')?;
+    Some((decoded(user)?, decoded(password)?))
+}
+
 impl fmt::Display for LogUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}/{}", self.scheme, self.hosts.join(","), self.name)
@@ -73,5 +87,23 @@ impl fmt::Display for LogUrl {
 impl fmt::Debug for LogUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LogUrl({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_names_servers_and_whoever_logs_in_and_shows_no_password() {
+        let url: LogUrl = "tls://node:a%40b%2Fc@one,two:4333/market".parse().expect("it is one");
+        assert_eq!(url.servers(), ["tls://one", "tls://two:4333"]);
+        assert_eq!(url.login(), Some(&("node".to_owned(), "a@b/c".to_owned())));
+        assert_eq!((url.to_string().as_str(), url.name()), ("tls://one,two:4333/market", "market"));
+        let url: LogUrl = "nats://one".parse().expect("it is one");
+        assert_eq!((url.login(), url.name()), (None, "pricetime"));
+        for wrong in ["nats://", "nats://user@one", "nats://one/a.b", "http://one", "nats://u:%ff@one"] {
+            assert!(wrong.parse::<LogUrl>().is_err(), "{wrong}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! | 2, 2 | which part it is of how many |
 //! | 8 | when it was written, in microseconds since 1970, by its writer's clock |
 //! | 4 | commands in all parts |
+//! | 8, 4 | the last message that its writer had taken: where it stands, and its checksum; not in version 1 |
 //! | … | commands, encoded as in the journal, or a part of that; with no commands, what the node's state hashed to ([`crate::marks`]) |
 //! | 4 | CRC-32 of all before it |
 //!
@@ -18,8 +19,10 @@ use engine::{NodeId, Time};
 
 use crate::client::LogError;
 
-pub(crate) const VERSION: u8 = 1;
-const HEAD_BYTES: usize = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
+pub(crate) const VERSION: u8 = 2;
+/// Those of version 1.
+const OLD_HEAD_BYTES: usize = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
+const HEAD_BYTES: usize = OLD_HEAD_BYTES + 8 + 4;
 const CHECKSUM_BYTES: usize = 4;
 /// What a message takes beside its commands.
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;
@@ -36,7 +39,15 @@ pub(crate) struct Message {
     pub parts: u16,
     pub written: Time,
     pub count: u32,
+    pub behind: Option<Known>,
     pub commands: Bytes,
+}
+
+/// A message that its writer had taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub position: u64,
+    pub checksum: u32,
 }
 
 impl Message {
@@ -51,6 +62,9 @@ impl Message {
         bytes.put_u16_le(self.parts);
         bytes.put_u64_le(self.written.0);
         bytes.put_u32_le(self.count);
+        let behind = self.behind.unwrap_or(Known { position: 0, checksum: 0 });
+        bytes.put_u64_le(behind.position);
+        bytes.put_u32_le(behind.checksum);
         bytes.put_slice(&self.commands);
         let checksum = crc32fast::hash(&bytes);
         bytes.put_u32_le(checksum);
@@ -60,15 +74,18 @@ impl Message {
     /// Errors: what is wrong with it, to follow the place where it stands.
     pub fn read(bytes: &Bytes) -> Result<Message, LogError> {
         let wrong = |what: &str| Err(LogError(what.to_owned()));
-        match bytes.first() {
-            Some(&VERSION) if bytes.len() >= OVERHEAD_BYTES => {}
-            Some(&VERSION) => return wrong("is cut short"),
+        let head_bytes = match bytes.first() {
+            Some(1) => OLD_HEAD_BYTES,
+            Some(&VERSION) => HEAD_BYTES,
             Some(other) => {
                 return wrong(&format!(
-                    "is of version {other}, and this program reads version {VERSION}: start the program that knows it"
+                    "is of version {other}, and this program reads versions 1 to {VERSION}: start the program that knows it"
                 ));
             }
             None => return wrong("is empty"),
+        };
+        if bytes.len() < head_bytes + CHECKSUM_BYTES {
+            return wrong("is cut short");
         }
         let (all, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
         if crc32fast::hash(all).to_le_bytes() != checksum {
@@ -86,13 +103,22 @@ impl Message {
             parts: u16::from_le_bytes(taken(all, 25)),
             written: Time(u64::from_le_bytes(taken(all, 27))),
             count: u32::from_le_bytes(taken(all, 35)),
-            commands: bytes.slice(HEAD_BYTES..all.len()),
+            behind: (head_bytes == HEAD_BYTES).then(|| Known {
+                position: u64::from_le_bytes(taken(all, OLD_HEAD_BYTES)),
+                checksum: u32::from_le_bytes(taken(all, OLD_HEAD_BYTES + 8)),
+            }),
+            commands: bytes.slice(head_bytes..all.len()),
         };
         match message.part < message.parts {
             true => Ok(message),
             false => wrong("is a part that there is not"),
         }
     }
+}
+
+/// What a message is known by.
+pub(crate) fn checksum(message: &[u8]) -> u32 {
+    message.last_chunk().map_or(0, |last| u32::from_le_bytes(*last))
 }
 
 /// The bytes at a place that is known to be there.

@@ -1,6 +1,6 @@
 //! Batches that are longer than a message may be come in parts. When a batch is whole follows from the log alone, so that a node that
-//! begins in the middle decides as all others: a part counts together with those at most [`WINDOW`] messages before it, and a node begins
-//! to read so far before what it took last.
+//! begins in the middle decides as all others: a part counts together with those less than [`WINDOW`] messages before it, and a node
+//! begins to read so far before what it took last.
 
 use std::collections::HashMap;
 
@@ -21,9 +21,8 @@ pub(crate) struct Parts {
 struct Partial {
     epoch: u32,
     number: u64,
-    /// Where the first one stands that counts.
-    first: u64,
-    there: Vec<Option<Bytes>>,
+    /// Where each stands, and what it has.
+    there: Vec<Option<(u64, Bytes)>>,
 }
 
 impl Parts {
@@ -32,26 +31,23 @@ impl Parts {
         if message.parts == 1 {
             return Some(message.commands.clone());
         }
-        let begin = || Partial {
-            epoch: message.epoch,
-            number: message.number,
-            first: position,
-            there: vec![None; message.parts.into()],
-        };
+        let begin =
+            || Partial { epoch: message.epoch, number: message.number, there: vec![None; message.parts.into()] };
         let partial = self.of.entry(message.node).or_insert_with(begin);
         let is_of_it = (partial.epoch, partial.number) == (message.epoch, message.number)
-            && partial.there.len() == usize::from(message.parts)
-            && position.saturating_sub(partial.first) < WINDOW;
+            && partial.there.len() == usize::from(message.parts);
         if !is_of_it {
             *partial = begin();
         }
-        partial.there[usize::from(message.part)] = Some(message.commands.clone());
+        let is_too_old = |part: &(u64, Bytes)| position.saturating_sub(part.0) >= WINDOW;
+        partial.there.iter_mut().for_each(|part| drop(part.take_if(|part| is_too_old(part))));
+        partial.there[usize::from(message.part)] = Some((position, message.commands.clone()));
         if partial.there.iter().any(Option::is_none) {
             return None;
         }
         let whole = self.of.remove(&message.node)?;
         let mut all = BytesMut::new();
-        whole.there.into_iter().flatten().for_each(|part| all.extend_from_slice(&part));
+        whole.there.into_iter().flatten().for_each(|(_, part)| all.extend_from_slice(&part));
         Some(all.freeze())
     }
 }

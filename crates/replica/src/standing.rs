@@ -49,6 +49,11 @@ pub struct Standing {
     report: Arc<Mutex<NodeReport>>,
 }
 
+impl NodeReport {
+    /// Its `state` when it serves.
+    pub const READY: &'static str = "ready";
+}
+
 impl Standing {
     pub fn new(status: Status, metrics: Metrics) -> Standing {
         Standing { status, metrics, report: Arc::default() }
@@ -94,7 +99,7 @@ impl Standing {
         let state = match self.status.get() {
             State::Standby | State::Recovering => "recovering",
             State::StoreAway => "log away",
-            State::Ready => "ready",
+            State::Ready => NodeReport::READY,
             State::Stopping => "stopping",
             State::Failed(_) => "failed",
         };

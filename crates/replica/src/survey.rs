@@ -8,10 +8,11 @@ use async_nats::Client;
 use futures_util::StreamExt;
 
 use crate::client::LogError;
-use crate::jetstream::{connect, get};
 use crate::log_url::LogUrl;
+use crate::servers::{connect, stream};
 use crate::standing::NodeReport;
 use crate::status_subject::subject;
+use crate::stream_config::LogTerms;
 
 /// How long nodes have to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -45,7 +46,8 @@ pub struct LogReport {
 pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
     let (runtime, client, context) = connect(url)?;
     runtime.block_on(async {
-        let (stream, cluster) = get(&context, url).await?;
+        let stream = stream(&context, url).await?;
+        let cluster = LogTerms::of(url, &stream.cached_info().config)?.cluster;
         let info = stream.cached_info();
         let servers = info.cluster.clone().unwrap_or_default();
         let followers = servers.replicas.into_iter().map(|peer| (peer.name, peer.current && !peer.offline));
@@ -69,7 +71,8 @@ pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
     })
 }
 
-async fn ask(client: &Client, name: &str) -> Result<Vec<NodeReport>, async_nats::Error> {
+/// How all nodes are that answer.
+pub(crate) async fn ask(client: &Client, name: &str) -> Result<Vec<NodeReport>, async_nats::Error> {
     let inbox = client.new_inbox();
     let mut answers = client.subscribe(inbox.clone()).await?;
     client.publish_with_reply(subject(name), inbox, "".into()).await?;

@@ -3,13 +3,16 @@
 use axum::Json;
 use axum::extract::State as Given;
 use axum::http::StatusCode;
-use exchange::{Mode, State};
+use exchange::{Gauge, Mode, State};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::site::Site;
+
+/// A node that lacks more messages of its log than this is not ready.
+const BEHIND_MAX: u64 = 10_000;
 
 /// Both, with their description.
 pub(crate) fn routes() -> OpenApiRouter<Site> {
@@ -21,7 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
 #[schema(as = Health)]
 pub(crate) struct HealthShape {
     /// `ok`, or why it is not.
-    #[schema(pattern = "^(ok|maintenance|recovering|standby|store-away|stopping|failed)$", example = "ok")]
+    #[schema(pattern = "^(ok|maintenance|recovering|standby|store-away|behind|stopping|failed)$", example = "ok")]
     status: &'static str,
     /// In words, where it is not well.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,13 +60,32 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
         State::Ready if site.mode() == Mode::Maintenance => {
             not_ready("maintenance", "operators alone are served: the venue is under maintenance")
         }
-        State::Ready => well(),
-        State::Recovering => not_ready("recovering", "what the server knew is being read"),
+        State::Ready => match log_of(&site) {
+            Some((taken, end)) if end.saturating_sub(taken) > BEHIND_MAX => {
+                not_ready("behind", &format!("message {taken} of {end} of the log is taken"))
+            }
+            _ => well(),
+        },
+        State::Recovering => match log_of(&site) {
+            Some((taken, end)) => {
+                not_ready("recovering", &format!("the log is being read: message {taken} of {end} is taken"))
+            }
+            None => not_ready("recovering", "what the server knew is being read"),
+        },
         State::Standby => not_ready("standby", "another server is active; this one takes over when that ends"),
-        State::StoreAway => not_ready("store-away", "the database cannot be reached"),
+        State::StoreAway if site.instruments().about.is_database() => {
+            not_ready("store-away", "the database cannot be reached")
+        }
+        State::StoreAway => not_ready("store-away", "the log cannot be reached, or a majority of its servers is away"),
         State::Stopping => not_ready("stopping", "the server was asked to stop"),
         State::Failed(reason) => failed(&reason),
     }
+}
+
+/// The last message that a node of a cluster has taken of its log, and the last one that it knows of.
+fn log_of(site: &Site) -> Option<(u64, u64)> {
+    let metrics = &site.instruments().metrics;
+    metrics.get(Gauge::LogTaken).zip(metrics.get(Gauge::LogEnd))
 }
 
 fn well() -> (StatusCode, Json<HealthShape>) {

@@ -15,7 +15,7 @@ use crate::subscriptions::{Change, Subscriptions};
 use crate::text::Text;
 use crate::ticker::Ticker;
 use crate::topic::{Subject, Topic};
-use crate::vitals::Vitals;
+use crate::vitals::{Measured, Vitals};
 use crate::waiting_list::WaitingList;
 
 /// After publishing, which takes processor time in this thread and in the sockets' thread, so many times that time are
@@ -116,6 +116,11 @@ impl Hub {
 
     pub(crate) fn measure_with(&mut self, vitals: Vitals) {
         self.vitals = Some(vitals);
+    }
+
+    /// What was told of the last minutes, oldest first.
+    pub(crate) fn measured(&self) -> Vec<Measured> {
+        self.vitals.as_ref().map(Vitals::last).unwrap_or_default()
     }
 
     /// Takes what writing to sockets costs from there.

@@ -40,7 +40,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 55] = [
+const OURS: [(&str, &str, Need); 56] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -99,6 +99,7 @@ const OURS: [(&str, &str, Need); 55] = [
     ("PUT", "/api/v1/members/{member}/kill", Need::Command),
     ("GET", "/api/v1/mode", Need::Market),
     ("PUT", "/api/v1/mode", Need::Operator),
+    ("GET", "/api/v1/status/seconds", Need::Market),
 ];
 
 /// Under `/binance`. Its handlers check the signatures; what is public there is the market.

@@ -249,7 +249,7 @@ impl Problem {
     pub fn unavailable(why: Unavailable) -> Problem {
         let (code, title) = match why {
             Unavailable::DiskLow => ("disk-low", "Disk nearly full"),
-            Unavailable::StoreAway => ("store-away", "Database away"),
+            Unavailable::StoreAway => ("store-away", "Store away"),
             Unavailable::Stopping => ("not-ready", "Stopping"),
             Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
             Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),

@@ -1,5 +1,6 @@
 //! Measures once a second how busy the server is.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +14,9 @@ use crate::clock::now;
 use crate::process::Process;
 use crate::values;
 
+/// Seconds that are remembered.
+const REMEMBERED: usize = 300;
+
 /// Says what the XML gateway has done so far.
 pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
 
@@ -23,6 +27,8 @@ pub(crate) struct Vitals {
     rest: GatewayMetrics,
     started: Instant,
     before: Before,
+    /// Oldest first.
+    last: VecDeque<Measured>,
 }
 
 /// The figures at a time.
@@ -95,7 +101,7 @@ impl Vitals {
     /// The vitals of a server whose XML gateway has these counters.
     pub(crate) fn new(counters: Counting, metrics: Metrics, rest: GatewayMetrics, view: &View) -> Vitals {
         let before = Before::of(&counters(), &metrics, &rest, view);
-        let vitals = Vitals { counters, metrics, rest, started: before.at, before };
+        let vitals = Vitals { counters, metrics, rest, started: before.at, before, last: VecDeque::new() };
         vitals.note_kills(view);
         vitals
     }
@@ -144,7 +150,16 @@ impl Vitals {
             uptime_seconds: self.started.elapsed().as_secs(),
         };
         self.before = here;
+        if self.last.len() == REMEMBERED {
+            self.last.pop_front();
+        }
+        self.last.push_back(measured.clone());
         measured
+    }
+
+    /// The last seconds, oldest first.
+    pub(crate) fn last(&self) -> Vec<Measured> {
+        self.last.iter().cloned().collect()
     }
 }
 

@@ -5,7 +5,7 @@ import { Watched } from "./watched.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Feed } from "../feed.js" */
-/** @import { Account, Cursor, Execution, Order, OrdersSnapshot, OrdersUpdate, Position } from "../types.js" */
+/** @import { Account, Cursor, Execution, Order, OrdersSnapshot, OrdersUpdate, Position, Side } from "../types.js" */
 
 /**
  * A list that is asked for page by page, newest first, and added to by the feed.
@@ -35,6 +35,8 @@ export class Holdings extends Watched {
   /** Is told of each execution as it happens. @type {(execution: Execution) => void} */
   onExecution = () => {};
 
+  /** @type {{executions: Execution[], symbol: string|null, trades: Map<number, Side>}} */
+  #own = { executions: [], symbol: null, trades: new Map() };
   #feed;
   #api;
 
@@ -69,6 +71,17 @@ export class Holdings extends Watched {
   /** @param {string} symbol @returns {Position|null} */
   position(symbol) {
     return this.account?.positions.find((position) => position.symbol === symbol) ?? null;
+  }
+
+  /** One's own trades of a symbol, with the side of each. @param {string|null} symbol @returns {Map<number, Side>} */
+  tradesOf(symbol) {
+    const { executions } = this;
+    // The list is another one whenever something comes.
+    if (this.#own.executions !== executions || this.#own.symbol !== symbol) {
+      const of = executions.filter((execution) => execution.symbol === symbol);
+      this.#own = { executions, symbol, trades: new Map(of.map(({ trade_id, side }) => [trade_id, side])) };
+    }
+    return this.#own.trades;
   }
 
   /** Asks for the first page of the history, or for the next older one. */

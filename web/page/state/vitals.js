@@ -19,6 +19,13 @@ export class Vitals extends Watched {
     this.changed();
   }
 
+  /** What the server remembers of before this page was opened, or was away. @param {Status[]} seconds oldest first */
+  before(seconds) {
+    const here = new Map([...seconds, ...this.seconds].map((status) => [status.time, status]));
+    this.seconds = [...here.values()].sort((a, b) => a.time - b.time);
+    this.changed();
+  }
+
   /** @param {ServerStatus} server */
   greet(server) {
     this.server = server;

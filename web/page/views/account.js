@@ -1,6 +1,6 @@
 // What an account has and does: open orders, history, executions, balance and positions.
 
-import { MONEY_DECIMALS, exact, fault, format, group, total } from "../decimal.js";
+import { MONEY_DECIMALS, exact, fault, format, group, plain, total } from "../decimal.js";
 import { find, setText } from "../dom.js";
 import { dayAndTime, plural } from "../format.js";
 import { Refusal } from "../api.js";
@@ -13,7 +13,10 @@ import { tabs } from "./tabs.js";
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Execution, Limits, NewOrder, Order, Side } from "../types.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Column } from "./table.js" */
+
+/** A price as it is shown everywhere. @typedef {(text: string, symbol: string) => string} Price */
 
 /** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-balances"} Tab */
 
@@ -24,8 +27,10 @@ const feeOf = (/** @type {Execution} */ { fee, fee_of, symbol }) => (fee ? `${gr
 /** A cancel-all is asked twice, and forgotten after so long. */
 const SURE_MS = 4_000;
 
-/** @param {{market: Market, holdings: Holdings, frames: Frames, api: Api}} parts */
-export function accountView({ market, holdings, frames, api }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api}} parts */
+export function accountView({ market, shown, holdings, frames, api }) {
+  /** @type {Price} */
+  const price = (text, symbol) => shown.price(text, symbol);
   const only = /** @type {HTMLInputElement} */ (find("only-symbol"));
   const openCount = find("open-count");
   /** @type {Tab} */
@@ -33,14 +38,14 @@ export function accountView({ market, holdings, frames, api }) {
 
   const open = new Table(find("panel-open"), {
     caption: "Open orders",
-    columns: openColumns,
+    columns: openColumns(price),
     key: (order) => String(order.order_id),
-    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order)}`, run: cancel },
+    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order, price)}`, run: cancel },
     edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: edit },
   });
-  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns, key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
+  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price), key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
   const executions = new Table(find("panel-executions"), {
-    caption: "Executions", columns: executionColumns, key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(),
+    caption: "Executions", columns: executionColumns(price), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(),
   });
   const balances = new Table(find("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what });
 
@@ -89,7 +94,7 @@ export function accountView({ market, holdings, frames, api }) {
 
   /** Shares alone are amended; with another limit it is replaced. @param {Order} order @param {string} text */
   async function edit(order, text) {
-    const [shares, limit, ...more] = text.split("@").map((part) => part.trim());
+    const [shares, limit, ...more] = text.split("@").map(plain);
     const wrong = more.length > 0 ? "write shares @ limit" : fault(shares, "Shares") ?? (limit === undefined ? null : fault(limit, "Limit"));
     if (wrong !== null) return notice(`Order ${order.order_id} not changed: ${wrong}`, "fault");
     if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amend(order, shares);
@@ -104,7 +109,7 @@ export function accountView({ market, holdings, frames, api }) {
     if (rest <= 0n) return notice(`Order ${order.order_id} not changed: ${group(order.executed)} were executed, so choose more`, "fault");
     try {
       const { placed, not_placed } = await api.replace(order.order_id, { ...sameAs(order), shares: format(rest), limit });
-      if (placed) notice(`Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${group(limit)}, behind the others of its price`);
+      if (placed) notice(`Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${price(limit, placed.symbol)}, behind the others of its price`);
       else notice(`Order ${order.order_id} canceled, and nothing placed: ${not_placed?.detail ?? "refused"}`, "fault");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -139,7 +144,9 @@ export function accountView({ market, holdings, frames, api }) {
     };
     const draw = () => {
       const amount = [...holdings.open.values()].filter(wanted).length;
-      button.disabled = amount === 0 || sending;
+      // It stands only where the orders are that it cancels.
+      button.hidden = tab !== "tab-open" || (amount === 0 && !sending);
+      button.disabled = sending;
       const of = only.checked && market.symbol ? ` of ${market.symbol}` : "";
       setText(button, asked ? `Sure? Cancel ${plural(amount, "order")}${of}` : `Cancel all${of}`);
     };
@@ -169,11 +176,11 @@ export function accountView({ market, holdings, frames, api }) {
   }
 }
 
-/** @param {Order} order */
-function limitOf(order) {
-  const limit = order.limit === null ? "market" : group(order.limit);
+/** @param {Order} order @param {Price} price */
+function limitOf(order, price) {
+  const limit = order.limit === null ? "market" : price(order.limit, order.symbol);
   if (order.pends_on !== undefined) return `${limit}, after order ${order.pends_on}`;
-  return order.waits ? `${limit}, ${triggerOf(order)}` : limit;
+  return order.waits ? `${limit}, ${triggerOf(order, price)}` : limit;
 }
 
 /** @param {Order} order */
@@ -193,18 +200,18 @@ function sameAs({ account, symbol, side, kind, waits, stop, take_profit, until, 
   };
 }
 
-/** The price that an order waits for, or waited for. @param {Order} order */
-function triggerOf(order) {
-  if (order.stop === null) return `profit ${group(order.take_profit ?? "")}`;
+/** The price that an order waits for, or waited for. @param {Order} order @param {Price} price */
+function triggerOf(order, price) {
+  if (order.stop === null) return `profit ${price(order.take_profit ?? "", order.symbol)}`;
   const follows = order.trail !== undefined || order.trail_bips !== undefined;
-  return `${follows ? "trailing stop" : "stop"} ${group(order.stop)}`;
+  return `${follows ? "trailing stop" : "stop"} ${price(order.stop, order.symbol)}`;
 }
 
-/** @param {Order} order */
-function kindOf(order) {
+/** @param {Order} order @param {Price} price */
+function kindOf(order, price) {
   const name = order.kind.replaceAll("_", " ");
   const kind = order.display === undefined ? name : `${name}, shows ${group(order.display)}`;
-  return order.stop === null && order.take_profit === null ? kind : `${kind}, ${triggerOf(order)}`;
+  return order.stop === null && order.take_profit === null ? kind : `${kind}, ${triggerOf(order, price)}`;
 }
 
 /** @param {Order} a @param {Order} b */
@@ -247,41 +254,41 @@ function limitLines({ open_orders, order_shares, order_value, position, collar }
   return said.flatMap(({ what, all }) => (all === undefined ? [] : [{ what, free: "–", held: "–", all: group(all) }]));
 }
 
-/** @type {Column<Order>[]} */
-const openColumns = [
+/** @param {Price} price @returns {Column<Order>[]} */
+const openColumns = (price) => [
   { head: "Order", text: (order) => String(order.order_id), kind: "id" },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction },
-  { head: "Limit", text: limitOf, kind: "number" },
+  { head: "Limit", text: (order) => limitOf(order, price), kind: "number" },
   { head: "Open", text: (order) => group(order.open), kind: "number" },
   { head: "Shares", text: (order) => group(order.shares), kind: "number wide" },
   { head: "Executed", text: (order) => group(order.executed), kind: "number wide" },
-  { head: "Kind", text: kindOf, kind: "wide" },
+  { head: "Kind", text: (order) => kindOf(order, price), kind: "wide" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
   { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number wide" },
 ];
 
-/** @type {Column<Order>[]} */
-const historyColumns = [
+/** @param {Price} price @returns {Column<Order>[]} */
+const historyColumns = (price) => [
   { head: "Order", text: (order) => String(order.order_id), kind: "id" },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction },
-  { head: "Limit", text: limitOf, kind: "number" },
-  { head: "Average", text: (order) => (order.average_price ? group(order.average_price) : "–"), kind: "number wide" },
+  { head: "Limit", text: (order) => limitOf(order, price), kind: "number" },
+  { head: "Average", text: (order) => (order.average_price ? price(order.average_price, order.symbol) : "–"), kind: "number wide" },
   { head: "Executed", text: (order) => `${group(order.executed)} of ${group(order.shares)}`, kind: "number" },
   { head: "Status", text: (order) => order.status },
-  { head: "Kind", text: kindOf, kind: "wide" },
+  { head: "Kind", text: (order) => kindOf(order, price), kind: "wide" },
   { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
   { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number wide" },
 ];
 
-/** @type {Column<Execution>[]} */
-const executionColumns = [
+/** @param {Price} price @returns {Column<Execution>[]} */
+const executionColumns = (price) => [
   { head: "Trade", text: (execution) => String(execution.trade_id), kind: "id wide" },
   { head: "Order", text: (execution) => String(execution.order_id), kind: "id" },
   { head: "Symbol", text: (execution) => execution.symbol },
   { head: "Side", text: sideOf, direction },
-  { head: "Price", text: (execution) => group(execution.price), kind: "number" },
+  { head: "Price", text: (execution) => price(execution.price, execution.symbol), kind: "number" },
   { head: "Shares", text: (execution) => group(execution.shares), kind: "number" },
   { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide" },
   { head: "Fee", text: feeOf, kind: "number wide" },

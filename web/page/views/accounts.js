@@ -2,24 +2,32 @@
 
 import { Refusal } from "../api.js";
 import { group } from "../decimal.js";
-import { find } from "../dom.js";
+import { find, make } from "../dom.js";
 import { Chooser } from "./chooser.js";
 import { notice } from "./notices.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
+/** @import { Vitals } from "../state/vitals.js" */
 /** @import { AccountLine } from "../types.js" */
+
+/** The accounts of a demo's simulated traders. */
+const SIMULATED = /^[1-4]0\d$/;
 
 /** So many accounts are listed; beyond them the number is typed. */
 const LISTED = 1_000;
 
 /**
- * @param {{holdings: Holdings, frames: Frames, api: Api, choose: (id: string) => void}} parts
+ * @param {{holdings: Holdings, vitals: Vitals, frames: Frames, api: Api, choose: (id: string) => void}} parts
  * @returns {Chooser}
  */
-export function accountChooser({ holdings, frames, api, choose }) {
+export function accountChooser({ holdings, vitals, frames, api, choose }) {
   let asking = false;
+  /** In a demo the simulated traders are listed only for whoever asks for them. */
+  let simulated = false;
+  /** @type {[AccountLine[], string]} */
+  let listed = [[], ""];
 
   const chooser = new Chooser(find("account-chooser"), {
     name: "account",
@@ -62,8 +70,20 @@ export function accountChooser({ holdings, frames, api, choose }) {
 
   /** @param {AccountLine[]} accounts @param {string} note */
   function offer(accounts, note) {
-    chooser.offer(accounts.map(({ account, balance }) => ({ id: account, note: group(balance) })), note);
+    listed = [accounts, note];
+    const demo = vitals.server?.demo === true;
+    toggle.hidden = !demo;
+    const here = demo && !simulated ? accounts.filter(({ account }) => !SIMULATED.test(account)) : accounts;
+    chooser.offer(here.map(({ account, balance }) => ({ id: account, note: group(balance) })), note);
   }
+
+  const box = make("input", { type: "checkbox" });
+  const toggle = make("label", { class: "only", hidden: true }, box, make("span", {}, "Simulated traders, too"));
+  box.addEventListener("change", () => {
+    simulated = box.checked;
+    offer(...listed);
+  });
+  chooser.extend(toggle);
 
   const mark = frames.view(() => chooser.show(holdings.id, "No account"));
   holdings.watch(mark);

@@ -1,26 +1,34 @@
 // Candles and volume. What is drawn are Numbers; the legend shows the exact text.
 
-import { CandlestickSeries, ColorType, CrosshairMode, HistogramSeries, LineStyle, TickMarkType, createChart } from "../vendor/lightweight-charts.standalone.production.mjs";
-import { atLeast, forDrawing, group, places } from "../decimal.js";
+import { CandlestickSeries, ColorType, CrosshairMode, HistogramSeries, LineStyle, TickMarkType, createChart, createSeriesMarkers } from "../vendor/lightweight-charts.standalone.production.mjs";
+import { atLeast, forDrawing, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
+import { SECONDS_OF } from "../state/shown.js";
+import { fillMarkers, orderLines } from "./chart-orders.js";
 
 /** @import { UTCTimestamp, Time } from "lightweight-charts" */
 /** @import { Frames } from "../frames.js" */
+/** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Theme } from "../theme.js" */
 /** @import { Candle, Interval } from "../types.js" */
 
 /** @type {[Interval, string][]} */
 const INTERVALS = [["1s", "1 second"], ["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["1d", "1 day"]];
 
-/** So wide is a candle at first, with the room beside it. */
+/** So wide is a candle at first, with the room beside it; wider where there are few. */
 const CANDLE_PX = 9;
+const CANDLE_PX_MAX = 48;
+
+/** So many spans without a trade keep their place; a longer pause is left out. */
+const PAUSE_SPANS_MAX = 5_000;
 
 /** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
 const PAUSE_MS = 100;
 
-/** @param {{market: Market, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
-export function candlesView({ market, frames, theme, chooseInterval }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
+export function candlesView({ market, shown, holdings, frames, theme, chooseInterval }) {
   const container = find("candles");
   const legend = find("legend");
   const note = find("candles-note");
@@ -41,6 +49,8 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
   let colours = paint();
   let redrawn = -1;
   let drawn = 0;
+  /** Candles and the spans between them that have none. */
+  let bars = 0;
   let precision = -1;
   /** @type {string|null} */
   let fitted = null;
@@ -68,15 +78,20 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
     return { time: seconds(candle), open: forDrawing(candle.open), high: forDrawing(candle.high), low: forDrawing(candle.low), close: forDrawing(candle.close) };
   }
 
+  /** The candles before which so many are, and the empty places in front of each. @param {number} from */
+  function barsFrom(from) {
+    const { all } = market.candles;
+    return all.slice(from).flatMap((candle, at) => [...gap(all[from + at - 1], candle, SECONDS_OF[market.interval]), price(from + at === all.length - 1 ? shown.upToDate(candle) : candle)]);
+  }
+
   /** @param {Candle} candle */
   function volume(candle) {
     return { time: seconds(candle), value: forDrawing(candle.volume), color: forDrawing(candle.close) >= forDrawing(candle.open) ? colours.up : colours.down };
   }
 
-  /** The price scale has as many decimals as the prices that were seen. @param {Candle[]} candles */
-  function adjust(candles) {
-    let wanted = 2;
-    for (const { open, high, low, close } of candles) wanted = Math.max(wanted, places(open), places(high), places(low), places(close));
+  /** The price scale has as many decimals as prices have everywhere. */
+  function adjust() {
+    const wanted = shown.decimals;
     if (wanted === precision) return;
     precision = wanted;
     prices.applyOptions({ priceFormat: { type: "price", precision, minMove: Number((10 ** -precision).toFixed(precision)) } });
@@ -87,39 +102,48 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
     const all = candles.all;
     if (redrawn !== candles.redrawn) {
       redrawn = candles.redrawn;
-      adjust(all.slice(-100));
-      prices.setData(all.map(price));
+      adjust();
+      const places = barsFrom(0);
+      bars = places.length;
+      prices.setData(places);
       volumes.setData(all.map(volume));
       chart.applyOptions({ timeScale: { timeVisible: market.interval !== "1d", secondsVisible: market.interval === "1s" } });
       const view = `${market.symbol} ${market.interval}`;
       if (all.length > 0 && fitted !== view) {
         fitted = view;
-        chart.timeScale().setVisibleLogicalRange({ from: all.length - Math.max(20, container.clientWidth / CANDLE_PX), to: all.length + 4 });
+        const width = container.clientWidth || 600;
+        chart.timeScale().setVisibleLogicalRange({ from: bars - Math.max(Math.min(bars + 1, width / CANDLE_PX), width / CANDLE_PX_MAX), to: bars + 2 });
       }
     } else {
-      for (let at = Math.max(0, drawn - 1); at < all.length; at += 1) {
-        prices.update(price(all[at]));
-        volumes.update(volume(all[at]));
-      }
+      adjust();
+      const from = Math.max(0, drawn - 1);
+      const places = barsFrom(from);
+      // What stands in front of the last one that was drawn is there already.
+      const fresh = drawn > 0 ? places.slice(places.findIndex((each) => "open" in each)) : places;
+      for (const place of fresh) prices.update(place);
+      for (const candle of all.slice(from)) volumes.update(volume(candle));
+      bars += fresh.length - Math.min(drawn, 1);
     }
     drawn = all.length;
     setText(note, candles.state === "waiting" ? "Loading candles…" : "No trades yet: candles begin with the first");
     note.hidden = all.length > 0;
     setAttribute(container, "data-candles", String(all.length));
+    setAttribute(container, "data-bars", String(bars));
   }, PAUSE_MS);
 
   const markLegend = frames.view(() => {
     const all = market.candles.all;
-    const candle = pointed === null ? all.at(-1) : all.findLast(({ start }) => start / 1_000_000 === pointed);
+    const found = pointed === null ? all.at(-1) : all.findLast(({ start }) => start / 1_000_000 === pointed);
+    const candle = found && found === all.at(-1) ? shown.upToDate(found) : found;
     if (!candle) {
       legendShown = "";
-      return legend.replaceChildren();
+      return legend.replaceChildren(all.length > 0 ? "No trades" : "");
     }
     const rises = forDrawing(candle.close) >= forDrawing(candle.open);
-    const shown = `${candle.start} ${candle.volume} ${candle.close} ${precision}`;
-    if (shown === legendShown) return;
-    legendShown = shown;
-    const show = (/** @type {string} */ text) => group(atLeast(text, Math.max(2, precision)));
+    const told = `${candle.start} ${candle.volume} ${candle.close} ${shown.decimals}`;
+    if (told === legendShown) return;
+    legendShown = told;
+    const show = (/** @type {string} */ text) => group(atLeast(text, shown.decimals));
     legend.replaceChildren(
       ...legendPart("O", show(candle.open)), ...legendPart("H", show(candle.high)), ...legendPart("L", show(candle.low)),
       ...legendPart("C", `${show(candle.close)} ${rises ? "▲" : "▼"}`, rises ? "up" : "down"), ...legendPart("V", group(candle.volume)));
@@ -143,15 +167,24 @@ export function candlesView({ market, frames, theme, chooseInterval }) {
     for (const [interval, button] of buttons) setAttribute(button, "aria-pressed", String(interval === market.interval));
   });
   market.watch(markButtons);
-  market.candles.watch(mark);
-  market.candles.watch(markLegend);
+  for (const watched of [market.candles, market.tape]) {
+    watched.watch(mark);
+    watched.watch(markLegend);
+  }
+  const lines = orderLines(prices, { market, holdings, theme });
+  const markers = fillMarkers(createSeriesMarkers(prices, []), { market, holdings, theme });
+  const markOrders = frames.view(() => {
+    setAttribute(container, "data-lines", String(lines()));
+    setAttribute(container, "data-fills", String(markers()));
+  }, PAUSE_MS);
+  for (const watched of [market, market.candles, holdings, theme]) watched.watch(markOrders);
 }
 
 /** @param {(interval: Interval) => void} choose */
 function intervalButtons(choose) {
   const group = find("intervals");
   return INTERVALS.map(([interval, name]) => {
-    const button = make("button", { type: "button", "aria-label": name, "aria-pressed": "false" }, interval);
+    const button = make("button", { type: "button", "aria-label": `${interval}: ${name}`, "aria-pressed": "false" }, interval);
     button.addEventListener("click", () => choose(interval));
     group.append(button);
     return /** @type {const} */ ([interval, button]);
@@ -161,6 +194,18 @@ function intervalButtons(choose) {
 /** @param {string} name @param {string} value @param {string|null} [direction] */
 function legendPart(name, value, direction = null) {
   return [make("span", { class: "muted" }, `${name} `), make("span", { "data-direction": direction }, `${value} `)];
+}
+
+/**
+ * The empty places between two candles: spans in which nothing was traded.
+ * @param {Candle|undefined} before @param {Candle} candle @param {number} span_s
+ * @returns {{time: UTCTimestamp}[]}
+ */
+function gap(before, candle, span_s) {
+  if (!before) return [];
+  const missing = Math.round((candle.start - before.start) / 1_000_000 / span_s) - 1;
+  if (missing <= 0 || missing > PAUSE_SPANS_MAX) return [];
+  return Array.from({ length: missing }, (_, at) => ({ time: /** @type {UTCTimestamp} */ (seconds(before) + (at + 1) * span_s) }));
 }
 
 /** @param {Candle} candle @returns {UTCTimestamp} */

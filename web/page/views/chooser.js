@@ -69,7 +69,7 @@ export class Chooser {
     });
     // A press within must not take the focus from the field, or the list would be gone before the click.
     this.#popover.addEventListener("mousedown", (event) => {
-      if (event.target !== this.#input) event.preventDefault();
+      if (event.target !== this.#input && !(event.target instanceof Element && event.target.closest("label"))) event.preventDefault();
     });
   }
 
@@ -85,6 +85,11 @@ export class Chooser {
     this.#options = options;
     setText(this.#note, note);
     if (!this.#popover.hidden) this.#draw();
+  }
+
+  /** Something of its own beneath the list. @param {HTMLElement} part */
+  extend(part) {
+    this.#popover.append(part);
   }
 
   open() {

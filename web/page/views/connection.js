@@ -12,6 +12,7 @@ const PATIENCE_MS = 400;
 export function connectionView({ feed, frames }) {
   const text = find("connection-text");
   const banner = find("banner");
+  const retry = find("banner-retry");
   const title = find("banner-title");
   const detail = find("banner-text");
   let was_open = false;
@@ -28,17 +29,19 @@ export function connectionView({ feed, frames }) {
     } else if (feed.state === "lost" || was_open) {
       lost_at ??= now;
     }
-    const away = lost_at !== null && now - lost_at >= PATIENCE_MS;
-    document.body.dataset.connection = feed.state === "open" ? "open" : away ? "lost" : "connecting";
-    setText(text, feed.state === "open" ? "Live" : away ? "Disconnected" : "Connecting");
+    const hung = feed.state === "open" && feed.hung;
+    const away = hung || (lost_at !== null && now - lost_at >= PATIENCE_MS);
+    document.body.dataset.connection = away ? "lost" : feed.state === "open" ? "open" : "connecting";
+    setText(text, hung ? "No answer" : away ? "Disconnected" : feed.state === "open" ? "Live" : "Connecting");
     banner.hidden = !away;
-    setText(title, was_open ? "The connection is lost." : "The server cannot be reached.");
+    retry.hidden = hung;
+    setText(title, hung ? "The server does not answer." : was_open ? "The connection is lost." : "The server cannot be reached.");
     const seconds = feed.retry_at === null ? 0 : Math.max(0, Math.ceil((feed.retry_at - now) / 1000));
-    setText(detail, `${was_open ? "What is shown is as it was. " : ""}${seconds > 0 ? `Next attempt in ${seconds} s.` : "Connecting…"}`);
+    setText(detail, hung ? "What is shown is as it was. It goes on as soon as the server does." : `${was_open ? "What is shown is as it was. " : ""}${seconds > 0 ? `Next attempt in ${seconds} s.` : "Connecting…"}`);
     clearInterval(ticking);
     if (feed.state !== "open") ticking = setInterval(mark, 250);
   });
   feed.watch(mark);
-  find("banner-retry").addEventListener("click", () => feed.connect());
+  retry.addEventListener("click", () => feed.connect());
   addEventListener("online", () => feed.connect());
 }

@@ -1,10 +1,12 @@
 // The depth of the book: how many shares up to each price, on both sides. Drawn on a canvas, so in Numbers.
 
-import { atLeast, format, forDrawing, group, places } from "../decimal.js";
+import { atLeast, format, forDrawing, group } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
+import { count } from "../format.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Level } from "../state/book.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Theme } from "../theme.js" */
 
@@ -13,14 +15,16 @@ const LEVELS = 60;
 /** Room beneath for prices. */
 const FOOT_PX = 18;
 const PADDING_PX = 6;
+/** Lines of the axis of shares are no closer. */
+const LINES_PX = 34;
 
 /** A canvas is costly, and a curve is no faster understood. */
 const PAUSE_MS = 100;
 
 /** @typedef {{price: number, total: number, level: Level, exact: bigint}} Step */
 
-/** @param {{market: Market, frames: Frames, theme: Theme}} parts */
-export function depthView({ market, frames, theme }) {
+/** @param {{market: Market, shown: Shown, frames: Frames, theme: Theme}} parts */
+export function depthView({ market, shown, frames, theme }) {
   const canvas = /** @type {HTMLCanvasElement} */ (find("depth"));
   const context = canvas.getContext("2d");
   const legend = find("depth-legend");
@@ -34,7 +38,7 @@ export function depthView({ market, frames, theme }) {
   let described_at = -Infinity;
 
   function paint() {
-    return { buy: theme.colour("buy"), sell: theme.colour("sell"), buyArea: theme.colour("buy-area"), sellArea: theme.colour("sell-area"), text: theme.colour("muted"), line: theme.colour("line"), font: theme.colour("font") };
+    return { buy: theme.colour("buy"), sell: theme.colour("sell"), buyArea: theme.colour("buy-area"), sellArea: theme.colour("sell-area"), text: theme.colour("muted"), grid: theme.colour("line"), font: theme.colour("font") };
   }
 
   const mark = frames.view(() => {
@@ -45,8 +49,9 @@ export function depthView({ market, frames, theme }) {
     setText(note, market.book.state === "waiting" ? "Loading…" : "No open orders");
     context.clearRect(0, 0, canvas.width, canvas.height);
     if (empty || width === 0) return legend.replaceChildren();
-    const decimals = Math.max(2, ...[...bids, ...asks].map(({ level }) => places(level.limit)));
+    const { decimals } = shown;
     const scale = scaleOf(bids, asks, width, height);
+    steepness();
     area(bids, colours.buy, colours.buyArea, 0);
     area(asks, colours.sell, colours.sellArea, width);
     axis();
@@ -73,6 +78,25 @@ export function depthView({ market, frames, theme }) {
       context.closePath();
       context.fillStyle = fill;
       context.fill();
+    }
+
+    /** Lines at round numbers of shares, with what they are. */
+    function steepness() {
+      if (!context) return;
+      context.font = `11px ${colours.font}`;
+      context.textBaseline = "bottom";
+      context.textAlign = "left";
+      context.lineWidth = 1;
+      context.strokeStyle = colours.grid;
+      context.fillStyle = colours.text;
+      for (const shares of roundSteps(scale.most, Math.max(1, Math.floor((height - FOOT_PX) / LINES_PX)))) {
+        const y = Math.round(scale.y(shares)) + 0.5;
+        context.beginPath();
+        context.moveTo(0, y);
+        context.lineTo(width, y);
+        context.stroke();
+        context.fillText(count(shares), PADDING_PX, y - 1);
+      }
     }
 
     function axis() {
@@ -104,7 +128,7 @@ export function depthView({ market, frames, theme }) {
       context.lineTo(x, height - FOOT_PX);
       context.stroke();
       context.setLineDash([]);
-      setText(legend, `${group(format(step.exact))} to ${group(atLeast(step.level.limit, 2))}`);
+      setText(legend, `${group(format(step.exact))} to ${group(atLeast(step.level.limit, decimals))}`);
     }
 
     /** In words, every few seconds: more often nobody could listen. */
@@ -147,6 +171,13 @@ function steps(levels) {
   });
 }
 
+/** Round numbers up to the most: 1, 2 or 5 times a power of ten apart. @param {number} most @param {number} lines at most */
+function roundSteps(most, lines) {
+  const power = 10 ** Math.floor(Math.log10(most / lines));
+  const step = power * ([1, 2, 5, 10].find((each) => most / (power * each) <= lines) ?? 10);
+  return Array.from({ length: Math.floor(most / step) }, (_, at) => (at + 1) * step);
+}
+
 /** @param {Step[]} bids @param {Step[]} asks @param {number} width @param {number} height */
 function scaleOf(bids, asks, width, height) {
   const middle = bids.length > 0 && asks.length > 0 ? (bids[0].price + asks[0].price) / 2 : (bids[0] ?? asks[0]).price;
@@ -162,7 +193,7 @@ function scaleOf(bids, asks, width, height) {
   const most = Math.max(...seen.map(({ total }) => total), 1e-8) * 1.1;
   const floor = height - FOOT_PX;
   return {
-    low, high,
+    low, high, most,
     x: (/** @type {number} */ price) => ((price - low) / (high - low)) * width,
     y: (/** @type {number} */ total) => floor - (total / most) * (floor - PADDING_PX),
     price: (/** @type {number} */ x) => low + (x / width) * (high - low),

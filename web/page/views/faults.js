@@ -1,5 +1,6 @@
 // What is wrong with a form, next to the field that it names.
 
+import { plain } from "../decimal.js";
 import { setAttribute, setText } from "../dom.js";
 
 /** @param {HTMLFormElement} form */
@@ -9,19 +10,35 @@ export function clearFaults(form) {
 }
 
 /**
- * Shows a fault at its field; without such a field, at the foot of the form.
+ * Shows a fault at its field, which gets the focus; without such a field, at the foot of the form.
  * @param {HTMLFormElement} form
  * @param {string|null} field
  * @param {string} text
  */
 export function showFault(form, field, text) {
+  nameFault(form, field, text)?.focus();
+}
+
+/**
+ * As `showFault`, and the focus stays where it is.
+ * @param {HTMLFormElement} form
+ * @param {string|null} field
+ * @param {string} text
+ * @returns {HTMLInputElement|null}
+ */
+export function nameFault(form, field, text) {
   const place = form.querySelector(`[data-fault="${CSS.escape(field ?? "form")}"]`) ?? form.querySelector('[data-fault="form"]');
   if (place) setText(place, text);
+  place?.scrollIntoView({ block: "nearest" });
   const input = field ? form.elements.namedItem(field) : null;
-  if (input instanceof HTMLInputElement) {
-    setAttribute(input, "aria-invalid", "true");
-    input.focus();
-  }
+  if (!(input instanceof HTMLInputElement)) return null;
+  setAttribute(input, "aria-invalid", "true");
+  return input;
+}
+
+/** What a field holds as a plain decimal, however it was typed. @param {HTMLFormElement} form @param {string} name */
+export function amountOf(form, name) {
+  return plain(valueOf(form, name));
 }
 
 /** The trimmed text of a field. @param {HTMLFormElement} form @param {string} name */

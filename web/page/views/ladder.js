@@ -1,13 +1,14 @@
 // The order book as a ladder: sell orders above, the spread in the middle, buy orders beneath. Rows keep their elements; only
 // what differs is written.
 
-import { atLeast, format, forDrawing, group, places } from "../decimal.js";
+import { MONEY_DECIMALS, atLeast, exact, format, forDrawing, group, total } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Level } from "../state/book.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Phase, Side } from "../types.js" */
 
 /**
@@ -24,61 +25,185 @@ import { find, make, setAttribute, setText } from "../dom.js";
 const MIDDLE_PX = 26;
 const ROWS_MIN = 3;
 const ROWS_MAX = 40;
+/** Levels can be put together by so many steps of the price. */
+const GROUPS = [1n, 5n, 10n, 50n, 100n, 1_000n];
 
-/** @param {{market: Market, holdings: Holdings, frames: Frames, take: (limit: string) => void}} parts */
-export function ladderView({ market, holdings, frames, take }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, take: (limit: string) => void}} parts */
+export function ladderView({ market, shown, holdings, frames, take }) {
   const root = find("ladder");
   const middle = find("ladder-middle");
   const note = find("ladder-note");
   const state = find("book-state");
+  const unit = /** @type {HTMLSelectElement} */ (find("book-unit"));
+  const group_by = groupChoice(() => {
+    held = null;
+    mark();
+  });
   const lists = { buy: find("ladder-bids"), sell: find("ladder-asks") };
   /** Best first. @type {Record<Side, Row[]>} */
   const rows = { buy: [], sell: [] };
+  let height = 0;
+  /** @type {"both"|Side} */
+  let sides = "both";
+  /** The prices of the rows while one of them is pointed at: nothing moves under the pointer. @type {Record<Side, (bigint|null)[]>|null} */
+  let held = null;
+  /** @type {string|null} */
+  let symbol = null;
 
   /** @param {number} wanted rows a side */
   function fit(wanted) {
-    for (const side of /** @type {Side[]} */ (["buy", "sell"])) {
-      while (rows[side].length < wanted) {
+    for (const side of SIDES) {
+      const here = sides === "both" ? wanted : sides === side ? 2 * wanted : 0;
+      while (rows[side].length < here) {
         const row = makeRow();
         rows[side].push(row);
         // The best sell order stands lowest, next to the spread.
         if (side === "buy") lists.buy.append(row.item);
         else lists.sell.prepend(row.item);
       }
-      for (const row of rows[side].splice(wanted)) row.button.parentElement?.remove();
+      for (const row of rows[side].splice(here)) row.button.parentElement?.remove();
+      lists[side].hidden = here === 0;
     }
+    held = null;
+  }
+
+  function refit() {
+    const row = Number.parseFloat(getComputedStyle(root).getPropertyValue("--row"));
+    fit(Math.min(ROWS_MAX, Math.max(ROWS_MIN, Math.floor((height - MIDDLE_PX) / 2 / row))));
+    mark();
   }
 
   const mark = frames.view(() => {
     const { book } = market;
-    const mine = limitsOf(holdings, market.symbol);
-    const decimals = Math.max(2, ...shownLevels(book.bids, rows.buy), ...shownLevels(book.asks, rows.sell));
-    const deepest = Math.max(sum(book.bids, rows.buy.length), sum(book.asks, rows.sell.length));
-    for (const side of /** @type {Side[]} */ (["buy", "sell"])) drawSide(rows[side], book.side(side), { decimals, deepest, mine: mine[side], side });
+    if (symbol !== market.symbol) held = null;
+    symbol = market.symbol;
+    const step = group_by.step(shown.step, symbol);
+    const levels = { buy: grouped(book.bids, "buy", step, rows.buy.length), sell: grouped(book.asks, "sell", step, rows.sell.length) };
+    if (held) for (const side of SIDES) levels[side] = heldLevels(held[side], grouped(book.side(side), side, step, Infinity));
+    const mine = limitsOf(holdings, symbol, step);
+    const { decimals } = shown;
+    const money = unit.value === "money";
+    const deepest = Math.max(...SIDES.map((side) => totalOf(levels[side], rows[side].length, money)));
+    for (const side of SIDES) drawSide(rows[side], levels[side], { decimals, deepest, mine: mine[side], side, money });
     setText(middle, book.phase ? phaseText(book.phase) : spread(book.bids[0], book.asks[0], decimals));
     const empty = book.bids.length + book.asks.length === 0;
     note.hidden = !empty;
     setText(note, book.state === "waiting" ? "Loading the book…" : "No open orders");
     middle.hidden = empty && !book.phase;
-    setText(state, book.state === "waiting" && !empty ? "asking again…" : "");
+    setText(state, book.state === "waiting" && !empty ? "asking again…" : held ? "held" : "");
+    setAttribute(state, "title", held ? "Prices stay where they are while you point at the book; shares are live" : null);
     setAttribute(root, "data-stale", book.state === "waiting" && !empty);
     setAttribute(root, "data-update", String(book.update));
   });
 
-  const size = new ResizeObserver(([entry]) => {
-    const row = Number.parseFloat(getComputedStyle(root).getPropertyValue("--row"));
-    fit(Math.min(ROWS_MAX, Math.max(ROWS_MIN, Math.floor((entry.contentRect.height - MIDDLE_PX) / 2 / row))));
-    mark();
-  });
   fit(ROWS_MIN);
-  size.observe(root);
+  new ResizeObserver(([entry]) => {
+    height = entry.contentRect.height;
+    refit();
+  }).observe(root);
+
+  const hold = () => {
+    held ??= { buy: rows.buy.map(priceOf), sell: rows.sell.map(priceOf) };
+    mark();
+  };
+  const release = () => {
+    held = null;
+    mark();
+  };
+  root.addEventListener("pointerover", (event) => {
+    if (event.target instanceof Element && event.target.closest(".level")) hold();
+  });
+  root.addEventListener("pointerleave", () => {
+    if (!root.querySelector(":focus-visible")) release();
+  });
+  root.addEventListener("focusin", () => {
+    if (root.querySelector(":focus-visible")) hold();
+  });
+  root.addEventListener("focusout", () => {
+    if (!root.matches(":hover")) release();
+  });
   root.addEventListener("click", (event) => {
     const level = levelAt(event.target, rows);
     if (level) take(level.limit);
   });
   root.addEventListener("keydown", (event) => walk(event, rows));
+  const choices = [...document.querySelectorAll("[data-sides]")];
+  for (const button of choices) {
+    button.addEventListener("click", () => {
+      sides = /** @type {"both"|Side} */ (button.getAttribute("data-sides"));
+      for (const each of choices) setAttribute(each, "aria-pressed", String(each === button));
+      refit();
+    });
+  }
+  unit.addEventListener("input", () => {
+    setText(find("book-total-name"), unit.value === "money" ? "Total, $" : "Total");
+    mark();
+  });
   market.book.watch(mark);
   holdings.watch(mark);
+}
+
+/** @type {Side[]} */
+const SIDES = ["buy", "sell"];
+
+/** @param {Row} row */
+function priceOf(row) {
+  return row.level?.price ?? null;
+}
+
+/** How far levels are put together: its choices follow the symbol's step. @param {() => void} changed */
+function groupChoice(changed) {
+  const select = /** @type {HTMLSelectElement} */ (find("book-group"));
+  let offered = "";
+  select.addEventListener("input", changed);
+  return {
+    /** @param {string} least @param {string|null} symbol @returns {bigint} */
+    step(least, symbol) {
+      const wanted = `${symbol} ${least}`;
+      if (wanted !== offered) {
+        offered = wanted;
+        select.replaceChildren(...GROUPS.map((times) => make("option", { value: String(times === 1n ? 1n : exact(least) * times) }, group(format(exact(least) * times)))));
+      }
+      return BigInt(select.value);
+    },
+  };
+}
+
+/**
+ * Levels put together: of a buy side downwards, of a sell side upwards, so that nobody is shown a better price than there is.
+ * @param {Level[]} levels best first
+ * @param {Side} side
+ * @param {bigint} step
+ * @param {number} wanted no more than so many are needed
+ * @returns {Level[]}
+ */
+function grouped(levels, side, step, wanted) {
+  /** @type {Level[]} */
+  const all = [];
+  for (const level of levels) {
+    const price = roundTo(level.price, side, step);
+    const last = all.at(-1);
+    if (!last || last.price !== price) {
+      if (all.length >= wanted) break;
+      all.push(price === level.price ? level : { ...level, price, limit: format(price) });
+    } else {
+      const amount = last.amount + level.amount;
+      all[all.length - 1] = { ...last, amount, shares: format(amount), orders: last.orders + level.orders };
+    }
+  }
+  return all;
+}
+
+/** @param {bigint} price @param {Side} side @param {bigint} step */
+function roundTo(price, side, step) {
+  const down = price - (price % step);
+  return side === "buy" || down === price ? down : down + step;
+}
+
+/** What stands at the prices that rows are held at. @param {(bigint|null)[]} prices @param {Level[]} levels @returns {Level[]} */
+function heldLevels(prices, levels) {
+  const by_price = new Map(levels.map((level) => [level.price, level]));
+  return prices.filter((price) => price !== null).map((price) => by_price.get(price) ?? { limit: format(price), price, shares: "0", amount: 0n, orders: 0 });
 }
 
 /** @returns {Row & {item: HTMLLIElement}} */
@@ -94,25 +219,26 @@ function makeRow() {
 /**
  * @param {Row[]} rows best first
  * @param {Level[]} levels best first
- * @param {{decimals: number, deepest: number, mine: Set<string>, side: Side}} look
+ * @param {{decimals: number, deepest: number, mine: Set<bigint>, side: Side, money: boolean}} look
  */
-function drawSide(rows, levels, { decimals, deepest, mine, side }) {
-  let total = 0n;
+function drawSide(rows, levels, { decimals, deepest, mine, side, money }) {
+  let sum = 0n;
   rows.forEach((row, at) => {
     const level = levels[at] ?? null;
     row.level = level;
     row.button.hidden = level === null;
     if (!level) return;
-    total += level.amount;
-    const own = mine.has(level.limit);
-    const part = deepest > 0 ? forDrawing(format(total)) / deepest : 0;
-    const shown = `${level.limit} ${level.shares} ${total} ${level.orders} ${decimals} ${own} ${part.toFixed(3)}`;
+    sum += money ? total(level.price, level.amount) : level.amount;
+    const own = mine.has(level.price);
+    const text = money ? format(sum, MONEY_DECIMALS).split(".")[0] : format(sum);
+    const part = deepest > 0 ? forDrawing(text) / deepest : 0;
+    const shown = `${level.limit} ${level.shares} ${text} ${level.orders} ${decimals} ${own} ${part.toFixed(3)}`;
     setAttribute(row.button, "tabindex", at === 0 ? "0" : "-1");
     if (shown === row.shown) return;
     row.shown = shown;
     setText(row.price, group(atLeast(level.limit, decimals)));
-    setText(row.shares, group(level.shares));
-    setText(row.total, group(format(total)));
+    setText(row.shares, level.amount === 0n ? "–" : group(level.shares));
+    setText(row.total, group(text));
     row.button.style.setProperty("--part", part.toFixed(3));
     setAttribute(row.button, "data-mine", own);
     const orders = `${level.orders} ${level.orders === 1 ? "order" : "orders"}${own ? ", yours among them" : ""}`;
@@ -120,24 +246,21 @@ function drawSide(rows, levels, { decimals, deepest, mine, side }) {
   });
 }
 
-/** The limits of one's own open orders. @param {Holdings} holdings @param {string|null} symbol */
-function limitsOf(holdings, symbol) {
-  /** @type {Record<Side, Set<string>>} */
+/** The limits of one's own open orders, as levels are put together. @param {Holdings} holdings @param {string|null} symbol @param {bigint} step */
+function limitsOf(holdings, symbol, step) {
+  /** @type {Record<Side, Set<bigint>>} */
   const limits = { buy: new Set(), sell: new Set() };
-  for (const order of holdings.open.values()) if (order.symbol === symbol) if (order.limit !== null) limits[order.side].add(order.limit);
+  for (const order of holdings.open.values()) {
+    if (order.symbol === symbol && order.limit !== null) limits[order.side].add(roundTo(exact(order.limit), order.side, step));
+  }
   return limits;
 }
 
-/** Decimals of the levels that have a row. @param {Level[]} levels @param {Row[]} rows */
-function shownLevels(levels, rows) {
-  return levels.slice(0, rows.length).map(({ limit }) => places(limit));
-}
-
-/** @param {Level[]} levels @param {number} rows */
-function sum(levels, rows) {
-  let total = 0n;
-  for (let at = 0; at < rows && at < levels.length; at += 1) total += levels[at].amount;
-  return forDrawing(format(total));
+/** @param {Level[]} levels @param {number} rows @param {boolean} money */
+function totalOf(levels, rows, money) {
+  let sum = 0n;
+  for (const level of levels.slice(0, rows)) sum += money ? total(level.price, level.amount) : level.amount;
+  return forDrawing(format(sum, money ? MONEY_DECIMALS : undefined));
 }
 
 /** What stands in the place of the spread while the symbol is not open: a crossed book has none. @param {Phase} phase */

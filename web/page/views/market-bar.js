@@ -1,22 +1,23 @@
 // The symbol and its day: last, change, high, low, volume; and its rules, where it has any.
 
-import { atLeast, group, places } from "../decimal.js";
+import { atLeast, group } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
 import { count } from "../format.js";
 import { Chooser } from "./chooser.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Market } from "../state/market.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Rules, SymbolInfo } from "../types.js" */
 
 const NONE = "–";
 
 /**
- * @param {{market: Market, symbols: Symbols, frames: Frames, choose: (symbol: string) => void}} parts
+ * @param {{market: Market, symbols: Symbols, shown: Shown, frames: Frames, choose: (symbol: string) => void}} parts
  * @returns {Chooser}
  */
-export function marketBar({ market, symbols, frames, choose }) {
+export function marketBar({ market, symbols, shown, frames, choose }) {
   const chooser = new Chooser(find("symbol-chooser"), { name: "symbol", choose, opened: () => offer() });
   const last = find("market-last");
   const change = find("market-change");
@@ -29,28 +30,31 @@ export function marketBar({ market, symbols, frames, choose }) {
 
   function offer() {
     const sorted = [...symbols.all.values()].sort((a, b) => (a.symbol < b.symbol ? -1 : 1));
-    chooser.offer(sorted.map((info) => ({ id: info.symbol, note: info.last ? `${group(info.last)}  ${changeOf(info)}` : "no trades" })));
+    chooser.offer(sorted.map((info) => ({ id: info.symbol, note: info.last ? `${group(atLeast(info.last, 2))}  ${changeOf(info)}` : "no trades" })));
   }
 
   const mark = frames.view(() => {
     chooser.show(market.symbol, symbols.state === "waiting" ? "Loading…" : "No symbol");
     const info = market.symbol ? symbols.all.get(market.symbol) : undefined;
-    const direction = directionOf(info?.change ?? null);
-    setText(last, info?.last ? group(atLeast(info.last, 2)) : NONE);
+    const { day, decimals } = shown;
+    const price = (/** @type {string|null} */ text) => (text ? group(atLeast(text, decimals)) : NONE);
+    const direction = directionOf(day.change);
+    setText(last, price(shown.last));
     setAttribute(last, "data-direction", direction);
-    setText(change, info ? changeOf(info) : NONE);
+    setText(change, changeOf({ change: day.change, change_percent: day.percent }, decimals));
     setAttribute(change, "data-direction", direction);
-    setText(fields.high, priceOf(info?.high_24h, info));
-    setText(fields.low, priceOf(info?.low_24h, info));
+    setText(fields.high, price(day.high));
+    setText(fields.low, price(day.low));
     setText(fields.volume, info?.volume_24h ? group(info.volume_24h) : NONE);
     setText(fields.money, info?.money_24h ? group(rounded(info.money_24h)) : NONE);
     setText(fields.trades, info && info.trades_24h !== null ? count(info.trades_24h) : NONE);
     const told = info?.rules ? rulesOf(info.rules) : "";
     rulesField.hidden = told === "";
     setText(rules, told);
-    document.title = market.symbol ? `${info?.last ? `${group(info.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
+    document.title = market.symbol ? `${shown.last ? `${price(shown.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
   });
   market.watch(mark);
+  market.tape.watch(mark);
   symbols.watch(mark);
   return chooser;
 }
@@ -64,11 +68,6 @@ function rulesOf(rules) {
   return told.join(" · ");
 }
 
-/** @param {string|null|undefined} price @param {SymbolInfo|undefined} info */
-function priceOf(price, info) {
-  return price ? group(atLeast(price, Math.max(2, places(info?.last ?? "")))) : NONE;
-}
-
 /** Money of a day is shown without its decimals: there are up to 16. @param {string} money */
 function rounded(money) {
   return money.split(".")[0];
@@ -80,13 +79,13 @@ function directionOf(change) {
   return change.startsWith("-") ? "down" : "up";
 }
 
-/** The change with its sign and an arrow. @param {SymbolInfo} info */
-function changeOf(info) {
+/** The change with its sign and an arrow. @param {Pick<SymbolInfo, "change"|"change_percent">} info @param {number} [decimals] */
+function changeOf(info, decimals = 2) {
   if (!info.change) return NONE;
   const direction = directionOf(info.change);
   const arrow = direction === "up" ? "▲ " : direction === "down" ? "▼ " : "";
   const percent = info.change_percent ? ` (${signed(atLeast(info.change_percent, 2))}%)` : "";
-  return `${arrow}${signed(group(info.change))}${percent}`;
+  return `${arrow}${signed(group(atLeast(info.change, decimals)))}${percent}`;
 }
 
 /** With a plus, and a true minus. @param {string} text */

@@ -1,8 +1,10 @@
-// Short notices in a corner: what happened to one's orders. Each goes by itself, or when pressed.
+// Short notices at the foot, the newest first: what happened to one's orders. Each goes by itself, or when pressed.
 
-import { group } from "../decimal.js";
 import { find, make } from "../dom.js";
+import { told } from "./forecast.js";
 
+/** @import { Holdings } from "../state/holdings.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Execution } from "../types.js" */
 
 const SHOWN_MS = 6_000;
@@ -15,27 +17,40 @@ const TOLD_SINGLY = 3;
 /** @type {Execution[]} */
 let executions = [];
 
-/** Tells of an execution; of many at once only how many there were. @param {Execution} execution */
-export function executionNotice(execution) {
-  executions.push(execution);
-  if (executions.length === 1) setTimeout(tell, TOGETHER_MS);
-}
+/**
+ * Tells of executions, those of an order together; of many orders at once only how many there were.
+ * @param {{holdings: Holdings, shown: Shown, filled: (order: number, text: string) => void}} parts `filled` hears of each order, too
+ * @returns {(execution: Execution) => void}
+ */
+export function executionNotices({ holdings, shown, filled }) {
+  return (execution) => {
+    executions.push(execution);
+    if (executions.length === 1) setTimeout(tell, TOGETHER_MS);
+  };
 
-function tell() {
-  const told = executions;
-  executions = [];
-  if (told.length > TOLD_SINGLY) return notice(`${told.length} executions`);
-  for (const { side, shares, symbol, price, order_id } of told) {
-    notice(`${side === "buy" ? "▲ Bought" : "▼ Sold"} ${group(shares)} ${symbol} at ${group(price)} (order ${order_id})`, side);
+  function tell() {
+    /** @type {Map<number, Execution[]>} */
+    const of_order = new Map();
+    for (const execution of executions) of_order.set(execution.order_id, [...(of_order.get(execution.order_id) ?? []), execution]);
+    const amount = executions.length;
+    executions = [];
+    if (of_order.size > TOLD_SINGLY) notice(`${amount} executions of ${of_order.size} orders`);
+    for (const [id, all] of of_order) {
+      const [{ side, symbol }] = all;
+      const order = holdings.orders.get(id);
+      const text = told({ side, symbol, limit: order?.limit ?? null, shares: order?.shares ?? null }, all, (price) => shown.price(price, symbol));
+      filled(id, text);
+      if (of_order.size <= TOLD_SINGLY) notice(`${side === "buy" ? "▲ Buy" : "▼ Sell"} ${text} (order ${id})`, side);
+    }
   }
 }
 
 /** @param {string} text @param {"buy"|"sell"|"fault"|"plain"} [kind] */
 export function notice(text, kind = "plain") {
   const root = find("notices");
-  const made = make("p", { class: "notice", "data-kind": kind }, text);
+  const made = make("p", { class: "notice", "data-kind": kind, title: text }, text);
   made.addEventListener("click", () => made.remove());
-  root.append(made);
-  while (root.children.length > SHOWN_AT_ONCE) root.firstElementChild?.remove();
+  root.prepend(made);
+  while (root.children.length > SHOWN_AT_ONCE) root.lastElementChild?.remove();
   setTimeout(() => made.remove(), SHOWN_MS);
 }

@@ -1,7 +1,7 @@
 // The system view: what the server says of itself, second by second, over the last five minutes. Its chart library is only
 // fetched when it is looked at.
 
-import { find, make, setText } from "../dom.js";
+import { find, make, setAttribute, setText } from "../dom.js";
 import { count, duration, plural, size, uptime } from "../format.js";
 
 /** @import { Frames } from "../frames.js" */
@@ -29,37 +29,38 @@ const POWERS_OF_TWO = Array.from({ length: 30 }, (_, power) => 2 ** (power + 20)
  * @typedef {object} ChartKind
  * @property {string} title
  * @property {(value: number) => string} show
+ * @property {string} none why there may be nothing to show
  * @property {number[]} [steps] that its scale may have, unless any will do
  * @property {Line[]} lines the first one's last value is the headline
  */
 
 /** @type {ChartKind[]} */
 const CHARTS = [
-  { title: "Per second", show: count, steps: WHOLE, lines: [
+  { title: "Per second", none: "Nothing was measured yet", show: count, steps: WHOLE, lines: [
     { name: "Commands", value: (status) => status.commands_per_second },
     { name: "Requests", value: (status) => status.requests_per_second },
     { name: "Executions", value: (status) => status.executions_per_second },
   ] },
-  { title: "Latency", show: duration, lines: [
+  { title: "Latency", none: "No request came from outside: latency is theirs", show: duration, lines: [
     { name: "p50", value: (status) => status.latency_us?.p50 },
     { name: "p99", value: (status) => status.latency_us?.p99 },
     { name: "p99.9", value: (status) => status.latency_us?.p999 },
   ] },
-  { title: "Journal sync", show: duration, lines: [
+  { title: "Journal sync", none: "Nothing was synced: no command came, or the server does not wait for its disk", show: duration, lines: [
     { name: "p50", value: (status) => status.sync_us?.p50 },
     { name: "p99", value: (status) => status.sync_us?.p99 },
   ] },
-  { title: "Commands in a batch", show: count, steps: WHOLE, lines: [
+  { title: "Commands in a batch", none: "No commands came", show: count, steps: WHOLE, lines: [
     { name: "p50", value: (status) => status.batch?.p50 },
     { name: "p99", value: (status) => status.batch?.p99 },
   ] },
-  { title: "Queue", show: count, steps: WHOLE, lines: [{ name: "Waiting", value: (status) => status.queue }] },
-  { title: "Connections", show: count, steps: WHOLE, lines: [
+  { title: "Queue", none: "No commands came", show: count, steps: WHOLE, lines: [{ name: "Waiting", value: (status) => status.queue }] },
+  { title: "Connections", none: "Nothing was measured yet", show: count, steps: WHOLE, lines: [
     { name: "Connections", value: (status) => status.connections },
     { name: "Subscribers", value: (status) => status.subscribers },
   ] },
-  { title: "Open orders", show: count, steps: WHOLE, lines: [{ name: "Open", value: (status) => status.open_orders }] },
-  { title: "Memory", show: size, steps: POWERS_OF_TWO, lines: [{ name: "Resident", value: (status) => status.memory_bytes }] },
+  { title: "Open orders", none: "Nothing was measured yet", show: count, steps: WHOLE, lines: [{ name: "Open", value: (status) => status.open_orders }] },
+  { title: "Memory", none: "This system does not tell", show: size, steps: POWERS_OF_TWO, lines: [{ name: "Resident", value: (status) => status.memory_bytes }] },
 ];
 
 /** Colours of lines, and dashes, so that colour is not the only sign. */
@@ -84,6 +85,7 @@ export function systemView({ vitals, frames, theme }) {
     const last = vitals.seconds.at(-1);
     note.hidden = last !== undefined && charts.length > 0;
     setText(about, last ? describe(last) : "");
+    setAttribute(root, "data-seconds", String(vitals.seconds.length));
     for (const each of charts) each.draw(vitals.seconds);
   });
 
@@ -148,7 +150,8 @@ function library() {
  */
 function chart(Plot, root, kind, theme) {
   const value = make("p", { class: "headline number" }, "–");
-  const canvas = make("div", { class: "system-canvas" });
+  const none = make("p", { class: "note", hidden: true }, kind.none);
+  const canvas = make("div", { class: "system-canvas" }, none);
   root.append(make("section", { class: "panel", "aria-label": kind.title }, make("header", { class: "panel-head" }, make("h3", {}, kind.title), value), canvas));
 
   const show = (/** @type {number|null|undefined} */ amount) => (amount === null || amount === undefined ? "–" : kind.show(amount));
@@ -196,6 +199,7 @@ function chart(Plot, root, kind, theme) {
       setText(value, measured ? show(latest) : NOT_MEASURED);
       value.classList.toggle("none", !measured);
       data = [seconds.map(({ time }) => time / 1_000_000), ...kind.lines.map((line) => seconds.map((status) => line.value(status) ?? null))];
+      none.hidden = data.slice(1).some((line) => line.some((amount) => amount !== null));
       plot.setData(data, false);
       const end = last.time / 1_000_000;
       plot.setScale("x", { min: end - SPAN_S, max: end });

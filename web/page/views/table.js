@@ -63,6 +63,7 @@ export class Table {
     // What is gone goes first, so that what stays need not be moved: a moved element loses the focus.
     for (const [key, { tr }] of this.#rows) {
       if (this.#current.has(key)) continue;
+      if (tr.contains(document.activeElement)) this.#leave(tr);
       tr.remove();
       this.#rows.delete(key);
     }
@@ -82,6 +83,14 @@ export class Table {
     setText(this.#more, more ?? "");
   }
 
+  /** A row that goes hands its focus on: to the same button of the next row, of the one before, or to the table. @param {HTMLTableRowElement} tr */
+  #leave(tr) {
+    const button = document.activeElement instanceof HTMLButtonElement && document.activeElement.matches(".edit") ? ".edit" : ".cancel";
+    const beside = [tr.nextElementSibling, tr.previousElementSibling].find((row) => row instanceof HTMLElement && this.#current.has(row.dataset.key ?? ""));
+    const next = beside?.querySelector(`${button}`) ?? this.#table.parentElement;
+    if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+  }
+
   /** @param {string} key */
   #make(key) {
     const cells = this.#columns.map((column) => make("td", { class: column.kind ?? null }));
@@ -92,7 +101,9 @@ export class Table {
       button.addEventListener("click", () => {
         const row = this.#current.get(key);
         if (row === undefined) return;
-        button.disabled = true;
+        // It keeps the focus while the answer is on its way; a disabled button would lose it.
+        if (button.getAttribute("aria-disabled")) return;
+        button.setAttribute("aria-disabled", "true");
         run(row);
       });
       tr.append(make("td", { class: "action" }, ...this.#editor(key), button));
@@ -145,7 +156,7 @@ export class Table {
   /** A row whose request failed can be pressed again. @param {string} key */
   release(key) {
     const button = this.#rows.get(key)?.tr.querySelector("button.cancel");
-    if (button instanceof HTMLButtonElement) button.disabled = false;
+    button?.removeAttribute("aria-disabled");
   }
 
   /** @param {HTMLTableCellElement[]} cells @param {T} row */

@@ -1,11 +1,13 @@
 // The tape: trades, newest first, coloured and signed by their aggressor. Rows keep their elements.
 
-import { atLeast, group, places } from "../decimal.js";
+import { atLeast, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 import { timeOfDay } from "../format.js";
 
 /** @import { Frames } from "../frames.js" */
+/** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Trade } from "../types.js" */
 
 const ROWS_MAX = 60;
@@ -19,8 +21,8 @@ const ROWS_MAX = 60;
  * @property {number|null} trade_id
  */
 
-/** @param {{market: Market, frames: Frames}} parts */
-export function tapeView({ market, frames }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames}} parts */
+export function tapeView({ market, shown, holdings, frames }) {
   const list = find("tape");
   const note = find("tape-note");
   /** As they stand, the newest first. @type {Row[]} */
@@ -36,12 +38,18 @@ export function tapeView({ market, frames }) {
 
   const mark = frames.view(() => {
     const { trades, state } = market.tape;
-    const shown = trades.slice(0, rows.length);
-    const needed = shown.reduce((most, { price }) => Math.max(most, places(price)), 2);
-    if (needed === decimals) rows = turned(rows, shown, list);
+    const seen = trades.slice(0, rows.length);
+    const needed = shown.decimals;
+    if (needed === decimals) rows = turned(rows, seen, list);
     else for (const row of rows) row.trade_id = null;
     decimals = needed;
-    rows.forEach((row, at) => fill(row, shown[at], decimals));
+    const mine = holdings.tradesOf(market.symbol);
+    rows.forEach((row, at) => {
+      fill(row, seen[at], decimals);
+      const own = mine.get(seen[at]?.trade_id);
+      setAttribute(row.item, "data-mine", own !== undefined);
+      setAttribute(row.item, "title", own ? `You ${own === "buy" ? "bought" : "sold"}` : null);
+    });
     note.hidden = trades.length > 0;
     setText(note, state === "waiting" ? "Loading trades…" : "No trades yet");
     setAttribute(list, "data-last", String(trades[0]?.trade_id ?? ""));
@@ -54,6 +62,8 @@ export function tapeView({ market, frames }) {
     mark();
   }).observe(find("tape-body"));
   market.tape.watch(mark);
+  market.book.watch(mark);
+  holdings.watch(mark);
 }
 
 /** @param {HTMLElement} list @returns {Row} */

@@ -1,20 +1,26 @@
 // The order ticket. What it computes is exact; whether an order is taken is for the server to say.
 
-import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, part, roundedDown, total } from "../decimal.js";
+import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, part, plain, roundedDown, total } from "../decimal.js";
 import { find, setAttribute, setText, within } from "../dom.js";
 import { dayAndTime } from "../format.js";
 import { Refusal } from "../api.js";
-import { clearFaults, showFault, valueOf } from "./faults.js";
+import { amountOf, clearFaults, nameFault, showFault, valueOf } from "./faults.js";
+import { forecast } from "./forecast.js";
+import { steps } from "./steps.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
+/** @import { Shown } from "../state/shown.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { ListKind, NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
 
 /** Orders that are asked for; several belong together as `kind` says. @typedef {{kind: ListKind, orders: NewOrder[]}} Asked */
+
+/** What numbers are called where one is none. @type {Record<string, string>} */
+const NAMES = { limit: "Limit", shares: "Shares", display: "What it shows" };
 
 /** Where a refusal stands that names no field. @type {Record<string, string>} */
 const FIELD_OF_CODE = {
@@ -40,13 +46,14 @@ const FIELD_OF_CODE = {
  * @typedef {object} Ticket
  * @property {(side: Side) => void} begin chooses the side and goes to the first field
  * @property {(limit: string) => void} take fills in a price
+ * @property {(order: number, text: string) => void} filled hears what was executed of an order
  */
 
 /**
- * @param {{market: Market, symbols: Symbols, holdings: Holdings, vitals: Vitals, frames: Frames, api: Api, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, vitals: Vitals, frames: Frames, api: Api, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
-export function ticketView({ market, symbols, holdings, vitals, frames, api, chooseAccount }) {
+export function ticketView({ market, symbols, shown, holdings, vitals, frames, api, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const shares = /** @type {HTMLInputElement} */ (find("ticket-shares"));
@@ -69,13 +76,17 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
   const sumName = find("ticket-total-name");
   const sum = find("ticket-total");
   const done = find("ticket-done");
+  const forecastLine = find("ticket-forecast");
+  /** What was executed of orders whose answer is still on its way, or was the last. @type {Map<number, string>} */
+  const fills = new Map();
   /** The orders whose fate is unknown; sent again they keep their ids, and cannot be placed twice. @type {Asked|null} */
   let unanswered = null;
   let sending = false;
 
   const side = () => /** @type {Side} */ (valueOf(form, "side"));
   const atAnyPrice = () => kind.value === "market";
-  const rules = () => (market.symbol ? symbols.all.get(market.symbol)?.rules : undefined);
+  const rules = () => shown.rules;
+  const price = (/** @type {string} */ text) => (market.symbol ? shown.price(text, market.symbol) : group(text));
   /** Whether it is one of two, of which the other waits for a stop and one cancels the other. */
   const isOneOfTwo = () => waits.value === "or_stop";
   /** Whether others are placed when it is executed. */
@@ -96,16 +107,24 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
     const balance = exact(holdings.account.balance, MONEY_DECIMALS);
     // What a market order will come to that waits, nobody knows.
     if (atAnyPrice()) return waits.value === "" ? market.book.buys(balance) : null;
-    const price = parse(limit.value.trim());
-    return price !== null && price > 0n ? affordable(balance, price) : null;
+    const most = parse(plain(limit.value));
+    return most !== null && most > 0n ? affordable(balance, most) : null;
   }
 
   /** Price times shares; null when one of them is none. Of a market order what it would come to now. */
   function cost() {
-    const amount = parse(shares.value.trim());
+    const amount = parse(plain(shares.value));
     if (atAnyPrice()) return amount !== null && amount > 0n && waits.value === "" ? market.book.atAnyPrice(side(), amount) : null;
-    const price = parse(limit.value.trim());
-    return price !== null && amount !== null && price > 0n && amount > 0n ? total(price, amount) : null;
+    const each = parse(plain(limit.value));
+    return each !== null && amount !== null && each > 0n && amount > 0n ? total(each, amount) : null;
+  }
+
+  /** What would happen if it were sent now. */
+  function foretold() {
+    const amount = parse(plain(shares.value));
+    const bound = atAnyPrice() ? null : parse(plain(limit.value));
+    if (waits.value !== "" || amount === null || amount <= 0n || (!atAnyPrice() && (bound === null || bound <= 0n))) return "";
+    return forecast(market.book, { side: side(), kind: /** @type {OrderKind} */ (kind.value), limit: bound, shares: amount }, price);
   }
 
   const mark = frames.view(() => {
@@ -135,12 +154,13 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
     setText(sumName, atAnyPrice() ? "About" : "Total");
     const money = cost();
     setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
-    const amount = parse(shares.value.trim());
+    const amount = parse(plain(shares.value));
     const bound = most();
     const tooMuch = account !== null && amount !== null && bound !== null && amount > bound;
     setAttribute(form, "data-too-much", tooMuch);
     setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
 
+    setText(forecastLine, foretold());
     const halted = rules()?.trading === false;
     limit.placeholder = rules()?.tick ?? "0.00";
     shares.placeholder = rules()?.lot ?? "0";
@@ -160,15 +180,15 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
 
   /** Whether the fields can be an order; if not, says at each what is wrong. */
   function check() {
-    const limitFault = atAnyPrice() ? null : fault(valueOf(form, "limit"), "Limit");
-    const triggerFault = hasTrigger() ? fault(valueOf(form, "trigger"), "The price") : null;
-    const profitFault = hasProfit() ? fault(valueOf(form, "profit"), "The price") : null;
-    const faults = /** @type {const} */ ([["shares", fault(valueOf(form, "shares"), "Shares")], ["limit", limitFault], ["profit", profitFault], ["trigger", triggerFault]]);
+    const limitFault = atAnyPrice() ? null : fault(amountOf(form, "limit"), "Limit");
+    const triggerFault = hasTrigger() ? fault(amountOf(form, "trigger"), "The price") : null;
+    const profitFault = hasProfit() ? fault(amountOf(form, "profit"), "The price") : null;
+    const faults = /** @type {const} */ ([["shares", fault(amountOf(form, "shares"), "Shares")], ["limit", limitFault], ["profit", profitFault], ["trigger", triggerFault]]);
     for (const [field, text] of faults) if (text) showFault(form, field, text);
     // A time that is written in part is no time, and must not be taken for none.
     const noTime = !until.disabled && until.validity.badInput;
     if (noTime) showFault(form, "until", "This is no time");
-    const noDisplay = !display.disabled && display.value.trim() !== "" ? fault(valueOf(form, "display"), "What it shows") : null;
+    const noDisplay = !display.disabled && display.value.trim() !== "" ? fault(amountOf(form, "display"), "What it shows") : null;
     if (noDisplay !== null) showFault(form, "display", noDisplay);
     terms.open ||= noTime || noDisplay !== null;
     return !noTime && noDisplay === null && faults.every(([, text]) => text === null);
@@ -177,24 +197,24 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
   /** What the fields ask for. @param {string} account @param {string} symbol @returns {Asked} */
   function asked(account, symbol) {
     const common = {
-      account, symbol, side: side(), shares: valueOf(form, "shares"),
+      account, symbol, side: side(), shares: amountOf(form, "shares"),
       self_trade: /** @type {SelfTrade} */ (selfTrade.value),
     };
     const ends = endsWithTheDay() ? { tif: /** @type {const} */ ("DAY") }
       : !until.disabled && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {};
     const order = {
       ...common, ...ends, kind: /** @type {OrderKind} */ (kind.value),
-      ...(atAnyPrice() ? {} : { limit: valueOf(form, "limit") }),
-      ...(waits.value === "" || isOneOfTwo() || hasOthersBehind() ? {} : { [waits.value]: valueOf(form, "trigger") }),
-      ...(!display.disabled && display.value.trim() !== "" ? { display: valueOf(form, "display") } : {}),
+      ...(atAnyPrice() ? {} : { limit: amountOf(form, "limit") }),
+      ...(waits.value === "" || isOneOfTwo() || hasOthersBehind() ? {} : { [waits.value]: amountOf(form, "trigger") }),
+      ...(!display.disabled && display.value.trim() !== "" ? { display: amountOf(form, "display") } : {}),
       client_order_id: newId(),
     };
-    const stop = () => ({ kind: /** @type {const} */ ("market"), stop: valueOf(form, "trigger"), client_order_id: newId() });
+    const stop = () => ({ kind: /** @type {const} */ ("market"), stop: amountOf(form, "trigger"), client_order_id: newId() });
     if (isOneOfTwo()) return { kind: "oco", orders: [order, { ...common, ...ends, ...stop() }] };
     if (!hasOthersBehind()) return { kind: "oco", orders: [order] };
     const back = { ...common, side: /** @type {Side} */ (common.side === "buy" ? "sell" : "buy") };
     // Of two of which one cancels the other, the one that is at once on the book must not execute when it is placed.
-    const profit = () => ({ kind: /** @type {OrderKind} */ (hasTrigger() ? "post_only" : "limit"), limit: valueOf(form, "profit"), client_order_id: newId() });
+    const profit = () => ({ kind: /** @type {OrderKind} */ (hasTrigger() ? "post_only" : "limit"), limit: amountOf(form, "profit"), client_order_id: newId() });
     const behind = [...(hasProfit() ? [{ ...back, ...profit() }] : []), ...(hasTrigger() ? [{ ...back, ...stop() }] : [])];
     return { kind: behind.length === 1 ? "oto" : "otoco", orders: [order, ...behind] };
   }
@@ -215,9 +235,11 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
       const [{ order_id: id, side: taken, shares: count, symbol: name }, ...others] = placed;
       const ids = others.length === 0 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
       const then = listKind === "oco" || others.length === 0 ? "" : `, then ${others[0].side} `;
-      const behind = others.length === 0 ? "" : `${then || ", or "}${others.map(termsOf).join(", or ")}`;
-      setText(done, `${ids} placed: ${taken} ${group(count)} ${name} ${termsOf(placed[0])}${behind}`);
+      const behind = others.length === 0 ? "" : `${then || ", or "}${others.map((other) => termsOf(other, shown)).join(", or ")}`;
+      setText(done, `${ids} placed: ${taken} ${group(count)} ${name} ${termsOf(placed[0], shown)}${behind}`);
+      done.scrollIntoView({ block: "nearest" });
       setAttribute(done, "data-order", String(id));
+      tellFill(id);
       shares.value = display.value = "";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -231,6 +253,14 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
       sending = false;
       mark();
     }
+  }
+
+  /** Beside what was placed stands what was executed of it. @param {number} id */
+  function tellFill(id) {
+    const text = fills.get(id);
+    if (!text || done.textContent === "" || done.dataset.order !== String(id)) return;
+    fills.delete(id);
+    setText(done, `${done.textContent} · ${text}`);
   }
 
   /** @param {string} text */
@@ -248,6 +278,14 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
     else if (hasOthersBehind() && !rests()) kind.value = "limit";
   });
   form.addEventListener("input", changed);
+  // What is no number is named when the field is left; what was typed stays in it.
+  form.addEventListener("change", ({ target }) => {
+    if (!(target instanceof HTMLInputElement) || target.inputMode !== "decimal" || target.value.trim() === "") return;
+    const text = fault(plain(target.value), NAMES[target.name] ?? "The price");
+    if (text) nameFault(form, target.name, text);
+  });
+  steps([limit, ...["trigger", "profit"].map((name) => within(form, "input", `[name=${name}]`))], { step: () => shown.step, from: () => market.book.side(side())[0]?.limit ?? shown.last, changed });
+  steps([shares, display], { step: () => rules()?.lot ?? "1", from: () => null, changed });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     send();
@@ -274,6 +312,13 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
     });
   }
 
+  // What was wrong for one account is not for another.
+  let account = holdings.id;
+  holdings.watch(() => {
+    if (account === holdings.id) return;
+    account = holdings.id;
+    changed();
+  });
   /** @type {string|null} */
   let symbol = market.symbol;
   market.watch(() => {
@@ -291,6 +336,12 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
 
   return {
     take,
+    filled(order, text) {
+      fills.set(order, text);
+      // Only what was just placed is told here.
+      for (const old of [...fills.keys()].slice(0, -20)) fills.delete(old);
+      tellFill(order);
+    },
     begin(chosen) {
       within(form, "input", `[name=side][value=${chosen}]`).checked = true;
       changed();
@@ -299,13 +350,14 @@ export function ticketView({ market, symbols, holdings, vitals, frames, api, cho
   };
 }
 
-/** At which price an order was placed, and until when. @param {Placed} placed */
-function termsOf(placed) {
-  const price = placed.limit === null ? "any price" : group(placed.limit);
+/** At which price an order was placed, and until when. @param {Placed} placed @param {Shown} shown */
+function termsOf(placed, shown) {
+  const show = (/** @type {string} */ text) => shown.price(text, placed.symbol);
+  const price = placed.limit === null ? "any price" : show(placed.limit);
   const trigger = placed.stop ?? placed.take_profit;
   const behind = placed.trail === undefined ? "" : `, ${group(placed.trail)} behind the market`;
   const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
-  return `at ${price}${trigger === null ? "" : `, waiting for ${group(trigger)}`}${behind}${ends}`;
+  return `at ${price}${trigger === null ? "" : `, waiting for ${show(trigger)}`}${behind}${ends}`;
 }
 
 /** The field of the form that a refusal is about: those behind the first order have one each. @param {string|null} named @param {NewOrder[]} orders */

@@ -1,7 +1,7 @@
 //! The way in: gathers the requests of many connections into one batch, and bounds how much is in flight. It knows no
 //! sockets.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ pub(crate) struct Intake {
     current: Option<(Box<Batch>, Gathered)>,
     /// What the worker keeps of each batch that is away or waits for its turn, in the order in which they were handed
     /// inward.
-    away: VecDeque<Gathered>,
+    away: VecDeque<Option<Gathered>>,
     spare: Vec<(Box<Batch>, Gathered)>,
     next_ticket: u64,
     /// What the requests take that entered and did not come back.
@@ -136,7 +136,7 @@ impl Intake {
     pub fn submit(&mut self) {
         let Some((mut batch, mut gathered)) = self.current.take() else { return };
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
-        self.away.push_back(gathered);
+        self.away.push_back(Some(gathered));
         batch.ticket = self.next_ticket;
         self.next_ticket += 1;
         self.submitted.requests += batch.requests.len();
@@ -154,11 +154,35 @@ impl Intake {
         self.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
     }
 
-    /// Takes what was kept of this batch, which came back and is the oldest of those that were away.
-    pub fn take_next(&mut self, batch: &mut Batch) -> Gathered {
-        let mut gathered = self.away.pop_front().expect("invariant: something is kept of each batch that is away");
+    /// The ticket of the oldest batch that was not taken since it was handed in.
+    pub fn oldest_ticket(&self) -> u64 {
+        self.next_ticket - self.away.len() as u64
+    }
+
+    /// Whose requests are in batches that are older than this one and were not taken yet.
+    #[cold]
+    pub fn asked_before(&self, ticket: u64) -> HashSet<Origin> {
+        let index = (ticket - self.oldest_ticket()) as usize;
+        self.away.range(..index).flatten().flat_map(|older| older.origins.iter().copied()).collect()
+    }
+
+    /// Takes what was kept of a batch that came back.
+    pub fn take(&mut self, batch: &mut Batch) -> Gathered {
+        let index = (batch.ticket - self.oldest_ticket()) as usize;
+        let mut gathered = self.away[index].take().expect("invariant: something is kept of each batch that is away");
+        while self.away.front().is_some_and(Option::is_none) {
+            self.away.pop_front();
+        }
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
         gathered
+    }
+
+    /// Keeps on keeping what was taken of a batch that is not the oldest one.
+    #[cold]
+    pub fn put_back(&mut self, batch: &mut Batch, mut gathered: Gathered) {
+        let index = (batch.ticket - self.oldest_ticket()) as usize;
+        std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
+        self.away[index] = Some(gathered);
     }
 
     /// Keeps a batch and what was kept of it for reuse, or drops them when there are enough.

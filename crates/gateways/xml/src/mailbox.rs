@@ -7,12 +7,17 @@ use exchange::{Batch, Lookup};
 use mio::Waker;
 
 /// A connection of a worker, as a request remembers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Origin {
     /// The connection's slot.
     pub slot: u32,
     /// Which of the connections that had this slot it is.
     pub generation: u32,
+}
+
+impl Origin {
+    /// In place of whoever has a reply already.
+    pub const ANSWERED: Origin = Origin { slot: u32::MAX, generation: 0 };
 }
 
 /// A worker's mailbox.

@@ -22,7 +22,10 @@ impl Worker {
         self.intake.came_back(&batch);
         // What becomes of an order that is done is written down when the history has answered.
         self.settings.metrics.came_back(&batch, self.now, |_| None);
-        if batch.ticket != self.waiting.next_ticket {
+        if batch.ticket != self.intake.oldest_ticket() {
+            if batch.is_refused() {
+                return self.refuse_early(batch);
+            }
             self.waiting.early.insert(batch.ticket, batch);
             return 0;
         }
@@ -30,8 +33,7 @@ impl Worker {
         let mut next = Some(batch);
         while let Some(batch) = next {
             made += self.make_replies(batch);
-            self.waiting.next_ticket += 1;
-            next = self.waiting.early.remove(&self.waiting.next_ticket);
+            next = self.waiting.early.remove(&self.intake.oldest_ticket());
         }
         made
     }
@@ -56,9 +58,42 @@ impl Worker {
         made
     }
 
-    /// Makes the replies of the batch that is next.
+    /// Whoever is refused while others wait for long is told so at once, but for those who wait for other replies themselves.
+    #[cold]
+    fn refuse_early(&mut self, mut batch: Box<Batch>) -> u64 {
+        let before = self.intake.asked_before(batch.ticket);
+        let mut gathered = self.intake.take(&mut batch);
+        let (mut made, mut left) = (0, 0);
+        for request in 0..gathered.origins.len() {
+            let origin = gathered.origins[request];
+            let slot = origin.slot as usize;
+            let connection = self.connections.get_mut(slot);
+            if let Some(connection) = connection.filter(|connection| connection.generation == origin.generation) {
+                let is_full = connection.unsent_bytes() > self.settings.unsent_bytes_max;
+                if before.contains(&origin) || is_full || !connection.later.is_empty() {
+                    left += 1;
+                    continue;
+                }
+                connection.in_flight -= 1;
+                self.waiting.write(&batch, &gathered, request, connection.output(&mut self.spare));
+                connection.mark_dirty(slot, &mut self.dirty);
+            }
+            made += 1;
+            gathered.origins[request] = Origin::ANSWERED;
+        }
+        if left > 0 {
+            self.intake.put_back(&mut batch, gathered);
+            self.waiting.early.insert(batch.ticket, batch);
+        } else {
+            self.settings.metrics.malformed(gathered.documents.refused());
+            self.intake.recycle(batch, gathered);
+        }
+        made
+    }
+
+    /// Makes the replies of a batch.
     fn make_replies(&mut self, mut batch: Box<Batch>) -> u64 {
-        let gathered = self.intake.take_next(&mut batch);
+        let gathered = self.intake.take(&mut batch);
         let documents = &gathered.documents;
         self.settings.metrics.malformed(documents.refused());
         if batch.is_abandoned() {
@@ -71,8 +106,8 @@ impl Worker {
             let slot = origin.slot as usize;
             let connection = self.connections.get_mut(slot);
             let Some(connection) = connection.filter(|connection| connection.generation == origin.generation) else {
-                // The client left without its reply.
-                made += 1;
+                // The client left without its reply, or has it already.
+                made += u64::from(*origin != Origin::ANSWERED);
                 continue;
             };
             let ops = documents.requests.ops_of(request);

@@ -14,8 +14,6 @@ use crate::settings::Settings;
 
 /// Batches that came back and are not done with.
 pub(crate) struct WaitingReplies {
-    /// The ticket of the next batch whose replies are made.
-    pub next_ticket: u64,
     /// Batches that came back before an earlier one did.
     pub early: BTreeMap<u64, Box<Batch>>,
     kept: Slab<KeptBatch>,
@@ -40,7 +38,7 @@ impl WaitingReplies {
     pub fn new(settings: &Settings) -> WaitingReplies {
         let reply_limits =
             ReplyLimits { reply_bytes_max: settings.reply_bytes_max, length_line: settings.reply_length };
-        WaitingReplies { next_ticket: 0, early: BTreeMap::new(), kept: Slab::new(), kept_bytes: 0, reply_limits }
+        WaitingReplies { early: BTreeMap::new(), kept: Slab::new(), kept_bytes: 0, reply_limits }
     }
 
     /// Bytes of memory that the kept batches take.

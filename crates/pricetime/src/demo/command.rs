@@ -8,10 +8,10 @@ use clap::Args;
 
 use super::{Plan, past};
 use crate::serve;
-use crate::settings::{Durability, ServeArgs};
+use crate::settings::ServeArgs;
 
-/// Hours of trading that the market begins with.
-const PAST_HOURS: u64 = 6;
+/// Hours of trading that the market begins with: three days.
+const PAST_HOURS: u64 = 72;
 
 /// The arguments of `pricetime demo`.
 #[derive(Args, Clone, Debug)]
@@ -34,7 +34,6 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, String> {
     }
     let folder = Folder::new()?;
     settings.data = folder.0.clone();
-    settings.durability = Durability::Written;
     let plan = Plan { rate: args.rate, seed: args.seed };
     let started = Instant::now();
     let crowd = past::make(&settings, plan, Duration::from_secs(PAST_HOURS * 3600))?;

@@ -12,9 +12,13 @@ use super::patient::{Patient, Scene, soon};
 use super::random::Random;
 use super::venue::Venue;
 
-/// Symbols, with their first fair price in cents and how much `MOVING` moves it, in millionths.
-const SYMBOLS: [(&str, i64, i64); 4] =
-    [("ACME", 15_000, 300), ("BOLT", 4_250, 450), ("CRUX", 98_000, 250), ("DUNE", 725, 700)];
+/// A calm one with many trades, a lively one, a dear one of few shares, and a cheap one that jumps.
+const SYMBOLS: [Character; 4] = [
+    Character { name: "ACME", cents: 15_000, moves: 300, size: 2, weight: 4 },
+    Character { name: "BOLT", cents: 4_250, moves: 450, size: 4, weight: 3 },
+    Character { name: "CRUX", cents: 98_000, moves: 200, size: 1, weight: 2 },
+    Character { name: "DUNE", cents: 725, moves: 900, size: 20, weight: 1 },
+];
 /// Whoever looks at the demo trades with this account.
 pub(super) const YOURS: u64 = 1;
 const MAKERS: [u64; 3] = [101, 102, 103];
@@ -23,14 +27,30 @@ const MOMENTUM: [u64; 2] = [301, 302];
 const PATIENT: [u64; 2] = [401, 402];
 /// The time that moves prices by so much.
 const MOVING: Duration = Duration::from_millis(2_500);
+/// Quotes far from the market, which make the books deep.
+const DEEP_MAKER: u64 = 104;
+const DEEP_LEVELS: i64 = 40;
 /// Orders and cancels of a turn, on average.
-const COMMANDS: f64 = 6.2;
+const COMMANDS: f64 = 7.0;
 /// The largest lot: all of them together can pay for it.
 const LOT_MAX: f64 = 200.0;
 /// Levels that a maker quotes on a side.
 const LEVELS: i64 = 5;
 /// Turns over which momentum traders look back.
 const LOOK_BACK: usize = 40;
+
+/// What a symbol is like.
+struct Character {
+    name: &'static str,
+    /// The first fair price.
+    cents: i64,
+    /// How much `MOVING` moves it, in millionths.
+    moves: i64,
+    /// How many times the shares of others its orders have.
+    size: u64,
+    /// How often it is traded, next to others.
+    weight: u64,
+}
 
 /// All of them.
 pub struct Crowd {
@@ -74,20 +94,26 @@ struct Market {
     /// Millionths that `MOVING` moves it.
     moves: i64,
     first: i64,
+    size: u64,
+    weight: u64,
     before: VecDeque<i64>,
     /// What each maker has quoted.
     quotes: [Vec<OrderId>; MAKERS.len()],
+    deep: Vec<OrderId>,
 }
 
 impl Crowd {
     pub(super) fn new(seed: u64, pace: Pace) -> Crowd {
-        let market = |(name, cents, moves): (&str, i64, i64)| Market {
+        let market = |Character { name, cents, moves, size, weight }: Character| Market {
             symbol: Symbol::parse(name.as_bytes()).expect("invariant: letters"),
             fair: cents * 1000,
             moves,
             first: cents * 1000,
+            size,
+            weight,
             before: VecDeque::new(),
             quotes: Default::default(),
+            deep: Vec::new(),
         };
         let patient = PATIENT.map(|id| Patient::new(account(id))).into();
         Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into(), patient, pace }
@@ -99,8 +125,13 @@ impl Crowd {
 
     /// Creates accounts and symbols. None when the market has ended.
     pub fn open(&mut self, venue: &mut impl Venue) -> Option<()> {
-        let rich =
-            MAKERS.iter().chain(&NOISE).chain(&MOMENTUM).chain(&PATIENT).map(|id| (*id, "100000000000", "1000000000"));
+        let rich = MAKERS
+            .iter()
+            .chain([&DEEP_MAKER])
+            .chain(&NOISE)
+            .chain(&MOMENTUM)
+            .chain(&PATIENT)
+            .map(|id| (*id, "100000000000", "1000000000"));
         let all = std::iter::once((YOURS, "100000", "500")).chain(rich);
         let mut ops = Vec::new();
         for (id, balance, shares) in all {
@@ -115,6 +146,7 @@ impl Crowd {
         }
         venue.send(&ops)?;
         for market in 0..self.markets.len() {
+            self.quote_deep(market, venue)?;
             for maker in 0..MAKERS.len() {
                 self.quote(market, maker, venue)?;
             }
@@ -124,8 +156,12 @@ impl Crowd {
 
     /// One of them does something. Gives how many commands that took; none when the market has ended.
     pub fn turn(&mut self, venue: &mut impl Venue) -> Option<u64> {
-        let market = self.random.below(self.markets.len() as u64) as usize;
+        let market = self.some_market();
         self.wander(market);
+        // Seldom: it takes many commands.
+        if self.random.below(200) == 0 {
+            return self.quote_deep(market, venue);
+        }
         match self.random.below(100) {
             0..25 => {
                 let maker = self.random.below(MAKERS.len() as u64) as usize;
@@ -138,8 +174,8 @@ impl Crowd {
             }
             75..85 => {
                 let trader = self.random.below(self.patient.len() as u64) as usize;
-                let Market { symbol, fair, .. } = self.markets[market];
-                let scene = Scene { symbol, fair: fair / 1000, lot: self.pace.lot, until: soon(venue.now()) };
+                let Market { symbol, fair, size, .. } = self.markets[market];
+                let scene = Scene { symbol, fair: fair / 1000, lot: self.pace.lot * size, until: soon(venue.now()) };
                 self.patient[trader].place(&scene, &mut self.random, venue)
             }
             _ => {
@@ -150,6 +186,18 @@ impl Crowd {
                 self.take(market, trader, side, venue)
             }
         }
+    }
+
+    /// Those of much weight more often.
+    fn some_market(&mut self) -> usize {
+        let mut left = self.random.below(self.markets.iter().map(|market| market.weight).sum());
+        for (at, market) in self.markets.iter().enumerate() {
+            if left < market.weight {
+                return at;
+            }
+            left -= market.weight;
+        }
+        0
     }
 
     fn one_of(&mut self, traders: &[u64]) -> u64 {
@@ -171,7 +219,7 @@ impl Crowd {
 
     /// A maker takes its quotes back and quotes anew. The first maker never takes what others quote.
     fn quote(&mut self, market: usize, maker: usize, venue: &mut impl Venue) -> Option<u64> {
-        let (account, lot) = (account(MAKERS[maker]), self.pace.lot);
+        let (account, lot) = (account(MAKERS[maker]), self.pace.lot * self.markets[market].size);
         let kind = if maker == 0 { OrderKind::PostOnly } else { OrderKind::Limit };
         let random = &mut self.random;
         let Market { symbol, fair, quotes, .. } = &mut self.markets[market];
@@ -209,10 +257,43 @@ impl Crowd {
         Some(ops.len() as u64)
     }
 
+    /// One maker quotes anew behind all others, more at each level the further away it is.
+    fn quote_deep(&mut self, market: usize, venue: &mut impl Venue) -> Option<u64> {
+        let account = account(DEEP_MAKER);
+        let random = &mut self.random;
+        let Market { symbol, fair, size, deep, .. } = &mut self.markets[market];
+        // As deep with many small turns as with few large ones.
+        let lot = self.pace.lot.max(20) * *size;
+        let mut ops: Vec<Op> =
+            deep.drain(..).map(|order| Op::Command(Command::CancelOrder { account, order: order.into() })).collect();
+        let cancels = ops.len();
+        let gap = (*fair / 1000 / 1000).max(1);
+        for level in 1..=DEEP_LEVELS {
+            for (side, away) in [(Side::Buy, -1), (Side::Sell, 1)] {
+                let cents = *fair / 1000 + away * (4 + level) * gap;
+                let most = 50 + 20 * level.unsigned_abs();
+                if let Some((limit, shares)) = price(cents).zip(shares(lot * (20 + random.below(most)))) {
+                    ops.push(Op::Command(Command::PlaceOrder {
+                        account,
+                        order: NewOrder::of_kind(OrderKind::PostOnly, *symbol, side, limit, shares),
+                        client_id: None,
+                        until: None,
+                    }));
+                }
+            }
+        }
+        let answers = venue.send(&ops)?;
+        deep.extend(answers.iter().skip(cancels).filter_map(|answer| match answer {
+            Answer::Reply(Reply::Opened(order)) => Some(*order),
+            Answer::Reply(_) | Answer::Unavailable(_) => None,
+        }));
+        Some(ops.len() as u64)
+    }
+
     /// Somebody buys or sells at about what is offered, or now and then at any price; what is not executed is taken back.
     fn take(&mut self, market: usize, id: u64, side: Side, venue: &mut impl Venue) -> Option<u64> {
         let account = account(id);
-        let Market { symbol, fair, .. } = self.markets[market];
+        let Market { symbol, fair, size, .. } = self.markets[market];
         let far = fair / 1000 / 400 + 2;
         let cents = match side {
             Side::Buy => fair / 1000 + far,
@@ -220,7 +301,8 @@ impl Crowd {
         };
         // Mostly little, sometimes much.
         let most = 10u64 << self.random.below(5);
-        let Some((limit, shares)) = price(cents).zip(shares(self.pace.lot * (1 + self.random.below(most)))) else {
+        let Some((limit, shares)) = price(cents).zip(shares(self.pace.lot * size * (1 + self.random.below(most))))
+        else {
             return Some(0);
         };
         let kind = match self.random.below(10) {
@@ -258,7 +340,7 @@ mod tests {
             for apart in [0.5, 2.5] {
                 let past = hour(apart, Pace::of_steps(Duration::from_secs_f64(apart), rate));
                 let ratios = [past.0 / live.0, past.1 / live.1];
-                assert!(ratios.iter().all(|ratio| (0.9..1.1).contains(ratio)), "{rate} {apart}: {ratios:?}");
+                assert!(ratios.iter().all(|ratio| (0.85..1.15).contains(ratio)), "{rate} {apart}: {ratios:?}");
             }
         }
     }

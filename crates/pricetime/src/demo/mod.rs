@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use exchange::Exchange;
+use exchange::{Exchange, GatewayMetrics};
 use web::{Key, Keys};
 
 pub use crowd::Crowd;
@@ -23,6 +23,9 @@ use venue::Live;
 /// What whoever starts it should know.
 pub const NOTE: &str = "demo       play money and simulated traders, gone when it ends; account 1 is yours: 100000 dollars, \
                         and 500 shares each of ACME, BOLT, CRUX and DUNE";
+
+/// The traders among the gateways whose requests are measured.
+pub const GATEWAY: &str = "demo";
 
 /// A key for that account, which nobody else has and which ends with the demo; gives what is said of it.
 pub fn add_key(keys: &mut Keys) -> Result<String, String> {
@@ -48,12 +51,17 @@ pub struct Plan {
 
 impl Plan {
     /// Lets the crowd trade until it is told to stop.
-    pub fn start(self, mut crowd: Crowd, exchange: Arc<dyn Exchange>) -> std::io::Result<Traders> {
+    pub fn start(
+        self,
+        mut crowd: Crowd,
+        exchange: Arc<dyn Exchange>,
+        metrics: GatewayMetrics,
+    ) -> std::io::Result<Traders> {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
         crowd.goes(Pace::of_rate(self.rate));
         let thread = std::thread::Builder::new().name("demo".to_string()).spawn(move || {
-            let mut venue = Live::new(exchange);
+            let mut venue = Live::new(exchange, metrics);
             let started = Instant::now();
             let mut done = 0u64;
             while !told.load(Ordering::Acquire) {

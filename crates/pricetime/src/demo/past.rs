@@ -21,8 +21,11 @@ use super::crowd::{Crowd, Pace};
 use super::venue::Venue;
 use crate::settings::Settings;
 
-/// Between two turns of the crowd.
+/// Between two turns of the crowd in the last hours, whose minutes are looked at.
 const STEP: Duration = Duration::from_millis(2_500);
+/// Between two turns before them.
+const LONG_STEP: Duration = Duration::from_secs(6);
+const LAST_HOURS: Duration = Duration::from_secs(6 * 3600);
 
 /// Makes the market in an empty data folder, and lets the crowd trade in it up to now.
 pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, String> {
@@ -45,11 +48,14 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
     // The history is told when the server replays the journal.
     let ledger = JournalLedger::new(recovered.journal, None, Arc::default(), true, Arc::default());
     let mut then = Then { turn: Turn::new(recovered.engine, ledger, options), failed: None, time: time.clone() };
-    let mut crowd = Crowd::new(plan.seed, Pace::of_steps(STEP, plan.rate));
+    let mut crowd = Crowd::new(plan.seed, Pace::of_steps(LONG_STEP, plan.rate));
     let mut goes_on = crowd.open(&mut then).is_some();
-    while goes_on && time.load(Ordering::Relaxed) < end.0 {
-        goes_on = crowd.turn(&mut then).is_some();
-        time.fetch_add(STEP.as_micros() as u64, Ordering::Relaxed);
+    for (step, until) in [(LONG_STEP, end.0.saturating_sub(LAST_HOURS.as_micros() as u64)), (STEP, end.0)] {
+        crowd.goes(Pace::of_steps(step, plan.rate));
+        while goes_on && time.load(Ordering::Relaxed) < until {
+            goes_on = crowd.turn(&mut then).is_some();
+            time.fetch_add(step.as_micros() as u64, Ordering::Relaxed);
+        }
     }
     then.failed.map_or(Ok(crowd), Err)
 }

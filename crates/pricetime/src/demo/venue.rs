@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::time::Instant;
 
 use engine::{Op, Time};
-use exchange::{Answer, Batch, Exchange};
+use exchange::{Answer, Batch, Exchange, GatewayMetrics};
 use market::timekeeper::system_time;
 
 /// Does ops and answers them.
@@ -19,11 +20,12 @@ pub trait Venue {
 /// A server's exchange: the crowd's orders take the same way as everybody's.
 pub struct Live {
     exchange: Arc<dyn Exchange>,
+    metrics: GatewayMetrics,
 }
 
 impl Live {
-    pub fn new(exchange: Arc<dyn Exchange>) -> Live {
-        Live { exchange }
+    pub fn new(exchange: Arc<dyn Exchange>, metrics: GatewayMetrics) -> Live {
+        Live { exchange, metrics }
     }
 }
 
@@ -32,8 +34,10 @@ impl Venue for Live {
         let (back, answered) = channel();
         let mut batch = Batch::detached(back);
         batch.requests.push(ops);
-        self.exchange.submit(batch);
+        self.metrics.hand_in(batch, self.exchange.as_ref());
         let batch = answered.recv().ok()?;
+        // The crowd asks for no orders that are done.
+        self.metrics.came_back(&batch, Instant::now(), |_| None);
         (!batch.is_abandoned()).then_some(batch.answers)
     }
 

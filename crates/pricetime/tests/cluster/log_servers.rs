@@ -1,10 +1,14 @@
 //! Three servers of the log, each a process of its own on free ports and a folder of its own. Killed when dropped.
 
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde_json::Value;
 
 use crate::common::wait::wait_until;
 
@@ -24,10 +28,22 @@ fn free_port() -> u16 {
 pub struct LogServers {
     running: Vec<Child>,
     ports: Vec<u16>,
+    folder: PathBuf,
 }
 
+/// Runs one whose settings stand in the folder.
+fn run(folder: &Path, at: usize) -> Child {
+    let mut command = Command::new(program());
+    command.arg("-c").arg(folder.join(format!("log-{at}.conf"))).arg("-l").arg(folder.join(format!("log-{at}.log")));
+    command.envs(PASSWORDS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// For the users of deploy/cluster/users.conf.
+pub const PASSWORDS: [(&str, &str); 3] =
+    [("OPERATOR_PASSWORD", "made-of-3"), ("NODE_PASSWORD", "made-of-4"), ("WATCHER_PASSWORD", "made-of-5")];
+
 /// The program, which `./test` installs.
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/.venv/bin/nats-server");
     assert!(program.exists(), "{} is missing: ./test installs it", program.display());
     program
@@ -36,6 +52,12 @@ fn program() -> PathBuf {
 impl LogServers {
     /// Starts so many, which know each other.
     pub fn start(folder: &Path, count: usize) -> LogServers {
+        LogServers::start_with(folder, count, "")
+    }
+
+    /// With further settings.
+    pub fn start_with(folder: &Path, count: usize, settings: &str) -> LogServers {
+        let further = settings;
         let ports: Vec<[u16; 2]> = (0..count).map(|_| [free_port(), free_port()]).collect();
         let routes: Vec<String> = ports.iter().map(|[_, route]| format!("nats://127.0.0.1:{route}")).collect();
         let running = ports.iter().enumerate().map(|(at, [port, route])| {
@@ -45,17 +67,25 @@ impl LogServers {
                 _ => format!("cluster {{ name: log, listen: \"127.0.0.1:{route}\", routes: [{}] }}\n", routes.join(", ")),
             };
             let settings = format!(
-                "server_name: log-{at}\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n{cluster}",
+                "server_name: log-{at}\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", sync_interval: always }}\n{cluster}{further}",
                 store.display()
             );
             let file = folder.join(format!("log-{at}.conf"));
-            std::fs::write(&file, settings).unwrap();
-            let mut command = Command::new(program());
-            command.arg("-c").arg(&file).arg("-l").arg(folder.join(format!("log-{at}.log")));
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+            std::fs::write(file, settings).unwrap();
+            run(folder, at)
         });
-        let running = running.collect();
-        LogServers { running, ports: ports.into_iter().map(|[port, _]| port).collect() }
+        let (running, folder) = (running.collect(), folder.to_owned());
+        LogServers { running, ports: ports.into_iter().map(|[port, _]| port).collect(), folder }
+    }
+
+    /// Starts one again that was killed.
+    pub fn restart(&mut self, at: usize) {
+        self.running[at] = run(&self.folder, at);
+    }
+
+    /// The port of one.
+    pub fn port(&self, at: usize) -> u16 {
+        self.ports[at]
     }
 
     /// Where a log of this name is.
@@ -69,6 +99,54 @@ impl LogServers {
         let url = self.url(name);
         wait_until("the log is made", Duration::from_secs(60), || create(&url, replicas).is_ok());
         url
+    }
+
+    /// What a server answers at a subject of its own. It has to be one that leads nothing else than what it is asked for.
+    pub fn ask(&self, subject: &str, body: &str) -> Value {
+        serde_json::from_slice(&self.publish(subject, body.as_bytes(), 1).pop().unwrap()).unwrap()
+    }
+
+    /// Publishes so many times, and gives the answers.
+    fn publish(&self, subject: &str, body: &[u8], times: usize) -> Vec<Vec<u8>> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.ports[0])).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut sent = b"CONNECT {\"verbose\":false}\r\nSUB answer 1\r\n".to_vec();
+        for _ in 0..times {
+            sent.extend_from_slice(format!("PUB {subject} answer {}\r\n", body.len()).as_bytes());
+            sent.extend_from_slice(body);
+            sent.extend_from_slice(b"\r\n");
+        }
+        stream.write_all(&sent).unwrap();
+        let (mut lines, mut answers) = (BufReader::new(stream), Vec::new());
+        while answers.len() < times {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "the server of the log ended the connection");
+            if let Some(message) = line.strip_prefix("MSG ") {
+                let mut answer = vec![0; message.trim().rsplit(' ').next().unwrap().parse().unwrap()];
+                lines.read_exact(&mut answer).unwrap();
+                answers.push(answer);
+            }
+        }
+        answers
+    }
+
+    /// Sends a log's first message again, so many times. It counts nowhere.
+    pub fn repeat_first(&self, name: &str, times: usize) {
+        let first = self.ask(&format!("$JS.API.STREAM.MSG.GET.{name}"), r#"{"seq":1}"#);
+        let bytes = BASE64_STANDARD.decode(first["message"]["data"].as_str().unwrap()).unwrap();
+        for _ in 0..times.div_ceil(500) {
+            self.publish(&format!("pricetime.{name}.log"), &bytes, 500);
+        }
+    }
+
+    /// What a log's servers say of it.
+    pub fn state(&self, name: &str) -> Value {
+        self.ask(&format!("$JS.API.STREAM.INFO.{name}"), "")["state"].clone()
+    }
+
+    /// Removes a log, as a disaster does.
+    pub fn lose(&self, name: &str) {
+        self.ask(&format!("$JS.API.STREAM.DELETE.{name}"), "");
     }
 
     /// Ends one at once.
@@ -86,9 +164,12 @@ impl Drop for LogServers {
 
 /// `pricetime cluster create`. Errors: what it said.
 pub fn create(url: &str, replicas: usize) -> Result<String, String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
-    command.args(["cluster", "create", "--store", url, "--replicas", &replicas.to_string(), "--marks-every", "1s"]);
-    let ran = command.output().unwrap();
+    cluster(&["create", "--store", url, "--replicas", &replicas.to_string(), "--marks-every", "1s", "--keep", "1s"])
+}
+
+/// `pricetime cluster` with such words. Errors: what it said.
+pub fn cluster(words: &[&str]) -> Result<String, String> {
+    let ran = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("cluster").args(words).output().unwrap();
     match ran.status.success() {
         true => Ok(String::from_utf8(ran.stdout).unwrap()),
         false => Err(String::from_utf8(ran.stderr).unwrap()),

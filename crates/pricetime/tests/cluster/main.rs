@@ -6,6 +6,12 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod away;
+mod deployed;
+mod faults;
 mod log_servers;
 mod nodes;
+mod permissions;
+mod recovery;
 mod refusals;
+mod retention;

@@ -10,17 +10,17 @@ use crate::common::wait::wait_until;
 
 use super::log_servers::{LogServers, status};
 
-fn node(folder: &Folder, number: u16, url: &str) -> Launch {
+pub fn node(folder: &Folder, number: u16, url: &str) -> Launch {
     Launch::new(&folder.path().join(format!("node-{number}"))).with(&format!("--store {url} --node {number}"))
 }
 
 /// The state hash of a node's folder.
-fn hash(folder: &Path) -> String {
+pub fn hash(folder: &Path) -> String {
     state_of(folder)["state_hash"].as_str().unwrap().to_owned()
 }
 
 /// Waits until all have taken what one of them has answered.
-fn settle(nodes: &[(u16, Server)]) {
+pub fn settle(nodes: &[(u16, Server)]) {
     let sequence = |(_, node): &(u16, Server)| Http::new(node.http).read("/api/v1/status")["sequence"].clone();
     wait_until("all nodes stand where the first does", Duration::from_secs(30), || {
         let first = sequence(&nodes[0]);
@@ -29,7 +29,7 @@ fn settle(nodes: &[(u16, Server)]) {
 }
 
 /// Stops all nodes and compares what they have.
-fn stop_and_compare(folder: &Folder, nodes: Vec<(u16, Server)>) {
+pub fn stop_and_compare(folder: &Folder, nodes: Vec<(u16, Server)>) {
     let numbers: Vec<u16> = nodes.iter().map(|(number, _)| *number).collect();
     settle(&nodes);
     nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
@@ -38,16 +38,16 @@ fn stop_and_compare(folder: &Folder, nodes: Vec<(u16, Server)>) {
     assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
 }
 
-const CREATE: &str = "<create><account id=\"1\" balance=\"1000000\"/><account id=\"2\" balance=\"1000000\"/>\
+pub const CREATE: &str = "<create><account id=\"1\" balance=\"1000000\"/><account id=\"2\" balance=\"1000000\"/>\
                       <symbol sym=\"SPY\"><account id=\"1\">10000</account></symbol></create>";
 
-fn sell(client: u32) -> String {
+pub fn sell(client: u32) -> String {
     format!(
         "<transactions id=\"1\"><order sym=\"SPY\" amount=\"-1\" limit=\"10\" client-id=\"sell-{client}\"/></transactions>"
     )
 }
 
-fn buy(client: u32) -> String {
+pub fn buy(client: u32) -> String {
     format!(
         "<transactions id=\"2\"><order sym=\"SPY\" amount=\"1\" limit=\"10\" client-id=\"buy-{client}\"/></transactions>"
     )

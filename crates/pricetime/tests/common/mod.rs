@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod bench;
 pub mod callers;
+pub mod checker;
 pub mod client;
 pub mod day_orders;
 pub mod decimal;
@@ -15,6 +16,7 @@ pub mod http;
 pub mod keys;
 pub mod load;
 pub mod members;
+pub mod once;
 pub mod order_xml;
 pub mod orders;
 pub mod packed;

@@ -76,7 +76,7 @@ pub enum End {
 }
 
 /// What a server says that cannot reach its database.
-const DATABASE_AWAY: &str = "database is away: nothing was changed";
+const STORE_AWAY: &str = "store is away: nothing was changed";
 
 impl Trader {
     /// The trader of this index; the seed decides what it does.
@@ -133,7 +133,7 @@ impl Trader {
             match client.reply() {
                 Ok(reply) => {
                     self.answered(&reply);
-                    if reply.contains(DATABASE_AWAY) {
+                    if reply.contains(STORE_AWAY) {
                         return End::Refused;
                     }
                 }
@@ -157,7 +157,7 @@ impl Trader {
         for item in request.items {
             let element = elements.next().unwrap();
             let told = || format!("{} got {reply}", request.body);
-            if element.text.contains(DATABASE_AWAY) {
+            if element.text.contains(STORE_AWAY) {
                 self.not_asked(&item);
                 elements.by_ref().take(item.elements() - 1).for_each(|_| {});
                 continue;

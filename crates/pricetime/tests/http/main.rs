@@ -46,6 +46,7 @@ mod phases;
 mod replace;
 mod rest;
 mod rules;
+mod status_seconds;
 mod stops;
 mod terms;
 mod trailing;

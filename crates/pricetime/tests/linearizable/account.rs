@@ -1,7 +1,7 @@
 //! An account with a few orders that nobody trades with: each is placed under a name, may be placed again, which changes
 //! nothing, and canceled once.
 
-use super::checker::{Call, Model};
+use crate::common::checker::{Call, Model};
 
 /// Orders of an account.
 pub const ORDERS: usize = 4;

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,8 +12,9 @@ use serde_json::{Value, json};
 use tungstenite::Message;
 
 use super::account::{AccountCall, Asked, ORDERS, Order, Told};
-use super::checker::Call;
+use crate::common::checker::{CALLS_MAX, Call};
 use crate::common::client::Client;
+use crate::common::once::{connect, exchange};
 use crate::common::reply::{Element, Status};
 use crate::common::server::PATIENCE;
 
@@ -161,7 +161,7 @@ impl<'a> Caller<'a> {
         };
         let mut calls = lock(&self.stage.history[account]);
         // Others had the same idea: there are only so many that can be looked at together.
-        if calls.len() < super::checker::CALLS_MAX {
+        if calls.len() < CALLS_MAX {
             calls.push(Call { asked, from, told });
         }
         self.stage.calls.fetch_add(1, Ordering::Relaxed);
@@ -204,7 +204,7 @@ impl<'a> Caller<'a> {
             }
             (_, "Order has nothing open to cancel") => Outcome::Told(Told::NothingOpen),
             (_, "Unknown order") => Outcome::Told(Told::Unknown),
-            (_, text) if text.contains("database is away") => Outcome::Nothing,
+            (_, text) if text.contains("store is away") => Outcome::Nothing,
             _ => panic!("{reply}"),
         }
     }
@@ -265,26 +265,6 @@ fn of_open(shown: Value) -> Outcome {
     let open = orders.filter(|order| order["status"] == "open");
     let bits = open.map(|order| order["shares"].as_str().unwrap().parse::<u8>().unwrap());
     Outcome::Told(Told::Open(bits.sum()))
-}
-
-fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    Ok(stream)
-}
-
-/// One request on a connection of its own, which nobody sends twice. None when no whole answer came.
-fn exchange(mut stream: TcpStream, method: &str, path: &str, body: Option<&Value>) -> Option<(u16, Value)> {
-    let text = body.map(Value::to_string).unwrap_or_default();
-    let kind = if body.is_some() { "content-type: application/json\r\n" } else { "" };
-    let length = text.len();
-    let head =
-        format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{kind}content-length: {length}");
-    stream.write_all(format!("{head}\r\n\r\n{text}").as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    Some((head.split(' ').nth(1)?.parse().ok()?, serde_json::from_str(body).ok()?))
 }
 
 /// What a WebSocket shows of an account when it subscribes to its orders. None when it is refused, or ends.

@@ -151,9 +151,9 @@ fn while_the_database_is_away_requests_are_refused_and_what_was_sequenced_is_fou
     let said = client.rest().unwrap();
     // A server that noticed before takes no order; else it is sequenced and gets no error: its connection is closed.
     let sequenced = said.is_empty();
-    assert!(sequenced || said.contains("database is away"), "{said}");
+    assert!(sequenced || said.contains("store is away"), "{said}");
     let refusal = server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#);
-    assert!(refusal.contains("database is away"), "{refusal}");
+    assert!(refusal.contains("store is away"), "{refusal}");
     assert!(server.readiness().contains("store-away"));
     cluster.run();
     wait_until("the server is ready again", PATIENCE, || server.readiness().contains("200 OK"));
@@ -188,7 +188,7 @@ fn a_query_of_a_done_order_does_not_wait_for_ever_for_its_look_up() {
     signal(Signal::STOP);
     let refusal = server.ask(query);
     signal(Signal::CONT);
-    assert!(refusal.contains("database is away"), "{refusal}");
+    assert!(refusal.contains("store is away"), "{refusal}");
     wait_until("the look-up works again", PATIENCE, || server.ask(query) == told);
     server.stop();
 }

@@ -170,7 +170,7 @@ fn what_a_silent_database_was_given_gets_no_reply_and_is_found_later_once() {
     assert_eq!(client.rest().unwrap(), "", "nobody knows: the connection is closed without a reply");
     assert!(server.readiness().contains("store-away"), "{}", server.readiness());
     let refusal = server.ask(ORDER);
-    assert!(refusal.contains("database is away"), "{refusal}");
+    assert!(refusal.contains("store is away"), "{refusal}");
     proxy.cut();
     proxy.release();
     wait_until("the server is ready again", PATIENCE, || server.readiness().contains("200 OK"));

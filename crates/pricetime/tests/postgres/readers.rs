@@ -247,11 +247,11 @@ fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_re
     assert!(second.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#).contains("<canceled"));
     // It does not know, and it knows that it does not know.
     for _ in 0..3 {
-        assert!(first.ask(QUERY).contains("database is away"));
+        assert!(first.ask(QUERY).contains("store is away"));
     }
     for path in READS {
         let answer = http.get(path);
-        assert!(answer.status == 503 && answer.text.contains("database is away"), "{path}: {}", answer.text);
+        assert!(answer.status == 503 && answer.text.contains("store is away"), "{path}: {}", answer.text);
     }
     let refused = subscription(&http, "book").err().flatten().expect("a refusal");
     assert_eq!((&refused["type"], &refused["code"]), (&json!("error"), &json!("store-away")), "{refused}");

@@ -24,7 +24,7 @@ fn header<'a>(patch: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_mutant_applies_to_this_tree_and_changes_one_crate() {
+fn every_mutant_applies_to_this_tree_and_changes_the_product() {
     let patches = patches();
     assert!(patches.len() >= PATCHES_MIN, "only {} patches", patches.len());
     for path in patches {
@@ -32,9 +32,11 @@ fn every_mutant_applies_to_this_tree_and_changes_one_crate() {
         let output = Command::new("git").current_dir(root()).args(["apply", "--check"]).arg(&path).output().unwrap();
         assert!(output.status.success(), "{name} does not apply: {}", String::from_utf8_lossy(&output.stderr));
         let patch = std::fs::read_to_string(&path).unwrap();
-        let files: Vec<&str> = patch.lines().filter_map(|line| line.strip_prefix("+++ b/crates/")).collect();
-        assert!(!files.is_empty(), "{name} changes no crate");
-        assert!(files.iter().all(|file| file.contains("/src/")), "{name} changes more than the server: {files:?}");
+        let files: Vec<&str> = patch.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();
+        assert!(!files.is_empty(), "{name} changes nothing");
+        let is_the_product =
+            |file: &&str| file.starts_with("crates/") && file.contains("/src/") || file.starts_with("web/");
+        assert!(files.iter().all(is_the_product), "{name} changes more than the server and its page: {files:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::members::{self, AccessFile};
-use crate::common::server::Launch;
+use crate::common::server::{Launch, Server};
 use flate2::read::GzDecoder;
 use ureq::http::HeaderMap as Headers;
 
@@ -17,18 +17,41 @@ fn a_browser_trades_on_the_page() {
     let calendar = folder.path().join("calendar");
     std::fs::write(&calendar, "00:00 * day-ends\n").unwrap();
     let server = Launch::new(&folder.data()).with(&format!("--calendar {}", calendar.display())).start();
+    browse(&server, "browser.js", "page");
+    server.stop();
+}
+
+/// web/tests/sizes.js: the button that sends an order can be pressed at every size and in every state of the ticket.
+#[test]
+fn an_order_can_be_sent_at_every_size_of_a_window() {
+    let folder = Folder::new("page-sizes");
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, "sizes.js", "page-sizes");
+    server.stop();
+}
+
+/// web/tests/flows.js: what somebody does on the page, and what it does in return.
+#[test]
+fn the_page_does_in_return_what_it_should() {
+    let folder = Folder::new("page-flows");
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, "flows.js", "page-flows");
+    server.stop();
+}
+
+/// Runs a script of web/tests on a server; its screenshots go to a folder of that name.
+fn browse(server: &Server, script: &str, screenshots: &str) {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     let ran = Command::new("node")
-        .arg("tests/browser.js")
+        .arg(format!("tests/{script}"))
         .current_dir(web)
         .env("PRICETIME_HTTP", format!("http://{}", server.http))
-        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join("page"))
+        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join(screenshots))
         .output()
         .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{said}");
     println!("{said}");
-    server.stop();
 }
 
 /// web/tests/members.js signs in, trades and signs out, and tries as a page of others.

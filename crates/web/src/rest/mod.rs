@@ -13,6 +13,7 @@ mod orders;
 mod phases;
 mod placing;
 mod replace;
+mod seconds;
 mod sessions;
 mod status;
 mod symbols;
@@ -31,6 +32,7 @@ use crate::site::Site;
 pub(crate) fn routes() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(status::status))
+        .routes(routes!(seconds::seconds))
         .routes(routes!(status::time))
         .routes(routes!(sessions::who, sessions::log_in, sessions::log_out))
         .routes(routes!(members::list, members::add))

@@ -1,0 +1,113 @@
+//! How a node begins with nothing: with a copy of another node's data folder, where the log does not reach back to its beginning. And how
+//! it gives such copies to others.
+//!
+//! A copy is taken into a folder within the data folder, checked, and renamed; only then its files become the node's. A start that finds
+//! the folder under its first name removes it, and under its second name goes on moving what is in it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use engine::LogMessage;
+use history::HISTORY_FOLDER;
+use journal::{Disk, Storage, make_folder};
+use replica::fetching::Fetched;
+use replica::{CopySource, LogUrl, jetstream};
+
+use crate::backup::{copy_folder, fetch_from, verify};
+
+/// A copy that is being taken.
+const TAKEN: &str = "copy-being-taken";
+/// A copy that is whole, and whose files become this folder's.
+const WHOLE: &str = "copy-taken";
+/// A copy for another node.
+const GIVEN: &str = "copy-for-a-node";
+
+/// Makes an empty data folder a copy of another node's if the log does not reach back to its beginning; says whose. Errors: the log cannot
+/// be asked, or no node gives a copy.
+pub fn join(url: &LogUrl, data: &Path) -> Result<Option<String>, String> {
+    let at = |error: io::Error| format!("{}: {error}", data.display());
+    let (taken, whole) = (data.join(TAKEN), data.join(WHOLE));
+    remove(&taken).and_then(|()| remove(&data.join(GIVEN))).map_err(at)?;
+    move_up(&whole, data).map_err(at)?;
+    let disk = Disk::open(data).map_err(at)?;
+    let is_empty = journal::oldest_point(&disk).map_err(|error| error.to_string())?.is_none();
+    let is_empty = is_empty && journal::snapshot::list(&disk).map_err(|error| error.to_string())?.is_empty();
+    let nothing: Option<LogMessage> = None;
+    if !is_empty || jetstream::find(url).map_err(|error| error.to_string())?.reaches_back_to(nothing) {
+        return Ok(None);
+    }
+    make_folder(&taken).map_err(at)?;
+    let Fetched { node, files, bytes } = fetch_from(url, &taken)?;
+    tracing::info!(node, files, bytes, "a copy of another node's data folder was taken");
+    let what = verify(&taken)?;
+    fs::rename(&taken, &whole).and_then(|()| move_up(&whole, data)).map_err(at)?;
+    let what = what.split_once(": ").map_or(what.as_str(), |(_, what)| what);
+    Ok(Some(format!("note       began with a copy of node {node}'s data folder: {what}")))
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// Moves what is in a folder into the one that it is in, and removes it.
+fn move_up(folder: &Path, to: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        fs::rename(entry.path(), to.join(entry.file_name()))?;
+    }
+    fs::File::open(to)?.sync_all()?;
+    fs::remove_dir(folder)
+}
+
+/// The data folder of a node that gives copies.
+pub struct DataFolder {
+    data: PathBuf,
+    /// A copy leaves so many bytes of the disk free.
+    leaves_free: u64,
+}
+
+impl DataFolder {
+    pub fn new(data: &Path, leaves_free: u64) -> DataFolder {
+        DataFolder { data: data.to_owned(), leaves_free }
+    }
+
+    fn has_room(&self) -> io::Result<bool> {
+        let needed = bytes_in(&self.data)? + bytes_in(&self.data.join(HISTORY_FOLDER)).unwrap_or(0);
+        Ok(Disk::open_to_read(&self.data)?.free_bytes()? >= needed.saturating_add(self.leaves_free))
+    }
+}
+
+/// Those of the files in a folder, and not of those in its folders.
+fn bytes_in(folder: &Path) -> io::Result<u64> {
+    let bytes = |entry: io::Result<fs::DirEntry>| {
+        let metadata = entry?.metadata()?;
+        Ok(if metadata.is_file() { metadata.len() } else { 0 })
+    };
+    fs::read_dir(folder)?.map(bytes).sum()
+}
+
+impl CopySource for DataFolder {
+    fn make(&self) -> Result<PathBuf, String> {
+        if !self.has_room().map_err(|error| error.to_string())? {
+            return Err("its disk has no room for a copy".to_owned());
+        }
+        let copy = self.data.join(GIVEN);
+        remove(&copy).and_then(|()| make_folder(&copy)).map_err(|error| error.to_string())?;
+        copy_folder(&self.data, &copy)?;
+        Ok(copy)
+    }
+
+    fn remove(&self) {
+        if let Err(error) = remove(&self.data.join(GIVEN)) {
+            tracing::warn!(%error, "a copy for another node was not removed");
+        }
+    }
+}

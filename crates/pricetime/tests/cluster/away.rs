@@ -1,0 +1,46 @@
+//! A node whose log is away.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::common::folder::Folder;
+use crate::common::server::Launch;
+use crate::common::wait::wait_until;
+
+use super::log_servers::LogServers;
+use super::nodes::{CREATE, sell};
+
+#[test]
+fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_when_it_is_back() {
+    let folder = Folder::new("cluster-away");
+    let mut servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let launch =
+        Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1 --store-patience 1s"));
+    let node = launch.start();
+    assert!(node.ask(CREATE).contains("created"));
+    let mut first = node.client();
+    first.ask(&sell(1));
+    servers.kill(0);
+    // Also while nobody has anything for it.
+    wait_until("the node says that its log is away", Duration::from_secs(20), || {
+        let said = node.readiness();
+        said.contains("store-away") && said.contains("the log cannot be reached")
+    });
+    first.send_request(&sell(2)).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    // Whoever asks on without waiting for the answer gets the answers in order all the same.
+    first.send_request(&sell(4)).unwrap();
+    let mut second = node.client();
+    let refused = second.ask(&sell(3));
+    assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
+    servers.restart(0);
+    let answered = first.reply().unwrap();
+    assert!(answered.contains("<opened") && answered.contains("id=\"2\""), "{answered}");
+    let refused = first.reply().unwrap();
+    assert!(refused.contains("store is away"), "{refused}");
+    let again = second.ask(&sell(3));
+    assert!(again.contains("<opened") && again.contains("id=\"3\""), "{again}");
+    wait_until("the node is ready", Duration::from_secs(20), || node.readiness().contains("ok"));
+    node.stop();
+}

@@ -1,0 +1,91 @@
+//! A cluster of real processes under a seeded schedule of faults, and clients of all its nodes: after each episode whatever they were
+//! told is what one market would have told, every node has it, and nothing was lost or done twice.
+
+mod fault;
+mod log;
+mod node;
+mod pair;
+mod stage;
+mod trader;
+mod verdict;
+mod world;
+mod wrong_histories;
+
+use std::time::Instant;
+
+use fault::Fault;
+use model::workload::Random;
+use stage::{NODES, Stage};
+use trader::Trader;
+use world::World;
+
+const TRADERS: usize = 6;
+/// Of one cluster. The log of the next one is empty.
+const EPISODES: usize = 25;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// Prints what to ask for to see it again, and what went wrong.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let faults = Fault::draw(&mut Random::new(self.0));
+            eprintln!("seed {} failed, {faults:?}: PRICETIME_SEED={} PRICETIME_EPISODES=1", self.0, self.0);
+        }
+    }
+}
+
+/// One episode, and the line that tells of it.
+fn play(world: &mut World, episode: usize, seed: u64) -> String {
+    let begun = Instant::now();
+    let mut random = Random::new(seed);
+    let stage = Stage::new(episode, world.targets());
+    world.prepare(&stage);
+    let faults = Fault::draw(&mut random);
+    std::thread::scope(|scope| {
+        for trader in 0..TRADERS {
+            let trader = Trader::new(&stage, random.any(), trader % NODES);
+            scope.spawn(move || trader.run());
+        }
+        // Traders end also when this panics.
+        let _ends = stage.ending();
+        for fault in &faults {
+            std::thread::sleep(Fault::pause(&mut random) / 2);
+            fault.strike(world, &mut random);
+        }
+        std::thread::sleep(Fault::pause(&mut random));
+        world.heal(&stage);
+        // Some more, with all of it back.
+        let calls = stage.calls();
+        crate::common::wait::wait_until("the market goes on", crate::common::server::PATIENCE, || {
+            stage.pair().is_none() || stage.calls() >= calls + 60
+        });
+    });
+    world.settle();
+    let (calls, open) = verdict::check(&stage, world);
+    world.compare();
+    let (waited, took) = (stage.longest_wait_ms(), begun.elapsed().as_secs_f32());
+    format!("{calls:4} calls, of {open} nobody knows; longest wait {waited:5} ms; {took:4.1} s: {faults:?}")
+}
+
+#[test]
+fn whatever_goes_wrong_what_nodes_tell_is_what_one_market_would() {
+    let episodes = usize::try_from(number("PRICETIME_EPISODES", 8)).unwrap();
+    let seed = number("PRICETIME_SEED", 211);
+    let mut world = World::start();
+    for episode in 0..episodes {
+        if episode > 0 && episode % EPISODES == 0 {
+            world = World::start();
+        }
+        let seed = seed + episode as u64;
+        let named = Named(seed);
+        let line = play(&mut world, episode, seed);
+        println!("seed {seed}: {line}");
+        drop(named);
+    }
+    println!("{episodes} episodes");
+}

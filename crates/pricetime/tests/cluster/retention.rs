@@ -1,0 +1,63 @@
+//! What the log forgets, and nodes that begin where it does not reach back to the beginning.
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::common::folder::Folder;
+use crate::common::server::{Launch, Server};
+use crate::common::wait::wait_until;
+
+use super::log_servers::LogServers;
+use super::nodes::{CREATE, buy, hash, node, sell, settle, stop_and_compare};
+
+/// As many messages before a mark are kept in any case.
+const WINDOW: usize = 10_000;
+
+#[test]
+fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
+    let folder = Folder::new("cluster-retention");
+    let servers = LogServers::start(folder.path(), 3);
+    let url = servers.create("market", 3);
+    let mut nodes: Vec<(u16, Server)> = (1..=3).map(|number| (number, node(&folder, number, &url).start())).collect();
+    nodes[0].1.ask(CREATE);
+    (0..20).for_each(|round| drop(nodes[1].1.ask(&sell(round))));
+    (0..10).for_each(|round| drop(nodes[2].1.ask(&buy(round))));
+    settle(&nodes);
+    let (away, stopped) = nodes.pop().unwrap();
+    drop(stopped.stop());
+    servers.repeat_first("market", WINDOW + 500);
+    let mut round = 100;
+    wait_until("the log forgets its beginning", Duration::from_secs(60), || {
+        round += 1;
+        nodes[round as usize % 2].1.ask(&sell(round));
+        servers.state("market")["first_seq"].as_u64().unwrap() > 40
+    });
+    // One that was away for too long says so, and one with nothing begins with a copy: it knows what was before, and goes on.
+    let away = node(&folder, away, &url).try_start().err().expect("it does not start").stderr;
+    assert!(away.contains("start it with an empty folder, and it gets a copy of another node's"), "{away}");
+    let joined = node(&folder, 4, &url).start();
+    let query = "<transactions id=\"1\"><query id=\"1\"/><query id=\"20\"/></transactions>";
+    let told = joined.ask(query);
+    assert!(told.contains("<executed shares=\"1\" price=\"10\"") && told.contains("<open shares=\"1\""), "{told}");
+    let again = joined.ask(&buy(3));
+    assert!(again.contains("id=\"24\""), "a client order id stands for its order on every node: {again}");
+    joined.ask(&sell(1_000));
+    nodes.push((4, joined));
+    // So does a backup of the cluster.
+    let copy = folder.path().join("copy");
+    let backup = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["backup", &url]).arg(&copy).output().unwrap();
+    let said = String::from_utf8_lossy(&backup.stdout);
+    assert!(
+        backup.status.success() && said.contains("sound at command"),
+        "{said}{}",
+        String::from_utf8_lossy(&backup.stderr)
+    );
+    let given = folder.path().join("node-1/copy-for-a-node");
+    wait_until("copies are removed", Duration::from_secs(20), || !given.exists());
+    stop_and_compare(&folder, nodes);
+    assert_eq!(hash(&copy).len(), 16);
+    // It is a node's folder like any other.
+    let restored = Launch::new(&copy).with(&format!("--store {url} --node 5")).start();
+    assert!(restored.ask(query).contains("<executed shares=\"1\" price=\"10\""));
+    drop(restored.stop());
+}

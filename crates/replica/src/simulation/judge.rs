@@ -1,0 +1,207 @@
+//! What the log says, read by a rule that is obviously right: it keeps every message, and asks of each whether it is the next one of the
+//! newest process of its node. The naive model does what the messages say that count; nodes have to tell and to be the same. It shares
+//! no code with the ledger but how a message and a command are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use engine::{Command, DoneOrders, Engine, Entry, Execution, LogMessage, NodeId, Op, Reply, Sequence, Time};
+use model::{Model, Told};
+
+use super::tally::Tally;
+use crate::WINDOW;
+use crate::message::Message;
+
+/// A process: its node, and how many times that had begun.
+pub(super) type Process = (NodeId, u32);
+
+pub(super) struct Judge {
+    pub model: Model,
+    /// Does the same, and is compared with the model at each command. It knows what a state hashes to.
+    pub engine: Engine,
+    /// All messages.
+    read: Vec<Message>,
+    /// Those that count.
+    counted: Vec<LogMessage>,
+    /// The messages with which processes began, by those.
+    begun: BTreeMap<Process, Bytes>,
+    /// Where the market stood behind each message that counts.
+    ends: BTreeSet<Sequence>,
+    /// What each process asked for last.
+    asked: BTreeMap<Process, Asked>,
+}
+
+struct Asked {
+    ops: Vec<Op>,
+    /// What is to be told, once a message with them counts.
+    told: Option<Vec<Told>>,
+}
+
+impl Judge {
+    pub fn new() -> Judge {
+        Judge {
+            model: Model::new(),
+            engine: Engine::new(7, DoneOrders::Drop),
+            read: Vec::new(),
+            counted: Vec::new(),
+            begun: BTreeMap::new(),
+            ends: BTreeSet::from([Sequence::ZERO]),
+            asked: BTreeMap::new(),
+        }
+    }
+
+    /// A process is about to ask for this.
+    pub fn asks(&mut self, process: Process, ops: Vec<Op>) {
+        self.asked.insert(process, Asked { ops, told: None });
+    }
+
+    /// What it is to be told; none if no message of it counts.
+    pub fn told(&mut self, process: Process) -> Option<Vec<Told>> {
+        self.asked.remove(&process).and_then(|asked| asked.told)
+    }
+
+    /// Whether a process began that is not the one that sent this to begin, and not before it.
+    pub fn is_replaced(&self, (node, epoch): Process, begin: &Bytes) -> bool {
+        self.begun.range((node, epoch)..=(node, u32::MAX)).any(|(_, begun)| begun != begin)
+    }
+
+    /// Whether a market may stand there.
+    pub fn has_end(&self, sequence: Sequence) -> bool {
+        self.ends.contains(&sequence)
+    }
+
+    /// The next message of the log. `is_watched`: all processes said what they ask for.
+    pub fn hear(&mut self, time: Time, bytes: &Bytes, is_watched: bool, tally: &mut Tally) {
+        let message = Message::read(bytes).expect("the log is whole");
+        let Message { node, epoch, number, count, .. } = message;
+        self.read.push(message);
+        let Some(commands) = self.whole() else { return tally.count("parts of batches") };
+        let (newest, last) = self.last(node);
+        let counts = match number {
+            0 => epoch == newest + 1,
+            _ => epoch == newest && number == last + 1,
+        };
+        if !counts {
+            assert!(
+                (epoch, number) <= (newest, last),
+                "node {node} has sent {epoch}/{number} before it took {newest}/{last}"
+            );
+            return tally.count("messages that count nowhere");
+        }
+        tally.count("messages that count");
+        let message = LogMessage { position: self.read.len() as u64, node, epoch, number };
+        self.counted.push(message);
+        if number == 0 {
+            self.begun.insert((node, epoch), bytes.clone());
+        }
+        let time = time.max(self.engine.time());
+        self.apply(time, Command::TakeMessage(message));
+        if number > 0 && count == 0 {
+            tally.count("states said at marks");
+        }
+        if count > 0 {
+            self.obey((node, epoch), time, &commands, is_watched);
+        }
+        self.ends.insert(self.engine.sequence());
+    }
+
+    /// Whether the one before it never came.
+    pub fn is_ahead(&self, message: &Message) -> bool {
+        let (newest, last) = self.last(message.node);
+        match message.number {
+            0 => message.epoch > newest + 1,
+            _ => message.epoch > newest || message.epoch == newest && message.number > last + 1,
+        }
+    }
+
+    /// All commands of the last batch, if it is whole: the last messages of its node that are parts are all of it.
+    fn whole(&self) -> Option<Bytes> {
+        let last = self.read.last()?;
+        if last.parts == 1 {
+            return Some(last.commands.clone());
+        }
+        let within = self.read.iter().rev().take(usize::try_from(WINDOW).expect("it is short"));
+        let of_node = within.filter(|message| message.node == last.node && message.parts > 1);
+        let of_batch = of_node.take_while(|message| {
+            (message.epoch, message.number, message.parts) == (last.epoch, last.number, last.parts)
+        });
+        let parts: BTreeMap<u16, &Bytes> = of_batch.map(|message| (message.part, &message.commands)).collect();
+        let is_whole = parts.len() == usize::from(last.parts);
+        is_whole.then(|| parts.into_values().flat_map(|part| part.to_vec()).collect())
+    }
+
+    /// The newest epoch of a node, and the last number of it that counts.
+    fn last(&self, node: NodeId) -> (u32, u64) {
+        let of_node = self.counted.iter().filter(|message| message.node == node);
+        of_node.map(|message| (message.epoch, message.number)).max().unwrap_or((0, 0))
+    }
+
+    fn obey(&mut self, process: Process, time: Time, mut commands: &[u8], is_watched: bool) {
+        let mut decoded = Vec::new();
+        while !commands.is_empty() {
+            decoded.push(journal::decode(&mut commands).expect("it was encoded"));
+        }
+        if !is_watched {
+            decoded.into_iter().for_each(|command| drop(self.apply(time, command)));
+            return;
+        }
+        let asked = self.asked.get(&process).unwrap_or_else(|| panic!("{process:?} has sent what nobody asked for"));
+        assert!(asked.told.is_none(), "what {process:?} was asked for counts twice");
+        let ops = asked.ops.clone();
+        let wanted = ops.iter().filter(|op| matches!(op, Op::Command(_))).count();
+        let own = decoded.len().checked_sub(wanted).expect("a message has all commands of its batch");
+        for command in decoded.drain(..own) {
+            let is_own = matches!(command, Command::ExpireOrders | Command::ActivateReached | Command::EndAuction);
+            assert!(is_own, "nobody asked for {command:?}");
+            self.apply(time, command);
+        }
+        let mut decoded = decoded.into_iter();
+        let told = ops.iter().map(|op| match op {
+            Op::Command(command) => {
+                assert_eq!(decoded.next().as_ref(), Some(command), "a message has the commands of its batch");
+                self.apply(time, *command)
+            }
+            Op::Query(_) => self.query(op),
+        });
+        let told = told.collect();
+        self.asked.get_mut(&process).expect("it was there").told = Some(told);
+    }
+
+    fn apply(&mut self, time: Time, command: Command) -> Told {
+        let entry = Entry { sequence: self.engine.sequence().next(), time, command };
+        let (mut found, mut expected, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        let reply = self.engine.apply(&entry, &mut found, &mut |event| events.push(event));
+        let mut model_events = Vec::new();
+        let model = self.model.apply(&entry, &mut expected, &mut model_events);
+        assert!(events == model_events, "the events of {command:?} are not those of the model");
+        self.compare((reply, found), (model, expected))
+    }
+
+    /// What the answer to a query is to be where the judge stands.
+    pub fn query(&self, op: &Op) -> Told {
+        let Op::Query(query) = op else { panic!("{op:?} is no query") };
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        let reply = self.engine.query(query, &mut found);
+        let model = self.model.query(query, &mut expected);
+        self.compare((reply, found), (model, expected))
+    }
+
+    /// The engine does not keep what is done.
+    fn compare(&self, found: (Reply, Vec<Execution>), expected: (Reply, Vec<Execution>)) -> Told {
+        let (told, expected) = (Told::of(&found.0, &found.1), Told::of(&expected.0, &expected.1));
+        if let Reply::Done(order) = found.0 {
+            assert!(self.model.order(order).open.is_zero(), "{order} is not done");
+        } else {
+            assert_eq!(told, expected, "the engine does what the model does");
+        }
+        told
+    }
+
+    /// Panics unless the model is sound and the engine is where it is.
+    pub fn check(&self) {
+        self.model.check_invariants();
+        let mut items = Vec::new();
+        self.engine.export(&mut |item| items.push(item));
+        assert!(items == self.model.state_items(), "the engine's state is not the model's");
+    }
+}

@@ -1,0 +1,123 @@
+//! A log in memory, and what happens to the messages that are sent to it: they get lost, come late, in another order, or twice; who leads
+//! it changes.
+
+use bytes::Bytes;
+use engine::{LogMessage, Time};
+use model::workload::Random;
+
+use crate::message::{Message, checksum};
+
+/// Of more that are on their way some are lost.
+const OUTSTANDING_MAX: usize = 100;
+
+/// What may happen, in a hundred cases.
+#[derive(Clone, Copy)]
+pub(super) struct Weather {
+    /// A message never comes.
+    pub lost: usize,
+    /// One that came comes again.
+    twice: usize,
+    /// While somebody waits: the log gets another leader, another node goes on, the process that waits ends.
+    pub leader: usize,
+    pub others: usize,
+    pub killed: usize,
+}
+
+impl Weather {
+    pub const CALM: Weather = Weather { lost: 0, twice: 0, leader: 0, others: 0, killed: 0 };
+
+    pub fn new(random: &mut Random) -> Weather {
+        Weather {
+            lost: random.pick(&[0, 5, 25]),
+            twice: random.pick(&[0, 10, 40]),
+            leader: random.pick(&[0, 2, 10]),
+            others: random.pick(&[5, 20, 40]),
+            killed: random.pick(&[0, 1, 2]),
+        }
+    }
+}
+
+/// What has come to the log, and what is on its way.
+#[derive(Default)]
+pub(super) struct Log {
+    /// None for one that was removed.
+    pub messages: Vec<Option<(Time, Bytes)>>,
+    outstanding: Vec<Bytes>,
+    /// Nothing comes, and nothing is given, before this time.
+    silent_until: u64,
+    /// How far the leader's clock is behind the best, in microseconds.
+    behind: u64,
+    /// Whether all leaders have the best clock.
+    pub clocks_agree: bool,
+}
+
+impl Log {
+    pub fn end(&self) -> u64 {
+        self.messages.len() as u64
+    }
+
+    /// Whether this message is in it, of this time.
+    pub fn has(&self, (position, known, time): (u64, u32, Time)) -> bool {
+        let message = self.messages.get(position as usize - 1).and_then(Option::as_ref);
+        message.is_some_and(|(at, bytes)| checksum(bytes) == known && *at == time)
+    }
+
+    /// Whether this message stands where a node took it, as far as its journal knows it.
+    pub fn holds(&self, taken: LogMessage, until: Time) -> bool {
+        let LogMessage { position, node, epoch, number } = taken;
+        let message = self.messages.get(position as usize - 1).and_then(Option::as_ref);
+        let read = message.filter(|(time, _)| *time <= until).and_then(|(_, bytes)| Message::read(bytes).ok());
+        read.is_some_and(|read| (read.node, read.epoch, read.number) == (node, epoch, number))
+    }
+
+    pub fn is_silent(&self, now: u64) -> bool {
+        now < self.silent_until
+    }
+
+    /// What is on its way is lost, or was not: whoever sent it hears neither. After a while another one leads, by a clock of its own.
+    pub fn change_leader(&mut self, now: u64, random: &mut Random) -> Vec<Bytes> {
+        let sent = std::mem::take(&mut self.outstanding);
+        let came = sent.into_iter().filter(|_| random.percent(50)).collect();
+        self.silent_until = now + random.below(3_000_000) as u64;
+        self.behind = random.pick(&[0, 1_000, 400_000, 5_000_000]);
+        came
+    }
+
+    /// One of those that are on their way, whichever it is; perhaps it comes again.
+    fn arrives(&mut self, weather: Weather, random: &mut Random) -> Option<Bytes> {
+        let count = self.outstanding.len();
+        if count == 0 {
+            return None;
+        }
+        let at = if random.percent(60) { 0 } else { random.below(count) };
+        match random.percent(weather.twice) {
+            true => self.outstanding.get(at).cloned(),
+            false => Some(self.outstanding.remove(at)),
+        }
+    }
+
+    /// Some of those that are on their way come, or all.
+    pub fn some_arrive(&mut self, weather: Weather, random: &mut Random) -> Vec<Bytes> {
+        let count = self.outstanding.len();
+        let count = if random.percent(50) { count } else { random.below(count + 1) };
+        (0..count).filter_map(|_| self.arrives(weather, random)).collect()
+    }
+
+    pub fn time(&self, now: u64) -> Time {
+        Time(if self.clocks_agree { now } else { now - self.behind })
+    }
+
+    pub fn all_on_their_way(&mut self) -> Vec<Bytes> {
+        self.silent_until = 0;
+        std::mem::take(&mut self.outstanding)
+    }
+
+    /// A message is on its way from now on.
+    pub fn send(&mut self, message: Bytes, random: &mut Random) {
+        if self.outstanding.len() >= OUTSTANDING_MAX {
+            let one = random.below(OUTSTANDING_MAX);
+            self.outstanding.swap_remove(one);
+        }
+        self.outstanding.push(message);
+    }
+}

@@ -1,0 +1,145 @@
+//! A process of a node: the loop, the ledger and the journal that serve, on a simulated disk, over the simulated log.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use engine::{Engine, NodeId, Op, Sequence, Time};
+use exchange::{Answer, Batch, Metrics, Status};
+use journal::simulated::SimulatedDisk;
+use journal::{Durability, Options};
+use market::admission::Bounds;
+use market::answering::AnswerLimits;
+use market::calendar::Calendar;
+use market::inbox::Inbox;
+use market::journal_ledger::JournalLedger;
+use market::recovery::{self, Recovered};
+use market::snapshots::{JournalCoverage, SnapshotMaker};
+use market::timekeeper::Clock;
+use market::turn::{Turn, TurnOptions};
+use model::Told;
+
+use super::connection::{Connection, Fate};
+use super::judge::Process;
+use super::surroundings::{CLUSTER, Settings, Surroundings};
+use crate::{LogError, Member, ReplicaError, ReplicaLedger, Standing, WINDOW};
+
+pub(super) struct Node {
+    turn: Turn<ReplicaLedger<SimulatedDisk, Connection>>,
+    maker: SnapshotMaker<SimulatedDisk>,
+    pub process: Process,
+    pub fate: Rc<Fate>,
+    inbox: Arc<Inbox>,
+}
+
+/// Why a process does not go on.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// Its disk says so.
+    Disk(String),
+    Replica(ReplicaError),
+}
+
+impl Node {
+    /// Begins with what a disk holds. `floor`: what that has to hold at least.
+    pub fn open(
+        world: &Rc<Surroundings>,
+        number: u16,
+        disk: &SimulatedDisk,
+        floor: Sequence,
+        fate: &Rc<Fate>,
+    ) -> Result<Node, Ended> {
+        let Settings { message_bytes_max, segment_bytes, patience, send_again_after, marks_every } = world.settings;
+        let options = Options { segment_bytes, durability: Durability::Synced };
+        let recovered = recovery::open(disk, options).map_err(|error| Ended::Disk(error.to_string()))?;
+        let Recovered { mut engine, journal, report } = recovered;
+        let found = engine.sequence();
+        assert!(found >= floor, "node {number} has answered up to {floor}, and its journal ends at {found}");
+        world.check_end(&engine);
+        let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
+        let own = JournalLedger::new(journal, None, coverage.clone(), false, low);
+        let metrics = Metrics::new(&[]);
+        if report.snapshot.is_some() {
+            world.count("processes that began with a snapshot");
+        }
+        let last = report.snapshot.map_or(Sequence::ZERO, |snapshot| snapshot.sequence);
+        let maker = SnapshotMaker::new(disk.clone(), 1, last, coverage, Arc::new(|| true), metrics.clone());
+        maker.look();
+        let node = NodeId::new(number).expect("above zero");
+        let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every };
+        // As a client of the real log does.
+        if !engine.shared_log().all().all(|taken| world.log.borrow().holds(taken, engine.time())) {
+            let lost = LogError("the log has lost what this node took of it".to_owned());
+            return Err(Ended::Replica(ReplicaError::Log(lost)));
+        }
+        let (seen, inbox) = (engine.shared_log().position().saturating_sub(WINDOW), Arc::new(Inbox::default()));
+        let client = Connection {
+            world: world.clone(),
+            fate: fate.clone(),
+            inbox: inbox.clone(),
+            seen,
+            end: world.log.borrow().end(),
+            message_bytes_max,
+            glances: 0,
+            last: None,
+        };
+        let standing = Standing::new(Status::new(), metrics.clone());
+        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing));
+        let ledger = ledger.map_err(Ended::Replica)?;
+        let process = (node, engine.shared_log().of(node).expect("it has begun").epoch);
+        let (shown, skew) = (world.clock.clone(), world.draw(4_000_000));
+        let options = TurnOptions {
+            limits: AnswerLimits { request_executions_max: 1 << 20 },
+            bounds: Bounds::NONE,
+            metrics,
+            clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed) - 2_000_000 + skew)),
+            clock_leap_max: Duration::from_secs(1 << 30),
+            calendar: Calendar::default(),
+            audit: false,
+        };
+        Ok(Node { turn: Turn::new(engine, ledger, options), maker, process, fate: fate.clone(), inbox })
+    }
+
+    pub fn engine(&self) -> &Engine {
+        self.turn.engine()
+    }
+
+    /// Asks for this. `waiting` comes while the node is at it: what it is told.
+    pub fn ask(&mut self, requests: &[Vec<Op>], waiting: Option<Op>) -> Result<(Vec<Told>, Option<Answer>), Ended> {
+        let (back, answers) = channel();
+        let mut batch = Batch::detached(back);
+        requests.iter().for_each(|ops| batch.requests.push(ops));
+        let (late_back, late) = channel();
+        if let Some(op) = waiting {
+            let mut batch = Batch::detached(late_back);
+            batch.requests.push(&[op]);
+            self.inbox.push(batch);
+        }
+        self.turn.step(&mut vec![batch]).map_err(Ended::Replica)?;
+        // What was not refused meanwhile is not asked for.
+        drop(self.inbox.take_waiting());
+        let batch = answers.recv().expect("it is answered");
+        let told = batch.answers.iter().map(|answer| match answer {
+            Answer::Reply(reply) => Told::of(reply, &batch.executions),
+            Answer::Unavailable(why) => panic!("it was told: {why}"),
+        });
+        let refused = late.try_recv().ok().and_then(|batch| batch.answers.into_iter().next());
+        Ok((told.collect(), refused))
+    }
+
+    /// What the loop does when nothing comes.
+    pub fn idle(&mut self) -> Result<(), Ended> {
+        self.turn.idle().map_err(Ended::Replica)
+    }
+
+    /// What the thread beside the loop does.
+    pub fn make_a_snapshot(&mut self) {
+        self.maker.step();
+    }
+
+    pub fn stop(self) -> Result<(), Ended> {
+        self.turn.close().map(drop).map_err(Ended::Replica)
+    }
+}

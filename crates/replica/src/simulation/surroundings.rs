@@ -1,0 +1,127 @@
+//! What all nodes of a life share: the log, the clock, the judge of what they tell, and chance.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::Engine;
+use model::workload::Random;
+
+use super::judge::Judge;
+use super::log::{Log, Weather};
+use super::tally::Tally;
+
+/// 2026 in microseconds.
+const CLOCK_START: u64 = 1_790_000_000_000_000;
+/// What the messages of all nodes carry.
+pub(super) const CLUSTER: u64 = 77;
+
+/// What is drawn for all processes of a life.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub message_bytes_max: usize,
+    pub segment_bytes: u64,
+    pub patience: Duration,
+    pub send_again_after: Duration,
+    pub marks_every: Duration,
+}
+
+pub(super) struct Surroundings {
+    pub log: RefCell<Log>,
+    pub judge: RefCell<Judge>,
+    pub random: RefCell<Random>,
+    pub clock: Arc<AtomicU64>,
+    pub weather: Cell<Weather>,
+    pub settings: Settings,
+    pub tally: RefCell<Tally>,
+    /// Whether something was done to the log: processes may end for it.
+    pub is_damaged: Cell<bool>,
+    /// Whether it lost what came to it: then nobody judges what nodes are told.
+    pub has_lost: Cell<bool>,
+    calm: Cell<bool>,
+    others: OnceCell<Box<dyn Fn() -> bool>>,
+}
+
+impl Surroundings {
+    pub fn new(settings: Settings, weather: Weather, random: Random) -> Rc<Surroundings> {
+        Rc::new(Surroundings {
+            log: RefCell::default(),
+            judge: RefCell::new(Judge::new()),
+            random: RefCell::new(random),
+            clock: Arc::new(AtomicU64::new(CLOCK_START)),
+            weather: Cell::new(weather),
+            settings,
+            tally: RefCell::default(),
+            is_damaged: Cell::new(false),
+            has_lost: Cell::new(false),
+            calm: Cell::new(false),
+            others: OnceCell::new(),
+        })
+    }
+
+    /// This happens while a node waits.
+    pub fn on_wait(&self, others: impl Fn() -> bool + 'static) {
+        assert!(self.others.set(Box::new(others)).is_ok(), "it is said once");
+    }
+
+    pub fn others_go_on(&self) {
+        self.others.get().expect("it is said at the beginning")();
+    }
+
+    /// From now on all arrives, and nobody is killed.
+    pub fn become_calm(&self) {
+        self.weather.set(Weather::CALM);
+        self.calm.set(true);
+    }
+
+    pub fn now(&self) -> u64 {
+        self.clock.load(Ordering::Relaxed)
+    }
+
+    pub fn pass(&self, time: Duration) {
+        self.clock.fetch_add(u64::try_from(time.as_micros()).expect("it is short"), Ordering::Relaxed);
+    }
+
+    pub fn draw(&self, below: usize) -> u64 {
+        self.random.borrow_mut().below(below) as u64
+    }
+
+    pub fn count(&self, what: &'static str) {
+        self.tally.borrow_mut().count(what);
+    }
+
+    pub fn is_calm(&self) -> bool {
+        self.calm.get()
+    }
+
+    /// A message comes to the log.
+    pub fn arrives(&self, message: Bytes) {
+        let (mut log, now) = (self.log.borrow_mut(), self.now());
+        let time = log.time(now);
+        if !self.has_lost.get() {
+            self.judge.borrow_mut().hear(time, &message, true, &mut self.tally.borrow_mut());
+        }
+        log.messages.push(Some((time, message)));
+    }
+
+    /// So do all that are on their way.
+    pub fn all_arrive(&self) {
+        let all = self.log.borrow_mut().all_on_their_way();
+        all.into_iter().for_each(|message| self.arrives(message));
+    }
+
+    /// What a journal has ends where a message does, and is what the judge had there.
+    pub fn check_end(&self, engine: &Engine) {
+        let judge = self.judge.borrow();
+        if self.has_lost.get() {
+            return;
+        }
+        assert!(judge.has_end(engine.sequence()), "a journal ends inside of a message");
+        if judge.engine.sequence() == engine.sequence() {
+            assert_eq!(judge.engine.state_hash(), engine.state_hash(), "a journal makes another state");
+        }
+    }
+}

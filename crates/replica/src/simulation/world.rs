@@ -1,0 +1,333 @@
+//! Nodes and their log, stepped in an order that a seed decides. While a node waits for the log, others go on inside its wait: nodes know
+//! of each other by the log alone, so this is as if all ran at once.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Deref;
+use std::rc::Rc;
+use std::time::Duration;
+
+use engine::{Op, Sequence};
+use exchange::{Answer, Unavailable};
+use journal::simulated::{Fault, PowerCut, SimulatedDisk};
+use model::workload::{Random, Workload, asked_by_gateways};
+
+use super::connection::Fate;
+use super::log::Weather;
+use super::process::{Ended, Node};
+use super::surroundings::{Settings, Surroundings};
+use crate::ReplicaError;
+
+/// The numbers of the nodes, by their places: two have the same.
+const NUMBERS: [u16; 5] = [1, 2, 3, 700, 1];
+/// The place whose number another one has: a mistake of whoever runs them.
+const RIVAL: usize = 4;
+/// Of a life, before it becomes calm.
+const STEPS: u32 = 250;
+/// After so many rounds in which nobody asks, all nodes are where the log is.
+const ROUNDS_MAX: usize = 100;
+
+pub(super) struct World {
+    surroundings: Rc<Surroundings>,
+    pub places: Vec<RefCell<Place>>,
+    workload: RefCell<Workload>,
+    steps_left: Cell<u32>,
+}
+
+/// Where the processes of a node run, one after the other.
+pub(super) struct Place {
+    pub number: u16,
+    pub disk: SimulatedDisk,
+    /// What it has answered of.
+    floor: Sequence,
+    pub state: State,
+    /// Why its last process ended, where the log was damaged.
+    pub said: Option<String>,
+}
+
+pub(super) enum State {
+    Down,
+    /// It is in a step now.
+    Busy,
+    Up(Box<Node>),
+}
+
+impl Deref for World {
+    type Target = Surroundings;
+
+    fn deref(&self) -> &Surroundings {
+        &self.surroundings
+    }
+}
+
+impl World {
+    pub fn new(seed: u64) -> Rc<World> {
+        let mut random = Random::new(seed);
+        let millis = Duration::from_millis;
+        let settings = Settings {
+            message_bytes_max: random.pick(&[100, 150, 300, 5_000]),
+            segment_bytes: random.pick(&[512, 2_048, 8_192]),
+            patience: millis(random.pick(&[500, 2_000])),
+            send_again_after: millis(random.pick(&[100, 500])),
+            marks_every: millis(random.pick(&[20, 1_000, 1_000_000])),
+        };
+        let place = |number| Place {
+            number,
+            disk: SimulatedDisk::new(),
+            floor: Sequence::ZERO,
+            state: State::Down,
+            said: None,
+        };
+        let (weather, workload) = (Weather::new(&mut random), workload(seed, &mut random));
+        let world = Rc::new(World {
+            surroundings: Surroundings::new(settings, weather, random),
+            places: NUMBERS.into_iter().map(|number| RefCell::new(place(number))).collect(),
+            workload: RefCell::new(workload),
+            steps_left: Cell::new(STEPS),
+        });
+        let others = Rc::downgrade(&world);
+        world.surroundings.on_wait(move || others.upgrade().is_some_and(|world| world.step_any()));
+        world
+    }
+
+    /// Somebody goes on who is not waiting already. False when the life has had its steps.
+    pub fn step_any(self: &Rc<World>) -> bool {
+        let left = self.steps_left.get();
+        let is_free = |at: &usize| !matches!(self.places[*at].borrow().state, State::Busy);
+        let free: Vec<usize> = (0..self.places.len()).filter(is_free).collect();
+        if left > 0 && !free.is_empty() {
+            self.steps_left.set(left - 1);
+            self.step(free[self.draw(free.len()) as usize]);
+        }
+        left > 0
+    }
+
+    fn step(self: &Rc<World>, at: usize) {
+        self.pass(Duration::from_micros(self.draw(20_000)));
+        match self.take(at) {
+            State::Busy => panic!("it is free"),
+            State::Down => match self.draw(100) {
+                0..40 if at != RIVAL => self.start(at),
+                0..4 => self.start(at),
+                _ => self.put(at, State::Down),
+            },
+            State::Up(node) => self.go_on(at, node),
+        }
+    }
+
+    /// What stands there; it is busy until something is put there.
+    pub fn take(&self, at: usize) -> State {
+        std::mem::replace(&mut self.places[at].borrow_mut().state, State::Busy)
+    }
+
+    pub fn put(&self, at: usize, state: State) {
+        self.places[at].borrow_mut().state = state;
+    }
+
+    /// Starts a process on the disk of the one before it, or on an empty one.
+    pub fn start(self: &Rc<World>, at: usize) {
+        let (is_lost, is_to_crash) = (self.draw(100) < 4, !self.is_calm() && self.draw(100) < 6);
+        let (number, disk, floor) = {
+            let mut place = self.places[at].borrow_mut();
+            if is_lost && !self.is_calm() {
+                self.count("folders lost");
+                (place.disk, place.floor) = (SimulatedDisk::new(), Sequence::ZERO);
+            }
+            (place.number, place.disk.clone(), place.floor)
+        };
+        let fate = Rc::new(Fate::default());
+        if is_to_crash {
+            self.plan_crash(&disk, &fate, 40);
+        }
+        self.count("processes started");
+        match Node::open(&self.surroundings, number, &disk, floor, &fate) {
+            Ok(node) => self.put(at, State::Up(Box::new(node))),
+            Err(ended) => self.ends(at, &fate, ended),
+        }
+    }
+
+    /// Unless it is planned already.
+    fn plan_crash(&self, disk: &SimulatedDisk, fate: &Fate, within: usize) {
+        if fate.crashes_at.get().is_some() {
+            return;
+        }
+        let operation = disk.operations() + self.draw(within);
+        disk.fail_at(operation, Fault::Crash);
+        fate.crashes_at.set(Some(operation));
+    }
+
+    fn go_on(self: &Rc<World>, at: usize, mut node: Box<Node>) {
+        let disk = self.places[at].borrow().disk.clone();
+        let what = self.draw(100);
+        let went = match what {
+            0..62 => self.asks(&mut node),
+            62..66 => {
+                self.plan_crash(&disk, &node.fate, 12);
+                self.asks(&mut node)
+            }
+            66..84 => self.idles(&mut node),
+            84..94 => {
+                node.make_a_snapshot();
+                Ok(())
+            }
+            94..97 => {
+                self.count("processes killed between turns");
+                self.cut_power(at);
+                return;
+            }
+            _ => {
+                node.fate.is_closed.set(true);
+                Ok(())
+            }
+        };
+        let fate = node.fate.clone();
+        let stopped = match went {
+            Err(ended) => return self.ends(at, &fate, ended),
+            Ok(()) if fate.is_closed.get() => {
+                self.count("orderly stops");
+                node.stop()
+            }
+            Ok(()) => {
+                self.places[at].borrow_mut().floor = node.engine().sequence();
+                return self.put(at, State::Up(node));
+            }
+        };
+        match stopped {
+            Err(ended) => self.ends(at, &fate, ended),
+            Ok(()) => {
+                let disk = disk.copy();
+                let mut place = self.places[at].borrow_mut();
+                (place.disk, place.state) = (disk, State::Down);
+            }
+        }
+    }
+
+    /// A client asks, and is told what the judge says.
+    pub fn asks(&self, node: &mut Node) -> Result<(), Ended> {
+        let requests = self.requests();
+        let ops: Vec<Op> = requests.iter().flatten().copied().collect();
+        let waiting = (self.draw(100) < 10).then(|| self.requests().into_iter().flatten().next()).flatten();
+        self.judge.borrow_mut().asks(node.process, ops.clone());
+        let before = node.engine().sequence();
+        let (told, refused) = node.ask(&requests, waiting)?;
+        self.count("batches answered");
+        if let Some(refused) = refused {
+            assert_eq!(refused, Answer::Unavailable(Unavailable::StoreAway));
+            self.count("batches refused while the log was away");
+        }
+        if self.has_lost.get() {
+            return Ok(());
+        }
+        let mut judge = self.judge.borrow_mut();
+        match judge.told(node.process) {
+            Some(expected) => assert!(told == expected, "{ops:?} was told {told:?}, the model says {expected:?}"),
+            None => {
+                assert!(ops.iter().all(|op| matches!(op, Op::Query(_))), "it was answered, and never counted");
+                if judge.engine.sequence() == before {
+                    let expected: Vec<_> = ops.iter().map(|op| judge.query(op)).collect();
+                    assert!(told == expected, "{ops:?} was told {told:?}, the model says {expected:?}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The node does what is due by itself.
+    pub fn idles(&self, node: &mut Node) -> Result<(), Ended> {
+        self.judge.borrow_mut().asks(node.process, Vec::new());
+        node.idle()
+    }
+
+    fn requests(&self) -> Vec<Vec<Op>> {
+        let (judge, mut workload) = (self.judge.borrow(), self.workload.borrow_mut());
+        let requests = (0..1 + self.draw(6)).map(|_| workload.next_request(&judge.model));
+        requests.filter(|ops| asked_by_gateways(ops)).collect()
+    }
+
+    /// Whether the process had to end, and what it leaves.
+    fn ends(&self, at: usize, fate: &Fate, ended: Ended) {
+        let number = self.places[at].borrow().number;
+        let disk_crashed = || {
+            fate.crashes_at.get().is_some_and(|at_operation| self.places[at].borrow().disk.operations() > at_operation)
+        };
+        let what = match &ended {
+            Ended::Disk(_) | Ended::Replica(ReplicaError::Journal(_)) if disk_crashed() => {
+                "processes whose disk failed"
+            }
+            Ended::Replica(ReplicaError::Log(_)) if fate.is_killed.get() => "processes killed while they waited",
+            Ended::Replica(ReplicaError::Stopping) if fate.is_closed.get() => "processes stopped while they waited",
+            Ended::Replica(ReplicaError::Replaced { node, epoch })
+                if fate.begin.get().is_some_and(|begin| self.judge.borrow().is_replaced((*node, *epoch), begin)) =>
+            {
+                "processes that another one had replaced"
+            }
+            Ended::Disk(error) => panic!("node {number} cannot read its disk: {error}"),
+            Ended::Replica(error) if self.is_damaged.get() => {
+                self.places[at].borrow_mut().said = Some(error.to_string());
+                "processes that noticed the damage"
+            }
+            Ended::Replica(error) => panic!("node {number} ended for no reason: {error}"),
+        };
+        self.count(what);
+        self.cut_power(at);
+    }
+
+    /// The machine of a node fails, or its process alone.
+    fn cut_power(&self, at: usize) {
+        let mut random = self.random.borrow_mut();
+        let mut place = self.places[at].borrow_mut();
+        let disk = place.disk.after_crash(random.any(), random.pick(&PowerCut::ALL));
+        (place.disk, place.state) = (disk, State::Down);
+    }
+
+    /// Nothing happens any more: all nodes take what the log has, and are then where the judge is. Gives the places that are up.
+    pub fn come_to_rest(self: &Rc<World>) -> Vec<usize> {
+        self.become_calm();
+        self.all_arrive();
+        self.kill(RIVAL);
+        let is_down = |at: &usize| matches!(self.places[*at].borrow().state, State::Down);
+        let mut rounds = 0..ROUNDS_MAX;
+        let mut end = 0;
+        while self.log.borrow().end() > end && rounds.next().is_some() {
+            end = self.log.borrow().end();
+            // What is due by the clock of a node becomes due by that of the log.
+            self.pass(Duration::from_millis(500));
+            // One that the rival, or what was sent late, has replaced starts once more.
+            (0..RIVAL).for_each(|at| self.in_peace(at, |node| self.idles(node)));
+            (0..RIVAL).filter(is_down).for_each(|at| self.start(at));
+        }
+        (0..RIVAL).filter(|at| matches!(self.places[*at].borrow().state, State::Up(_))).collect()
+    }
+
+    pub fn in_peace(&self, at: usize, act: impl FnOnce(&mut Node) -> Result<(), Ended>) {
+        let State::Up(mut node) = self.take(at) else { return self.put(at, State::Down) };
+        match act(&mut node) {
+            Ok(()) => self.put(at, State::Up(node)),
+            Err(ended) => self.ends(at, &node.fate.clone(), ended),
+        }
+    }
+
+    pub fn kill(&self, at: usize) {
+        drop(self.take(at));
+        self.cut_power(at);
+    }
+
+    /// Lets go of what holds the world.
+    pub fn end(&self) {
+        (0..self.places.len()).for_each(|at| drop(self.take(at)));
+    }
+}
+
+/// All kinds of commands; not all in each life, where little would be traded.
+fn workload(seed: u64, random: &mut Random) -> Workload {
+    let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms();
+    match seed % 8 {
+        0 => workload.with_rules().with_fees(),
+        1 => workload.with_links().with_groups(),
+        2 => workload.with_mass_cancels().with_kills().with_limits().with_funding(),
+        3 => workload.with_rules().with_phases(),
+        4 => workload.with_icebergs().with_trails(),
+        5 => workload.with_pendings().with_own_commands(),
+        6 => workload.with_links().with_icebergs().with_trails().with_pendings(),
+        _ => workload,
+    }
+}

@@ -1,0 +1,129 @@
+//! What the stream of a log has to be, and what it says of itself.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use engine::{LogMessage, NodeId};
+
+use crate::client::LogError;
+use crate::log_url::LogUrl;
+use crate::servers::{connect, stream_if_there};
+
+/// Where a stream says which cluster's log it is.
+const CLUSTER: &str = "pricetime-cluster";
+/// Where it says after how many seconds its nodes compare their states, and how many these are where it does not.
+const MARKS: &str = "pricetime-marks-seconds";
+const MARKS_SECONDS: u64 = 300;
+/// Where it says for how many seconds messages are kept that nodes have snapshots of. For ever where it does not.
+const KEEP: &str = "pricetime-keep-seconds";
+/// Where a log that stands in for a lost one says which message it goes on behind: position, node, epoch and number.
+const BEHIND: &str = "pricetime-behind";
+
+/// What a log says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogTerms {
+    /// What the messages of all its nodes carry.
+    pub cluster: u64,
+    /// After so long its nodes compare their states.
+    pub marks_every: Duration,
+    /// Messages are kept for so long once two nodes have snapshots that hold them; none for ever.
+    pub keep: Option<Duration>,
+    /// The last message of the log that this one goes on behind.
+    pub behind: Option<LogMessage>,
+}
+
+impl LogTerms {
+    /// As the stream says.
+    pub(crate) fn of(url: &LogUrl, config: &Config) -> Result<LogTerms, LogError> {
+        let named = |name: &str| config.metadata.get(name);
+        let seconds = |name: &str| named(name).and_then(|text| text.parse().ok()).map(Duration::from_secs);
+        let Some(cluster) = named(CLUSTER).and_then(|text| u64::from_str_radix(text, 16).ok()) else {
+            return Err(LogError(format!("{url} is a stream of something else: it names no cluster")));
+        };
+        let behind = named(BEHIND).map(|text| {
+            read_message(text)
+                .ok_or_else(|| LogError(format!("{url} does not say which message it goes on behind: {text}")))
+        });
+        let marks_every = seconds(MARKS).unwrap_or(Duration::from_secs(MARKS_SECONDS)).max(Duration::from_secs(1));
+        Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), behind: behind.transpose()? })
+    }
+
+    fn metadata(&self) -> HashMap<String, String> {
+        let LogTerms { cluster, marks_every, keep, behind } = self;
+        let seconds = |name: &str, time: &Duration| (name.to_owned(), time.as_secs().max(1).to_string());
+        let marks = [(CLUSTER.to_owned(), format!("{cluster:016x}")), seconds(MARKS, marks_every)];
+        let behind = behind.as_ref().map(|message| (BEHIND.to_owned(), write_message(message)));
+        marks.into_iter().chain(keep.as_ref().map(|keep| seconds(KEEP, keep))).chain(behind).collect()
+    }
+}
+
+fn write_message(message: &LogMessage) -> String {
+    let LogMessage { position, node, epoch, number } = message;
+    format!("{position} {} {epoch} {number}", node.number())
+}
+
+fn read_message(text: &str) -> Option<LogMessage> {
+    let mut words = text.split(' ');
+    let position = words.next()?.parse().ok()?;
+    let node = NodeId::new(words.next()?.parse().ok()?)?;
+    Some(LogMessage { position, node, epoch: words.next()?.parse().ok()?, number: words.next()?.parse().ok()? })
+}
+
+/// Makes a log where there is none. Errors: there is one, or the servers refuse it.
+pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<(), LogError> {
+    let (runtime, _, context) = connect(url)?;
+    let first_sequence = terms.behind.map(|last| last.position.saturating_add(1));
+    let config = Config { metadata: terms.metadata(), first_sequence, ..needed(url, replicas) };
+    runtime.block_on(async {
+        if stream_if_there(&context, url).await?.is_some() {
+            return Err(LogError(format!("{url} is there already, and is left as it is")));
+        }
+        let made = context.create_stream(config).await;
+        made.map(drop).map_err(|error| LogError(format!("{url} cannot be made: {error}")))
+    })
+}
+
+/// What a log's stream has to be.
+fn needed(url: &LogUrl, replicas: usize) -> Config {
+    Config {
+        name: url.name().to_owned(),
+        subjects: vec![subject(url)],
+        retention: RetentionPolicy::Limits,
+        discard: DiscardPolicy::New,
+        storage: StorageType::File,
+        num_replicas: replicas,
+        max_messages: -1,
+        max_bytes: -1,
+        max_messages_per_subject: -1,
+        max_age: Duration::ZERO,
+        deny_delete: true,
+        ..Config::default()
+    }
+}
+
+/// Where its messages are sent.
+pub(crate) fn subject(url: &LogUrl) -> String {
+    format!("pricetime.{}.log", url.name())
+}
+
+/// Settings with which a stream could lose messages.
+pub(crate) fn weaknesses(url: &LogUrl, config: &Config) -> Vec<String> {
+    let needed = needed(url, config.num_replicas);
+    let mut weak = Vec::new();
+    let mut check = |is_fit: bool, what: &str| {
+        if !is_fit {
+            weak.push(what.to_owned());
+        }
+    };
+    check(config.storage == needed.storage, "its storage is not file");
+    check(config.retention == needed.retention, "its retention is not limits");
+    check(config.discard == needed.discard, "it discards old messages when it is full: discard has to be new");
+    check(config.max_age.is_zero(), "its messages have a maximal age");
+    check(config.max_messages <= 0, "it has a maximal number of messages");
+    check(config.max_messages_per_subject <= 0, "it has a maximal number of messages per subject");
+    check(config.deny_delete, "its messages may be deleted: deny_delete has to be set");
+    check(config.subjects == needed.subjects, "its subjects are not the log's");
+    check(config.sources.is_none() && config.mirror.is_none(), "it gets messages from other streams");
+    weak
+}

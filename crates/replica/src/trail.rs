@@ -1,0 +1,66 @@
+//! What a node remembers of the last messages that it has taken, to notice that the log has become another one: each message names the last
+//! one that its writer had taken.
+
+use std::collections::VecDeque;
+
+use crate::message::Known;
+
+/// How many are remembered.
+const REMEMBERED: usize = 1 << 16;
+
+/// The checksums of the last messages, up to the one that was taken last.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    last: u64,
+    checksums: VecDeque<u32>,
+}
+
+impl Trail {
+    /// Of a node that begins to read behind this message.
+    pub fn behind(position: u64) -> Trail {
+        Trail { last: position, checksums: VecDeque::new() }
+    }
+
+    /// This one was taken, behind the one before it.
+    pub fn take(&mut self, position: u64, checksum: u32) {
+        if self.checksums.len() == REMEMBERED {
+            self.checksums.pop_front();
+        }
+        self.last = position;
+        self.checksums.push_back(checksum);
+    }
+
+    /// The last one.
+    pub fn last(&self) -> Option<Known> {
+        self.checksums.back().map(|checksum| Known { position: self.last, checksum: *checksum })
+    }
+
+    /// Where the last one stands.
+    pub fn position(&self) -> u64 {
+        self.last
+    }
+
+    /// Whether this message may be one of them: false if another one stood there.
+    pub fn may_hold(&self, message: Known) -> bool {
+        let Known { position, checksum } = message;
+        let back = usize::try_from(self.last.saturating_sub(position)).unwrap_or(usize::MAX);
+        let known = self.checksums.len().checked_sub(back.saturating_add(1)).and_then(|at| self.checksums.get(at));
+        known.is_none_or(|known| *known == checksum)
+    }
+
+    /// What a message that follows the last one shows of the log, if it names this one. Errors: what is wrong.
+    pub fn check(&self, named: Known) -> Result<(), String> {
+        let position = named.position;
+        if position > self.last {
+            return Err(format!(
+                "was written by a node that had taken message {position}: the log has lost what stood between"
+            ));
+        }
+        match self.may_hold(named) {
+            true => Ok(()),
+            false => Err(format!(
+                "was written by a node that had taken another message {position} than this one has: the log has become another one"
+            )),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What the server measured of itself in the last minutes, for whoever begins to look at it.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+use crate::site::Site;
+use crate::vitals::Measured;
+
+/// The last five minutes.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StatusSeconds)]
+pub(crate) struct SecondsShape {
+    /// Oldest first, as the `status` channel told them.
+    #[schema(max_items = 300)]
+    seconds: Vec<Measured>,
+}
+
+/// What the `status` channel told in the last five minutes.
+#[utoipa::path(
+    get, path = "/status/seconds", operation_id = "getStatusSeconds", tag = "Server",
+    responses((status = 200, description = "What was measured", body = SecondsShape)),
+)]
+pub(crate) async fn seconds(State(site): State<Site>) -> Result<Json<SecondsShape>, Problem> {
+    let seconds = site.look(|scene| scene.watcher.measured()).await?;
+    Ok(Json(SecondsShape { seconds }))
+}

@@ -1,0 +1,100 @@
+// What is shown of prices, one source for all views: the last price, and how many decimals a price has.
+
+import { atLeast, exact, format, group, places } from "../decimal.js";
+
+/** @import { Candle, Interval, Rules, SymbolInfo } from "../types.js" */
+/** @import { Market } from "./market.js" */
+/** @import { Symbols } from "./symbols.js" */
+
+/** Levels a side that count for the decimals: one far away must not widen all columns. */
+const LEVELS = 20;
+const DECIMALS_MIN = 2;
+
+/** @type {Record<Interval, number>} */
+export const SECONDS_OF = { "1s": 1, "1m": 60, "5m": 300, "15m": 900, "1h": 3_600, "1d": 86_400 };
+
+export class Shown {
+  /** @type {string|null} */
+  #symbol = null;
+  #seen = DECIMALS_MIN;
+  #market;
+  #symbols;
+
+  /** @param {Market} market @param {Symbols} symbols */
+  constructor(market, symbols) {
+    this.#market = market;
+    this.#symbols = symbols;
+  }
+
+  /** @returns {SymbolInfo|undefined} */
+  get info() {
+    return this.#market.symbol ? this.#symbols.all.get(this.#market.symbol) : undefined;
+  }
+
+  /** @returns {Rules|undefined} */
+  get rules() {
+    return this.info?.rules;
+  }
+
+  /** Every price has so many: those of the tick, or the most that were seen near the market. They do not become fewer. */
+  get decimals() {
+    const { symbol, book, tape } = this.#market;
+    if (symbol !== this.#symbol) {
+      this.#symbol = symbol;
+      this.#seen = DECIMALS_MIN;
+    }
+    if (this.rules?.tick) return Math.max(DECIMALS_MIN, places(this.rules.tick));
+    const see = (/** @type {string|null|undefined} */ price) => {
+      if (price) this.#seen = Math.max(this.#seen, places(price));
+    };
+    see(this.info?.last);
+    for (const { price } of tape.trades) see(price);
+    for (const side of [book.bids, book.asks]) for (let at = 0; at < LEVELS && at < side.length; at += 1) see(side[at].limit);
+    return this.#seen;
+  }
+
+  /** Of another symbol, too, as far as it is known. @param {string} symbol */
+  decimalsOf(symbol) {
+    if (symbol === this.#market.symbol) return this.decimals;
+    const info = this.#symbols.all.get(symbol);
+    return Math.max(DECIMALS_MIN, places(info?.rules?.tick ?? info?.last ?? ""));
+  }
+
+  /** A price as it is shown everywhere. @param {string} text @param {string} symbol */
+  price(text, symbol) {
+    return group(atLeast(text, this.decimalsOf(symbol)));
+  }
+
+  /** The step of a price: the tick, or one of its last decimal. */
+  get step() {
+    return this.rules?.tick ?? format(10n ** BigInt(8 - this.decimals));
+  }
+
+  /** The price of the newest trade on the tape; what is known of the symbol, while there is none. */
+  get last() {
+    return this.#market.tape.trades[0]?.price ?? this.info?.last ?? null;
+  }
+
+  /** The symbol's day up to that trade. @returns {{change: string|null, percent: string|null, high: string|null, low: string|null}} */
+  get day() {
+    const { info, last } = this;
+    const open = info?.open_24h;
+    if (!info || !last || !open) return { change: info?.change ?? null, percent: info?.change_percent ?? null, high: info?.high_24h ?? last, low: info?.low_24h ?? last };
+    const change = exact(last) - exact(open);
+    const percent = (Number(change) / Number(exact(open))) * 100;
+    return { change: format(change), percent: percent.toFixed(2), high: further(info.high_24h, last, 1n), low: further(info.low_24h, last, -1n) };
+  }
+
+  /** The newest candle up to the newest trade: what comes over one topic may be behind the other. @param {Candle} candle @returns {Candle} */
+  upToDate(candle) {
+    const trade = this.#market.tape.trades[0];
+    const end = candle.start + SECONDS_OF[this.#market.interval] * 1_000_000;
+    if (!trade || trade.time < candle.start || trade.time >= end) return candle;
+    return { ...candle, close: trade.price, high: further(candle.high, trade.price, 1n), low: further(candle.low, trade.price, -1n) };
+  }
+}
+
+/** The price that lies further up, or down. @param {string|null} known @param {string} last @param {1n|-1n} direction */
+function further(known, last, direction) {
+  return known !== null && exact(known) * direction > exact(last) * direction ? known : last;
+}
