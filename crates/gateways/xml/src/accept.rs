@@ -27,9 +27,8 @@ impl Worker {
             }
             let Some(listener) = &self.acceptor.listener else { return };
             let closed = self.shared.connections_closed.load(Ordering::SeqCst);
-            let open = self.shared.connections_open.fetch_add(1, Ordering::SeqCst);
-            if open >= self.settings.connections_max {
-                self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
+            let below_max = |open| (open < self.settings.connections_max).then_some(open + 1);
+            if self.shared.connections_open.fetch_update(Ordering::SeqCst, Ordering::SeqCst, below_max).is_err() {
                 self.pause_accepting(closed, "as many connections are open as are allowed");
                 return;
             }
