@@ -11,7 +11,7 @@ mod verdict;
 mod world;
 mod wrong_histories;
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use fault::Fault;
 use model::workload::Random;
@@ -23,8 +23,14 @@ const TRADERS: usize = 6;
 /// Of one cluster. The log of the next one is empty.
 const EPISODES: usize = 25;
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// Another one each time. A failure names it.
+fn drawn_seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
 }
 
 /// Prints what to ask for to see it again, and what went wrong.
@@ -74,8 +80,8 @@ fn play(world: &mut World, episode: usize, seed: u64) -> String {
 
 #[test]
 fn whatever_goes_wrong_what_nodes_tell_is_what_one_market_would() {
-    let episodes = usize::try_from(number("PRICETIME_EPISODES", 8)).unwrap();
-    let seed = number("PRICETIME_SEED", 211);
+    let episodes = usize::try_from(number("PRICETIME_EPISODES").unwrap_or(20)).unwrap();
+    let seed = number("PRICETIME_SEED").unwrap_or_else(drawn_seed);
     let mut world = World::start();
     for episode in 0..episodes {
         if episode > 0 && episode % EPISODES == 0 {

@@ -13,6 +13,8 @@ use crate::common::http::Http;
 use crate::common::wait::wait_until;
 
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How often all nodes may stop until they do so at the same message of the log.
+const STOPS: usize = 10;
 
 pub struct World {
     // Before the folder, which they use.
@@ -98,17 +100,23 @@ impl World {
         self.nodes.each_ref().map(Node::state)
     }
 
-    /// Stops all nodes, compares what they have, and starts them again.
-    pub fn compare(&mut self) {
-        // What a node writes while others stop already is in its own state alone.
-        let states = loop {
+    /// What a node writes while others stop already is in its own state alone: it starts again, and so do they.
+    fn states_at_one_message(&mut self) -> [serde_json::Value; NODES] {
+        for _ in 0..STOPS {
             let states = self.states_at_rest();
-            if states.iter().all(|state| state["log_message"] == states[0]["log_message"]) {
-                break states;
+            let message = states[0]["log_message"].as_u64().expect("the journal of a node says where it stands in the log");
+            if states.iter().all(|state| state["log_message"] == message) {
+                return states;
             }
             self.nodes.iter_mut().for_each(|node| node.server = Some(node.launch().start()));
             self.settle();
-        };
+        }
+        panic!("nodes that stop together stop at different messages, {STOPS} times");
+    }
+
+    /// Stops all nodes, compares what they have, and starts them again.
+    pub fn compare(&mut self) {
+        let states = self.states_at_one_message();
         for (at, state) in states.iter().enumerate() {
             assert_eq!(state["state_hash"], states[0]["state_hash"], "node {} has another state", at + 1);
         }
