@@ -104,7 +104,8 @@ impl World {
     fn states_at_one_message(&mut self) -> [serde_json::Value; NODES] {
         for _ in 0..STOPS {
             let states = self.states_at_rest();
-            let message = states[0]["log_message"].as_u64().expect("the journal of a node says where it stands in the log");
+            let message =
+                states[0]["log_message"].as_u64().expect("the journal of a node says where it stands in the log");
             if states.iter().all(|state| state["log_message"] == message) {
                 return states;
             }
