@@ -64,6 +64,12 @@ fn what_the_images_build_installs_serves_and_stops() {
     let installed = install(&root);
     assert!(installed.status.success(), "{}", said(&installed));
     let binary = root.join("usr/local/bin/pricetime");
+    if is_there("objcopy", &["--version"]) {
+        // Debug lines stand in a file beside the program, which says how it is called.
+        assert!(root.join("usr/local/bin/.debug/pricetime.debug").is_file());
+        let program = std::fs::read(&binary).unwrap();
+        assert!(program.windows(15).any(|bytes| bytes == b"pricetime.debug"));
+    }
     // As the image runs it, by its environment alone, but for the ports.
     let child = Command::new(&binary)
         .args(["serve", "--config"])
@@ -235,6 +241,10 @@ fn the_compose_file_publishes_on_this_machine_alone_and_keeps_data_in_a_volume()
     let dockerfile = std::fs::read_to_string(dockerfile).unwrap();
     for expected in [&format!("VOLUME {at}"), &format!("PRICETIME_DATA={at}"), "USER 10001", "EXPOSE 12345 8080"] {
         assert!(dockerfile.contains(expected), "{expected}");
+    }
+    // Docker 20.10, as Debian has it, refuses these.
+    for refused in ["--mount", "--start-interval", "# syntax="] {
+        assert!(!dockerfile.contains(refused), "{refused}");
     }
     let load = &compose.services["load"];
     assert_eq!((load.profiles.as_slice(), &load.image), (["load".to_owned()].as_slice(), &server.image));
