@@ -13,6 +13,9 @@ use crate::log_url::LogUrl;
 /// How long an answer of the servers may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often the servers are asked in vain. They choose another leader in less time than that takes, and answer then.
+const TRIES: usize = 3;
+
 /// A connection, and what runs it.
 pub(crate) fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, Context), LogError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -35,10 +38,14 @@ pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<O
         GetStreamErrorKind::JetStream(error) => error.error_code() == ErrorCode::STREAM_NOT_FOUND,
         GetStreamErrorKind::EmptyName | GetStreamErrorKind::Request | GetStreamErrorKind::InvalidStreamName => false,
     };
-    match context.get_stream(url.name()).await {
-        Ok(stream) => Ok(Some(stream)),
-        Err(error) if is_missing(error.kind()) => Ok(None),
-        Err(error) => Err(LogError(format!("{url} cannot be asked for: {error}"))),
+    let mut tries = 1;
+    loop {
+        match context.get_stream(url.name()).await {
+            Ok(stream) => return Ok(Some(stream)),
+            Err(error) if is_missing(error.kind()) => return Ok(None),
+            Err(error) if error.kind() == GetStreamErrorKind::Request && tries < TRIES => tries += 1,
+            Err(error) => return Err(LogError(format!("{url} cannot be asked for: {error}"))),
+        }
     }
 }
 
