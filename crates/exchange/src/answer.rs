@@ -40,6 +40,8 @@ pub enum Unavailable {
     NoDayEnd { symbol: Symbol },
     /// Several servers write to the market, and none of them knows who is connected to the others.
     Shared,
+    /// The server only follows what others do.
+    ReadOnlyNode,
     /// It is for members of other roles.
     NotPermitted,
     /// It is past a limit of the member.
@@ -60,6 +62,7 @@ impl fmt::Display for Unavailable {
             }
             Unavailable::NoLongerKept => "no longer kept",
             Unavailable::Shared => "cancel on disconnect is not offered by a cluster: no server of it knows who is connected to the others",
+            Unavailable::ReadOnlyNode => "this server is read-only: nothing was changed; send it to a server of the cluster that is not",
             Unavailable::NotPermitted => "not permitted: this is for members of another role",
             Unavailable::Bound(bound) => return bound.fmt(f),
             Unavailable::Past(limit) => return limit.fmt(f),

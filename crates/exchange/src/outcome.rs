@@ -186,6 +186,7 @@ impl Outcome {
                 Unavailable::DiskLow
                 | Unavailable::StoreAway
                 | Unavailable::Stopping
+                | Unavailable::ReadOnlyNode
                 | Unavailable::RecordDamaged
                 | Unavailable::Closed(_),
             ) => Some(Outcome::Unavailable),

@@ -14,6 +14,7 @@ use std::time::Duration;
 use engine::{AccountId, ClientOrderId, Command, Engine, KillScope, Money, Op, OrderId, Position, Symbol, Time};
 use exchange::{Bound, Requests, Unavailable, without_day_end};
 
+use crate::ledger::Writers;
 use crate::presence::Presence;
 use crate::protection::is_protection;
 
@@ -22,8 +23,8 @@ use crate::protection::is_protection;
 pub struct Conditions {
     /// The disk is nearly full: let in only what frees something.
     pub disk_low: bool,
-    /// Others write to the ledger, too.
-    pub is_shared: bool,
+    /// Who writes to the ledger.
+    pub writers: Writers,
     /// What clients may have the server keep.
     pub bounds: Bounds,
 }
@@ -156,7 +157,10 @@ impl Admission {
                     let no_day_end = requests.asks_for_days().then(|| no_day_end(&ops[place..])).flatten();
                     let decision = match (conditions.disk_low, no_day_end) {
                         _ if requests.denial(first + place).is_some() => Decision::Denied,
-                        _ if is_protection(command) && conditions.is_shared => Decision::Refused(Unavailable::Shared),
+                        _ if conditions.writers == Writers::Others => Decision::Refused(Unavailable::ReadOnlyNode),
+                        _ if is_protection(command) && conditions.writers == Writers::Several => {
+                            Decision::Refused(Unavailable::Shared)
+                        }
                         _ if is_protection(command) => {
                             self.protection(engine, conditions, (requests, request), command)
                         }
@@ -561,7 +565,7 @@ mod tests {
             all.push(ops);
         }
         let bounds = Bounds { client_orders: 2, ..Bounds::NONE };
-        let conditions = Conditions { disk_low: false, is_shared: false, bounds };
+        let conditions = Conditions { disk_low: false, writers: Writers::This, bounds };
         let mut admission = Admission::default();
         admission.decide(&mut engine, &conditions, Time(2), [&all].into_iter(), &mut |_| {});
         admission.decisions().collect()
@@ -672,7 +676,7 @@ mod tests {
             let mut requests = Requests::default();
             requests.push(ops);
             let (mut admission, conditions) =
-                (Admission::default(), Conditions { disk_low: true, is_shared: false, bounds: Bounds::NONE });
+                (Admission::default(), Conditions { disk_low: true, writers: Writers::This, bounds: Bounds::NONE });
             admission.decide(&mut engine, &conditions, Time(2), [&requests].into_iter(), &mut |_| {});
             admission.decisions().collect::<Vec<Decision>>()
         };
@@ -697,7 +701,7 @@ mod tests {
         let mut requests = Requests::default();
         requests.push(&[all(account, None)]);
         let (mut admission, conditions) =
-            (Admission::default(), Conditions { disk_low: true, is_shared: false, bounds: Bounds::NONE });
+            (Admission::default(), Conditions { disk_low: true, writers: Writers::This, bounds: Bounds::NONE });
         admission.decide(&mut engine, &conditions, Time(3), [&requests].into_iter(), &mut |_| {});
         assert_eq!(admission.decisions().collect::<Vec<_>>(), [Decision::Vain], "nothing is left");
     }

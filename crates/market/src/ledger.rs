@@ -19,9 +19,9 @@ pub trait Ledger {
     /// the batches that wait are refused.
     fn room(&mut self) -> Option<Room>;
 
-    /// Whether others write to it, too.
-    fn is_shared(&self) -> bool {
-        false
+    /// Who writes commands to it.
+    fn writers(&self) -> Writers {
+        Writers::This
     }
 
     /// Whether only commands that free something are admitted.
@@ -63,6 +63,18 @@ pub trait Ledger {
 
     /// Called at the end. Keeps what is not kept yet, as far as the loop has to wait for that.
     fn close(&mut self, engine: &mut Engine) -> Result<(), Self::Error>;
+}
+
+/// Who writes commands to a ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Writers {
+    /// This server alone.
+    #[default]
+    This,
+    /// This server and others.
+    Several,
+    /// Others alone: this server only follows.
+    Others,
 }
 
 /// How much a turn may take. It always takes its first batch, however large that is.

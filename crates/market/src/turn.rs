@@ -18,7 +18,7 @@ use crate::answering::{AnswerLimits, answer};
 use crate::attribution::attribute;
 use crate::calendar::{Calendar, Scheduled};
 use crate::inbox::{Arrived, Inbox};
-use crate::ledger::{Ledger, Measured};
+use crate::ledger::{Ledger, Measured, Writers};
 use crate::timekeeper::{Clock, Timekeeper};
 
 /// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, the orders
@@ -110,6 +110,9 @@ impl<L: Ledger> Turn<L> {
 
     /// How long the loop may sleep before `idle` has something to do; none if it has nothing to do.
     fn patience(&mut self) -> Option<Duration> {
+        if !self.writes() {
+            return self.ledger.patience();
+        }
         let now = self.timekeeper.now(self.engine.time());
         let scheduled = self.scheduled.next(now).filter(|_| !self.ledger.is_nearly_full());
         let next = [self.engine.next_deadline(), self.engine.next_auction_end(), scheduled].into_iter().flatten().min();
@@ -124,6 +127,11 @@ impl<L: Ledger> Turn<L> {
         let passed = self.timekeeper.passed();
         let lost = self.admission.presence.next().map(|due| due.saturating_sub(passed).max(BETWEEN_OWN_TURNS));
         [self.ledger.patience(), own, lost].into_iter().flatten().min()
+    }
+
+    /// Whether the loop does anything by itself. Where only others write, they do all of it.
+    fn writes(&self) -> bool {
+        self.ledger.writers() != Writers::Others
     }
 
     /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees something.
@@ -144,13 +152,23 @@ impl<L: Ledger> Turn<L> {
         expires.into_iter().chain(activates).chain(ends_auction)
     }
 
+    /// The same with what the calendar has due, and what ends because nobody is there for its account: each is given once.
+    fn take_own_commands(&mut self, time: Time) -> Vec<Command> {
+        let scheduled = match self.ledger.is_nearly_full() {
+            true => Vec::new(),
+            false => self.scheduled.take(&self.engine, time),
+        };
+        let lost = self.admission.presence.lost(&self.engine, self.timekeeper.passed());
+        self.own_commands(time).chain(scheduled).chain(lost).collect()
+    }
+
     /// Does what the loop has to do by itself, and looks after what is kept, while nothing comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
         let now = self.timekeeper.now(self.engine.time());
         let is_due = self.own_commands(now).next().is_some()
             || self.admission.presence.is_due(self.timekeeper.passed())
             || (self.scheduled.is_due(now) && !self.ledger.is_nearly_full());
-        if is_due && self.ledger.room().is_some() {
+        if self.writes() && is_due && self.ledger.room().is_some() {
             self.turn(&mut Vec::new(), 0)?;
         }
         self.ledger.idle(&mut self.engine, self.timekeeper.passed())
@@ -175,15 +193,10 @@ impl<L: Ledger> Turn<L> {
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
         let begun = Instant::now();
         let time = self.timekeeper.now(self.engine.time());
-        let scheduled = match self.ledger.is_nearly_full() {
-            true => Vec::new(),
-            false => self.scheduled.take(&self.engine, time),
-        };
-        let lost = self.admission.presence.lost(&self.engine, self.timekeeper.passed());
-        let own_commands: Vec<Command> = self.own_commands(time).chain(scheduled).chain(lost).collect();
+        let own_commands = if self.writes() { self.take_own_commands(time) } else { Vec::new() };
         let Turn { engine, ledger, admission, .. } = self;
         let conditions =
-            Conditions { disk_low: ledger.is_nearly_full(), is_shared: ledger.is_shared(), bounds: self.bounds };
+            Conditions { disk_low: ledger.is_nearly_full(), writers: ledger.writers(), bounds: self.bounds };
         let taken = &mut batches[..count];
         for batch in taken.iter_mut().filter(|batch| batch.requests.asks_for_days()) {
             batch.requests.decide_days(|symbol| self.scheduled.day_end(symbol, time));

@@ -197,7 +197,9 @@ fn open_folder(
         Some((url, status)) => {
             let (number, patience) = (settings.node, settings.store_patience.0);
             let copies = Arc::new(DataFolder::new(&settings.data, settings.disk_low_bytes()));
-            let node = cluster::Node { url, number, patience, standing: Standing::new(status, metrics), copies };
+            let is_read_only = settings.read_only;
+            let node =
+                cluster::Node { url, number, is_read_only, patience, standing: Standing::new(status, metrics), copies };
             let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);
             Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
         }

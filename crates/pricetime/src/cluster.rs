@@ -154,7 +154,11 @@ fn describe(url: &LogUrl, survey: &Survey) -> String {
         "node", "epoch", "taken", "behind", "command", "state", "compared"
     );
     for report in &survey.nodes {
-        let NodeReport { node, epoch, taken, sequence, state, .. } = report;
+        let NodeReport { node, epoch, taken, sequence, .. } = report;
+        let state = match report.read_only && report.state == NodeReport::READY {
+            true => "read-only",
+            false => &report.state,
+        };
         let behind = log.end.saturating_sub(*taken);
         let compared = match &report.mark {
             None => "not yet".to_owned(),
@@ -187,6 +191,8 @@ fn words(error: LogError) -> String {
 pub struct Node<'a> {
     pub url: &'a LogUrl,
     pub number: u16,
+    /// Whether it writes nothing into the log.
+    pub is_read_only: bool,
     /// After so long without the log new commands are refused.
     pub patience: Duration,
     pub standing: Standing,
@@ -208,7 +214,7 @@ impl Node<'_> {
         let LogTerms { cluster, marks_every, .. } = log.terms;
         let client = log.open(engine, (node, inbox.clone(), self.standing.clone()), self.copies).map_err(words)?;
         let (patience, send_again_after) = (self.patience, SEND_AGAIN_AFTER);
-        let member = Member { cluster, node, patience, send_again_after, marks_every };
+        let member = Member { cluster, node, patience, send_again_after, marks_every, is_read_only: self.is_read_only };
         let opened = ReplicaLedger::open((own, engine), (client, start), member, (inbox.clone(), self.standing));
         opened.map_err(|error| error.to_string())
     }

@@ -72,7 +72,8 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     };
     let members = members::open(&settings)?;
     let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
-    let about = About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days };
+    let about =
+        About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days, read_only: settings.read_only };
     let metrics = if demo.is_some() { Metrics::new(&["xml", "rest", crate::demo::GATEWAY]) } else { metrics() };
     let connections = Connections::allowed(&settings)?;
     let access = members.as_ref().map(|members| members.access.clone());

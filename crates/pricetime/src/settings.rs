@@ -114,6 +114,9 @@ settings! {
     store_patience: Span = Span(std::time::Duration::from_secs(5)), "PRICETIME_STORE_PATIENCE";
     /// Which server of those that share a log this is: a number of its own
     node: u16 = 1, "PRICETIME_NODE";
+    /// Only follow a log that several servers share: whatever would change something is refused
+    [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
+    read_only: bool = false, "PRICETIME_READ_ONLY";
     /// When a reply may leave: synced to the disk, or only written to the operating system
     durability: Durability = Durability::Synced, "PRICETIME_DURABILITY";
     /// Threads that read and write sockets [default: the cores this process may use]
@@ -325,6 +328,9 @@ impl Settings {
         at_most("history-keep-days", self.history_keep_days, 1_000_000)?;
         at_most("history-keep-bytes", self.history_keep_bytes.0, i64::MAX as u64)?;
         at_most("disk-low", self.disk_low.0, i64::MAX as u64)?;
+        if self.read_only && !matches!(self.store, StoreLocation::Log(_)) {
+            return Err("read-only follows a log that other servers write to: it needs store = nats://…".to_string());
+        }
         match &self.store {
             StoreLocation::Journal if self.standby => {
                 return Err("standby waits for a database: it needs store = postgres://…".to_string());

@@ -10,7 +10,7 @@ use exchange::{Batch, Caller, Metrics, State, Unavailable};
 use journal::{Journal, JournalError, Storage};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
-use market::ledger::{Ledger, Measured, Room};
+use market::ledger::{Ledger, Measured, Room, Writers};
 use market::snapshots::StateAt;
 use market::timekeeper::system_time;
 
@@ -34,6 +34,8 @@ pub struct Member {
     /// What the messages of all its nodes carry.
     pub cluster: u64,
     pub node: NodeId,
+    /// It only follows: it writes nothing into the log, and so has neither an epoch nor a voice when states are compared.
+    pub is_read_only: bool,
     /// After so long without the log new commands are refused.
     pub patience: Duration,
     /// A message that did not come back is sent again after so long. That it counts once is seen to where it is taken.
@@ -121,9 +123,13 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
                 ledger.take(engine, &delivered, &[])?;
             }
         }
+        if member.is_read_only {
+            ledger.standing.begins(member.node.number(), None);
+            return Ok(ledger);
+        }
         let last = engine.shared_log().of(member.node).map_or(0, |last| last.epoch);
         ledger.epoch = last.saturating_add(1);
-        ledger.standing.begins(member.node.number(), ledger.epoch);
+        ledger.standing.begins(member.node.number(), Some(ledger.epoch));
         let begins = ledger.message(0, (0, 1), Bytes::new()).to_bytes();
         ledger.send(engine, &[begins])?;
         Ok(ledger)
@@ -238,13 +244,10 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         self.apply(engine, time, &Command::TakeMessage(message));
         self.standing.takes(engine, position, self.client.end());
         if let Some(compared) = stated.and_then(|said| self.marks.state(node, said, self.member.node)) {
-            self.standing.compares(&compared);
-            if compared.same > 1 {
+            if compared.same > 1 && !self.member.is_read_only {
                 self.client.agreed(compared.position, time);
             }
-            if compared.is_outvoted() {
-                return Err(ReplicaError::Outvoted(compared));
-            }
+            self.compare(compared)?;
         }
         if is_own && number > 0 {
             return Ok(Some(time));
@@ -254,12 +257,25 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         Ok(is_own.then_some(time))
     }
 
+    /// Errors: more nodes have another state.
+    fn compare(&self, compared: Comparison) -> Result<(), ReplicaError> {
+        self.standing.compares(&compared);
+        match compared.is_outvoted() {
+            true => Err(ReplicaError::Outvoted(compared)),
+            false => Ok(()),
+        }
+    }
+
     /// Says in the log what the last snapshot hashes to, if it was made at a mark since this was called before.
     fn state(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
         let Some(made) = self.own.snapshot_made() else { return Ok(()) };
         let StateAt { sequence, hash } = made;
         let changed = |in_memory| ReplicaError::Changed { sequence, in_memory, journaled: hash };
         let Some(statement) = self.marks.statement(made).map_err(changed)? else { return Ok(()) };
+        if self.member.is_read_only {
+            let compared = self.marks.compare_unsaid(statement);
+            return self.compare(compared);
+        }
         let message = self.message(self.next_number(engine), (0, 1), statement.to_bytes()).to_bytes();
         match self.send(engine, &[message]) {
             // It is said at the next mark.
@@ -334,8 +350,8 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         Some(TURN_ROOM)
     }
 
-    fn is_shared(&self) -> bool {
-        true
+    fn writers(&self) -> Writers {
+        if self.member.is_read_only { Writers::Others } else { Writers::Several }
     }
 
     fn is_nearly_full(&self) -> bool {
@@ -343,6 +359,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
     }
 
     fn command(&mut self, command: &Command) {
+        assert!(!self.member.is_read_only, "invariant: a loop whose ledger others write to makes no commands");
         journal::encode(command, &mut self.commands);
         self.count = self.count.checked_add(1).expect("invariant: gateways bound what is in flight");
     }

@@ -23,6 +23,8 @@ struct Mark {
     sequence: Option<Sequence>,
     /// What this node's memory hashed to there, if that was looked at.
     in_memory: Option<u64>,
+    /// What this node has and does not say, because it only follows.
+    unsaid: Option<u64>,
     stated: BTreeMap<NodeId, u64>,
 }
 
@@ -47,7 +49,7 @@ pub struct Comparison {
     /// The message of the log before which the mark is.
     pub position: u64,
     pub hash: u64,
-    /// How many nodes have this hash, this one included, …
+    /// How many nodes said that they have this hash, this one included unless it only follows, …
     pub same: usize,
     /// … and how many have the most frequent other one, and which that is.
     pub others: Option<(usize, u64)>,
@@ -57,6 +59,17 @@ impl Comparison {
     /// Whether more nodes have another state than have this one.
     pub(crate) fn is_outvoted(&self) -> bool {
         self.others.is_some_and(|(count, _)| count > self.same)
+    }
+}
+
+impl Mark {
+    /// How a hash compares with what was said of this mark.
+    fn compare(&self, position: u64, hash: u64) -> Comparison {
+        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+        self.stated.values().for_each(|stated| *counts.entry(*stated).or_default() += 1);
+        let same = counts.remove(&hash).unwrap_or(0);
+        let others = counts.into_iter().map(|(other, count)| (count, other)).max();
+        Comparison { position, hash, same, others }
     }
 }
 
@@ -101,17 +114,21 @@ impl Marks {
         }
     }
 
-    /// What a node says. How this node's state compares, where it has said, too.
+    /// What this node has and does not say in the log. How that compares with what was said by now: it has no voice, so one other node with
+    /// another state outvotes it where none has the same.
+    pub fn compare_unsaid(&mut self, has: Statement) -> Comparison {
+        let mark = self.mark(has.position);
+        mark.unsaid = Some(has.hash);
+        mark.compare(has.position, has.hash)
+    }
+
+    /// What a node says. How this node's state compares, where that is known.
     pub fn state(&mut self, by: NodeId, said: Statement, own: NodeId) -> Option<Comparison> {
         let Statement { position, hash } = said;
         let mark = self.mark(position);
         mark.stated.insert(by, hash);
-        let hash = *mark.stated.get(&own)?;
-        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-        mark.stated.values().for_each(|stated| *counts.entry(*stated).or_default() += 1);
-        let same = counts.remove(&hash).unwrap_or(0);
-        let others = counts.into_iter().map(|(other, count)| (count, other)).max();
-        Some(Comparison { position, hash, same, others })
+        let hash = mark.unsaid.or(mark.stated.get(&own).copied())?;
+        Some(mark.compare(position, hash))
     }
 }
 

@@ -16,6 +16,8 @@ pub struct NodeReport {
     /// How many times it was started.
     pub epoch: u32,
     pub version: String,
+    /// Whether it only follows. It writes nothing into the log then, and has no epoch.
+    pub read_only: bool,
     /// As `/ready` says.
     pub state: String,
     /// The last message of the log that it has taken, and the last one that it knows of.
@@ -64,10 +66,12 @@ impl Standing {
         &self.status
     }
 
-    /// Who it is.
-    pub(crate) fn begins(&self, node: u16, epoch: u32) {
+    /// Who it is. A node that only follows has no epoch.
+    pub(crate) fn begins(&self, node: u16, epoch: Option<u32>) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        (report.node, report.epoch) = (node, epoch);
+        (report.node, report.read_only) = (node, epoch.is_none());
+        let epoch = epoch.unwrap_or(0);
+        report.epoch = epoch;
         self.metrics.set(Gauge::LogEpoch, u64::from(epoch));
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{AccountId, Command, DoneOrders, Engine, Importer, Money, NodeId, Op, Reply, Sequence, StateItem, Time};
-use exchange::{Answer, Batch, Metrics, Status};
+use exchange::{Answer, Batch, Metrics, Status, Unavailable};
 use journal::simulated::SimulatedDisk;
 use journal::{Durability, Journal, Options};
 use market::admission::Bounds;
@@ -43,14 +43,21 @@ impl Node {
     fn open(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
         let options = Options { segment_bytes: 1 << 16, durability: Durability::Synced };
         let Recovered { engine, journal, .. } = recovery::open(disk, options).expect("the disk has no faults");
-        Node::open_with((engine, journal), log, number, disk)
+        Node::open_with((engine, journal), log, (number, false), disk)
+    }
+
+    /// One that only follows.
+    fn follow(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
+        let Recovered { engine, journal, .. } =
+            recovery::open(disk, Options::default()).expect("the disk has no faults");
+        Node::open_with((engine, journal), log, (number, true), disk)
     }
 
     /// With this in memory.
     fn open_with(
         (mut engine, journal): (Engine, Journal<SimulatedDisk>),
         log: &SimulatedLog,
-        number: u16,
+        (number, is_read_only): (u16, bool),
         disk: &SimulatedDisk,
     ) -> Result<Node, ReplicaError> {
         let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
@@ -60,7 +67,7 @@ impl Node {
         let (patience, send_again_after) = (Duration::from_secs(60), Duration::from_millis(1));
         let node = NodeId::new(number).expect("above zero");
         let marks_every = Duration::from_micros(1_000);
-        let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every };
+        let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every, is_read_only };
         let seen = engine.shared_log().position().saturating_sub(WINDOW);
         let client = log.client(seen, MESSAGE_BYTES);
         let inbox = Arc::new(Inbox::default());
@@ -146,21 +153,53 @@ fn nodes_compare_their_states_at_marks_and_the_one_that_has_another_ends() {
     assert!(marks.iter().all(|mark| (mark.same, mark.other) == (3, 0)), "{marks:?}");
     assert!(marks.iter().all(|mark| mark.hash == marks[0].hash && mark.position > 0), "{marks:?}");
     drop(nodes);
-    // The journal of one of them gets a command that no other has.
-    let Recovered { mut engine, journal, .. } =
-        recovery::open(&disks[1], Options::default()).expect("it has no faults");
-    let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
-    let mut alone = JournalLedger::new(journal, None, coverage, true, low);
-    alone.command(&create(999_999));
-    let time = engine.time();
-    alone.order(&mut engine, time).expect("it has no faults");
-    drop(alone);
+    go_another_way(&disks[1]);
     let mut nodes = three(&log, &disks);
     let (at, error) = trade_in_turns(&mut nodes, 1_000).expect_err("one has another state");
     let ReplicaError::Outvoted(compared) = error else { panic!("{error}") };
     assert_eq!((at, compared.same, compared.others.map(|(count, _)| count)), (1, 1, Some(2)), "{compared:?}");
     nodes.remove(at);
     trade_in_turns(&mut nodes, 3_000).expect("the others go on");
+}
+
+/// The journal of a node gets a command that no other has.
+fn go_another_way(disk: &SimulatedDisk) {
+    let Recovered { mut engine, journal, .. } = recovery::open(disk, Options::default()).expect("it has no faults");
+    let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
+    let mut alone = JournalLedger::new(journal, None, coverage, true, low);
+    alone.command(&create(999_999));
+    let time = engine.time();
+    alone.order(&mut engine, time).expect("it has no faults");
+}
+
+#[test]
+fn a_node_that_only_follows_has_no_voice_and_ends_when_one_node_has_another_state() {
+    let log = SimulatedLog::new(1, Faults::default());
+    let (disk, of_follower) = (SimulatedDisk::new(), SimulatedDisk::new());
+    let mut node = Node::open(&log, 1, &disk).expect("it begins");
+    let mut follower = Node::follow(&log, 2, &of_follower).expect("it follows");
+    let mut trade = |follower: &mut Node, first: u64| {
+        (first..first + 300).try_for_each(|account| {
+            node.ask(&[create(account)]).expect("it has as many with its state as any");
+            node.idle().expect("it has as many with its state as any");
+            follower.idle()
+        })
+    };
+    trade(&mut follower, 1).expect("both have one state");
+    let (refused, node_only) = (follower.ask(&[create(1_000)]), Answer::Unavailable(Unavailable::ReadOnlyNode));
+    assert_eq!(refused.expect("the log is whole"), [node_only]);
+    let report = follower.standing.report();
+    let mark = report.mark.expect("there were marks");
+    assert_eq!((mark.same, mark.other, report.epoch, report.nodes.len()), (1, 0, 0, 1));
+    drop(follower);
+    go_another_way(&of_follower);
+    let mut follower = Node::follow(&log, 2, &of_follower).expect("it follows");
+    let error = trade(&mut follower, 2_000).expect_err("it has another state");
+    let ReplicaError::Outvoted(compared) = error else { panic!("{error}") };
+    assert_eq!((compared.same, compared.others.map(|(count, _)| count)), (0, Some(1)), "{compared:?}");
+    drop(follower);
+    let mark = node.standing.report().mark.expect("there were marks");
+    assert_eq!((mark.same, mark.other), (1, 0), "nobody counts what only follows");
 }
 
 /// The same market, but for the balance of an account.
@@ -186,7 +225,8 @@ fn a_state_that_changed_in_memory_is_found_out_at_the_next_mark() {
     trade_in_turns(std::slice::from_mut(&mut node), 1).expect("memory and journal have one state");
     drop(node);
     let Recovered { engine, journal, .. } = recovery::open(&disk, Options::default()).expect("it has no faults");
-    let mut node = Node::open_with((with_another_balance(&engine), journal), &log, 1, &disk).expect("it begins");
+    let mut node =
+        Node::open_with((with_another_balance(&engine), journal), &log, (1, false), &disk).expect("it begins");
     let (_, error) = trade_in_turns(std::slice::from_mut(&mut node), 1_000).expect_err("memory has changed");
     assert!(matches!(error, ReplicaError::Changed { .. }), "{error}");
 }

@@ -23,10 +23,13 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Health)]
 pub(crate) struct HealthShape {
-    /// `ok`, or why it is not.
-    #[schema(pattern = "^(ok|maintenance|recovering|standby|store-away|behind|stopping|failed)$", example = "ok")]
+    /// `ok`; `read-only` where it only follows other nodes; or why it is not.
+    #[schema(
+        pattern = "^(ok|read-only|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
+        example = "ok"
+    )]
     status: &'static str,
-    /// In words, where it is not well.
+    /// In words, where it is not `ok`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     reason: Option<String>,
@@ -64,6 +67,10 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
             Some((taken, end)) if end.saturating_sub(taken) > BEHIND_MAX => {
                 not_ready("behind", &format!("message {taken} of {end} of the log is taken"))
             }
+            _ if site.instruments().about.read_only => (
+                StatusCode::OK,
+                Json(HealthShape { status: "read-only", reason: Some("this node only follows the others".to_owned()) }),
+            ),
             _ => well(),
         },
         State::Recovering => match log_of(&site) {

@@ -251,6 +251,7 @@ impl Problem {
             Unavailable::DiskLow => ("disk-low", "Disk nearly full"),
             Unavailable::StoreAway => ("store-away", "Store away"),
             Unavailable::Stopping => ("not-ready", "Stopping"),
+            Unavailable::ReadOnlyNode => ("read-only-node", "Read-only node"),
             Unavailable::ReplyTooLarge => ("too-large", "Reply too large"),
             Unavailable::RecordDamaged => return Problem::damaged(why.to_string()),
             Unavailable::NoLongerKept => return Problem::no_longer_kept(),

@@ -33,6 +33,8 @@ pub struct About {
     pub store: &'static str,
     /// Whether the venue's calendar says when the days of symbols end, of some at least.
     pub days: bool,
+    /// Whether the server only follows what other nodes of its cluster do.
+    pub read_only: bool,
 }
 
 impl About {

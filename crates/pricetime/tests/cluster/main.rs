@@ -12,6 +12,7 @@ mod faults;
 mod log_servers;
 mod nodes;
 mod permissions;
+mod read_only;
 mod recovery;
 mod refusals;
 mod retention;

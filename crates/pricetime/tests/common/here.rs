@@ -31,7 +31,13 @@ impl Here {
         let (status, metrics) = (Status::new(), metrics());
         let failed = Arc::new(|fault: String| panic!("{fault}"));
         let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
-        let about = About { version: "test", demo: false, store: settings.store.kind(), days: false };
+        let about = About {
+            version: "test",
+            demo: false,
+            store: settings.store.kind(),
+            days: false,
+            read_only: settings.read_only,
+        };
         let of_web = web_settings(&settings, &Connections::allowed(&settings).unwrap(), None);
         let web = Web::start(of_web, status.clone(), about, metrics.clone()).unwrap();
         Here { settings, backend, web, metrics, status }

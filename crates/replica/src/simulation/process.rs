@@ -68,7 +68,7 @@ impl Node {
         let maker = SnapshotMaker::new(disk.clone(), 1, last, coverage, Arc::new(|| true), metrics.clone());
         maker.look();
         let node = NodeId::new(number).expect("above zero");
-        let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every };
+        let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every, is_read_only: false };
         // As a client of the real log does.
         if !engine.shared_log().all().all(|taken| world.log.borrow().holds(taken, engine.time())) {
             let lost = LogError("the log has lost what this node took of it".to_owned());

@@ -284,7 +284,13 @@ impl Refusal {
 
     /// Why an op did not get as far as the engine.
     pub(super) fn unavailable(why: Unavailable) -> Refusal {
-        if [Unavailable::RecordDamaged, Unavailable::NoLongerKept, Unavailable::NotPermitted].contains(&why) {
+        let of_ours = [
+            Unavailable::RecordDamaged,
+            Unavailable::NoLongerKept,
+            Unavailable::NotPermitted,
+            Unavailable::ReadOnlyNode,
+        ];
+        if of_ours.contains(&why) {
             return Refusal::from(Problem::unavailable(why));
         }
         if let Unavailable::Bound(bound) = why {

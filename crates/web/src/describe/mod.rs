@@ -140,7 +140,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
         codes.push("malformed");
     }
     if operation["requestBody"].is_object() {
-        codes.extend(["too-large", "not-json", "disk-low", "full"]);
+        codes.extend(["too-large", "not-json", "disk-low", "read-only-node", "full"]);
     }
     // What places orders.
     if codes.contains(&"too-many-client-order-ids") {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 78] = [
+const CODES: [(&str, u16, &str); 79] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -105,6 +105,7 @@ const CODES: [(&str, u16, &str); 78] = [
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
     ("read-only", 503, "The venue is read-only: members look, and change nothing"),
+    ("read-only-node", 503, "The server only follows other nodes of its cluster: send it to one of those"),
     ("maintenance", 503, "The venue is under maintenance: there are no members but operators"),
     ("disk-low", 503, "The disk is nearly full"),
     ("store-away", 503, "The database cannot be reached"),
@@ -235,6 +236,7 @@ mod tests {
                 symbol: engine::Symbol::parse(b"SPY").expect("letters"),
             }),
             Problem::unavailable(exchange::Unavailable::Shared),
+            Problem::unavailable(exchange::Unavailable::ReadOnlyNode),
             Problem::malformed(""),
         ];
         for problem in rejects.iter().map(Problem::of).chain(others) {

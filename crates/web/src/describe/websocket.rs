@@ -286,7 +286,7 @@ impl Parts {
 }
 
 /// Codes of errors.
-const CODES: [&str; 15] = [
+const CODES: [&str; 16] = [
     "malformed",
     "unknown-symbol",
     "unknown-account",
@@ -300,6 +300,7 @@ const CODES: [&str; 15] = [
     "too-slow",
     "too-many-protected",
     "disk-low",
+    "read-only-node",
     "not-permitted",
     "outcome-unknown",
 ];
