@@ -81,13 +81,23 @@ pub struct CallerReader {
 impl CallerReader {
     /// Tells `visit` whose the commands of the batch are, in order; nothing of a batch that does not say it.
     /// Errors: it is not what a [`CallerWriter`] made, or the reading did not begin with the segment.
-    pub fn read<'a>(&'a mut self, batch: &BatchView<'_>, mut visit: impl FnMut(Asked<'a>)) -> Result<(), CodecError> {
-        if batch.callers.is_empty() {
-            return Ok(());
+    pub fn read<'a>(&'a mut self, batch: &BatchView<'_>, visit: impl FnMut(Asked<'a>)) -> Result<(), CodecError> {
+        match batch.callers {
+            [] => Ok(()),
+            section => self.read_section(section, batch.count, visit),
         }
-        let runs = self.learn(batch.callers)?;
+    }
+
+    /// The same of a section and of so many commands.
+    pub fn read_section<'a>(
+        &'a mut self,
+        section: &[u8],
+        commands: u32,
+        mut visit: impl FnMut(Asked<'a>),
+    ) -> Result<(), CodecError> {
+        let runs = self.learn(section)?;
         let count = runs.iter().try_fold(0u32, |count, (commands, _)| count.checked_add(*commands));
-        if count != Some(batch.count) {
+        if count != Some(commands) {
             return Err(CodecError::OutOfBounds("number of commands of callers"));
         }
         for (commands, known) in runs {

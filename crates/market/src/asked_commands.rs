@@ -5,21 +5,37 @@ use std::sync::Arc;
 use exchange::Caller;
 use journal::{CallerWriter, Journal, Storage};
 
-/// Those of one turn, and who is known in the journal's segment.
+/// Somebody who asked.
+#[derive(Clone)]
+enum By {
+    Here(Arc<Caller>),
+    /// Of another server, with the number by which it is told from the others there.
+    Elsewhere(u64, Arc<journal::Caller>),
+}
+
+/// Those of one turn, and who is known in the journal's segment. They asked all here, or all elsewhere.
 #[derive(Default)]
-pub(crate) struct AskedCommands {
-    runs: Vec<(Option<Arc<Caller>>, u32)>,
+pub struct AskedCommands {
+    runs: Vec<(Option<By>, u32)>,
     writer: CallerWriter,
 }
 
 impl AskedCommands {
     /// The next ones are a caller's, or nobody's.
     pub fn add(&mut self, caller: Option<&Arc<Caller>>, commands: u32) {
+        self.add_by(caller.map(|caller| caller.number()), commands, || caller.cloned().map(By::Here));
+    }
+
+    /// The same of somebody who asked another server, and has this number.
+    pub fn add_elsewhere(&mut self, caller: Option<(u64, Arc<journal::Caller>)>, commands: u32) {
+        let number = caller.as_ref().map(|(number, _)| *number);
+        self.add_by(number, commands, || caller.map(|(number, caller)| By::Elsewhere(number, caller)));
+    }
+
+    fn add_by(&mut self, number: Option<u64>, commands: u32, by: impl FnOnce() -> Option<By>) {
         match self.runs.last_mut() {
-            Some((last, count)) if last.as_ref().map(|last| last.number()) == caller.map(|caller| caller.number()) => {
-                *count = count.saturating_add(commands);
-            }
-            _ => self.runs.push((caller.cloned(), commands)),
+            Some((last, count)) if last.as_ref().map(By::number) == number => *count = count.saturating_add(commands),
+            _ => self.runs.push((by(), commands)),
         }
     }
 
@@ -41,11 +57,36 @@ impl AskedCommands {
         self.writer.section()
     }
 
+    /// The same for a reader that knows nobody.
+    pub fn whole(&mut self) -> &[u8] {
+        if self.runs.is_empty() {
+            return &[];
+        }
+        self.write(true);
+        self.writer.section()
+    }
+
     fn write(&mut self, anew: bool) {
         self.writer.begin(anew);
         for (caller, commands) in &self.runs {
-            let number = caller.as_ref().map(|caller| caller.number());
-            self.writer.add(*commands, number, || caller.as_deref().map(in_words).unwrap_or_default());
+            let number = caller.as_ref().map(By::number);
+            self.writer.add(*commands, number, || caller.as_ref().map(By::in_words).unwrap_or_default());
+        }
+    }
+}
+
+impl By {
+    fn number(&self) -> u64 {
+        match self {
+            By::Here(caller) => caller.number(),
+            By::Elsewhere(number, _) => *number,
+        }
+    }
+
+    fn in_words(&self) -> journal::Caller {
+        match self {
+            By::Here(caller) => in_words(caller),
+            By::Elsewhere(_, caller) => journal::Caller::clone(caller),
         }
     }
 }

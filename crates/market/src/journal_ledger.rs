@@ -71,6 +71,11 @@ impl<S: Storage> JournalLedger<S> {
         self.count = self.count.checked_add(count).expect("invariant: gateways bound what is in flight");
     }
 
+    /// Whose the next ones of them are, who asked another server and has this number there; nobody's where there is none.
+    pub fn asked_elsewhere(&mut self, caller: Option<(u64, Arc<journal::Caller>)>, commands: u32) {
+        self.asked.add_elsewhere(caller, commands);
+    }
+
     /// From now on snapshots are made only where `place_snapshot` says.
     pub fn snapshots_are_placed(&mut self) {
         self.snapshot_place = Some(Sequence::ZERO);

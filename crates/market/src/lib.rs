@@ -8,7 +8,7 @@
 
 pub mod admission;
 pub mod answering;
-mod asked_commands;
+pub mod asked_commands;
 mod attribution;
 mod background_yield;
 pub mod calendar;

@@ -12,6 +12,7 @@ use journal::{DataLock, Disk};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use replica::jetstream::{self, JetStream};
+use replica::rules::{NEWEST, OLDEST, Upgraded, upgrade};
 use replica::survey::{Survey, survey};
 use replica::{CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, ReplicaLedger, Standing};
 
@@ -52,6 +53,15 @@ enum ClusterCommand {
         #[command(flatten)]
         terms: TermArgs,
     },
+    /// Have all nodes write messages of the newest version that this program knows. Fails unless all of them know it
+    Upgrade {
+        /// Where: nats://HOST:4222,HOST:4222/NAME
+        #[arg(long, hide_env_values = true, env = "PRICETIME_STORE")]
+        store: String,
+        /// A node that never comes back, and need not answer; may be repeated
+        #[arg(long, value_name = "NODE")]
+        gone: Vec<u16>,
+    },
     /// Ask all nodes and the log how they are. Fails unless all that are known answer, are ready and have one state
     Status {
         /// Where: nats://HOST:4222,HOST:4222/NAME
@@ -73,19 +83,22 @@ struct TermArgs {
     /// with a copy of another one's data
     #[arg(long, default_value = "7d", value_name = "TIME")]
     keep: Span,
+    /// Of which version messages are written at first: an older one where nodes of an older program are to read them
+    #[arg(long, default_value_t = NEWEST, value_parser = clap::value_parser!(u8).range(i64::from(OLDEST)..=i64::from(NEWEST)))]
+    rules: u8,
 }
 
 impl TermArgs {
     /// Makes a log. Gives its cluster.
     fn create(&self, url: &LogUrl, behind: Option<LogMessage>) -> Result<u64, String> {
-        let TermArgs { replicas, marks_every, keep } = *self;
+        let TermArgs { replicas, marks_every, keep, rules } = *self;
         for (name, time) in [("marks-every", marks_every), ("keep", keep)] {
             if time.0 < Duration::from_secs(1) {
                 return Err(format!("{name} is {time}; at least 1s"));
             }
         }
         let cluster = RandomState::new().hash_one(std::process::id());
-        let terms = LogTerms { cluster, marks_every: marks_every.0, keep: Some(keep.0), behind };
+        let terms = LogTerms { cluster, marks_every: marks_every.0, keep: Some(keep.0), rules, behind };
         replica::create(url, usize::from(replicas), &terms).map_err(words)?;
         Ok(cluster)
     }
@@ -127,6 +140,14 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
             );
             Ok(ExitCode::SUCCESS)
         }
+        ClusterCommand::Upgrade { store, gone } => {
+            let url: LogUrl = store.parse().map_err(words)?;
+            match upgrade(&url, gone).map_err(words)? {
+                Upgraded::To(rules) => println!("the nodes of {url} write messages of version {rules} from now on"),
+                Upgraded::Already(rules) => println!("the nodes of {url} write messages of version {rules} already"),
+            }
+            Ok(ExitCode::SUCCESS)
+        }
         ClusterCommand::Status { store } => {
             let url: LogUrl = store.parse().map_err(words)?;
             let survey = survey(&url).map_err(words)?;
@@ -138,12 +159,15 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
 
 fn describe(url: &LogUrl, survey: &Survey) -> String {
     let log = &survey.log;
+    let knows = survey.nodes.iter().map(|report| report.rules).min().unwrap_or(0);
     let mut text = format!(
-        "log        {url}, cluster {}\nmessages   {} to {}, {} bytes\nleader     {}\n",
+        "log        {url}, cluster {}\nmessages   {} to {}, {} bytes, written in version {}{}\nleader     {}\n",
         log.cluster,
         log.first,
         log.end,
         log.bytes,
+        log.rules,
+        if log.rules < knows { format!("; all nodes know {knows}: pricetime cluster upgrade") } else { String::new() },
         log.leader.as_deref().unwrap_or("(one server)")
     );
     for (name, is_current) in &log.followers {

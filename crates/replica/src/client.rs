@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::Time;
 
+use crate::rules::NEWEST;
+
 /// A message as the log gives it.
 #[derive(Clone, Debug)]
 pub struct Delivered {
@@ -37,6 +39,11 @@ pub trait LogClient {
 
     /// The most bytes that a message may have.
     fn message_bytes_max(&self) -> usize;
+
+    /// The version of the messages that are written.
+    fn rules(&self) -> u8 {
+        NEWEST
+    }
 
     /// How much time has passed since some moment. Nobody can set it.
     fn passed(&self) -> Duration {

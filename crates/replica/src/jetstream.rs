@@ -23,6 +23,7 @@ use crate::log_check::{self, LastGiven, check_taken, time_of};
 use crate::log_url::LogUrl;
 use crate::parts::WINDOW;
 use crate::retention::Retention;
+use crate::rules::{NEWEST, Written};
 use crate::servers::{connect, missing, stream_if_there};
 use crate::standing::Standing;
 use crate::status_subject;
@@ -43,7 +44,7 @@ pub struct Found {
     runtime: tokio::runtime::Runtime,
     subject: String,
     pub terms: LogTerms,
-    name: String,
+    url: LogUrl,
     first: u64,
     end: u64,
 }
@@ -59,6 +60,7 @@ pub struct JetStream {
     /// The last message that is known of.
     end: Arc<AtomicU64>,
     message_bytes_max: usize,
+    rules: Written,
 }
 
 /// What the servers are told.
@@ -82,8 +84,14 @@ pub fn find_if_there(url: &LogUrl) -> Result<Option<Found>, LogError> {
     if !weak.is_empty() {
         return Err(LogError(format!("{url} does not keep a log as it has to be kept: {}", weak.join("; "))));
     }
-    let (first, end, name) = (state.first_sequence, state.last_sequence, url.name().to_owned());
-    Ok(Some(Found { client, context, runtime, subject: subject(url), terms, name, first, end, stream }))
+    if terms.rules > NEWEST {
+        return Err(LogError(format!(
+            "{url} has messages of version {}, and this program reads versions up to {NEWEST}: start the program that knows them",
+            terms.rules
+        )));
+    }
+    let (first, end, url) = (state.first_sequence, state.last_sequence, url.clone());
+    Ok(Some(Found { client, context, runtime, subject: subject(&url), terms, url, first, end, stream }))
 }
 
 impl Found {
@@ -129,7 +137,9 @@ impl Found {
         let (incoming, delivered) = sync_channel(WAITING_MAX);
         let is_waiting = Arc::new(AtomicBool::new(false));
         let waiting = is_waiting.clone();
-        let Found { context, stream, runtime, subject, client, name, .. } = self;
+        let rules = Written::new(self.terms.rules);
+        let Found { context, stream, runtime, subject, client, url, .. } = self;
+        let (name, written) = (url.name().to_owned(), rules.clone());
         let known_end = end.clone();
         let talk = move || {
             // Nobody sends any more when the market has ended.
@@ -138,6 +148,7 @@ impl Found {
             let answer = status_subject::answer(client.clone(), name, standing);
             let last = LastGiven::default();
             let check = log_check::watch(stream.clone(), last.clone(), incoming.clone());
+            let follow_rules = written.follow(url, stream.clone());
             let publish = publish((client.clone(), context), (subject, stream.clone()), sent);
             let follow = follow((client, stream), start, (&incoming, &known_end, &last), &inbox, &waiting);
             runtime.block_on(async {
@@ -145,12 +156,13 @@ impl Found {
                 tokio::spawn(watch);
                 tokio::spawn(check);
                 tokio::spawn(give);
+                tokio::spawn(follow_rules);
                 tokio::select! { () = follow => {}, () = publish => {} }
             });
         };
         let started = std::thread::Builder::new().name("log".to_owned()).spawn(talk);
         started.map_err(|error| LogError(format!("cannot start a thread: {error}")))?;
-        Ok(JetStream { outgoing, delivered, retention, is_waiting, end, message_bytes_max })
+        Ok(JetStream { outgoing, delivered, retention, is_waiting, end, message_bytes_max, rules })
     }
 
     /// Errors: a message that was taken last of a node is not there any more, or another one stands in its place. Messages that were taken
@@ -294,6 +306,10 @@ impl LogClient for JetStream {
 
     fn message_bytes_max(&self) -> usize {
         self.message_bytes_max
+    }
+
+    fn rules(&self) -> u8 {
+        self.rules.get()
     }
 }
 

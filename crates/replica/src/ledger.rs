@@ -8,16 +8,19 @@ use bytes::Bytes;
 use engine::{Command, Engine, Event, LogMessage, NodeId, Sequence, Time};
 use exchange::{Batch, Caller, Metrics, State, Unavailable};
 use journal::{Journal, JournalError, Storage};
+use market::asked_commands::AskedCommands;
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::ledger::{Ledger, Measured, Room, Writers};
 use market::snapshots::StateAt;
 use market::timekeeper::system_time;
 
+use crate::callers::Callers;
 use crate::client::{Delivered, LogClient, LogError};
 use crate::marks::{Comparison, Marks, Statement};
 use crate::message::{Known, Message, OVERHEAD_BYTES, checksum};
 use crate::parts::Parts;
+use crate::rules::CALLERS;
 use crate::standing::Standing;
 use crate::trail::Trail;
 
@@ -96,6 +99,10 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     /// The commands of the turn.
     commands: Vec<u8>,
     count: u32,
+    /// Whose they are.
+    asked: AskedCommands,
+    /// Whose those are that were taken.
+    callers: Callers,
     inbox: Arc<Inbox>,
     standing: Standing,
 }
@@ -115,8 +122,22 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         own.snapshots_are_placed();
         let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
-        let mut ledger =
-            ReplicaLedger { own, client, member, epoch, trail, parts, marks, commands, count, inbox, standing };
+        let (asked, callers) = (AskedCommands::default(), Callers::default());
+        let mut ledger = ReplicaLedger {
+            own,
+            client,
+            member,
+            epoch,
+            trail,
+            parts,
+            marks,
+            commands,
+            count,
+            asked,
+            callers,
+            inbox,
+            standing,
+        };
         let end = ledger.client.end();
         while ledger.trail.position() < end {
             if let Some(delivered) = ledger.client.next(GLANCE)? {
@@ -130,7 +151,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let last = engine.shared_log().of(member.node).map_or(0, |last| last.epoch);
         ledger.epoch = last.saturating_add(1);
         ledger.standing.begins(member.node.number(), Some(ledger.epoch));
-        let begins = ledger.message(0, (0, 1), Bytes::new()).to_bytes();
+        let begins = ledger.message(0, (0, 1), (0, Bytes::new())).to_bytes();
         ledger.send(engine, &[begins])?;
         Ok(ledger)
     }
@@ -200,7 +221,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             return Err(ReplicaError::Gap { expected, found: position });
         }
         let message = Message::read(bytes).map_err(|error| wrong(error.0))?;
-        let Message { cluster, node, epoch, number, count, behind, .. } = message;
+        let Message { cluster, node, epoch, number, count, behind, callers_bytes, .. } = message;
         if cluster != self.member.cluster {
             return Err(wrong(format!(
                 "is of cluster {cluster:016x}, and this node is of {:016x}",
@@ -232,7 +253,12 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             true => Some(Statement::read(&commands).map_err(wrong)?),
             false => None,
         };
-        let commands = if stated.is_some() { Bytes::new() } else { commands };
+        let (said, commands) = match (stated.is_some(), commands.len().checked_sub(callers_bytes as usize)) {
+            (true, _) => (Bytes::new(), Bytes::new()),
+            (false, Some(_)) => (commands.slice(..callers_bytes as usize), commands.slice(callers_bytes as usize..)),
+            (false, None) => return Err(wrong("is shorter than what it has of whose its commands are".to_owned())),
+        };
+        let runs = if said.is_empty() { Vec::new() } else { self.callers.read(&said, count).map_err(wrong)? };
         let decoded = if is_own { Vec::new() } else { decode(&commands, count).map_err(wrong)? };
         if self.marks.is_due(engine, position, time) {
             self.own.place_snapshot(engine)?;
@@ -240,6 +266,10 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         }
         self.own.command(&Command::TakeMessage(message));
         self.own.commands(&commands, count);
+        if !runs.is_empty() {
+            self.own.asked_elsewhere(None, 1);
+            runs.into_iter().for_each(|(by, commands)| self.own.asked_elsewhere(by, commands));
+        }
         self.own.order(engine, time)?;
         self.apply(engine, time, &Command::TakeMessage(message));
         self.standing.takes(engine, position, self.client.end());
@@ -276,7 +306,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             let compared = self.marks.compare_unsaid(statement);
             return self.compare(compared);
         }
-        let message = self.message(self.next_number(engine), (0, 1), statement.to_bytes()).to_bytes();
+        let message = self.message(self.next_number(engine), (0, 1), (0, statement.to_bytes())).to_bytes();
         match self.send(engine, &[message]) {
             // It is said at the next mark.
             Ok(_) | Err(ReplicaError::Stopping) => {}
@@ -297,23 +327,29 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         drop(engine.apply_command(sequence, time, command, &mut Vec::new(), &mut tell));
     }
 
-    fn message(&self, number: u64, (part, parts): (u16, u16), commands: Bytes) -> Message {
+    fn message(&self, number: u64, (part, parts): (u16, u16), (callers_bytes, commands): (u32, Bytes)) -> Message {
         let Member { cluster, node, .. } = self.member;
         let (epoch, written, count) = (self.epoch, system_time(), self.count);
-        let behind = self.trail.last();
-        Message { cluster, node, epoch, number, part, parts, written, count, behind, commands }
+        let says_whose = if callers_bytes > 0 { CALLERS } else { 0 };
+        let (behind, version) = (self.trail.last(), self.client.rules().max(says_whose));
+        Message { version, cluster, node, epoch, number, part, parts, written, count, behind, callers_bytes, commands }
     }
 
     /// The batch of the turn in as many messages as it takes.
     fn messages(&mut self, number: u64) -> Vec<Bytes> {
-        let commands = Bytes::from(std::mem::take(&mut self.commands));
+        let says_whose = self.client.rules() >= CALLERS;
+        let said = if says_whose { self.asked.whole() } else { &[] };
+        let callers_bytes = u32::try_from(said.len()).expect("invariant: gateways bound what is in flight");
+        let commands = std::mem::take(&mut self.commands);
+        let commands = Bytes::from(if said.is_empty() { commands } else { [said, &commands].concat() });
+        self.asked.clear();
         let room = self.client.message_bytes_max().saturating_sub(OVERHEAD_BYTES).max(1);
         let parts = u16::try_from(commands.len().div_ceil(room)).expect("invariant: gateways bound what is in flight");
         let cut = |part: u16| {
             let from = usize::from(part).saturating_mul(room);
             commands.slice(from..from.saturating_add(room).min(commands.len()))
         };
-        (0..parts).map(|part| self.message(number, (part, parts), cut(part)).to_bytes()).collect()
+        (0..parts).map(|part| self.message(number, (part, parts), (callers_bytes, cut(part))).to_bytes()).collect()
     }
 }
 
@@ -364,8 +400,9 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         self.count = self.count.checked_add(1).expect("invariant: gateways bound what is in flight");
     }
 
-    /// The journal of a node does not say whose commands are.
-    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
+    fn asked_by(&mut self, caller: Option<&Arc<Caller>>, commands: u32) {
+        self.asked.add(caller, commands);
+    }
 
     fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, ReplicaError> {
         if self.count == 0 {

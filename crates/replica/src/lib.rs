@@ -10,6 +10,7 @@
 //! from the engine's state ([`engine::SharedLog`]), so a message that comes twice, or from a process that another one has replaced, counts
 //! nowhere.
 
+mod callers;
 mod client;
 mod copies;
 pub mod fetching;
@@ -23,6 +24,7 @@ mod marks;
 mod message;
 mod parts;
 mod retention;
+pub mod rules;
 mod servers;
 pub mod simulated;
 #[cfg(test)]

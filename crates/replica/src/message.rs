@@ -9,20 +9,27 @@
 //! | 8 | when it was written, in microseconds since 1970, by its writer's clock |
 //! | 4 | commands in all parts |
 //! | 8, 4 | the last message that its writer had taken: where it stands, and its checksum; not in version 1 |
+//! | 4 | bytes that stand before the commands in all parts: whose they are; not in versions 1 and 2 |
 //! | … | commands, encoded as in the journal, or a part of that; with no commands, what the node's state hashed to ([`crate::marks`]) |
 //! | 4 | CRC-32 of all before it |
 //!
 //! Integers are little-endian.
+//!
+//! By the version of a message its writer says by which rules its commands are to be applied: so all nodes apply them by the same rules,
+//! whichever they know beside those. Messages of a version are written only when all nodes know it ([`crate::rules`]).
 
 use bytes::{BufMut, Bytes, BytesMut};
 use engine::{NodeId, Time};
 
 use crate::client::LogError;
+use crate::rules::{CALLERS, NEWEST};
 
-pub(crate) const VERSION: u8 = 2;
-/// Those of version 1.
-const OLD_HEAD_BYTES: usize = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
-const HEAD_BYTES: usize = OLD_HEAD_BYTES + 8 + 4;
+/// Of the heads of versions 1, 2 and 3.
+const HEADS_BYTES: [usize; 3] = {
+    let first = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
+    [first, first + 8 + 4, first + 8 + 4 + 4]
+};
+const HEAD_BYTES: usize = HEADS_BYTES[2];
 const CHECKSUM_BYTES: usize = 4;
 /// What a message takes beside its commands.
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;
@@ -30,6 +37,7 @@ pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;
 /// A message, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
+    pub version: u8,
     pub cluster: u64,
     pub node: NodeId,
     pub epoch: u32,
@@ -40,6 +48,8 @@ pub(crate) struct Message {
     pub written: Time,
     pub count: u32,
     pub behind: Option<Known>,
+    /// How many bytes of all parts say whose the commands are, before the commands.
+    pub callers_bytes: u32,
     pub commands: Bytes,
 }
 
@@ -53,7 +63,7 @@ pub(crate) struct Known {
 impl Message {
     pub fn to_bytes(&self) -> Bytes {
         let mut bytes = BytesMut::with_capacity(OVERHEAD_BYTES + self.commands.len());
-        bytes.put_u8(VERSION);
+        bytes.put_u8(self.version);
         bytes.put_u64_le(self.cluster);
         bytes.put_u16_le(self.node.number());
         bytes.put_u32_le(self.epoch);
@@ -65,6 +75,9 @@ impl Message {
         let behind = self.behind.unwrap_or(Known { position: 0, checksum: 0 });
         bytes.put_u64_le(behind.position);
         bytes.put_u32_le(behind.checksum);
+        if self.version >= CALLERS {
+            bytes.put_u32_le(self.callers_bytes);
+        }
         bytes.put_slice(&self.commands);
         let checksum = crc32fast::hash(&bytes);
         bytes.put_u32_le(checksum);
@@ -75,11 +88,10 @@ impl Message {
     pub fn read(bytes: &Bytes) -> Result<Message, LogError> {
         let wrong = |what: &str| Err(LogError(what.to_owned()));
         let head_bytes = match bytes.first() {
-            Some(1) => OLD_HEAD_BYTES,
-            Some(&VERSION) => HEAD_BYTES,
+            Some(version @ 1..=NEWEST) => HEADS_BYTES[usize::from(version - 1)],
             Some(other) => {
                 return wrong(&format!(
-                    "is of version {other}, and this program reads versions 1 to {VERSION}: start the program that knows it"
+                    "is of version {other}, and this program reads versions 1 to {NEWEST}: start the program that knows it"
                 ));
             }
             None => return wrong("is empty"),
@@ -94,7 +106,9 @@ impl Message {
         let Some(node) = NodeId::new(u16::from_le_bytes(taken(all, 9))) else {
             return wrong("is of node 0, which there is not");
         };
+        let version = all[0];
         let message = Message {
+            version,
             cluster: u64::from_le_bytes(taken(all, 1)),
             node,
             epoch: u32::from_le_bytes(taken(all, 11)),
@@ -103,10 +117,11 @@ impl Message {
             parts: u16::from_le_bytes(taken(all, 25)),
             written: Time(u64::from_le_bytes(taken(all, 27))),
             count: u32::from_le_bytes(taken(all, 35)),
-            behind: (head_bytes == HEAD_BYTES).then(|| Known {
-                position: u64::from_le_bytes(taken(all, OLD_HEAD_BYTES)),
-                checksum: u32::from_le_bytes(taken(all, OLD_HEAD_BYTES + 8)),
+            behind: (version > 1).then(|| Known {
+                position: u64::from_le_bytes(taken(all, HEADS_BYTES[0])),
+                checksum: u32::from_le_bytes(taken(all, HEADS_BYTES[0] + 8)),
             }),
+            callers_bytes: if version >= CALLERS { u32::from_le_bytes(taken(all, HEADS_BYTES[1])) } else { 0 },
             commands: bytes.slice(head_bytes..all.len()),
         };
         match message.part < message.parts {

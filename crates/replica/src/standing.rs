@@ -7,6 +7,7 @@ use exchange::{Gauge, Metrics, State, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::marks::Comparison;
+use crate::rules::NEWEST;
 
 /// What a node says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ pub struct NodeReport {
     /// How many times it was started.
     pub epoch: u32,
     pub version: String,
+    /// The newest version of the log's messages that it knows.
+    pub rules: u8,
     /// Whether it only follows. It writes nothing into the log then, and has no epoch.
     pub read_only: bool,
     /// As `/ready` says.
@@ -108,6 +111,6 @@ impl Standing {
             State::Failed(_) => "failed",
         };
         let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        NodeReport { state: state.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), ..report }
+        NodeReport { state: state.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), rules: NEWEST, ..report }
     }
 }

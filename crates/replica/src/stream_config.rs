@@ -8,6 +8,7 @@ use engine::{LogMessage, NodeId};
 
 use crate::client::LogError;
 use crate::log_url::LogUrl;
+use crate::rules::OLDEST;
 use crate::servers::{connect, stream_if_there};
 
 /// Where a stream says which cluster's log it is.
@@ -17,6 +18,8 @@ const MARKS: &str = "pricetime-marks-seconds";
 const MARKS_SECONDS: u64 = 300;
 /// Where it says for how many seconds messages are kept that nodes have snapshots of. For ever where it does not.
 const KEEP: &str = "pricetime-keep-seconds";
+/// Where it says of which version its nodes write messages, and what that is where it does not.
+const RULES: &str = "pricetime-rules";
 /// Where a log that stands in for a lost one says which message it goes on behind: position, node, epoch and number.
 const BEHIND: &str = "pricetime-behind";
 
@@ -29,6 +32,8 @@ pub struct LogTerms {
     pub marks_every: Duration,
     /// Messages are kept for so long once two nodes have snapshots that hold them; none for ever.
     pub keep: Option<Duration>,
+    /// Of which version its nodes write messages.
+    pub rules: u8,
     /// The last message of the log that this one goes on behind.
     pub behind: Option<LogMessage>,
 }
@@ -46,13 +51,17 @@ impl LogTerms {
                 .ok_or_else(|| LogError(format!("{url} does not say which message it goes on behind: {text}")))
         });
         let marks_every = seconds(MARKS).unwrap_or(Duration::from_secs(MARKS_SECONDS)).max(Duration::from_secs(1));
-        Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), behind: behind.transpose()? })
+        let rules = named(RULES).map_or(Ok(OLDEST), |text| {
+            text.parse().map_err(|_| LogError(format!("{url} does not say of which version its messages are: {text}")))
+        });
+        Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), rules: rules?, behind: behind.transpose()? })
     }
 
-    fn metadata(&self) -> HashMap<String, String> {
-        let LogTerms { cluster, marks_every, keep, behind } = self;
+    pub(crate) fn metadata(&self) -> HashMap<String, String> {
+        let LogTerms { cluster, marks_every, keep, rules, behind } = self;
         let seconds = |name: &str, time: &Duration| (name.to_owned(), time.as_secs().max(1).to_string());
-        let marks = [(CLUSTER.to_owned(), format!("{cluster:016x}")), seconds(MARKS, marks_every)];
+        let rules = (RULES.to_owned(), rules.to_string());
+        let marks = [(CLUSTER.to_owned(), format!("{cluster:016x}")), seconds(MARKS, marks_every), rules];
         let behind = behind.as_ref().map(|message| (BEHIND.to_owned(), write_message(message)));
         marks.into_iter().chain(keep.as_ref().map(|keep| seconds(KEEP, keep))).chain(behind).collect()
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_nats::Client;
+use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
 
 use crate::client::LogError;
@@ -33,6 +34,8 @@ pub struct Survey {
 #[derive(Debug)]
 pub struct LogReport {
     pub cluster: String,
+    /// Of which version its nodes write messages.
+    pub rules: u8,
     pub first: u64,
     pub end: u64,
     pub bytes: u64,
@@ -47,28 +50,34 @@ pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
     let (runtime, client, context) = connect(url)?;
     runtime.block_on(async {
         let stream = stream(&context, url).await?;
-        let cluster = LogTerms::of(url, &stream.cached_info().config)?.cluster;
-        let info = stream.cached_info();
-        let servers = info.cluster.clone().unwrap_or_default();
-        let followers = servers.replicas.into_iter().map(|peer| (peer.name, peer.current && !peer.offline));
-        let log = LogReport {
-            cluster: format!("{cluster:016x}"),
-            first: info.state.first_sequence,
-            end: info.state.last_sequence,
-            bytes: info.state.bytes,
-            leader: servers.leader,
-            followers: followers.collect(),
-        };
-        let failed = |error: &dyn std::fmt::Display| LogError(format!("the nodes of {url} cannot be asked: {error}"));
-        let nodes = ask(&client, url.name()).await.map_err(|error| failed(&error))?;
-        let mut silent = BTreeMap::new();
-        for (node, position) in nodes.iter().flat_map(|report| &report.nodes) {
-            let last: &mut u64 = silent.entry(*node).or_default();
-            *last = (*last).max(*position);
-        }
-        silent.retain(|node, _| nodes.iter().all(|report| report.node != *node));
-        Ok(Survey { log, nodes, silent: silent.into_iter().collect() })
+        of_stream(&client, &stream, url).await
     })
+}
+
+/// The same of a stream that was found.
+pub(crate) async fn of_stream(client: &Client, stream: &Stream, url: &LogUrl) -> Result<Survey, LogError> {
+    let LogTerms { cluster, rules, .. } = LogTerms::of(url, &stream.cached_info().config)?;
+    let info = stream.cached_info();
+    let servers = info.cluster.clone().unwrap_or_default();
+    let followers = servers.replicas.into_iter().map(|peer| (peer.name, peer.current && !peer.offline));
+    let log = LogReport {
+        cluster: format!("{cluster:016x}"),
+        rules,
+        first: info.state.first_sequence,
+        end: info.state.last_sequence,
+        bytes: info.state.bytes,
+        leader: servers.leader,
+        followers: followers.collect(),
+    };
+    let failed = |error: &dyn std::fmt::Display| LogError(format!("the nodes of {url} cannot be asked: {error}"));
+    let nodes = ask(client, url.name()).await.map_err(|error| failed(&error))?;
+    let mut silent = BTreeMap::new();
+    for (node, position) in nodes.iter().flat_map(|report| &report.nodes) {
+        let last: &mut u64 = silent.entry(*node).or_default();
+        *last = (*last).max(*position);
+    }
+    silent.retain(|node, _| nodes.iter().all(|report| report.node != *node));
+    Ok(Survey { log, nodes, silent: silent.into_iter().collect() })
 }
 
 /// How all nodes are that answer.

@@ -278,6 +278,7 @@ fn a_message_reads_as_it_was_written() {
     let node = NodeId::new(513).expect("above zero");
     let commands = Bytes::from_static(b"some commands");
     let message = Message {
+        version: 3,
         cluster: 1 << 60,
         node,
         epoch: 70_000,
@@ -287,6 +288,7 @@ fn a_message_reads_as_it_was_written() {
         written: Time(5),
         count: 3,
         behind: Some(Known { position: 1 << 40, checksum: 1 << 20 }),
+        callers_bytes: 5,
         commands,
     };
     let bytes = message.to_bytes();

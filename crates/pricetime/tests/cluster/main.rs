@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod audit;
 mod away;
 mod deployed;
 mod faults;
@@ -16,3 +17,4 @@ mod read_only;
 mod recovery;
 mod refusals;
 mod retention;
+mod upgrade;

@@ -73,7 +73,7 @@ impl Judge {
     /// The next message of the log. `is_watched`: all processes said what they ask for.
     pub fn hear(&mut self, time: Time, bytes: &Bytes, is_watched: bool, tally: &mut Tally) {
         let message = Message::read(bytes).expect("the log is whole");
-        let Message { node, epoch, number, count, .. } = message;
+        let Message { node, epoch, number, count, callers_bytes, .. } = message;
         self.read.push(message);
         let Some(commands) = self.whole() else { return tally.count("parts of batches") };
         let (newest, last) = self.last(node);
@@ -100,7 +100,7 @@ impl Judge {
             tally.count("states said at marks");
         }
         if count > 0 {
-            self.obey((node, epoch), time, &commands, is_watched);
+            self.obey((node, epoch), time, &commands.slice(callers_bytes as usize..), is_watched);
         }
         self.ends.insert(self.engine.sequence());
     }

@@ -97,7 +97,7 @@ impl Node {
             clock: Clock::steady(move || Time(shown.load(Ordering::Relaxed) - 2_000_000 + skew)),
             clock_leap_max: Duration::from_secs(1 << 30),
             calendar: Calendar::default(),
-            audit: false,
+            audit: true,
         };
         Ok(Node { turn: Turn::new(engine, ledger, options), maker, process, fate: fate.clone(), inbox })
     }

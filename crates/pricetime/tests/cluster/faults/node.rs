@@ -1,6 +1,7 @@
 //! A node as a process, and its own ways to the servers of the log.
 
 use std::fs::OpenOptions;
+use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,7 +49,12 @@ impl Node {
     }
 
     pub fn launch(&self) -> Launch {
-        let launch = Launch::new(&self.data).with(&format!("--store {} --node {} {SETTINGS}", self.url, self.number));
+        // No server of another test ever gets an address that a node has left.
+        let own = SocketAddr::from(([127, 0, 1, u8::try_from(self.number).unwrap()], 0));
+        let launch = Launch::new(&self.data)
+            .on_xml(own)
+            .on_http(own)
+            .with(&format!("--store {} --node {} {SETTINGS}", self.url, self.number));
         match self.jump {
             0 => launch,
             jump => {

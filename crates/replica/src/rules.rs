@@ -1,0 +1,98 @@
+//! Versions of the messages of a log, and which one nodes write: the log's stream says it, and one command raises it when all nodes know a
+//! newer one. So nodes are upgraded one by one, and none meets a message that it cannot read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use async_nats::jetstream::stream::{Config, Stream};
+
+use crate::client::LogError;
+use crate::log_url::LogUrl;
+use crate::servers::{connect, stream};
+use crate::stream_config::LogTerms;
+use crate::survey::{Survey, of_stream};
+
+/// The oldest that is written, and the newest that this program knows.
+pub const OLDEST: u8 = 2;
+pub const NEWEST: u8 = 3;
+/// From this one on messages say whose their commands are.
+pub(crate) const CALLERS: u8 = 3;
+
+/// How often a node looks which version it is to write.
+const LOOK_AFTER: Duration = Duration::from_secs(2);
+
+/// What came of an upgrade.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Upgraded {
+    /// Nodes write this version from now on.
+    To(u8),
+    /// They did so before.
+    Already(u8),
+}
+
+/// Has all nodes write messages of the newest version. Errors: not all of them know it, or one does not answer that is not said to be gone.
+pub fn upgrade(url: &LogUrl, gone: &[u16]) -> Result<Upgraded, LogError> {
+    let (runtime, client, context) = connect(url)?;
+    runtime.block_on(async {
+        let stream = stream(&context, url).await?;
+        let config = &stream.cached_info().config;
+        let terms = LogTerms::of(url, config)?;
+        if terms.rules >= NEWEST {
+            return Ok(Upgraded::Already(terms.rules));
+        }
+        let survey = of_stream(&client, &stream, url).await?;
+        hindrance(&survey, gone).map_or(Ok(()), |why| Err(LogError(why)))?;
+        let metadata = LogTerms { rules: NEWEST, ..terms }.metadata();
+        let config = Config { metadata, ..config.clone() };
+        let updated = context.update_stream(config).await;
+        updated.map_err(|error| {
+            LogError(format!("{url} cannot be told to go on with messages of version {NEWEST}: {error}"))
+        })?;
+        Ok(Upgraded::To(NEWEST))
+    })
+}
+
+/// Why nodes cannot write the newest version yet.
+fn hindrance(survey: &Survey, gone: &[u16]) -> Option<String> {
+    let silent = survey.silent.iter().find(|(node, _)| !gone.contains(node));
+    let older = survey.nodes.iter().find(|report| report.rules < NEWEST);
+    match (silent, older) {
+        _ if survey.nodes.is_empty() => Some("no node answers: start them with this program first".to_owned()),
+        (Some((node, _)), _) => Some(format!(
+            "node {node} does not answer, so that nobody knows whether it reads messages of version {NEWEST}: start it, or say --gone {node} \
+             if it never comes back"
+        )),
+        (None, Some(report)) => Some(format!(
+            "node {} runs version {} of the program, which does not read messages of version {NEWEST}: start it with this one first",
+            report.node, report.version
+        )),
+        (None, None) => None,
+    }
+}
+
+/// The version that a node writes. Clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Written(Arc<AtomicU8>);
+
+impl Written {
+    pub fn new(version: u8) -> Written {
+        Written(Arc::new(AtomicU8::new(version)))
+    }
+
+    pub fn get(&self) -> u8 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Follows what the stream says. What this program does not know it does not write: it ends when such a message comes.
+    pub async fn follow(self, url: LogUrl, stream: Stream) {
+        loop {
+            tokio::time::sleep(LOOK_AFTER).await;
+            // Nobody answers: it is asked again.
+            let Ok(info) = stream.get_info().await else { continue };
+            if let Ok(terms) = LogTerms::of(&url, &info.config) {
+                self.0.store(terms.rules.min(NEWEST), Ordering::Relaxed);
+            }
+        }
+    }
+}
