@@ -284,6 +284,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         }
         decoded.iter().for_each(|command| self.apply(engine, time, command));
         self.own.applied(engine);
+        self.standing.applied(engine);
         Ok(is_own.then_some(time))
     }
 

@@ -90,6 +90,11 @@ impl Standing {
         self.metrics.set(Gauge::LogEnd, end);
     }
 
+    /// All commands of the message are applied, and whoever shows the market is told.
+    pub(crate) fn applied(&self, engine: &Engine) {
+        self.metrics.set(Gauge::Commands, engine.sequence().0);
+    }
+
     pub(crate) fn compares(&self, comparison: &Comparison) {
         let Comparison { position, hash, same, others } = *comparison;
         let other = others.map_or(0, |(count, _)| count);

@@ -28,8 +28,13 @@ pub(crate) async fn ascertain(State(site): State<Site>, request: Request, next: 
 }
 
 fn reads_the_market(method: &Method, path: &str) -> bool {
+    matches!(*method, Method::GET | Method::HEAD) && is_of_the_market(path)
+}
+
+/// Whether it is about the market, and not about the server itself.
+pub(crate) fn is_of_the_market(path: &str) -> bool {
     let what = BASES.iter().find_map(|base| path.strip_prefix(base));
-    matches!(*method, Method::GET | Method::HEAD) && what.is_some_and(|what| !OF_THE_SERVER.contains(&what))
+    what.is_some_and(|what| !OF_THE_SERVER.contains(&what))
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod problem;
 mod process;
 mod protecting;
 mod publish_cost;
+mod recency;
 mod records;
 mod replay;
 mod reserve;

@@ -23,6 +23,7 @@ use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::{Bounded, Bounds, Life, Places, note};
 use crate::members::Members;
+use crate::recency::as_new;
 use crate::site::{About, Market, Site};
 use crate::vitals::Counting;
 use crate::wire::Acceptance;
@@ -195,6 +196,7 @@ fn routes(site: &Site) -> Router {
         .merge(binance::routes())
         .method_not_allowed_fallback(rest::wrong_method)
         .fallback(page::file)
+        .layer(from_fn_with_state(site.clone(), as_new))
         .layer(from_fn_with_state(site.clone(), gate))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn(body::in_time))

@@ -14,6 +14,7 @@ mod log_servers;
 mod nodes;
 mod permissions;
 mod read_only;
+mod recency;
 mod recovery;
 mod refusals;
 mod retention;

@@ -156,7 +156,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
         Some("/time" | "/openapi.json" | "/asyncapi.json") => {}
         Some("/status") => codes.push("not-ready"),
         // What reads the market waits for its database, too.
-        _ => codes.extend(["not-ready", "store-away"]),
+        _ => codes.extend(["not-ready", "store-away", "behind"]),
     }
     for (status, response) in problems::responses(&codes) {
         operation["responses"][status] = response;

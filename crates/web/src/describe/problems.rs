@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 79] = [
+const CODES: [(&str, u16, &str); 80] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -109,6 +109,11 @@ const CODES: [(&str, u16, &str); 79] = [
     ("maintenance", 503, "The venue is under maintenance: there are no members but operators"),
     ("disk-low", 503, "The disk is nearly full"),
     ("store-away", 503, "The database cannot be reached"),
+    (
+        "behind",
+        503,
+        "The server has not applied the command yet that `pricetime-at-least` names: ask again, or another server",
+    ),
     ("full", 503, "The exchange cannot hold more"),
     ("too-many-connections", 503, "All connections are taken: only /health, /ready and /metrics are answered"),
     ("not-ready", 503, "The server is starting, waiting or stopping"),

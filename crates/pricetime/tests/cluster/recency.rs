@@ -1,0 +1,53 @@
+//! A client that goes from one node to another finds all that it was told before.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::server::Server;
+
+use super::log_servers::LogServers;
+use super::nodes::{CREATE, node, settle};
+
+#[test]
+fn an_answer_is_as_new_as_what_another_node_told() {
+    let folder = Folder::new("cluster-recency");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let nodes: Vec<(u16, Server)> = (1..=3).map(|number| (number, node(&folder, number, &url).start())).collect();
+    assert!(nodes[0].1.ask(CREATE).contains("created"));
+    settle(&nodes);
+    let clients: Vec<Http> = nodes.iter().map(|(_, server)| Http::new(server.http)).collect();
+    for turn in 0..100 {
+        let (writes, reads) = (&clients[turn % 3], &clients[(turn + 1) % 3]);
+        let order = json!({"account": "1", "symbol": "SPY", "side": "sell", "limit": "10", "shares": "1", "client_order_id": turn.to_string()});
+        writes.make("/api/v1/orders", &order);
+        let (_, headers) = writes.head("/api/v1/accounts/1", &[]);
+        let told = headers["pricetime-sequence"].to_str().unwrap().to_owned();
+        let path = format!("/api/v1/orders/by-client-id/{turn}?account=1");
+        let read = reads.send("GET", &path, None, &[("pricetime-at-least", &told)]);
+        assert_eq!((read.status, &read.body["status"]), (200, &json!("open")), "{}", read.text);
+    }
+    let begun = Instant::now();
+    let far = clients[0].send("GET", "/api/v1/accounts/1", None, &[("pricetime-at-least", "18446744073709551615")]);
+    assert_eq!(far.code(), (503, "behind"), "{}", far.text);
+    assert!(
+        begun.elapsed().as_secs() >= 2 && far.text.contains("command 18446744073709551615 was asked for"),
+        "{}",
+        far.text
+    );
+    for wrong in ["", "-1", "+1", "1.5", "18446744073709551616", "1, 2"] {
+        let refused = clients[0].send("GET", "/api/v1/accounts/1", None, &[("pricetime-at-least", wrong)]);
+        assert_eq!(
+            (refused.code(), &refused.body["field"]),
+            ((400, "malformed"), &json!("pricetime-at-least")),
+            "{wrong}"
+        );
+    }
+    // The compatible interface says it in its own words, and what is about the server itself is never waited for.
+    let far = [("pricetime-at-least", "18446744073709551615")];
+    assert_eq!(clients[0].send("GET", "/binance/api/v3/depth?symbol=SPY", None, &far).status, 503);
+    assert_eq!(clients[0].send("GET", "/api/v1/status", None, &far).status, 200);
+}

@@ -1,0 +1,87 @@
+//! Answers that are as new as what their client was told before, also by another server of the cluster. Every answer says up to which
+//! command its server stands; a client says with its next request up to which one it has been told, and the server answers when it stands
+//! there, too. For one server alone it is always so.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use engine::Sequence;
+use exchange::Gauge;
+
+use crate::binance;
+use crate::certain::is_of_the_market;
+use crate::problem::Problem;
+use crate::site::Site;
+
+/// In an answer: the last command that the server had applied.
+const SEQUENCE: HeaderName = HeaderName::from_static("pricetime-sequence");
+/// In a request: answer when this command is applied.
+const AT_LEAST: HeaderName = HeaderName::from_static("pricetime-at-least");
+
+/// Nobody waits longer: another server is asked sooner.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long after the first look the next one is; then twice as long each time, so that those who wait in vain cost little.
+const LOOK_AFTER: Duration = Duration::from_millis(2);
+
+/// Lets a request through when this server is as new as it asks for, or refuses it.
+pub(crate) async fn as_new(State(site): State<Site>, request: Request, next: Next) -> Response {
+    if !is_of_the_market(request.uri().path()) {
+        return next.run(request).await;
+    }
+    let is_compatible = binance::is_for(&request);
+    let admitted = match asked(request.headers()) {
+        Ok(Some(asked)) => wait(&site, asked).await,
+        Ok(None) => Ok(()),
+        Err(problem) => Err(problem),
+    };
+    let mut response = match admitted {
+        Ok(()) => next.run(request).await,
+        Err(problem) if is_compatible => binance::Refusal::from(problem).into_response(),
+        Err(problem) => problem.into_response(),
+    };
+    if let Some(sequence) = sequence(&site) {
+        response.headers_mut().insert(SEQUENCE, HeaderValue::from(sequence.0));
+    }
+    response
+}
+
+/// The last command that is applied, and told to whoever shows the market.
+fn sequence(site: &Site) -> Option<Sequence> {
+    site.instruments().metrics.get(Gauge::Commands).map(Sequence)
+}
+
+/// The command that an answer is to be as new as, if that is asked for.
+fn asked(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
+    let mut named = headers.get_all(&AT_LEAST).iter();
+    let Some(value) = named.next() else { return Ok(None) };
+    let digits = value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    match (digits.and_then(|text| text.parse().ok()), named.next()) {
+        (Some(number), None) => Ok(Some(Sequence(number))),
+        (Some(_) | None, _) => Err(Problem::field(
+            AT_LEAST.as_str(),
+            format!("{AT_LEAST} has to be one number of a command, as {SEQUENCE} tells it"),
+        )),
+    }
+}
+
+async fn wait(site: &Site, asked: Sequence) -> Result<(), Problem> {
+    let mut pause = LOOK_AFTER;
+    let begun = Instant::now();
+    loop {
+        let Some(stands) = sequence(site) else { return Err(Problem::not_ready()) };
+        if stands >= asked {
+            return Ok(());
+        }
+        if begun.elapsed() >= PATIENCE {
+            let detail = format!(
+                "this server stands at command {stands}, and command {asked} was asked for: ask it again, or another server"
+            );
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "behind", "Behind", detail));
+        }
+        tokio::time::sleep(pause).await;
+        pause = pause.saturating_mul(2);
+    }
+}
