@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod connections;
 pub mod copies;
 pub mod demo;
+pub mod docs_tool;
 pub mod encryption;
 mod followers;
 pub mod health;

@@ -8,6 +8,7 @@ use pricetime::backup::{self, BackupArgs};
 use pricetime::check::CheckArgs;
 use pricetime::cluster::{self, ClusterArgs};
 use pricetime::demo::command::{self as demo, DemoArgs};
+use pricetime::docs_tool::{self, DocsArgs};
 use pricetime::health::{self, HealthArgs};
 use pricetime::journal_tool::{self, JournalArgs};
 use pricetime::keys::{self, KeysArgs};
@@ -63,6 +64,8 @@ enum Command {
     Backup(BackupArgs),
     /// Run the protocol's examples and edges against any server, and print what holds
     Check(CheckArgs),
+    /// Write the documents as a site into a folder; every server shows them under /docs
+    Docs(DocsArgs),
     /// Say where the benchmarks are
     #[command(hide = true, disable_help_flag = true)]
     Bench {
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Send(args)) => send::run(args).map_err(|error| error.to_string()),
         Some(Command::Health(args)) => health::run(&args),
+        Some(Command::Docs(args)) => docs_tool::run(&args),
         Some(Command::State(args)) => state::run(&args),
         Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::Journal(args)) => journal_tool::run(&args),

@@ -25,6 +25,7 @@ mod listen_keys;
 mod listener;
 mod live_count;
 mod long_snapshots;
+mod manual;
 mod members;
 mod messages;
 mod metrics;
@@ -63,6 +64,7 @@ mod wire;
 
 pub use hub::Hub;
 pub use keys::{Key, Keys};
+pub use manual::files as manual_files;
 pub use records::{NoAnswer, OfAccount, Page, Past, Question, Records, Since, Stretch, Told};
 pub use server::{Settings, Web};
 pub use site::{About, Market};

@@ -1,26 +1,32 @@
-//! The live page. Its files are part of the program. Each is compressed when it is first asked for, and kept so.
+//! The live page, and the documents beside it. Their files are part of the program. Each is compressed when it is first asked for, and kept so.
 
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::{LazyLock, OnceLock};
 
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
 
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/page");
+use crate::manual;
+
+pub(crate) static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/page");
 /// By path, what was compressed so far.
-static COMPRESSED: LazyLock<HashMap<&'static str, OnceLock<Vec<u8>>>> = LazyLock::new(|| {
+static COMPRESSED: LazyLock<HashMap<String, OnceLock<Vec<u8>>>> = LazyLock::new(|| {
     let mut folders = vec![&FILES];
     let mut slots = HashMap::new();
     while let Some(folder) = folders.pop() {
         folders.extend(folder.dirs());
-        slots.extend(folder.files().filter_map(|file| Some((file.path().to_str()?, OnceLock::new()))));
+        slots.extend(folder.files().filter_map(|file| Some((file.path().to_str()?.to_owned(), OnceLock::new()))));
     }
+    slots.extend(manual::paths().map(|path| (format!("{MANUAL}{path}"), OnceLock::new())));
     slots
 });
+
+/// Where the documents are.
+const MANUAL: &str = "docs/";
 
 /// Only our own files run, and no other page may frame ours.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -32,9 +38,13 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     let path = match path {
         "" => "index.html",
         "reference" => "reference.html",
+        // What a page of the documents names stands beside it.
+        "docs" => return Redirect::permanent("/docs/").into_response(),
+        "docs/" => "docs/index.html",
         path => path,
     };
-    let Some(file) = FILES.get_file(path) else {
+    let of_manual = || manual::file(path.strip_prefix(MANUAL)?);
+    let Some(contents) = FILES.get_file(path).map(File::contents).or_else(of_manual) else {
         return (StatusCode::NOT_FOUND, "there is nothing here; the page is at /, the interface at /api/v1\n")
             .into_response();
     };
@@ -42,7 +52,6 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         let detail = format!("{method} is not for a file of the page; GET and HEAD are\n");
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")], detail).into_response();
     }
-    let contents = file.contents();
     let compressed = takes_gzip(&headers).then(|| compressed(path, contents)).flatten();
     // It changes with the program alone. What is compressed is another representation, with a tag of its own.
     let suffix = if compressed.is_some() { "-gzip" } else { "" };
@@ -130,6 +139,8 @@ mod tests {
     #[test]
     fn every_file_of_the_page_has_a_place_to_be_compressed_in() {
         assert!(COMPRESSED.len() > 40);
-        assert!(COMPRESSED.keys().all(|path| FILES.get_file(path).is_some()));
+        let is_there =
+            |path: &str| FILES.get_file(path).is_some() || path.strip_prefix(MANUAL).and_then(manual::file).is_some();
+        assert!(COMPRESSED.keys().all(|path| is_there(path)));
     }
 }

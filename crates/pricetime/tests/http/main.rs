@@ -34,6 +34,7 @@ mod icebergs;
 mod kills;
 mod large_market;
 mod limits;
+mod manual;
 mod member_kills;
 mod members;
 mod modes;

@@ -7,4 +7,5 @@ mod common;
 
 mod clients;
 mod descriptions;
+mod first_bot;
 mod page;

@@ -1,0 +1,52 @@
+//! Which documents the site has, in their order.
+
+/// A document.
+pub(super) struct Chapter {
+    /// What it belongs to.
+    pub group: &'static str,
+    /// Where it stands in the repository.
+    pub source: &'static str,
+    pub text: &'static str,
+}
+
+impl Chapter {
+    /// Its file in the site.
+    pub fn file(&self) -> String {
+        let name = self.source.trim_start_matches("docs/").trim_end_matches(".md");
+        if name == "README" { "index.html".to_owned() } else { format!("{name}.html") }
+    }
+}
+
+macro_rules! chapters {
+    ($($group:literal: $($source:literal)*;)*) => {
+        pub(super) const CHAPTERS: &[Chapter] = &[$($(
+            Chapter { group: $group, source: $source, text: include_str!(concat!("../../../../", $source)) },
+        )*)*];
+    };
+}
+
+chapters! {
+    "First steps": "README.md" "docs/FIRST_SESSION.md" "docs/FIRST_BOT.md";
+    "Protocols": "docs/PROTOCOL.md" "docs/API.md" "docs/BINANCE.md";
+    "Running it": "docs/COMMANDS.md" "docs/SETTINGS.md" "docs/SECURITY.md" "docs/METRICS.md" "docs/POSTGRES.md" "docs/CLUSTER.md";
+    "How it works": "docs/ARCHITECTURE.md" "docs/JOURNAL.md" "docs/HISTORY.md" "docs/PROOF.md" "docs/BENCHMARKS.md";
+    "The project": "docs/GLOSSARY.md" "docs/DEPENDENCIES.md" "CONTRIBUTING.md" "CHANGELOG.md";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_document_is_a_chapter() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let names =
+            std::fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it can be read").file_name());
+        let names = names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.ends_with(".md"));
+        for name in names {
+            assert!(CHAPTERS.iter().any(|chapter| chapter.source == format!("docs/{name}")), "{name}");
+        }
+    }
+}

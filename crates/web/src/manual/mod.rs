@@ -1,0 +1,56 @@
+//! The documents as a site: under `/docs`, and as files in a folder (`pricetime docs`). They are part of the program, and become HTML when one
+//! of them is first asked for. The site asks nobody else for anything.
+
+mod chapters;
+mod render;
+mod template;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde_json::json;
+
+use crate::page::FILES;
+use chapters::CHAPTERS;
+use render::{Rendered, render};
+
+/// Files of the page that the site's pages use as well.
+const SHARED: [&str; 6] =
+    ["style/theme.css", "style/reference.css", "style/manual.css", "early.js", "manual.js", "icon.svg"];
+/// What can be searched for: where each part of each chapter is.
+const INDEX: &str = "search.json";
+
+/// What was made of the documents, by name.
+static MADE: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
+    let rendered: Vec<Rendered> = CHAPTERS.iter().map(render).collect();
+    let pages = CHAPTERS.iter().zip(&rendered).map(|(chapter, made)| {
+        let html = template::page(chapter, made, &CHAPTERS.iter().zip(&rendered).collect::<Vec<_>>());
+        (chapter.file(), html.into_bytes())
+    });
+    let parts = CHAPTERS.iter().zip(&rendered).flat_map(|(chapter, made)| {
+        made.headings.iter().map(move |heading| {
+            json!({"chapter": made.title, "heading": heading.text, "at": format!("{}#{}", chapter.file(), heading.id)})
+        })
+    });
+    let index = (INDEX.to_owned(), json!(parts.collect::<Vec<_>>()).to_string().into_bytes());
+    pages.chain([index]).collect()
+});
+
+/// A file of the site, by its path in it.
+pub(crate) fn file(path: &str) -> Option<&'static [u8]> {
+    match SHARED.contains(&path) {
+        true => FILES.get_file(path).map(include_dir::File::contents),
+        false => MADE.get(path).map(Vec::as_slice),
+    }
+}
+
+/// The paths of all files of the site, in it.
+pub(crate) fn paths() -> impl Iterator<Item = String> {
+    let made = CHAPTERS.iter().map(chapters::Chapter::file).chain([INDEX.to_owned()]);
+    made.chain(SHARED.map(str::to_owned))
+}
+
+/// All files of the site, by their paths in it.
+pub fn files() -> impl Iterator<Item = (String, &'static [u8])> {
+    paths().filter_map(|path| file(&path).map(|contents| (path, contents)))
+}
