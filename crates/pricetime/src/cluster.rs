@@ -12,8 +12,9 @@ use journal::{DataLock, Disk};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use replica::jetstream::{self, JetStream};
-use replica::rules::{NEWEST, OLDEST, Upgraded, upgrade};
 use replica::survey::{Survey, survey};
+use replica::upgrade::{Upgraded, upgrade};
+use replica::versions::{NEWEST, OLDEST};
 use replica::{CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, ReplicaLedger, Standing};
 
 use crate::inspect;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use engine::Time;
 
-use crate::rules::NEWEST;
+use crate::versions::NEWEST;
 
 /// A message as the log gives it.
 #[derive(Clone, Debug)]

@@ -23,11 +23,12 @@ use crate::log_check::{self, LastGiven, check_taken, time_of};
 use crate::log_url::LogUrl;
 use crate::parts::WINDOW;
 use crate::retention::Retention;
-use crate::rules::{NEWEST, Written};
 use crate::servers::{connect, missing, stream_if_there};
 use crate::standing::Standing;
 use crate::status_subject;
 use crate::stream_config::{LogTerms, subject, weaknesses};
+use crate::upgrade::Written;
+use crate::versions::NEWEST;
 
 /// How long to wait before the next try where the servers do not answer.
 const BETWEEN_TRIES: Duration = Duration::from_millis(250);

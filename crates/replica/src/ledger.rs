@@ -20,9 +20,9 @@ use crate::client::{Delivered, LogClient, LogError};
 use crate::marks::{Comparison, Marks, Statement};
 use crate::message::{Known, Message, OVERHEAD_BYTES, checksum};
 use crate::parts::Parts;
-use crate::rules::CALLERS;
 use crate::standing::Standing;
 use crate::trail::Trail;
+use crate::versions::CALLERS;
 
 /// The most ops and batches of one turn: its commands become one message, as long as they fit.
 const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 8 };

@@ -24,7 +24,6 @@ mod marks;
 mod message;
 mod parts;
 mod retention;
-pub mod rules;
 mod servers;
 pub mod simulated;
 #[cfg(test)]
@@ -36,6 +35,8 @@ pub mod survey;
 #[cfg(test)]
 mod tests;
 mod trail;
+pub mod upgrade;
+pub mod versions;
 
 pub use client::{Delivered, LogClient, LogError};
 pub use copies::CopySource;

@@ -16,13 +16,13 @@
 //! Integers are little-endian.
 //!
 //! By the version of a message its writer says by which rules its commands are to be applied: so all nodes apply them by the same rules,
-//! whichever they know beside those. Messages of a version are written only when all nodes know it ([`crate::rules`]).
+//! whichever they know beside those. Messages of a version are written only when all nodes know it ([`crate::upgrade`]).
 
 use bytes::{BufMut, Bytes, BytesMut};
 use engine::{NodeId, Time};
 
 use crate::client::LogError;
-use crate::rules::{CALLERS, NEWEST};
+use crate::versions::{CALLERS, NEWEST};
 
 /// Of the heads of versions 1, 2 and 3.
 const HEADS_BYTES: [usize; 3] = {

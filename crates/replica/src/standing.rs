@@ -7,7 +7,7 @@ use exchange::{Gauge, Metrics, State, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::marks::Comparison;
-use crate::rules::NEWEST;
+use crate::versions::NEWEST;
 
 /// What a node says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use engine::{LogMessage, NodeId};
 
 use crate::client::LogError;
 use crate::log_url::LogUrl;
-use crate::rules::OLDEST;
 use crate::servers::{connect, stream_if_there};
+use crate::versions::OLDEST;
 
 /// Where a stream says which cluster's log it is.
 const CLUSTER: &str = "pricetime-cluster";

@@ -33,6 +33,7 @@ mod open_orders;
 mod order_counts;
 mod outbox;
 mod page;
+mod page_files;
 mod past;
 mod pieces;
 mod policy;

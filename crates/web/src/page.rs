@@ -8,11 +8,11 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use include_dir::{Dir, File, include_dir};
+use include_dir::File;
 
 use crate::manual;
+use crate::page_files::FILES;
 
-pub(crate) static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/page");
 /// By path, what was compressed so far.
 static COMPRESSED: LazyLock<HashMap<String, OnceLock<Vec<u8>>>> = LazyLock::new(|| {
     let mut folders = vec![&FILES];

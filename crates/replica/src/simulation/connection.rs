@@ -13,7 +13,7 @@ use model::workload::Random;
 use super::surroundings::Surroundings;
 use crate::client::{Delivered, LogClient, LogError};
 use crate::message::checksum;
-use crate::rules::{NEWEST, OLDEST};
+use crate::versions::{NEWEST, OLDEST};
 
 /// Nobody waits for so many glances: the log answers before.
 const GLANCES_MAX: u32 = 20_000;

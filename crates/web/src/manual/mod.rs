@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use serde_json::json;
 
-use crate::page::FILES;
+use crate::page_files::FILES;
 use chapters::CHAPTERS;
 use render::{Rendered, render};
 

@@ -12,12 +12,7 @@ use crate::log_url::LogUrl;
 use crate::servers::{connect, stream};
 use crate::stream_config::LogTerms;
 use crate::survey::{Survey, of_stream};
-
-/// The oldest that is written, and the newest that this program knows.
-pub const OLDEST: u8 = 2;
-pub const NEWEST: u8 = 3;
-/// From this one on messages say whose their commands are.
-pub(crate) const CALLERS: u8 = 3;
+use crate::versions::NEWEST;
 
 /// How often a node looks which version it is to write.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
