@@ -59,4 +59,6 @@ document.addEventListener("keydown", (event) => {
 });
 // On a telephone the chapters stand above the text, and are folded.
 if (matchMedia("(max-width: 800px)").matches) contents.open = false;
-await search();
+search();
+
+export {};
