@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod chapters;
 mod deploy;
 mod documents;
 mod imports;
