@@ -235,6 +235,9 @@ impl Node<'_> {
     ) -> Result<ReplicaLedger<Disk, JetStream>, String> {
         let node = NodeId::new(self.number).ok_or("node is 0; at least 1")?;
         let log = jetstream::find(self.url).map_err(words)?;
+        if self.is_read_only {
+            log.check_nobody_is(node).map_err(words)?;
+        }
         let start = log.start(engine.shared_log().last());
         let LogTerms { cluster, marks_every, .. } = log.terms;
         let client = log.open(engine, (node, inbox.clone(), self.standing.clone()), self.copies).map_err(words)?;

@@ -204,6 +204,9 @@ impl Server {
         if let Some(members) = &self.members {
             text += &format!("  members    {} keys\n", members.access.keys());
         }
+        if settings.read_only {
+            text += "  read-only  it follows the log, and refuses what would change something\n";
+        }
         for note in notes {
             text += &format!("  {note}\n");
         }

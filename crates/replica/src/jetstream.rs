@@ -27,6 +27,7 @@ use crate::servers::{connect, missing, stream_if_there};
 use crate::standing::Standing;
 use crate::status_subject;
 use crate::stream_config::{LogTerms, subject, weaknesses};
+use crate::survey::ask;
 use crate::upgrade::Written;
 use crate::versions::NEWEST;
 
@@ -111,6 +112,19 @@ impl Found {
     pub fn start(&self, last: Option<LogMessage>) -> u64 {
         let position = last.map_or(0, |last| last.position);
         position.saturating_sub(WINDOW).max(self.behind()).min(position)
+    }
+
+    /// Errors: a process answers already as the node of this number. One that writes finds that out by its epochs; one that only follows
+    /// leaves no trace in the log by which another would notice it.
+    pub fn check_nobody_is(&self, node: NodeId) -> Result<(), LogError> {
+        let asked = self.runtime.block_on(ask(&self.client, self.url.name()));
+        let nodes = asked.map_err(|error| LogError(format!("the nodes of {} cannot be asked: {error}", self.url)))?;
+        match nodes.iter().any(|report| report.node == node.number()) {
+            true => Err(LogError(format!(
+                "another process answers as node {node}: give each process a node number of its own"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Opens it for a node whose engine stands there. Errors: it is not the log that the node followed, or it has lost something.

@@ -31,6 +31,14 @@ fn a_node_that_only_follows_shows_all_and_changes_nothing() {
     nodes.push((2, reader.start()));
     settle(&nodes);
     let follower = &nodes[1].1;
+    assert!(follower.process.printed.contains("read-only  it follows the log"), "{}", follower.process.printed);
+    // Nobody else is node 2 then, nor node 1.
+    for taken in [1, 2] {
+        let other = Launch::new(&folder.path().join(format!("other-{taken}")));
+        let other = other.with(&format!("--store {url} --node {taken} --read-only")).try_start();
+        let said = other.err().expect("it does not start").stderr;
+        assert!(said.contains(&format!("another process answers as node {taken}")), "{said}");
+    }
     let query = "<transactions id=\"1\"><query id=\"1\"/></transactions>";
     assert_eq!(follower.ask(query), nodes[0].1.ask(query));
     assert!(follower.ask(query).contains("<executed shares=\"1\" price=\"10\""));

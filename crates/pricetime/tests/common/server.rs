@@ -130,7 +130,7 @@ pub struct Ended {
 pub struct Process {
     child: Child,
     lines: Receiver<String>,
-    printed: String,
+    pub printed: String,
     log: PathBuf,
     started: Instant,
     kept: PathBuf,
