@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, StatusSeconds, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -101,6 +101,9 @@ export const api = {
 
   /** @param {string} symbol @returns {Promise<SymbolInfo>} */
   symbol: (symbol) => request("GET", `/symbols/${at(symbol)}`),
+
+  /** What each tier pays. @param {string} symbol @returns {Promise<SymbolFees>} */
+  fees: (symbol) => request("GET", `/symbols/${at(symbol)}/fees`),
 
   /**
    * @param {string} symbol

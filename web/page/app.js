@@ -7,6 +7,7 @@ import { Feed } from "./feed.js";
 import { Frames } from "./frames.js";
 import { listen } from "./keys.js";
 import { remember, remembered } from "./settings.js";
+import { Fees } from "./state/fees.js";
 import { Holdings } from "./state/holdings.js";
 import { Market } from "./state/market.js";
 import { Shown } from "./state/shown.js";
@@ -42,6 +43,7 @@ const vitals = new Vitals();
 const holdings = new Holdings(feed, api);
 const market = new Market(feed, api, rememberedInterval());
 const shown = new Shown(market, symbols);
+const fees = new Fees({ market, holdings, api });
 
 const choices = {
   /** @param {string} symbol */
@@ -63,7 +65,7 @@ const choices = {
 
 const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choices.symbol });
 const accounts = accountChooser({ holdings, vitals, frames, api, choose: choices.account });
-const ticket = ticketView({ market, symbols, shown, holdings, vitals, frames, api, chooseAccount: () => accounts.open() });
+const ticket = ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount: () => accounts.open() });
 candlesView({ market, shown, holdings, frames, theme, chooseInterval: choices.interval });
 ladderView({ market, shown, holdings, frames, take: (limit) => {
   ticket.take(limit);
@@ -232,7 +234,38 @@ function chrome() {
       find("ticket-limit").focus();
     })();
   });
-  listen({ b: order("buy"), s: order("sell"), "/": trade(() => symbolChooser.open()), a: () => accounts.open(), "?": keys });
+  const account = (/** @type {string} */ tab) => trade(() => {
+    showSection("account");
+    find(tab).click();
+    find(tab).focus();
+  });
+  listen([
+    { key: "b", group: "Trading", text: "Buy: to the ticket", run: order("buy") },
+    { key: "s", group: "Trading", text: "Sell: to the ticket", run: order("sell") },
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => ({
+      key: String(number), group: "Trading", text: number === 1 ? "Fill the ticket in as a preset says" : "", shown: ["1", "–", "9"],
+      run: trade(() => {
+        if (ticket.apply(number)) showSection("ticket");
+      }),
+    })),
+    { key: "x", group: "Trading", text: "Cancel all orders that are listed: pressed twice", run: trade(() => {
+      showSection("account");
+      find("tab-open").click();
+      const button = find("cancel-all");
+      if (button.hidden) return;
+      button.focus();
+      button.click();
+    }) },
+    { key: "/", group: "Where to look", text: "Choose a symbol", run: trade(() => symbolChooser.open()) },
+    { key: "a", group: "Where to look", text: "Choose an account", run: () => accounts.open() },
+    { key: "o", group: "Where to look", text: "Open orders", run: account("tab-open") },
+    { key: "h", group: "Where to look", text: "History", run: account("tab-history") },
+    { key: "e", group: "Where to look", text: "Executions", run: account("tab-executions") },
+    { key: "p", group: "Where to look", text: "Balances", run: account("tab-balances") },
+    { key: "v", group: "Where to look", text: "The system view, and back", run: () => find(document.body.dataset.view === "trade" ? "view-system" : "view-trade").click() },
+    { key: "t", group: "Where to look", text: "Light or dark", run: () => theme.toggle() },
+    { key: "?", group: "Where to look", text: "These keys", run: keys },
+  ]);
 
   const state = frames.view(() => {
     const none = symbols.state === "live" && symbols.all.size === 0 && !market.symbol;

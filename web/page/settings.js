@@ -1,6 +1,6 @@
-// What this browser remembers: the theme, the account, the symbol, the interval. Without storage, nothing.
+// What this browser remembers: the theme, the account, the symbol, the interval, how orders are sent. Without storage, nothing.
 
-/** @typedef {"theme"|"account"|"symbol"|"interval"} Setting */
+/** @typedef {"theme"|"account"|"symbol"|"interval"|"confirm"|"presets"} Setting */
 
 /** @param {Setting} name @returns {string|null} */
 export function remembered(name) {

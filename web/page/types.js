@@ -51,6 +51,9 @@
  * @property {string|null} surplus bought less sold at that price
  */
 
+/** What the accounts of a tier pay of what they receive, in per cent. @typedef {{tier?: number, maker?: string, taker?: string, account?: string}} TierFees */
+/** @typedef {{symbol: string, fees: TierFees[]}} SymbolFees */
+
 /** A price level on the wire: limit, shares, orders. @typedef {[string, string, number]} WireLevel */
 
 /**
@@ -109,6 +112,7 @@
  * @property {string} held
  * @property {Position[]} positions
  * @property {number} open_orders
+ * @property {number} [tier] whose fees it pays; 0 if it is missing
  * @property {Limits} [limits]
  * @property {number} sequence
  */
@@ -136,7 +140,7 @@
 
 /** How far the venue is open. @typedef {{mode: Mode}} VenueMode */
 
-/** @typedef {"limit"|"post_only"|"immediate_or_cancel"|"fill_or_kill"|"market"} OrderKind */
+/** @typedef {"limit"|"post_only"|"post_only_move"|"immediate_or_cancel"|"fill_or_kill"|"market"} OrderKind no order is shown as `post_only_move` */
 
 /**
  * @typedef {object} NewOrder
@@ -148,11 +152,13 @@
  * @property {string} [stop] the price that it waits for, to limit a loss
  * @property {string} [take_profit] the price that it waits for, to take a profit
  * @property {string} [trail] how far behind the market the price stays that it waits for, in place of these
+ * @property {number} [trail_bips] the same in hundredths of a per cent
  * @property {SelfTrade} [self_trade] what happens where it meets an order of its own account
  * @property {number} [until] when what is open of it is canceled, in microseconds
  * @property {"DAY"} [tif] what is open of it is canceled when the day of its symbol ends
  * @property {string} [display] how many shares it shows at a time; without it, all
- * @property {string} shares
+ * @property {string} [shares] missing where `funds` are
+ * @property {string} [funds] of a market order that does not wait: the dollars that it spends, or brings in at most
  * @property {string} client_order_id
  */
 
@@ -160,7 +166,7 @@
 
 /** @typedef {"allowed"|"cancel_newest"|"cancel_oldest"|"cancel_both"|"decrement"} SelfTrade */
 
-/** @typedef {Omit<NewOrder, "limit"|"stop"|"take_profit"|"until"> & {order_id: number, limit: string|null, stop: string|null, take_profit: string|null, until: number|null}} Placed */
+/** @typedef {Omit<NewOrder, "limit"|"stop"|"take_profit"|"until"|"shares"|"funds"> & {order_id: number, shares: string, limit: string|null, stop: string|null, take_profit: string|null, until: number|null}} Placed */
 
 /**
  * @typedef {object} Order

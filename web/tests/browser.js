@@ -388,8 +388,8 @@ async function trade(context, name, market) {
   const { orders_for_the_day: days } = await ask("GET", "/status");
   if (days) await step(`${name}: an order ends with the day`, async () => {
     await page.click("#ticket-terms > summary");
-    await page.check("#ticket-day");
-    await page.waitForSelector("#ticket-until:disabled");
+    await page.selectOption("#ticket-ends", "day");
+    await page.waitForSelector("#ticket-until", { state: "hidden" });
     await page.fill("#ticket-limit", "100");
     await page.fill("#ticket-shares", "1");
     await look(page, `${name}-day`);
@@ -399,13 +399,16 @@ async function trade(context, name, market) {
     const told = await ask("GET", `/orders/${id}?account=${market.trader}`);
     assert.ok(told.until > told.time && told.until <= told.time + 86_400_000_000);
     await ask("DELETE", `/orders/${id}?account=${market.trader}`);
-    await page.uncheck("#ticket-day");
+    await page.selectOption("#ticket-ends", "");
     await page.click("#ticket-terms > summary");
   });
 
   await step(`${name}: an order ends at a time, and its shares are reduced in place`, async () => {
     await page.keyboard.press("b");
     await page.click("#ticket-terms > summary");
+    await page.selectOption("#ticket-ends", "until");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-until-fault:has-text('The time is missing')");
     await page.fill("#ticket-until", "2001-01-01T00:00:00");
     await page.selectOption("#ticket-self-trade", "cancel_oldest");
     await page.fill("#ticket-limit", "120");
@@ -447,7 +450,7 @@ async function trade(context, name, market) {
     await page.click(`#panel-open tr[data-key="${other.order_id}"] .cancel`);
     await page.waitForSelector(`#panel-open tr[data-key="${other.order_id}"]`, { state: "detached" });
     await go(page, phone, "ticket");
-    await page.fill("#ticket-until", "");
+    await page.selectOption("#ticket-ends", "");
     await page.selectOption("#ticket-self-trade", "allowed");
     await page.click("#ticket-terms > summary");
   });

@@ -104,14 +104,15 @@ export class Book extends Watched {
   }
 
   /**
-   * The shares that a balance buys at the prices that there are.
-   * @param {bigint} balance
+   * The shares that so much money buys, or that bring no more than it, at the prices that there are.
+   * @param {bigint} money
+   * @param {Side} [side] of the order
    * @returns {bigint}
    */
-  buys(balance) {
-    let left = balance;
+  buys(money, side = "buy") {
+    let left = money;
     let shares = 0n;
-    for (const level of this.asks) {
+    for (const level of side === "buy" ? this.asks : this.bids) {
       const paid = affordable(left, level.price);
       if (paid < level.amount) return shares + paid;
       shares += level.amount;

@@ -1,26 +1,30 @@
 // The order ticket. What it computes is exact; whether an order is taken is for the server to say.
 
-import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, part, plain, roundedDown, total } from "../decimal.js";
+import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, plain, total } from "../decimal.js";
 import { find, setAttribute, setText, within } from "../dom.js";
 import { dayAndTime } from "../format.js";
 import { Refusal } from "../api.js";
+import { amountField } from "./amount.js";
+import { bipsOf, newId, ordersOf } from "./asked.js";
+import { confirmation } from "./confirm.js";
 import { amountOf, clearFaults, nameFault, showFault, valueOf } from "./faults.js";
-import { forecast } from "./forecast.js";
+import { forecast, foretoldMeeting, foretoldWaiting } from "./forecast.js";
+import { presetsView } from "./presets.js";
 import { steps } from "./steps.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
+/** @import { Fees } from "../state/fees.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Vitals } from "../state/vitals.js" */
-/** @import { ListKind, NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
-
-/** Orders that are asked for; several belong together as `kind` says. @typedef {{kind: ListKind, orders: NewOrder[]}} Asked */
+/** @import { NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
+/** @import { Asked, Waits } from "./asked.js" */
 
 /** What numbers are called where one is none. @type {Record<string, string>} */
-const NAMES = { limit: "Limit", shares: "Shares", display: "What it shows" };
+const NAMES = { limit: "Limit", shares: "The amount", display: "What it shows" };
 
 /** Where a refusal stands that names no field. @type {Record<string, string>} */
 const FIELD_OF_CODE = {
@@ -32,6 +36,7 @@ const FIELD_OF_CODE = {
   "triggers-at-once": "trigger",
   "nothing-to-trail": "trigger",
   "trail-too-far": "trigger",
+  "funds-trade-nothing": "shares",
   "too-many-trails": "trigger",
   "outside-band": "limit",
   "off-lot": "shares",
@@ -46,27 +51,32 @@ const FIELD_OF_CODE = {
  * @typedef {object} Ticket
  * @property {(side: Side) => void} begin chooses the side and goes to the first field
  * @property {(limit: string) => void} take fills in a price
+ * @property {(preset: number) => boolean} apply fills it in as a preset says
  * @property {(order: number, text: string) => void} filled hears what was executed of an order
  */
 
 /**
- * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, vitals: Vitals, frames: Frames, api: Api, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, fees: Fees, vitals: Vitals, frames: Frames, api: Api, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
-export function ticketView({ market, symbols, shown, holdings, vitals, frames, api, chooseAccount }) {
+export function ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
-  const shares = /** @type {HTMLInputElement} */ (find("ticket-shares"));
   const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
   const waits = /** @type {HTMLSelectElement} */ (find("ticket-waits"));
   const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
   const until = /** @type {HTMLInputElement} */ (find("ticket-until"));
-  const day = /** @type {HTMLInputElement} */ (find("ticket-day"));
-  const dayField = find("ticket-day-field");
+  const untilField = find("ticket-until-field");
+  const ends = /** @type {HTMLSelectElement} */ (find("ticket-ends"));
+  const endsField = find("ticket-ends-field");
+  const dayOption = within(ends, "option", "[value=day]");
+  const moveOption = within(kind, "option", "[value=post_only_move]");
+  const displayField = find("ticket-display-field");
   const display = /** @type {HTMLInputElement} */ (find("ticket-display"));
   const selfTrade = /** @type {HTMLSelectElement} */ (find("ticket-self-trade"));
   const triggerField = find("ticket-trigger-field");
   const triggerNote = find("ticket-trigger-note");
+  const triggerName = find("ticket-trigger-name");
   const profitField = find("ticket-profit-field");
   const profitNote = find("ticket-profit-note");
   const limitField = find("ticket-limit-field");
@@ -93,12 +103,19 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
   const hasOthersBehind = () => waits.value.startsWith("then_");
   const hasTrigger = () => waits.value !== "" && waits.value !== "then_profit";
   const hasProfit = () => waits.value === "then_profit" || waits.value === "then_both";
-  const endsWithTheDay = () => stays() && day.checked && !dayField.hidden;
+  const endsWithTheDay = () => stays() && ends.value === "day";
+  const endsAtATime = () => stays() && ends.value === "until";
   /** Whether it stays open when it is placed, and so may end at a time. */
-  const stays = () => kind.value === "limit" || kind.value === "post_only" || waits.value !== "";
+  const stays = () => rests() || waits.value !== "";
 
   /** Whether what is left of it rests, so that it may show a part. */
-  const rests = () => kind.value === "limit" || kind.value === "post_only";
+  const rests = () => ["limit", "post_only", "post_only_move"].includes(kind.value);
+  const showsAPart = () => rests() && !isOneOfTwo() && !hasOthersBehind() && !waits.value.startsWith("trail");
+  /** The limit, while one is typed. */
+  const bound = () => {
+    const typed = atAnyPrice() ? null : parse(plain(limit.value));
+    return typed !== null && typed > 0n ? typed : null;
+  };
 
   /** What can be sold, or bought at the limit; null when that cannot be said. */
   function most() {
@@ -107,24 +124,48 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
     const balance = exact(holdings.account.balance, MONEY_DECIMALS);
     // What a market order will come to that waits, nobody knows.
     if (atAnyPrice()) return waits.value === "" ? market.book.buys(balance) : null;
-    const most = parse(plain(limit.value));
-    return most !== null && most > 0n ? affordable(balance, most) : null;
+    const each = bound();
+    return each === null ? null : affordable(balance, each);
   }
+
+  const amount = amountField({
+    basis: () => ({
+      side: side(), most: most(), each: bound(), lot: rules()?.lot, book: market.book,
+      balance: holdings.account ? exact(holdings.account.balance, MONEY_DECIMALS) : null,
+      at_once: atAnyPrice() && waits.value === "",
+    }),
+    changed,
+    unpriced: () => {
+      if (holdings.account && side() === "buy" && !atAnyPrice()) showFault(form, "limit", "The limit comes first: it says what a share costs");
+    },
+  });
 
   /** Price times shares; null when one of them is none. Of a market order what it would come to now. */
   function cost() {
-    const amount = parse(plain(shares.value));
-    if (atAnyPrice()) return amount !== null && amount > 0n && waits.value === "" ? market.book.atAnyPrice(side(), amount) : null;
-    const each = parse(plain(limit.value));
-    return each !== null && amount !== null && each > 0n && amount > 0n ? total(each, amount) : null;
+    const funds = amount.funds();
+    if (funds !== null) return exact(funds, MONEY_DECIMALS);
+    const count = amount.shares();
+    if (count === null || count <= 0n) return null;
+    if (atAnyPrice()) return waits.value === "" ? market.book.atAnyPrice(side(), count) : null;
+    const each = bound();
+    return each === null ? null : total(each, count);
   }
 
   /** What would happen if it were sent now. */
   function foretold() {
-    const amount = parse(plain(shares.value));
-    const bound = atAnyPrice() ? null : parse(plain(limit.value));
-    if (waits.value !== "" || amount === null || amount <= 0n || (!atAnyPrice() && (bound === null || bound <= 0n))) return "";
-    return forecast(market.book, { side: side(), kind: /** @type {OrderKind} */ (kind.value), limit: bound, shares: amount }, price);
+    const count = amount.shares();
+    const each = bound();
+    if (count === null || count <= 0n || (!atAnyPrice() && each === null)) return "";
+    const shown_limit = each === null ? null : price(format(each));
+    if (waits.value !== "" && !isOneOfTwo() && !hasOthersBehind()) {
+      const typed = parse(plain(valueOf(form, "trigger")));
+      const trigger = typed === null || typed <= 0n ? null : waits.value === "trail_bips" ? format(typed) : price(format(typed));
+      return foretoldWaiting({ side: side(), waits: waits.value, kind: /** @type {OrderKind} */ (kind.value), shares: group(format(count)), limit: shown_limit, trigger });
+    }
+    const order = { side: side(), kind: /** @type {OrderKind} */ (kind.value), limit: each, shares: count };
+    const now = forecast(market.book, order, price, { rates: fees.rates, symbol: market.symbol ?? "", step: rules()?.tick ? exact(rules()?.tick ?? "") : 1n });
+    const meets = foretoldMeeting(order, holdings.open.values(), market.symbol ?? "", /** @type {SelfTrade} */ (selfTrade.value));
+    return [now, now === "" ? "" : meets].filter((part) => part !== "").join("; ");
   }
 
   const mark = frames.view(() => {
@@ -139,31 +180,34 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
     limitField.hidden = atAnyPrice();
     triggerField.hidden = !hasTrigger();
     profitField.hidden = !hasProfit();
-    dayField.hidden = vitals.server?.orders_for_the_day !== true;
-    day.disabled = !stays();
-    until.disabled = !stays() || endsWithTheDay();
-    const follows = waits.value === "trail";
-    display.disabled = !rests() || isOneOfTwo() || hasOthersBehind() || follows;
+    dayOption.hidden = dayOption.disabled = vitals.server?.orders_for_the_day !== true;
+    // An order that waits does not move, nor does one of several.
+    moveOption.disabled = waits.value !== "";
+    endsField.hidden = !stays();
+    untilField.hidden = !endsAtATime();
+    displayField.hidden = !showsAPart();
+    const follows = waits.value.startsWith("trail");
     const rises = hasOthersBehind() ? selling : (waits.value !== "take_profit") !== selling;
     const reached = `an execution at this price or ${rises ? "above" : "below"}`;
     const back = selling ? "Buys" : "Sells";
     setText(profitNote, `${back} at this price once all of it is executed`);
     if (hasOthersBehind()) setText(triggerNote, `${back} at any price after ${reached}, once all of it is executed${hasProfit() ? "; one cancels the other" : ""}`);
-    else if (follows) setText(triggerNote, `Waits so many dollars ${selling ? "below the highest" : "above the lowest"} price from now on`);
+    else if (follows) setText(triggerNote, `Waits so many ${waits.value === "trail" ? "dollars" : "per cent"} ${selling ? "below the highest" : "above the lowest"} price from now on`);
     else setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
     const money = cost();
     setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
-    const amount = parse(plain(shares.value));
-    const bound = most();
-    const tooMuch = account !== null && amount !== null && bound !== null && amount > bound;
+    const [count, possible] = [amount.shares(), most()];
+    const tooMuch = account !== null && count !== null && possible !== null && count > possible;
+    amount.draw();
+    setText(triggerName, waits.value === "trail" ? "Behind, $" : waits.value === "trail_bips" ? "Behind, %" : "When at");
     setAttribute(form, "data-too-much", tooMuch);
     setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
 
     setText(forecastLine, foretold());
     const halted = rules()?.trading === false;
     limit.placeholder = rules()?.tick ?? "0.00";
-    shares.placeholder = rules()?.lot ?? "0";
+    amount.input.placeholder = amount.unit.value === "shares" ? rules()?.lot ?? "0" : "0";
     submit.disabled = sending || !market.symbol || halted;
     const action = selling ? "Sell" : "Buy";
     if (halted) setText(submit, "Trading is halted");
@@ -181,42 +225,41 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
   /** Whether the fields can be an order; if not, says at each what is wrong. */
   function check() {
     const limitFault = atAnyPrice() ? null : fault(amountOf(form, "limit"), "Limit");
-    const triggerFault = hasTrigger() ? fault(amountOf(form, "trigger"), "The price") : null;
+    const triggerFault = hasTrigger() ? fault(amountOf(form, "trigger"), waits.value.startsWith("trail") ? "The distance" : "The price") ?? noBips() : null;
     const profitFault = hasProfit() ? fault(amountOf(form, "profit"), "The price") : null;
-    const faults = /** @type {const} */ ([["shares", fault(amountOf(form, "shares"), "Shares")], ["limit", limitFault], ["profit", profitFault], ["trigger", triggerFault]]);
+    const faults = /** @type {const} */ ([["shares", amount.fault()], ["limit", limitFault], ["profit", profitFault], ["trigger", triggerFault]]);
     for (const [field, text] of faults) if (text) showFault(form, field, text);
     // A time that is written in part is no time, and must not be taken for none.
-    const noTime = !until.disabled && until.validity.badInput;
-    if (noTime) showFault(form, "until", "This is no time");
-    const noDisplay = !display.disabled && display.value.trim() !== "" ? fault(amountOf(form, "display"), "What it shows") : null;
+    const noTime = endsAtATime() && (until.value === "" || until.validity.badInput);
+    if (noTime) showFault(form, "until", until.validity.badInput ? "This is no time" : "The time is missing");
+    const noDisplay = showsAPart() && display.value.trim() !== "" ? fault(amountOf(form, "display"), "What it shows") : null;
     if (noDisplay !== null) showFault(form, "display", noDisplay);
     terms.open ||= noTime || noDisplay !== null;
     return !noTime && noDisplay === null && faults.every(([, text]) => text === null);
   }
 
+  /** Per cent behind the market are whole hundredths. */
+  function noBips() {
+    return waits.value === "trail_bips" && bipsOf(amountOf(form, "trigger")) === null ? "The distance is 0.01 to 99.99 per cent, with two decimals at most" : null;
+  }
+
   /** What the fields ask for. @param {string} account @param {string} symbol @returns {Asked} */
   function asked(account, symbol) {
-    const common = {
-      account, symbol, side: side(), shares: amountOf(form, "shares"),
-      self_trade: /** @type {SelfTrade} */ (selfTrade.value),
-    };
-    const ends = endsWithTheDay() ? { tif: /** @type {const} */ ("DAY") }
-      : !until.disabled && until.value !== "" ? { until: new Date(until.value).getTime() * 1000 } : {};
-    const order = {
-      ...common, ...ends, kind: /** @type {OrderKind} */ (kind.value),
-      ...(atAnyPrice() ? {} : { limit: amountOf(form, "limit") }),
-      ...(waits.value === "" || isOneOfTwo() || hasOthersBehind() ? {} : { [waits.value]: amountOf(form, "trigger") }),
-      ...(!display.disabled && display.value.trim() !== "" ? { display: amountOf(form, "display") } : {}),
-      client_order_id: newId(),
-    };
-    const stop = () => ({ kind: /** @type {const} */ ("market"), stop: amountOf(form, "trigger"), client_order_id: newId() });
-    if (isOneOfTwo()) return { kind: "oco", orders: [order, { ...common, ...ends, ...stop() }] };
-    if (!hasOthersBehind()) return { kind: "oco", orders: [order] };
-    const back = { ...common, side: /** @type {Side} */ (common.side === "buy" ? "sell" : "buy") };
-    // Of two of which one cancels the other, the one that is at once on the book must not execute when it is placed.
-    const profit = () => ({ kind: /** @type {OrderKind} */ (hasTrigger() ? "post_only" : "limit"), limit: amountOf(form, "profit"), client_order_id: newId() });
-    const behind = [...(hasProfit() ? [{ ...back, ...profit() }] : []), ...(hasTrigger() ? [{ ...back, ...stop() }] : [])];
-    return { kind: behind.length === 1 ? "oto" : "otoco", orders: [order, ...behind] };
+    return ordersOf({
+      account, symbol, side: side(), kind: /** @type {OrderKind} */ (kind.value), waits: /** @type {Waits} */ (waits.value),
+      shares: format(amount.shares() ?? 0n), funds: amount.funds(), limit: amountOf(form, "limit"), trigger: amountOf(form, "trigger"), profit: amountOf(form, "profit"),
+      display: showsAPart() ? amountOf(form, "display") : "", self_trade: /** @type {SelfTrade} */ (selfTrade.value),
+      ends: endsWithTheDay() ? { tif: "DAY" } : endsAtATime() ? { until: new Date(until.value).getTime() * 1000 } : {},
+    }, newId);
+  }
+
+  /** An order in words, for who is asked before it is sent. @param {NewOrder} order @returns {string} */
+  function inWords(order) {
+    const much = order.funds === undefined ? `${group(order.shares ?? "")} ${order.symbol}` : `${order.symbol} for ${group(order.funds)} dollars`;
+    const trigger = order.stop ?? order.take_profit;
+    const behind = order.trail !== undefined ? `, ${group(order.trail)} behind the market` : order.trail_bips !== undefined ? `, ${order.trail_bips / 100}% behind the market` : "";
+    const waiting = trigger === undefined ? behind : `, once there is ${price(trigger)}`;
+    return `${order.side === "buy" ? "Buy" : "Sell"} ${much} at ${order.limit === undefined ? "any price" : price(order.limit)}${waiting}`;
   }
 
   async function send() {
@@ -224,9 +267,15 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
     if (!market.symbol || sending) return;
     clearFaults(form);
     setText(done, "");
+    fees.look();
     if (!check()) return;
     const list = unanswered ?? asked(holdings.id, market.symbol);
     const { kind: listKind, orders } = list;
+    const lines = /** @type {[string, string][]} */ (orders.map((order, at) => [at === 0 ? "Order" : listKind === "oco" || at === 2 ? "Or" : "Then", inWords(order)]));
+    const chosen = (/** @type {HTMLSelectElement} */ select) => select.selectedOptions[0]?.text ?? "";
+    lines.push(["Account", holdings.id], ["Kind", chosen(kind)], ["Ends", !stays() ? "" : endsAtATime() ? until.value.replace("T", " ") : chosen(ends)], ["Shows", orders[0].display ?? ""], [sumName.textContent ?? "", sum.textContent ?? ""], ["Now", foretold()]);
+    const action = `${side() === "buy" ? "Buy" : "Sell"} ${market.symbol}`;
+    if (!(await confirm(lines, action)) || sending) return;
     sending = true;
     mark();
     try {
@@ -240,7 +289,8 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
       done.scrollIntoView({ block: "nearest" });
       setAttribute(done, "data-order", String(id));
       tellFill(id);
-      shares.value = display.value = "";
+      amount.clear();
+      display.value = "";
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       unanswered = error.unknown ? list : null;
@@ -274,10 +324,15 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
   waits.addEventListener("input", () => {
     // The other order waits, so this one must not execute at once.
     if (isOneOfTwo()) kind.value = "post_only";
+    // What waits does not move.
+    else if (waits.value !== "" && kind.value === "post_only_move") kind.value = "post_only";
     // What others wait for rests.
     else if (hasOthersBehind() && !rests()) kind.value = "limit";
   });
+  const confirm = confirmation();
+  const apply = presetsView(form, changed);
   form.addEventListener("input", changed);
+  form.addEventListener("focusin", () => fees.look());
   // What is no number is named when the field is left; what was typed stays in it.
   form.addEventListener("change", ({ target }) => {
     if (!(target instanceof HTMLInputElement) || target.inputMode !== "decimal" || target.value.trim() === "") return;
@@ -285,7 +340,7 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
     if (text) nameFault(form, target.name, text);
   });
   steps([limit, ...["trigger", "profit"].map((name) => within(form, "input", `[name=${name}]`))], { step: () => shown.step, from: () => market.book.side(side())[0]?.limit ?? shown.last, changed });
-  steps([shares, display], { step: () => rules()?.lot ?? "1", from: () => null, changed });
+  steps([amount.input, display], { step: () => (amount.unit.value === "shares" ? rules()?.lot ?? "1" : amount.unit.value === "dollars" ? "100" : "1"), from: () => null, changed });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     send();
@@ -298,20 +353,6 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
     if (best) take(best.limit);
     limit.focus();
   }
-  for (const button of form.querySelectorAll("[data-percent]")) {
-    button.addEventListener("click", () => {
-      const bound = most();
-      if (bound === null) {
-        if (side() === "buy" && holdings.account) showFault(form, "limit", "The limit comes first: it says what a share costs");
-        return;
-      }
-      const some = part(bound, BigInt(/** @type {HTMLElement} */ (button).dataset.percent ?? "0"));
-      const lot = rules()?.lot;
-      shares.value = format(lot ? roundedDown(some, exact(lot)) : some);
-      changed();
-    });
-  }
-
   // What was wrong for one account is not for another.
   let account = holdings.id;
   holdings.watch(() => {
@@ -325,7 +366,9 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
     // A price of another symbol is worse than none.
     if (symbol !== market.symbol) {
       symbol = market.symbol;
-      limit.value = shares.value = display.value = "";
+      limit.value = display.value = "";
+      amount.clear();
+      fees.look();
       changed();
     }
     mark();
@@ -333,9 +376,11 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
   holdings.watch(mark);
   symbols.watch(mark);
   vitals.watch(mark);
+  fees.watch(mark);
 
   return {
     take,
+    apply,
     filled(order, text) {
       fills.set(order, text);
       // Only what was just placed is told here.
@@ -345,7 +390,7 @@ export function ticketView({ market, symbols, shown, holdings, vitals, frames, a
     begin(chosen) {
       within(form, "input", `[name=side][value=${chosen}]`).checked = true;
       changed();
-      (limit.value === "" && !atAnyPrice() ? limit : shares).focus();
+      (limit.value === "" && !atAnyPrice() ? limit : amount.input).focus();
     },
   };
 }
@@ -355,7 +400,7 @@ function termsOf(placed, shown) {
   const show = (/** @type {string} */ text) => shown.price(text, placed.symbol);
   const price = placed.limit === null ? "any price" : show(placed.limit);
   const trigger = placed.stop ?? placed.take_profit;
-  const behind = placed.trail === undefined ? "" : `, ${group(placed.trail)} behind the market`;
+  const behind = placed.trail !== undefined ? `, ${group(placed.trail)} behind the market` : placed.trail_bips !== undefined ? `, ${placed.trail_bips / 100}% behind the market` : "";
   const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
   return `at ${price}${trigger === null ? "" : `, waiting for ${show(trigger)}`}${behind}${ends}`;
 }
@@ -366,12 +411,7 @@ function fieldOf(named, orders) {
   if (behind) return orders[Number(behind[1])]?.stop === undefined ? "profit" : "trigger";
   let field = named?.replace(/^orders\.0\.?/, "") ?? null;
   if (field === "tif") field = "until";
-  if (field === "stop" || field === "take_profit" || field === "trail") return "trigger";
+  if (field === "stop" || field === "take_profit" || field === "trail" || field === "trail_bips") return "trigger";
+  if (field === "funds") return "shares";
   return field === "" || field === "orders" ? null : field;
-}
-
-/** An id that no other order has. `crypto.randomUUID` is only there over TLS and on loopback. */
-function newId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -39,6 +39,15 @@ fn the_page_does_in_return_what_it_should() {
     server.stop();
 }
 
+/// web/tests/trading.js: the ticket's orders, the account's tables and the portfolio.
+#[test]
+fn all_that_is_traded_and_owned_is_on_the_page() {
+    let folder = Folder::new("page-trading");
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, "trading.js", "page-trading");
+    server.stop();
+}
+
 /// Runs a script of web/tests on a server; its screenshots go to a folder of that name.
 fn browse(server: &Server, script: &str, screenshots: &str) {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");

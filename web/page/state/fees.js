@@ -1,0 +1,80 @@
+// What an account pays for executions in the symbol that is looked at. No topic tells of a change, so it is asked for again after a while.
+
+import { Refusal } from "../api.js";
+import { parse } from "../decimal.js";
+import { Watched } from "./watched.js";
+
+/** @import { Api } from "../api.js" */
+/** @import { SymbolFees } from "../types.js" */
+/** @import { Holdings } from "./holdings.js" */
+/** @import { Market } from "./market.js" */
+
+/** Rates have so many decimals. */
+const RATE_DECIMALS = 4;
+/** What a scaled rate is a part of: per cent, and its decimals. */
+const WHOLE = 100n * 10n ** BigInt(RATE_DECIMALS);
+
+/** What is received is charged so many of `WHOLE`. @typedef {{maker: bigint, taker: bigint}} Rates */
+
+/** So long an answer is believed. */
+const FRESH_MS = 30_000;
+
+export class Fees extends Watched {
+  /** Of all tiers. @type {SymbolFees|null} */
+  #told = null;
+  #asked_at = -Infinity;
+  /** @type {string|null} */
+  #asked = null;
+  #market;
+  #holdings;
+  #api;
+
+  /** @param {{market: Market, holdings: Holdings, api: Pick<Api, "fees">}} parts */
+  constructor({ market, holdings, api }) {
+    super();
+    this.#market = market;
+    this.#holdings = holdings;
+    this.#api = api;
+  }
+
+  /** Of the account that trades; null while they are not known. @returns {Rates|null} */
+  get rates() {
+    if (this.#told === null || this.#told.symbol !== this.#market.symbol) return null;
+    const tier = this.#holdings.account?.tier ?? 0;
+    const own = this.#told.fees.find((fees) => (fees.tier ?? 0) === tier);
+    return { maker: scaled(own?.maker), taker: scaled(own?.taker) };
+  }
+
+  /** Asks, unless that was done just now. @param {number} [now_ms] */
+  async look(now_ms = performance.now()) {
+    const { symbol } = this.#market;
+    if (symbol === null || (symbol === this.#asked && now_ms - this.#asked_at < FRESH_MS)) return;
+    this.#asked = symbol;
+    this.#asked_at = now_ms;
+    try {
+      const told = await this.#api.fees(symbol);
+      if (symbol === this.#market.symbol) this.#told = told;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // Then nothing is said of fees.
+      if (symbol === this.#market.symbol) this.#told = null;
+    }
+    this.changed();
+  }
+}
+
+/** What a fee comes to, rounded up as the server does. @param {bigint} received @param {bigint} rate */
+export function feeOf(received, rate) {
+  return (received * rate + WHOLE - 1n) / WHOLE;
+}
+
+/** @param {string|undefined} rate */
+function scaled(rate) {
+  return rate === undefined ? 0n : parse(rate, RATE_DECIMALS) ?? 0n;
+}
+
+/** A rate in per cent, as it was told. @param {bigint} rate */
+export function percentOf(rate) {
+  const digits = rate.toString().padStart(RATE_DECIMALS + 1, "0");
+  return `${digits.slice(0, -RATE_DECIMALS)}.${digits.slice(-RATE_DECIMALS)}`.replace(/\.?0+$/, "");
+}

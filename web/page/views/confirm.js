@@ -1,0 +1,43 @@
+// Asks before an order is sent, where somebody wants to be asked. The answer is a promise.
+
+import { find, make } from "../dom.js";
+import { remember, remembered } from "../settings.js";
+
+/** @returns {(lines: [name: string, value: string][], action: string) => Promise<boolean>} asks, unless nobody wants to be asked */
+export function confirmation() {
+  const wanted = /** @type {HTMLInputElement} */ (find("ticket-confirm"));
+  const dialog = /** @type {HTMLDialogElement} */ (find("confirm"));
+  const form = /** @type {HTMLFormElement} */ (find("confirm-form"));
+  const terms = find("confirm-terms");
+  const sure = find("confirm-sure");
+  /** @type {((sure: boolean) => void)|null} */
+  let answer = null;
+
+  wanted.checked = remembered("confirm") === "yes";
+  wanted.addEventListener("change", () => remember("confirm", wanted.checked ? "yes" : null));
+  // It is no part of an order.
+  wanted.addEventListener("input", (event) => event.stopPropagation());
+  find("confirm-not").addEventListener("click", () => dialog.close());
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const told = answer;
+    answer = null;
+    dialog.close();
+    told?.(true);
+  });
+  // Escape closes it, too.
+  dialog.addEventListener("close", () => {
+    answer?.(false);
+    answer = null;
+  });
+
+  return (lines, action) => {
+    if (!wanted.checked) return Promise.resolve(true);
+    terms.replaceChildren(...lines.filter(([, value]) => value !== "").map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", { class: "number" }, value))));
+    sure.textContent = action;
+    return new Promise((resolve) => {
+      answer = resolve;
+      dialog.showModal();
+    });
+  };
+}

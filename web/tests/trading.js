@@ -1,0 +1,152 @@
+// The ticket, the account's tables and the portfolio, in a real browser: PRICETIME_HTTP says where the server is; with an argument only
+// steps whose names hold it are run. Screenshots go to $OUT.
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { browser, market, out, step, visit } from "./visits.js";
+import { ask } from "./own-market.js";
+
+/** @import { Page } from "playwright-core" */
+
+/** @param {Page} page @param {string} name */
+const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });
+const cancelAll = () => ask("DELETE", `/accounts/${market.trader}/orders`);
+/** The newest order of the trader. */
+const newest = async () => (await ask("GET", `/accounts/${market.trader}/orders?status=all&limit=1`)).orders[0];
+/** @param {Page} page */
+const send = async (page) => {
+  await page.click("#ticket-submit");
+  await page.waitForSelector("#ticket-done:not(:empty)");
+};
+
+try {
+  await market.make(9);
+
+  await step("fees are told before an order is sent, as the server takes them", async () => {
+    await ask("PUT", `/symbols/${market.symbol}/fees`, { maker: "0.1", taker: "0.25", account: market.maker });
+    await visit({}, async (page) => {
+      await page.fill("#ticket-limit", "145.05");
+      await page.fill("#ticket-shares", "10");
+      await page.waitForSelector(`#ticket-forecast:has-text('10 now at 145.05 on average, 0 rests, fee 0.025 ${market.symbol}')`);
+      await send(page);
+      const { executions: [{ fee }] } = await ask("GET", `/accounts/${market.trader}/executions?limit=1`);
+      assert.equal(fee, "0.025");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("s");
+      await page.fill("#ticket-limit", "144.95");
+      await page.fill("#ticket-shares", "10");
+      await page.waitForSelector("#ticket-forecast:has-text('fee 3.62')");
+    });
+    await ask("PUT", `/symbols/${market.symbol}/fees`, {});
+  });
+
+  await step("an amount is shares, dollars, or per cent of what the account has, typed or drawn", () => visit({}, async (page) => {
+    await page.fill("#ticket-limit", "100");
+    await page.selectOption("#ticket-unit", "dollars");
+    await page.fill("#ticket-shares", "1,000");
+    await page.waitForSelector("#ticket-shares-note:has-text('= 10 shares')");
+    await send(page);
+    assert.equal((await newest()).shares, "10");
+    await cancelAll();
+    const { balance } = await ask("GET", `/accounts/${market.trader}`);
+    await page.selectOption("#ticket-unit", "percent");
+    await page.locator("#ticket-slider").fill("40");
+    assert.equal(await page.inputValue("#ticket-shares"), "40");
+    await send(page);
+    assert.equal(Number((await newest()).shares), Math.floor(Number(balance) * 0.4 / 100));
+    await cancelAll();
+    // A market order asks for dollars, which prices that move do not make too many.
+    await page.selectOption("#ticket-kind", "market");
+    await page.selectOption("#ticket-unit", "dollars");
+    await page.fill("#ticket-shares", "1450.5");
+    await page.waitForSelector("#ticket-shares-note:has-text('About 10 shares')");
+    await look(page, "dollars");
+    await send(page);
+    assert.equal((await newest()).executed, "10");
+    await page.selectOption("#ticket-unit", "percent");
+    await page.fill("#ticket-shares", "101");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-shares-fault:has-text('at most 100')");
+  }));
+
+  await step("every kind of order is placed as what it is", () => visit({}, async (page) => {
+    await page.click("#ticket-terms > summary");
+    /** @type {[fields: Record<string, string>, told: object][]} */
+    const kinds = [
+      [{ kind: "post_only_move", limit: "150" }, { kind: "post_only", status: "open" }],
+      [{ kind: "immediate_or_cancel", limit: "1" }, { kind: "immediate_or_cancel", status: "canceled" }],
+      [{ kind: "fill_or_kill", limit: "1" }, { kind: "fill_or_kill", status: "canceled" }],
+      [{ kind: "limit", limit: "100", display: "1" }, { display: "1", waits: false }],
+      [{ kind: "limit", limit: "100", ends: "until", until: "2100-01-01T00:00:00" }, { kind: "limit", status: "open" }],
+      [{ kind: "limit", limit: "100", "self-trade": "decrement" }, { self_trade: "decrement" }],
+      [{ kind: "market", waits: "stop", trigger: "200" }, { stop: "200", waits: true }],
+      [{ kind: "limit", limit: "90", waits: "take_profit", trigger: "95" }, { take_profit: "95", limit: "90", waits: true }],
+      [{ kind: "market", waits: "trail", trigger: "5" }, { trail: "5", waits: true }],
+      [{ kind: "market", waits: "trail_bips", trigger: "2.5" }, { trail_bips: 250, waits: true }],
+    ];
+    for (const [fields, told] of kinds) {
+      for (const [name, value] of Object.entries({ kind: "limit", waits: "", ends: "", "self-trade": "allowed", display: "", ...fields })) {
+        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)));
+        const field = page.locator(`#ticket [name="${name}"]`);
+        if (!(await field.isVisible())) continue;
+        if (["kind", "waits", "ends", "self-trade"].includes(name)) await field.selectOption(value);
+        else await field.fill(value);
+      }
+      await page.fill("#ticket-shares", "2");
+      await send(page);
+      const order = await newest();
+      assert.deepEqual({ ...order, ...told }, order, JSON.stringify(fields));
+      await cancelAll();
+    }
+    await page.selectOption("#ticket-waits", "trail_bips");
+    await page.fill("#ticket-trigger", "100");
+    await page.fill("#ticket-shares", "1");
+    await page.click("#ticket-submit");
+    await page.waitForSelector("#ticket-trigger-fault:has-text('0.01 to 99.99 per cent')");
+  }));
+
+  await step("who wants to be asked before an order is sent is asked, and Escape sends nothing", () => visit({}, async (page) => {
+    await page.click("#ticket-terms > summary");
+    await page.check("#ticket-confirm");
+    const before = (await newest()).order_id;
+    await page.fill("#ticket-limit", "100");
+    await page.fill("#ticket-shares", "3");
+    await page.press("#ticket-shares", "Enter");
+    await page.waitForSelector(`#confirm[open]:has-text("Buy 3 ${market.symbol} at 100.00")`);
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "confirm-sure");
+    await look(page, "confirm");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#confirm", { state: "hidden" });
+    assert.equal((await newest()).order_id, before);
+    await page.press("#ticket-shares", "Enter");
+    await page.waitForSelector("#confirm[open]");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#ticket-done:not(:empty)");
+    assert.equal((await newest()).shares, "3");
+    await page.reload();
+    await page.waitForSelector("body[data-connection=open]");
+    assert.equal(await page.isChecked("#ticket-confirm"), true, "it is remembered");
+    await cancelAll();
+  }));
+
+  await step("a preset is kept under a name and fills the ticket in by its number", () => visit({}, async (page) => {
+    await page.selectOption("#ticket-kind", "fill_or_kill");
+    await page.selectOption("#ticket-unit", "percent");
+    await page.fill("#ticket-shares", "25");
+    await page.click("#ticket-terms > summary");
+    await page.fill("#ticket-preset-name", "Quarter");
+    await page.press("#ticket-preset-name", "Enter");
+    await page.waitForSelector("#ticket-presets button:has-text('Quarter')");
+    await page.reload();
+    await page.waitForSelector("body[data-connection=open][data-market=chosen]");
+    await page.keyboard.press("1");
+    assert.deepEqual(await page.evaluate(() => ["kind", "unit", "shares"].map((name) => /** @type {any} */ (document.querySelector(`#ticket-${name}`)).value)), ["fill_or_kill", "percent", "25"]);
+    await look(page, "preset");
+    await page.click("#ticket-terms > summary");
+    await page.click("#ticket-preset-drop");
+    await page.waitForSelector("#ticket-presets", { state: "hidden" });
+  }));
+} finally {
+  await browser.close();
+}
+console.log(`screenshots in ${out}`);
