@@ -108,11 +108,12 @@ export const api = {
   /**
    * @param {string} symbol
    * @param {Interval} interval
-   * @param {number} before microseconds
+   * @param {number|null} before microseconds; null for the last ones
+   * @param {number} [limit]
    * @returns {Promise<CandlesPage>}
    */
-  candles: (symbol, interval, before) =>
-    request("GET", `/symbols/${at(symbol)}/candles${query({ interval, limit: 500, before })}`),
+  candles: (symbol, interval, before, limit = 500) =>
+    request("GET", `/symbols/${at(symbol)}/candles${query({ interval, limit, before })}`),
 
   /**
    * @param {string} symbol

@@ -6,21 +6,27 @@ import { find, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Frames } from "./frames.js";
 import { listen } from "./keys.js";
-import { remember, remembered } from "./settings.js";
+import { recalled, remember, remembered } from "./settings.js";
+import { Sound } from "./sound.js";
+import { Alerts } from "./state/alerts.js";
 import { Fees } from "./state/fees.js";
 import { Holdings } from "./state/holdings.js";
+import { Layout } from "./state/layout.js";
 import { Market } from "./state/market.js";
 import { Shown } from "./state/shown.js";
 import { Symbols } from "./state/symbols.js";
 import { Vitals } from "./state/vitals.js";
+import { Watchlist } from "./state/watchlist.js";
 import { Theme } from "./theme.js";
 import { accountChooser } from "./views/accounts.js";
 import { accountView } from "./views/account.js";
+import { alertsView } from "./views/alerts.js";
 import { candlesView } from "./views/candles.js";
 import { connectionView } from "./views/connection.js";
 import { createDialog } from "./views/create.js";
 import { depthView } from "./views/depth.js";
 import { ladderView } from "./views/ladder.js";
+import { layoutView } from "./views/layout.js";
 import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
 import { executionNotices } from "./views/notices.js";
@@ -28,6 +34,7 @@ import { systemView } from "./views/system.js";
 import { venueView } from "./views/venue.js";
 import { tapeView } from "./views/tape.js";
 import { ticketView } from "./views/ticket.js";
+import { watchlistView } from "./views/watchlist.js";
 
 /** @import { Interval, StatusFeed, SymbolsFeed } from "./types.js" */
 
@@ -44,6 +51,24 @@ const holdings = new Holdings(feed, api);
 const market = new Market(feed, api, rememberedInterval());
 const shown = new Shown(market, symbols);
 const fees = new Fees({ market, holdings, api });
+const alerts = new Alerts(recalled("alerts"), (all) => remember("alerts", JSON.stringify(all)));
+const watchlist = new Watchlist(recalled("favourites"), {
+  symbols,
+  keep: (favourites) => remember("favourites", JSON.stringify(favourites)),
+  ask: async (symbol, points) => {
+    try {
+      return (await api.candles(symbol, "15m", null, points)).candles;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return null;
+    }
+  },
+});
+const layout = new Layout(recalled("layout"), {
+  // A wide window has room for the watchlist beside all else.
+  hidden: matchMedia("(min-width: 1600px)").matches ? [] : ["watch"],
+  keep: soon((kept) => remember("layout", JSON.stringify(kept))),
+});
 
 const choices = {
   /** @param {string} symbol */
@@ -74,6 +99,9 @@ ladderView({ market, shown, holdings, frames, take: (limit) => {
 depthView({ market, shown, frames, theme });
 tapeView({ market, shown, holdings, frames });
 accountView({ market, shown, holdings, frames, api });
+watchlistView({ watchlist, market, shown, symbols, frames, choose: choices.symbol });
+alertsView({ alerts, market, shown, sound: new Sound(), frames });
+const openLayout = layoutView({ layout, frames });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
@@ -87,6 +115,9 @@ const create = createDialog({
     if (!market.symbol) choices.symbol(symbol);
   },
 });
+
+// Of the symbol that is looked at each trade counts, not only the last of a quarter of a second.
+market.tape.watch(() => alerts.seeTape(market.tape.trades));
 
 // One's own trades are marked on the tape and the chart.
 holdings.watch(() => {
@@ -116,6 +147,7 @@ feed.subscribe({ channel: "symbols" }, {
   message: (/** @type {SymbolsFeed} */ message) => {
     if (message.type === "snapshot") symbols.snapshot(message.symbols);
     else symbols.put(message.symbols);
+    alerts.seeAll(message.symbols);
     if (message.next) fetchSymbols(message.next);
     // A symbol that was refused, or none at all: now there may be one.
     if (!market.symbol || (market.refused && symbols.all.has(market.symbol))) follow();
@@ -195,6 +227,7 @@ function chrome() {
   const keysDialog = /** @type {HTMLDialogElement} */ (find("keys-dialog"));
   const keys = () => keysDialog.showModal();
   find("keys").addEventListener("click", keys);
+  find("layout-open").addEventListener("click", openLayout);
   find("create-open").addEventListener("click", create);
   find("welcome-create").addEventListener("click", create);
   find("unknown-choose").addEventListener("click", () => symbolChooser.open());
@@ -263,6 +296,8 @@ function chrome() {
     { key: "e", group: "Where to look", text: "Executions", run: account("tab-executions") },
     { key: "p", group: "Where to look", text: "Balances", run: account("tab-balances") },
     { key: "v", group: "Where to look", text: "The system view, and back", run: () => find(document.body.dataset.view === "trade" ? "view-system" : "view-trade").click() },
+    { key: "w", group: "Where to look", text: "Show the watchlist, or hide it", run: () => layout.show("watch", layout.hides("watch")) },
+    { key: "l", group: "Where to look", text: "Layout: density, panels, layouts of your own", run: openLayout },
     { key: "t", group: "Where to look", text: "Light or dark", run: () => theme.toggle() },
     { key: "?", group: "Where to look", text: "These keys", run: keys },
   ]);
@@ -276,6 +311,21 @@ function chrome() {
   });
   symbols.watch(state);
   market.watch(state);
+}
+
+/**
+ * Calls once for many calls that come quickly, with what the last one was given.
+ * @template T
+ * @param {(value: T) => void} then
+ * @returns {(value: T) => void}
+ */
+function soon(then) {
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let timer;
+  return (value) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => then(value), 200);
+  };
 }
 
 /** @returns {Interval} */

@@ -1,6 +1,6 @@
-// What this browser remembers: the theme, the account, the symbol, the interval, how orders are sent. Without storage, nothing.
+// What this browser remembers: the theme, the account, the symbol, the interval, how orders are sent, the layout, what is watched. Without storage, nothing.
 
-/** @typedef {"theme"|"account"|"symbol"|"interval"|"confirm"|"presets"} Setting */
+/** @typedef {"theme"|"account"|"symbol"|"interval"|"confirm"|"presets"|"layout"|"favourites"|"listed"|"alerts"|"sound"|"studies"|"lines"} Setting */
 
 /** @param {Setting} name @returns {string|null} */
 export function remembered(name) {
@@ -18,5 +18,14 @@ export function remember(name, value) {
     else localStorage.setItem(`pricetime.${name}`, value);
   } catch {
     // A browser that keeps nothing still trades.
+  }
+}
+
+/** What was remembered as JSON; null where there is nothing, or nothing that can be read. @param {Setting} name @returns {unknown} */
+export function recalled(name) {
+  try {
+    return JSON.parse(remembered(name) ?? "null");
+  } catch {
+    return null;
   }
 }

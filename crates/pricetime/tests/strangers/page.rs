@@ -48,6 +48,15 @@ fn all_that_is_traded_and_owned_is_on_the_page() {
     server.stop();
 }
 
+/// web/tests/desk.js: the watchlist, alerts, indicators and lines, and the layout.
+#[test]
+fn a_desk_is_arranged_and_remembered() {
+    let folder = Folder::new("page-desk");
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, "desk.js", "page-desk");
+    server.stop();
+}
+
 /// Runs a script of web/tests on a server; its screenshots go to a folder of that name.
 fn browse(server: &Server, script: &str, screenshots: &str) {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");

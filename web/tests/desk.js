@@ -1,0 +1,180 @@
+// The desk of somebody who looks at many symbols: watchlist, alerts, indicators, lines, the layout. In a real browser: PRICETIME_HTTP says
+// where the server is; with an argument only steps whose names hold it are run. Screenshots go to $OUT.
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { browser, go, market, out, step, visit } from "./visits.js";
+import { OwnMarket, ask } from "./own-market.js";
+
+/** @import { Page } from "playwright-core" */
+
+const DESK = { viewport: { width: 1600, height: 900 } };
+/** Every new thing is looked at in these windows, in both themes. */
+const SIZES = [[1366, 650], [1920, 1080], [768, 1024], [375, 667], [320, 480]];
+
+/** @param {Page} page @param {string} name */
+const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });
+/** @param {Page} page @param {string} panel */
+const boxOf = async (page, panel) => (await page.locator(`.trade > .${panel}`).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+/** What sticks out of the window, by its right edge. @param {Page} page */
+const outside = (page) => page.evaluate(() => {
+  const visible = [...document.querySelectorAll("button, input, select, summary")].filter((element) => element.checkVisibility() && !element.closest(".tabs, .table-body, .unseen, .skip, .notices"));
+  const out = visible.filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5).map((element) => element.outerHTML.slice(0, 90));
+  return document.documentElement.scrollWidth > innerWidth ? [...out, "the page"] : out;
+});
+
+try {
+  await market.make(5);
+  const other = new OwnMarket();
+  await other.make(6);
+
+  await step("the watchlist finds symbols, has favourites, and leads to a symbol by pointer and keys", () => visit(DESK, async (page) => {
+    await page.fill("#watch-find", market.symbol.slice(0, -1));
+    await page.waitForSelector(`#watch-list .watch-symbol[aria-current]:has-text("${market.symbol}")`);
+    assert.match(await page.locator(`.watch-symbol:has-text("${market.symbol}") .number`).first().innerText(), /^145\.00$/);
+    await page.fill("#watch-find", other.symbol);
+    await page.waitForFunction(() => document.querySelectorAll("#watch-list li").length === 1);
+    await page.click(`#watch-list .star[aria-label="Favourite ${other.symbol}"]`);
+    await page.waitForSelector("#watch-list .star[aria-pressed=true]");
+    await page.press("#watch-find", "Enter");
+    await page.waitForFunction((symbol) => location.hash === `#/trade/${symbol}`, other.symbol);
+    await page.fill("#watch-find", "no-such-symbol");
+    await page.waitForSelector("#watch-note:has-text('No symbol')");
+    await page.fill("#watch-find", "");
+    await page.click("[data-listed=favourites]");
+    await page.waitForFunction(() => document.querySelectorAll("#watch-list li").length === 1);
+    await page.reload();
+    await page.waitForFunction((symbol) => document.querySelector("#watch-list")?.textContent?.includes(symbol) && document.querySelectorAll("#watch-list li").length === 1, other.symbol);
+    await page.focus("#watch-find");
+    await page.keyboard.press("ArrowDown");
+    assert.ok(await page.evaluate(() => document.activeElement?.matches(".watch-symbol")), "the arrows walk the list");
+    await look(page, "favourites");
+  }));
+
+  await step("an alert rings when its price is traded, is heard after the page was used, and is remembered", () => visit(DESK, async (page) => {
+    await page.fill("#alert-price", "145");
+    await page.press("#alert-price", "Enter");
+    await page.waitForSelector("#alert-price-fault:has-text('last price already')");
+    await page.fill("#alert-price", "1,5");
+    await page.press("#alert-price", "Enter");
+    await page.waitForSelector("#alert-price-fault:has-text('no thousands apart')");
+    assert.equal(await page.inputValue("#alert-price"), "1,5");
+    for (const price of ["145.05", "90"]) {
+      await page.fill("#alert-price", price);
+      await page.press("#alert-price", "Enter");
+    }
+    await page.waitForFunction(() => document.querySelectorAll("#alert-list li").length === 2);
+    await page.reload();
+    await page.waitForFunction(() => document.querySelectorAll("#alert-list li").length === 2);
+    await page.waitForSelector("#tape li:not([hidden])");
+    await page.click("#watch-title");
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "145.05", shares: "1" });
+    await page.waitForSelector(".notice:has-text('reached 145.05')");
+    await page.waitForSelector("#alert-list li[data-rang]:has-text('145.05')");
+    assert.equal(await page.getAttribute("#alert-list", "data-heard"), "1");
+    await page.click("#alert-sound");
+    await page.waitForSelector("#alert-sound[aria-pressed=false]");
+    await look(page, "alerts");
+    await page.locator("#alert-list button").first().click();
+    await page.waitForFunction(() => document.querySelectorAll("#alert-list li").length === 1);
+  }));
+
+  await step("panels are resized by pointer and keys, within bounds, and stay so", () => visit(DESK, async (page) => {
+    const edge = page.locator("[data-edge=book]");
+    const before = await boxOf(page, "book");
+    const at = await edge.boundingBox();
+    assert.ok(at);
+    await page.mouse.move(at.x + at.width / 2, at.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(at.x + at.width / 2 - 60, at.y + 200, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForTimeout(60);
+    assert.equal(Math.round((await boxOf(page, "book")).width - before.width), 60);
+    await edge.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.waitForFunction((width) => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) === width, Math.round(before.width));
+    await page.keyboard.press("End");
+    await page.waitForTimeout(60);
+    assert.ok((await boxOf(page, "chart")).width >= 240, "the chart keeps its room");
+    await page.keyboard.press("Home");
+    await page.waitForFunction(() => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) === 190);
+    const account = await boxOf(page, "account");
+    await page.focus("[data-edge=account]");
+    await page.keyboard.press("Shift+ArrowUp");
+    await page.waitForTimeout(60);
+    assert.equal(Math.round((await boxOf(page, "account")).height - account.height), 50);
+    await look(page, "resized");
+    await page.waitForTimeout(250);
+    await page.reload();
+    await page.waitForFunction(() => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) === 190);
+    await edge.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((width) => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) === width, Math.round(before.width));
+  }));
+
+  await step("a finger resizes panels, too", () => visit({ viewport: { width: 1366, height: 650 }, hasTouch: true }, async (page) => {
+    const before = await boxOf(page, "ticket");
+    const at = await page.locator("[data-edge=ticket]").boundingBox();
+    assert.ok(at);
+    const client = await page.context().newCDPSession(page);
+    const [x, y] = [at.x + at.width / 2, at.y + 100];
+    await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
+    for (const moved of [10, 25, 40]) await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [{ x: x - moved, y }] });
+    await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    await page.waitForTimeout(80);
+    assert.equal(Math.round((await boxOf(page, "ticket")).width - before.width), 40);
+  }));
+
+  await step("density and panels are chosen, a layout has a name, and comes back", () => visit(DESK, async (page) => {
+    const row = () => page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--row").trim());
+    const standard = await row();
+    await page.keyboard.press("l");
+    await page.check("#layout-density input[value=compact]");
+    await page.waitForFunction(() => document.documentElement.dataset.density === "compact");
+    assert.notEqual(await row(), standard);
+    await page.uncheck("[data-shows=depth]");
+    await page.uncheck("[data-shows=watch]");
+    await page.fill("#layout-name", "dense");
+    await page.press("#layout-name", "Enter");
+    await page.waitForSelector("#layout-list .use:has-text('dense')");
+    await look(page, "layout-dialog");
+    await page.check("#layout-density input[value=comfortable]");
+    await page.check("[data-shows=watch]");
+    await page.keyboard.press("Escape");
+    await look(page, "comfortable");
+    assert.ok(await page.isVisible(".trade > .watch"));
+    await page.waitForTimeout(250);
+    await page.reload();
+    await page.waitForSelector("html[data-density=comfortable]");
+    await page.click("#layout-open");
+    await page.click("#layout-list .use");
+    await page.waitForSelector("html[data-density=compact]");
+    await page.keyboard.press("Escape");
+    assert.deepEqual([await page.isVisible(".trade > .watch"), await page.isVisible(".trade > .depth")], [false, false]);
+    assert.equal(Math.round((await boxOf(page, "account")).width + (await boxOf(page, "account")).x), Math.round((await boxOf(page, "book")).x + (await boxOf(page, "book")).width), "what is hidden leaves its place");
+    await look(page, "compact");
+    await page.keyboard.press("w");
+    await page.waitForSelector(".trade > .watch", { state: "visible" });
+  }));
+
+  for (const [width, height] of SIZES) {
+    for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
+      await step(`${width} × ${height}, ${colorScheme}: the watchlist has its place, and nothing sticks out`, () => visit({ viewport: { width, height }, colorScheme }, async (page) => {
+        if (!(await page.isVisible(".trade > .watch")) && width > 760) await page.keyboard.press("w");
+        await go(page, "watch");
+        await page.waitForSelector("#watch-list li");
+        await page.fill("#alert-price", "150");
+        await page.press("#alert-price", "Enter");
+        assert.deepEqual(await outside(page), []);
+        await look(page, `watch-${width}x${height}-${colorScheme}`);
+        await page.click("#layout-open");
+        assert.deepEqual(await outside(page), []);
+        await look(page, `layout-${width}x${height}-${colorScheme}`);
+      }));
+    }
+  }
+} finally {
+  await browser.close();
+}
+console.log(`screenshots in ${out}`);
