@@ -14,6 +14,7 @@ import { Holdings } from "./state/holdings.js";
 import { Layout } from "./state/layout.js";
 import { Market } from "./state/market.js";
 import { Shown } from "./state/shown.js";
+import { Lines, Studies } from "./state/studies.js";
 import { Symbols } from "./state/symbols.js";
 import { Vitals } from "./state/vitals.js";
 import { Watchlist } from "./state/watchlist.js";
@@ -91,7 +92,9 @@ const choices = {
 const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choices.symbol });
 const accounts = accountChooser({ holdings, vitals, frames, api, choose: choices.account });
 const ticket = ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount: () => accounts.open() });
-candlesView({ market, shown, holdings, frames, theme, chooseInterval: choices.interval });
+const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
+const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
+candlesView({ market, shown, holdings, studies, lines, frames, theme, chooseInterval: choices.interval });
 ladderView({ market, shown, holdings, frames, take: (limit) => {
   ticket.take(limit);
   showSection("ticket");

@@ -158,9 +158,65 @@ try {
     await page.waitForSelector(".trade > .watch", { state: "visible" });
   }));
 
+  await step("indicators and a logarithmic scale are chosen and remembered", () => visit(DESK, async (page) => {
+    await page.click("#studies > summary");
+    await page.fill("#studies-averages input.number >> nth=0", "1");
+    await page.waitForSelector("#studies-fault:has-text('2 to 400')");
+    await page.fill("#studies-averages input.number >> nth=0", "2");
+    await page.check("#study-vwap");
+    await page.check("#study-profile");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.evaluate(() => document.activeElement?.matches("#studies > summary")), true);
+    await page.click("#chart-log");
+    await page.click("#intervals button:has-text('1s')");
+    await page.waitForTimeout(1_100);
+    await market.trade();
+    const there = () => page.waitForFunction(() => {
+      const { studies, profile } = /** @type {HTMLElement} */ (document.querySelector("#candles")).dataset;
+      return studies === "average 0,vwap" && Number(profile) > 0 && /MA 2 14\d\.\d\d.*VWAP 14\d\.\d\d/.test(document.querySelector("#studies-legend")?.textContent ?? "");
+    });
+    await there();
+    await look(page, "indicators");
+    await page.reload();
+    await there();
+    assert.equal(await page.getAttribute("#chart-log", "aria-pressed"), "true");
+  }));
+
+  await step("a line is drawn through two points, a level is typed, and both are the symbol's", () => visit(DESK, async (page) => {
+    const drawn = (/** @type {string} */ lines) => page.waitForFunction((wanted) => document.querySelector("#candles")?.getAttribute("data-drawn") === wanted, lines);
+    await page.waitForFunction(() => Number(document.querySelector("#candles")?.getAttribute("data-bars")) > 0);
+    const chart = await boxOf(page, "chart");
+    await page.click("#chart-line");
+    await page.mouse.click(chart.x + 150, chart.y + 200);
+    await page.waitForSelector("#candles[data-drawing='1']");
+    await page.mouse.move(chart.x + 300, chart.y + 260);
+    await page.mouse.click(chart.x + 300, chart.y + 260);
+    await drawn("1");
+    await page.click("#chart-line");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getAttribute("#candles", "data-drawing"), null);
+    await page.click("#studies > summary");
+    await page.fill("#level-price", "abc");
+    await page.press("#level-price", "Enter");
+    await page.waitForSelector("#level-price-fault:not(:empty)");
+    await page.fill("#level-price", "145.02");
+    await page.press("#level-price", "Enter");
+    await drawn("2");
+    await look(page, "lines");
+    await page.click("#intervals button:has-text('1h')");
+    await drawn("2");
+    await page.goto(page.url().replace(market.symbol, other.symbol));
+    await drawn("0");
+    await page.goBack();
+    await drawn("2");
+    await page.click("#studies > summary");
+    await page.locator("#line-list button").first().click();
+    await drawn("1");
+  }));
+
   for (const [width, height] of SIZES) {
     for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
-      await step(`${width} × ${height}, ${colorScheme}: the watchlist has its place, and nothing sticks out`, () => visit({ viewport: { width, height }, colorScheme }, async (page) => {
+      await step(`${width} × ${height}, ${colorScheme}: watchlist, indicators and layout have their place, and nothing sticks out`, () => visit({ viewport: { width, height }, colorScheme }, async (page) => {
         if (!(await page.isVisible(".trade > .watch")) && width > 760) await page.keyboard.press("w");
         await go(page, "watch");
         await page.waitForSelector("#watch-list li");
@@ -168,6 +224,12 @@ try {
         await page.press("#alert-price", "Enter");
         assert.deepEqual(await outside(page), []);
         await look(page, `watch-${width}x${height}-${colorScheme}`);
+        await go(page, "chart");
+        if (width <= 760) for (const panel of ["chart", "depth"]) assert.equal((await boxOf(page, panel)).width, width, `the ${panel} has the window's width`);
+        await page.click("#studies > summary");
+        await page.check("#study-profile");
+        assert.deepEqual(await outside(page), []);
+        await look(page, `indicators-${width}x${height}-${colorScheme}`);
         await page.click("#layout-open");
         assert.deepEqual(await outside(page), []);
         await look(page, `layout-${width}x${height}-${colorScheme}`);

@@ -1,9 +1,10 @@
-// What is remembered and computed of the desk: the layout, the watchlist, alerts.
+// What is remembered and computed of the desk: the layout, the watchlist, alerts, indicators, lines.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Alerts } from "../page/state/alerts.js";
 import { Layout } from "../page/state/layout.js";
+import { Lines, Studies, averageFrom, dayIsCut, profileOf, vwapOf } from "../page/state/studies.js";
 import { Symbols } from "../page/state/symbols.js";
 import { POINT_SPAN_US, Watchlist } from "../page/state/watchlist.js";
 
@@ -156,4 +157,62 @@ test("a layout keeps sizes within bounds, has names, and is read with care", () 
   assert.equal(layout.saved.size, 12);
   const strange = new Layout({ look: { density: "huge", hidden: "all", sizes: { "desk book": "9", "desk tape": 9e9, "x y": 1 } }, saved: [[1, 2], ["a", null]] }, { hidden: [], keep: () => {} });
   assert.deepEqual([strange.density, strange.hides("depth"), strange.size("desk", "book"), strange.size("desk", "tape"), strange.saved.size], ["standard", false, null, null, 0]);
+});
+
+test("averages are those of the last prices, and the same when they are gone on with", () => {
+  const prices = [1, 2, 3, 4, 10];
+  for (const exponential of [false, true]) {
+    const average = { on: true, period: 3, exponential };
+    /** @type {(number|null)[]} */
+    const whole = [];
+    averageFrom(prices, average, whole, 0);
+    /** @type {(number|null)[]} */
+    const parts = [];
+    averageFrom(prices.slice(0, 4), average, parts, 0);
+    averageFrom(prices, average, parts, 3);
+    assert.deepEqual(parts, whole);
+    assert.deepEqual(whole.slice(0, 4), [null, null, 2, 3]);
+    assert.equal(whole[4], exponential ? 3 + (10 - 3) / 2 : 17 / 3);
+  }
+});
+
+const DAY = 86_400;
+/** @param {number} time @param {number} close @param {number} volume @param {number} [low] @param {number} [high] */
+const bar = (time, close, volume, low = close, high = close) => ({ time, high, low, close, volume, money: close * volume, rises: true });
+
+test("the volume-weighted price begins with each day, and is not told of a day that is cut", () => {
+  const bars = [bar(DAY - 60, 10, 1), bar(DAY, 20, 1), bar(DAY + 60, 40, 3)];
+  assert.deepEqual(vwapOf(bars, 60, true), [10, 20, 35]);
+  assert.deepEqual(vwapOf(bars, 60, false), [null, 20, 35]);
+  assert.deepEqual(vwapOf(bars.slice(1), 60, false), [null, null]);
+  assert.deepEqual(vwapOf([bar(0, 10, 1), bar(DAY, 20, 1)], DAY, false), [10, 15], "candles of a day: all of them");
+  assert.deepEqual([dayIsCut(bars, 60, false), dayIsCut(bars.slice(1), 60, false), dayIsCut(bars.slice(1), 60, true), dayIsCut([], 60, false)], [false, true, false, false]);
+});
+
+test("a volume profile holds all that was traded, each candle between its low and its high", () => {
+  const shelves = profileOf([bar(0, 10, 8, 10, 20), { ...bar(60, 12.5, 4), rises: false }], 4);
+  assert.deepEqual(shelves.map(({ up, down }) => [up, down]), [[2, 0], [2, 4], [2, 0], [2, 0]]);
+  const single = profileOf([bar(0, 5, 3)], 4);
+  assert.equal(single.reduce((sum, { up }) => sum + up, 0), 3, "at one price");
+  assert.deepEqual(profileOf([], 4), []);
+});
+
+test("indicators and lines are kept, bounded, and read with care", () => {
+  /** @type {unknown} */
+  let kept = null;
+  const studies = new Studies({ averages: [{ on: true, period: 1e9 }, 7], vwap: "yes", log: true }, (chosen) => (kept = JSON.parse(JSON.stringify(chosen))));
+  assert.deepEqual([studies.chosen.averages[0], studies.chosen.vwap, studies.chosen.log], [{ on: true, period: 20, exponential: false }, false, true]);
+  studies.changeAverage(1, { on: true, period: 9 });
+  assert.deepEqual(new Studies(kept, () => {}).chosen, studies.chosen);
+
+  const lines = new Lines([["A", [{ level: 5 }, { level: "5" }, { from: { time: 1, price: 2 }, to: { time: 3, price: 4 } }, { from: 1, to: 2 }, null]], 7], (all) => (kept = JSON.parse(JSON.stringify(all))));
+  assert.equal(lines.of("A").length, 2);
+  for (let at = 0; at < 30; at += 1) lines.add("A", { level: at });
+  assert.equal(lines.of("A").length, 20);
+  assert.equal(lines.add("A", { level: 1 }), false);
+  for (let at = 0; at < 130; at += 1) lines.add(`S${at}`, { level: at });
+  assert.equal(/** @type {any[]} */ (kept).length, 100);
+  assert.deepEqual([lines.of("A").length, lines.of("S129").length], [0, 1]);
+  lines.remove("S129", lines.of("S129")[0]);
+  assert.equal(lines.of("S129").length, 0);
 });

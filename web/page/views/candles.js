@@ -5,12 +5,15 @@ import { atLeast, forDrawing, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 import { SECONDS_OF } from "../state/shown.js";
 import { fillMarkers, orderLines } from "./chart-orders.js";
+import { linesView } from "./lines.js";
+import { studiesView } from "./studies.js";
 
 /** @import { UTCTimestamp, Time } from "lightweight-charts" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
+/** @import { Lines, Studies } from "../state/studies.js" */
 /** @import { Theme } from "../theme.js" */
 /** @import { Candle, Interval } from "../types.js" */
 
@@ -27,8 +30,8 @@ const PAUSE_SPANS_MAX = 5_000;
 /** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
 const PAUSE_MS = 100;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
-export function candlesView({ market, shown, holdings, frames, theme, chooseInterval }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, studies: Studies, lines: Lines, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
+export function candlesView({ market, shown, holdings, studies, lines, frames, theme, chooseInterval }) {
   const container = find("candles");
   const legend = find("legend");
   const note = find("candles-note");
@@ -49,8 +52,8 @@ export function candlesView({ market, shown, holdings, frames, theme, chooseInte
   let colours = paint();
   let redrawn = -1;
   let drawn = 0;
-  /** Candles and the spans between them that have none. */
-  let bars = 0;
+  /** Where candles stand and the spans between them that have none, in seconds. @type {number[]} */
+  let times = [];
   let precision = -1;
   /** @type {string|null} */
   let fitted = null;
@@ -104,7 +107,7 @@ export function candlesView({ market, shown, holdings, frames, theme, chooseInte
       redrawn = candles.redrawn;
       adjust();
       const places = barsFrom(0);
-      bars = places.length;
+      times = places.map(({ time }) => time);
       prices.setData(places);
       volumes.setData(all.map(volume));
       chart.applyOptions({ timeScale: { timeVisible: market.interval !== "1d", secondsVisible: market.interval === "1s" } });
@@ -112,7 +115,7 @@ export function candlesView({ market, shown, holdings, frames, theme, chooseInte
       if (all.length > 0 && fitted !== view) {
         fitted = view;
         const width = container.clientWidth || 600;
-        chart.timeScale().setVisibleLogicalRange({ from: bars - Math.max(Math.min(bars + 1, width / CANDLE_PX), width / CANDLE_PX_MAX), to: bars + 2 });
+        chart.timeScale().setVisibleLogicalRange({ from: times.length - Math.max(Math.min(times.length + 1, width / CANDLE_PX), width / CANDLE_PX_MAX), to: times.length + 2 });
       }
     } else {
       adjust();
@@ -120,15 +123,17 @@ export function candlesView({ market, shown, holdings, frames, theme, chooseInte
       const places = barsFrom(from);
       // What stands in front of the last one that was drawn is there already.
       const fresh = drawn > 0 ? places.slice(places.findIndex((each) => "open" in each)) : places;
-      for (const place of fresh) prices.update(place);
+      for (const place of fresh) {
+        prices.update(place);
+        if (place.time > (times.at(-1) ?? 0)) times.push(place.time);
+      }
       for (const candle of all.slice(from)) volumes.update(volume(candle));
-      bars += fresh.length - Math.min(drawn, 1);
     }
     drawn = all.length;
     setText(note, candles.state === "waiting" ? "Loading candles…" : "No trades yet: candles begin with the first");
     note.hidden = all.length > 0;
     setAttribute(container, "data-candles", String(all.length));
-    setAttribute(container, "data-bars", String(bars));
+    setAttribute(container, "data-bars", String(times.length));
   }, PAUSE_MS);
 
   const markLegend = frames.view(() => {
@@ -171,13 +176,23 @@ export function candlesView({ market, shown, holdings, frames, theme, chooseInte
     watched.watch(mark);
     watched.watch(markLegend);
   }
-  const lines = orderLines(prices, { market, holdings, theme });
+  const limits = orderLines(prices, { market, holdings, theme });
   const markers = fillMarkers(createSeriesMarkers(prices, []), { market, holdings, theme });
   const markOrders = frames.view(() => {
-    setAttribute(container, "data-lines", String(lines()));
+    setAttribute(container, "data-lines", String(limits()));
     setAttribute(container, "data-fills", String(markers()));
   }, PAUSE_MS);
   for (const watched of [market, market.candles, holdings, theme]) watched.watch(markOrders);
+
+  studiesView({ chart, prices, inView, market, shown, studies, frames, theme });
+  linesView({ chart, prices, times: () => times, market, shown, lines, frames, theme });
+
+  /** The seconds at the edges of what is seen. @returns {[number, number]|null} */
+  function inView() {
+    const range = chart.timeScale().getVisibleLogicalRange();
+    if (!range || times.length === 0) return null;
+    return [times[Math.max(0, Math.floor(range.from))] ?? Infinity, times[Math.min(times.length - 1, Math.ceil(range.to))] ?? -Infinity];
+  }
 }
 
 /** @param {(interval: Interval) => void} choose */
