@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, ListKind, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -95,6 +95,33 @@ export const api = {
 
   /** @returns {Promise<VenueMode>} */
   mode: () => request("GET", "/mode"),
+
+  /** @param {Mode} mode @returns {Promise<VenueMode>} */
+  setMode: (mode) => request("PUT", "/mode", { mode }),
+
+  /** Kills a symbol, an account or a member, or releases it. @param {"symbols"|"accounts"|"members"} of @param {string} name @param {boolean} killed @returns {Promise<{killed: boolean, canceled: number}>} */
+  kill: (of, name, killed) => request("PUT", `/${of}/${at(name)}/kill`, { killed }),
+
+  /** @param {string} symbol @param {"open"|"halted"|"auction"} phase @returns {Promise<{phase: string}>} */
+  setPhase: (symbol, phase) => request("PUT", `/symbols/${at(symbol)}/phase`, { phase }),
+
+  /** @param {string} account @param {Limits} limits in place of all that it has @returns {Promise<Limits>} */
+  setLimits: (account, limits) => request("PUT", `/accounts/${at(account)}/limits`, limits),
+
+  /** @param {string|null} after @returns {Promise<MembersPage>} */
+  members: (after) => request("GET", `/members${query({ after, limit: 100 })}`),
+
+  /** @param {{name: string, roles: string[], accounts: string[]}} member @returns {Promise<Member>} */
+  addMember: (member) => request("POST", "/members", member),
+
+  /** @param {string} name @returns {Promise<Member>} */
+  removeMember: (name) => request("DELETE", `/members/${at(name)}`),
+
+  /** @param {string} name @param {{kind: string, value?: string}} key @returns {Promise<MemberKey>} */
+  addKey: (name, key) => request("POST", `/members/${at(name)}/keys`, key),
+
+  /** @param {string} name @param {string} key @returns {Promise<MemberKey>} */
+  revokeKey: (name, key) => request("DELETE", `/members/${at(name)}/keys/${at(key)}`),
 
   /** Those created after this one. @param {string} after @returns {Promise<SymbolsPage>} */
   symbols: (after) => request("GET", `/symbols${query({ after })}`),

@@ -8,6 +8,7 @@ import { Frames } from "./frames.js";
 import { listen } from "./keys.js";
 import { recalled, remember, remembered } from "./settings.js";
 import { Sound } from "./sound.js";
+import { Activity } from "./state/activity.js";
 import { Alerts } from "./state/alerts.js";
 import { Fees } from "./state/fees.js";
 import { Holdings } from "./state/holdings.js";
@@ -24,6 +25,7 @@ import { accountView } from "./views/account.js";
 import { alertsView } from "./views/alerts.js";
 import { candlesView } from "./views/candles.js";
 import { connectionView } from "./views/connection.js";
+import { controlView } from "./views/control.js";
 import { createDialog } from "./views/create.js";
 import { depthView } from "./views/depth.js";
 import { ladderView } from "./views/ladder.js";
@@ -31,6 +33,7 @@ import { layoutView } from "./views/layout.js";
 import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
 import { executionNotices } from "./views/notices.js";
+import { phaseView } from "./views/phase.js";
 import { systemView } from "./views/system.js";
 import { venueView } from "./views/venue.js";
 import { tapeView } from "./views/tape.js";
@@ -108,6 +111,8 @@ const openLayout = layoutView({ layout, frames });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
+const control = controlView({ api, symbols, vitals, shown, activity: new Activity(feed), frames });
+phaseView({ market, shown, symbols, frames });
 const create = createDialog({
   api,
   created: (account) => {
@@ -167,6 +172,7 @@ begin();
 async function begin() {
   const session = await signIn({ api, feed });
   venue.allow(session);
+  control.allow(session);
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
@@ -176,16 +182,16 @@ async function begin() {
 /** Shows what the address says; without a symbol in it, the one looked at last, or the first there is. */
 function follow() {
   const place = read(location.hash);
-  const systemShown = place.view === "system";
-  find("trade").hidden = systemShown;
-  find("system").hidden = !systemShown;
   document.body.dataset.view = place.view;
-  setAttribute(find("view-trade"), "aria-current", systemShown ? null : "page");
-  setAttribute(find("view-system"), "aria-current", systemShown ? "page" : null);
-  if (systemShown) {
+  for (const [view, main] of [["trade", "trade"], ["system", "system"], ["venue", "control"]]) {
+    find(main).hidden = place.view !== view;
+    setAttribute(find(`view-${view}`), "aria-current", place.view === view ? "page" : null);
+  }
+  if (place.view === "system") {
     system.show();
     venue.show();
   }
+  if (place.view === "venue") control.show();
 
   const last = remembered("symbol");
   const symbol = place.symbol ?? market.symbol ?? (last && symbols.all.has(last) ? last : symbols.first());

@@ -161,7 +161,7 @@ export class Feed extends Watched {
     }
     /** @type {ServerMessage} */
     const message = JSON.parse(text);
-    if (message.type === "snapshot" || message.type === "update") {
+    if (message.type === "snapshot" || message.type === "update" || message.type === "reports") {
       this.#subscriptions.get(keyOfMessage(message))?.handler.message(message);
     } else if (message.type === "error") {
       this.#refused(message);
@@ -231,6 +231,7 @@ function keyOf(topic) {
       return `candles ${topic.symbol} ${topic.interval}`;
     case "orders":
       return `orders ${topic.account}`;
+    case "drop-copy":
     case "status":
     case "symbols":
       return topic.channel;

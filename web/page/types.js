@@ -24,6 +24,7 @@
  * @property {string} issued
  * @property {Rules} [rules] what its orders have to obey; missing where it has none
  * @property {Phase} [phase] missing while it is open
+ * @property {boolean} [killed] while it takes no orders
  */
 
 /**
@@ -114,6 +115,9 @@
  * @property {number} open_orders
  * @property {number} [tier] whose fees it pays; 0 if it is missing
  * @property {Limits} [limits]
+ * @property {boolean} [killed] while it takes no orders
+ * @property {number} [tier]
+ * @property {number} [group]
  * @property {number} sequence
  */
 
@@ -137,6 +141,25 @@
  */
 
 /** @typedef {"normal"|"read-only"|"maintenance"} Mode */
+
+/** @typedef {"hmac"|"secret"|"ed25519"|"certificate"|"address"|"password"} KeyKind */
+/** A key of a member; its secret is told once. @typedef {{id: string, kind: KeyKind, expires: string|null, secret?: string}} MemberKey */
+
+/**
+ * A member of the venue.
+ * @typedef {object} Member
+ * @property {string} name
+ * @property {string[]} roles
+ * @property {string[]} accounts
+ * @property {Record<string, number|string>|null} limits
+ * @property {MemberKey[]} keys
+ * @property {{from: string|null, accounts: string|null}} [budget]
+ */
+
+/** @typedef {{members: Member[], next: string|null}} MembersPage */
+
+/** What happened to an order of an account. @typedef {{account: string, report: {report: string, sequence: number, time: number, order_id: number, symbol: string, side: Side, shares?: string, limit?: string|null, price?: string, why?: string|null}}} DropCopyReport */
+/** @typedef {{type: "reports", channel: "drop-copy", reports: DropCopyReport[], through: number, live: boolean}} DropCopyFeed */
 
 /** How far the venue is open. @typedef {{mode: Mode}} VenueMode */
 
@@ -274,6 +297,7 @@
  *   | {channel: "trades", symbol: string}
  *   | {channel: "candles", symbol: string, interval: Interval}
  *   | {channel: "orders", account: string}
+ *   | {channel: "drop-copy", member?: string, accounts?: string[], from?: number}
  *   | {channel: "status"}
  *   | {channel: "symbols"}} Topic
  */
@@ -287,7 +311,7 @@
 /** @typedef {{type: "snapshot"|"update", channel: "symbols", symbols: SymbolInfo[], next?: string}} SymbolsFeed */
 /** @typedef {{type: "update", channel: "status"} & Status} StatusFeed */
 
-/** Snapshots and updates. @typedef {BookFeed|TradesFeed|CandlesSnapshot|CandleUpdate|OrdersSnapshot|OrdersUpdate|SymbolsFeed|StatusFeed} FeedMessage */
+/** Snapshots and updates. @typedef {BookFeed|TradesFeed|CandlesSnapshot|CandleUpdate|OrdersSnapshot|OrdersUpdate|SymbolsFeed|StatusFeed|DropCopyFeed} FeedMessage */
 
 /** @typedef {{type: "subscribed"|"unsubscribed", id?: number, channel: string}} FeedReply */
 /** @typedef {{type: "pong", id?: number}} FeedPong */

@@ -214,6 +214,32 @@ try {
     await drawn("1");
   }));
 
+  await step("an auction and a halt are told with what would execute, and whoever may do so changes them", () => visit(DESK, async (page) => {
+    const phase = (/** @type {string} */ name) => ask("PUT", `/symbols/${other.symbol}/phase`, { phase: name });
+    await page.goto(page.url().replace(market.symbol, other.symbol));
+    await page.waitForSelector("#phase", { state: "hidden" });
+    await phase("auction");
+    await page.waitForSelector("#phase[data-phase=auction]:has-text('nothing would execute yet')");
+    await other.place("sell", "145", "30");
+    await other.place("buy", "145", "50");
+    await page.waitForSelector("#phase:has-text('30 would execute at 145.00, 20 more to buy')");
+    await look(page, "auction");
+    await page.click("#view-venue");
+    const row = `#control-symbols [data-key="${other.symbol}"]`;
+    await page.waitForSelector(`${row}:has-text("30 would execute at 145.00")`);
+    await look(page, "venue");
+    await page.click(`${row} [data-do=Open]`);
+    await page.waitForSelector(`${row} [data-do=Open][aria-pressed=true]`);
+    await page.click(`${row} [data-do=Kill]`);
+    await page.waitForSelector(`${row} [data-do=Kill]:has-text("Sure?")`);
+    await page.click(`${row} [data-do=Kill]`);
+    await page.waitForSelector(`${row} [data-do=Release]`);
+    await page.click("#view-trade");
+    await page.waitForSelector("#phase:has-text('is killed: it takes no orders')");
+    await ask("PUT", `/symbols/${other.symbol}/kill`, { killed: false });
+    await page.waitForSelector("#phase", { state: "hidden" });
+  }));
+
   for (const [width, height] of SIZES) {
     for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
       await step(`${width} × ${height}, ${colorScheme}: watchlist, indicators and layout have their place, and nothing sticks out`, () => visit({ viewport: { width, height }, colorScheme }, async (page) => {
@@ -230,6 +256,13 @@ try {
         await page.check("#study-profile");
         assert.deepEqual(await outside(page), []);
         await look(page, `indicators-${width}x${height}-${colorScheme}`);
+        await page.goto(`${page.url().split("#")[0]}#/venue`);
+        await page.fill("#control-account-id", market.trader);
+        await page.press("#control-account-id", "Enter");
+        await page.waitForSelector("#control-account-text:has-text('dollars free')");
+        await page.click("#control-account-buttons [data-do=Watch]");
+        assert.deepEqual(await outside(page), []);
+        await look(page, `venue-${width}x${height}-${colorScheme}`);
         await page.click("#layout-open");
         assert.deepEqual(await outside(page), []);
         await look(page, `layout-${width}x${height}-${colorScheme}`);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Activity } from "../page/state/activity.js";
 import { Alerts } from "../page/state/alerts.js";
 import { Layout } from "../page/state/layout.js";
 import { Lines, Studies, averageFrom, dayIsCut, profileOf, vwapOf } from "../page/state/studies.js";
@@ -215,4 +216,26 @@ test("indicators and lines are kept, bounded, and read with care", () => {
   assert.deepEqual([lines.of("A").length, lines.of("S129").length], [0, 1]);
   lines.remove("S129", lines.of("S129")[0]);
   assert.equal(lines.of("S129").length, 0);
+});
+
+test("what somebody does is told newest first, bounded, and without the past where that cannot be had", () => {
+  /** @type {{topic: any, handler: any}[]} */
+  const asked = [];
+  const feed = /** @type {any} */ ({ subscribe: (/** @type {any} */ topic, /** @type {any} */ handler) => asked.push({ topic, handler }), unsubscribe: () => {} });
+  const activity = new Activity(feed);
+  activity.follow({ member: "alice" }, 7_000);
+  assert.deepEqual(asked[0].topic, { channel: "drop-copy", member: "alice", from: 2_000 });
+  asked[0].handler.failed({ code: "no-longer-kept" });
+  assert.deepEqual(asked[1].topic, { channel: "drop-copy", member: "alice" });
+  const report = (/** @type {number} */ sequence) => ({ account: "1", report: { report: "placed", sequence } });
+  asked[1].handler.message({ reports: [report(1), report(2)] });
+  assert.deepEqual(activity.reports.map((each) => each.report.sequence), [2, 1]);
+  asked[1].handler.message({ reports: Array.from({ length: 1_000 }, (_, at) => report(at + 3)) });
+  assert.deepEqual([activity.reports.length, activity.reports[0].report.sequence], [300, 1_002]);
+  asked[1].handler.lost();
+  assert.equal(activity.reports.length, 0, "it is told again");
+  asked[1].handler.failed({ code: "not-permitted", detail: "for others" });
+  assert.equal(activity.refused, "for others");
+  activity.follow({ accounts: ["1"] }, 10);
+  assert.deepEqual([activity.refused, asked.at(-1)?.topic], [null, { channel: "drop-copy", accounts: ["1"], from: 0 }]);
 });

@@ -105,6 +105,73 @@ async function stopEverything(page, size) {
   await page.waitForSelector("#login[open]");
 }
 
+/** What a member sees of the venue: its own. And what an operator does there. @param {Page} page @param {keyof typeof sizes} size */
+async function runTheVenue(page, size) {
+  const notice = (/** @type {string} */ text) => page.waitForSelector(`.notice:has-text("${text}")`);
+  const twice = async (/** @type {string} */ selector) => {
+    await page.click(selector);
+    await page.click(selector);
+  };
+  await page.goto(`${base}/#/venue`);
+  await page.waitForSelector(`#control-account-text:has-text("Account ${account}")`);
+  assert.match(await page.innerText("#control-who"), new RegExp(`${member}: trader; accounts ${account}`));
+  assert.deepEqual([await page.isVisible("#control-members-panel"), await page.isVisible("#control-limits-set"), await page.locator("#control-symbols button").count()], [false, false, 0]);
+  await page.fill("#control-account-id", "2");
+  await page.press("#control-account-id", "Enter");
+  await page.waitForSelector("#control-account-fault:not(:empty)");
+  await look(page, `${size}-own-venue`);
+  await page.click("#sign-out");
+  await signIn(page, password, operator);
+
+  const row = `#control-symbols [data-key="${symbol}"]`;
+  await page.click(`${row} [data-do=Halt]`);
+  await page.click(`${row} [data-do=Halt]`);
+  await page.waitForSelector(`${row}:has-text("Halted")`);
+  await page.click(`${row} [data-do=Open]`);
+  await page.waitForSelector(`${row} [data-do=Open][aria-pressed=true]`);
+  await twice(`${row} [data-do=Kill]`);
+  await page.waitForSelector(`${row}:has-text("Killed")`);
+  await page.click(`${row} [data-do=Release]`);
+  await page.waitForSelector(`${row} [data-do=Kill]`);
+
+  await page.fill("#control-account-id", account);
+  await page.press("#control-account-id", "Enter");
+  await page.waitForSelector("#control-account-text:has-text('dollars free')");
+  await page.fill("#control-limit-open_orders", "1.5");
+  await page.click("#control-limits-set");
+  await page.waitForSelector("#control-limit-open_orders-fault:has-text('whole number')");
+  await page.fill("#control-limit-open_orders", "9");
+  await page.click("#control-limits-set");
+  await notice(`Account ${account} has 1 limit now`);
+  await page.fill("#control-limit-open_orders", "");
+  await page.click("#control-limits-set");
+  await notice(`Account ${account} has no limits now`);
+
+  await page.click(`#control-members [data-key=${member}] [data-do=Watch]`);
+  await page.waitForSelector(`#control-activity li:has-text("${account}: order")`);
+  await page.fill("#control-add-name", `dora-${size}`);
+  await page.click("#control-add [type=submit]");
+  await page.waitForSelector("#control-add [data-fault=form]:has-text('one role')");
+  await page.check("#control-add-roles input[value=viewer]");
+  await page.click("#control-add [type=submit]");
+  const dora = `#control-members [data-key=dora-${size}]`;
+  await page.click(`${dora} [data-do="New key"]`);
+  await page.waitForSelector("#control-secret:has-text('told this once')");
+  await look(page, `${size}-operator-venue`);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+  await twice(`${dora} [data-do=Revoke]`);
+  await page.waitForSelector(`${dora} [data-do=Revoke]`, { state: "detached" });
+  await twice(`${dora} [data-do=Remove]`);
+  await page.waitForSelector(dora, { state: "detached" });
+  await page.selectOption("#control-mode", "read-only");
+  await notice("The venue is read-only now");
+  await page.selectOption("#control-mode", "normal");
+  await notice("The venue is normal now");
+  await page.click("#sign-out");
+  await page.waitForSelector("#login[open]");
+  await signIn(page, password);
+}
+
 /** Pages of others, also of this machine, which a cookie counts as the same site. @param {BrowserContext} context @param {string} host */
 async function foreignPage(context, host) {
   const elsewhere = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>elsewhere</p>"));
@@ -155,7 +222,10 @@ try {
     for (const host of ["127.0.0.1", "localhost"]) await foreignPage(context, host);
     const orders = await page.evaluate(async (id) => (await (await fetch(`/api/v1/accounts/${id}/orders`)).json()).orders.map((/** @type {{limit: string}} */ one) => one.limit), account);
     assert.ok(orders.includes("7") && !orders.includes("6"), JSON.stringify(orders));
-    if (operator) await stopEverything(page, size);
+    if (operator) {
+      await runTheVenue(page, size);
+      await stopEverything(page, size);
+    }
     else await page.click("#sign-out");
     await page.waitForSelector("#login[open]");
     const stolen = await fetch(`${base}/api/v1/accounts/${account}`, { headers: { cookie: `${cookie.name}=${cookie.value}` } });

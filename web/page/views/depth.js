@@ -15,6 +15,7 @@ const LEVELS = 60;
 /** Room beneath for prices. */
 const FOOT_PX = 18;
 const PADDING_PX = 6;
+const LABEL_PX = 12;
 /** Lines of the axis of shares are no closer. */
 const LINES_PX = 34;
 
@@ -95,7 +96,8 @@ export function depthView({ market, shown, frames, theme }) {
         context.moveTo(0, y);
         context.lineTo(width, y);
         context.stroke();
-        context.fillText(count(shares), PADDING_PX, y - 1);
+        // One at the very top would be cut.
+        if (y > LABEL_PX) context.fillText(count(shares), PADDING_PX, y - 1);
       }
     }
 

@@ -1,0 +1,68 @@
+// What some accounts do, as the server's drop copy tells it: placed, executed, canceled, newest first. Bounded.
+
+import { Watched } from "./watched.js";
+
+/** @import { Feed } from "../feed.js" */
+/** @import { DropCopyFeed, DropCopyReport, Topic } from "../types.js" */
+
+const KEPT = 300;
+/** So many commands of before are told, too. */
+const PAST = 5_000;
+
+export class Activity extends Watched {
+  /** Newest first. @type {DropCopyReport[]} */
+  reports = [];
+  /** Whose, in words; null for nobody's. @type {string|null} */
+  whose = null;
+  /** Why it is not told. @type {string|null} */
+  refused = null;
+  #feed;
+  /** @type {Topic|null} */
+  #topic = null;
+
+  /** @param {Feed} feed */
+  constructor(feed) {
+    super();
+    this.#feed = feed;
+  }
+
+  /** @param {{member: string}|{accounts: string[]}} of @param {number} sequence the server's last command */
+  follow(of, sequence) {
+    this.stop();
+    this.whose = "member" in of ? of.member : of.accounts.join(", ");
+    const from = Math.max(0, sequence - PAST);
+    this.#subscribe({ channel: "drop-copy", ...of, from }, { channel: "drop-copy", ...of });
+    this.changed();
+  }
+
+  stop() {
+    if (this.#topic) this.#feed.unsubscribe(this.#topic);
+    this.#topic = null;
+    this.reports = [];
+    this.whose = this.refused = null;
+    this.changed();
+  }
+
+  /** @param {Topic} topic @param {Topic|null} without what is asked for where the past cannot be had */
+  #subscribe(topic, without) {
+    this.#topic = topic;
+    this.#feed.subscribe(topic, {
+      message: (/** @type {DropCopyFeed} */ message) => {
+        this.reports = [...message.reports.toReversed(), ...this.reports].slice(0, KEPT);
+        this.changed();
+      },
+      failed: (error) => {
+        if (this.#topic !== topic) return;
+        if (without) return this.#subscribe(without, null);
+        this.refused = error.detail ?? error.code;
+        this.#topic = null;
+        this.changed();
+      },
+      // It is told again from the same command on.
+      lost: () => {
+        this.reports = [];
+        this.changed();
+      },
+    });
+  }
+}
