@@ -239,6 +239,12 @@ try {
     assert.ok(await page.locator("main article:not([hidden])").count() > 0);
     assert.equal(await page.isVisible("#getBook"), false);
     await page.screenshot({ path: join(out, "reference-search.png") });
+    await page.setViewportSize({ width: 375, height: 667 });
+    await page.reload();
+    await page.fill("#search", "phase");
+    await page.waitForFunction(() => /^[1-9]\d* found$/.test(document.querySelector("#found")?.textContent ?? ""));
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out on a telephone");
+    await page.screenshot({ path: join(out, "reference-phone.png") });
     await page.goto(`${base}/`);
     assert.equal(await page.locator(".foot a[href=reference]").count(), 1);
     await page.close();
