@@ -16,6 +16,8 @@ pub(crate) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 const MAGIC: &[u8; 4] = b"PTBA";
 /// In bytes 14 and 15: the payload begins with whose the commands are.
 const HAS_CALLERS: u16 = 1;
+/// In bytes 14 and 15: the batch before it may not be durable.
+const BEHIND_UNSYNCED: u16 = 2;
 /// The payload then begins with their length.
 const CALLERS_LENGTH_BYTES: usize = 4;
 
@@ -38,6 +40,8 @@ pub(crate) struct BatchHeader {
     pub payload_bytes: u32,
     /// Whether the payload begins with whose the commands are.
     pub has_callers: bool,
+    /// Whether it was written before the batch before it was synced, so that it does not prove that one durable.
+    pub behind_unsynced: bool,
     /// How many commands.
     pub count: u32,
     /// The sequence of the first command; of a mark, that of the next command to come.
@@ -74,7 +78,9 @@ impl BatchHeader {
         out.resize(BATCH_HEADER_BYTES, 0);
         out[8..12].copy_from_slice(MAGIC);
         out[12..14].copy_from_slice(&self.kind.code().to_le_bytes());
-        out[14..16].copy_from_slice(&(if self.has_callers { HAS_CALLERS } else { 0 }).to_le_bytes());
+        let has_callers = if self.has_callers { HAS_CALLERS } else { 0 };
+        let behind_unsynced = if self.behind_unsynced { BEHIND_UNSYNCED } else { 0 };
+        out[14..16].copy_from_slice(&(has_callers | behind_unsynced).to_le_bytes());
         out[16..20].copy_from_slice(&self.payload_bytes.to_le_bytes());
         out[20..24].copy_from_slice(&self.count.to_le_bytes());
         out[24..32].copy_from_slice(&self.first.0.to_le_bytes());
@@ -143,7 +149,8 @@ pub(crate) fn read_header(bytes: &[u8]) -> Found {
     let flags = u16::from_le_bytes([bytes[14], bytes[15]]);
     let header = Kind::from_code(code).map(|kind| BatchHeader {
         kind,
-        has_callers: flags == HAS_CALLERS,
+        has_callers: flags & HAS_CALLERS != 0,
+        behind_unsynced: flags & BEHIND_UNSYNCED != 0,
         payload_bytes: u32_at(bytes, 16),
         count: u32_at(bytes, 20),
         first: Sequence(u64_at(bytes, 24)),
@@ -152,8 +159,13 @@ pub(crate) fn read_header(bytes: &[u8]) -> Found {
     });
     match header {
         Some(header) if header.payload_bytes as usize > PAYLOAD_BYTES_MAX => Found::Bad("a batch of impossible length"),
-        Some(_) if flags > HAS_CALLERS => Found::Bad("a batch with what this program does not know"),
+        Some(_) if flags & !(HAS_CALLERS | BEHIND_UNSYNCED) != 0 => {
+            Found::Bad("a batch with what this program does not know")
+        }
         Some(header) if header.has_callers && header.kind != Kind::Commands => Found::Bad("a mark with callers"),
+        Some(header) if header.behind_unsynced && header.kind != Kind::Commands => {
+            Found::Bad("a mark that proves nothing")
+        }
         Some(header) if (header.kind == Kind::Commands) == (header.count > 0 && header.payload_bytes > 0) => {
             Found::Header(header)
         }

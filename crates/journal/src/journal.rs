@@ -61,6 +61,8 @@ pub struct Journal<S: Storage> {
     time: Time,
     batch: Vec<u8>,
     sync_time: Option<Duration>,
+    /// Whether `sync` has something to do.
+    is_unsynced: bool,
     poisoned: bool,
 }
 
@@ -107,6 +109,18 @@ impl<S: Storage> Journal<S> {
         first: Sequence,
         time: Time,
         count: u32,
+        payload: (&[u8], &[u8]),
+    ) -> Result<(), JournalError> {
+        self.append_unsynced(first, time, count, payload)?;
+        self.sync()
+    }
+
+    /// The same for a batch of several that are synced together: it is stored when `sync` returns, and not before.
+    pub fn append_unsynced(
+        &mut self,
+        first: Sequence,
+        time: Time,
+        count: u32,
         (callers, commands): (&[u8], &[u8]),
     ) -> Result<(), JournalError> {
         let payload_bytes = payload_bytes(callers, commands);
@@ -118,15 +132,22 @@ impl<S: Storage> Journal<S> {
             journal.make_room(batch_bytes(payload_bytes) as u64)?;
             let (payload_bytes, has_callers) = (payload_bytes as u32, !callers.is_empty());
             let chain_before = journal.point.chain;
-            let kind = Kind::Commands;
-            let header = BatchHeader { kind, has_callers, payload_bytes, count, first, time, chain_before };
+            let (kind, behind_unsynced) = (Kind::Commands, journal.is_unsynced);
+            let header =
+                BatchHeader { kind, has_callers, behind_unsynced, payload_bytes, count, first, time, chain_before };
             let chain = header.write(callers, commands, journal.active.header.folder, &mut journal.batch);
-            journal.write_batch(journal.options.durability)?;
+            journal.write_batch()?;
+            journal.is_unsynced = journal.options.durability == Durability::Synced;
             journal.active.written = LastWritten::Commands;
             journal.point = JournalPoint { sequence: Sequence(first.0 + u64::from(count) - 1), chain };
             journal.time = time;
             Ok(())
         })
+    }
+
+    /// Makes all that was appended stored, as the options say.
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        self.guarded(|journal| if journal.is_unsynced { journal.sync_active() } else { Ok(()) })
     }
 
     /// Whether a batch of these would be the first one of another segment than the last batch is in.
@@ -138,10 +159,12 @@ impl<S: Storage> Journal<S> {
     /// Writes a synced mark if the last thing written is not one: damage to the last batch is then told from a power
     /// cut. For a server that has nothing to do, or stops.
     pub fn mark(&mut self) -> Result<(), JournalError> {
+        self.sync()?;
         self.guarded(|journal| {
             if journal.active.written == LastWritten::Commands {
                 journal.batch = mark_bytes(Kind::Mark, journal.point, journal.time, journal.active.header.folder);
-                journal.write_batch(Durability::Synced)?;
+                journal.write_batch()?;
+                journal.sync_active()?;
                 journal.active.written = LastWritten::Mark;
             }
             Ok(())
@@ -175,7 +198,7 @@ impl<S: Storage> Journal<S> {
         self.sync_time
     }
 
-    /// The point behind the last batch.
+    /// The point behind the last batch, synced or not.
     pub fn point(&self) -> JournalPoint {
         self.point
     }
@@ -213,7 +236,8 @@ impl<S: Storage> Journal<S> {
         point: JournalPoint,
         time: Time,
     ) -> Self {
-        Journal { storage, options, closed, active, point, time, batch: Vec::new(), sync_time: None, poisoned: false }
+        let (batch, sync_time, is_unsynced, poisoned) = (Vec::new(), None, false, false);
+        Journal { storage, options, closed, active, point, time, batch, sync_time, is_unsynced, poisoned }
     }
 
     /// Runs an operation unless an earlier one failed. After a failure nobody knows what is on the disk, so no
@@ -240,32 +264,36 @@ impl<S: Storage> Journal<S> {
         is_current && batch_bytes + MARKS_BYTES <= room
     }
 
-    fn write_batch(&mut self, durability: Durability) -> Result<(), JournalError> {
+    fn write_batch(&mut self) -> Result<(), JournalError> {
         let Active { name, file, end, .. } = &mut self.active;
         file.write_all_at(&self.batch, *end).map_err(JournalError::io(format!("write {name}")))?;
         self.sync_time = None;
-        if durability == Durability::Synced {
-            let begun = Instant::now();
-            file.sync().map_err(JournalError::io(format!("sync {name}")))?;
-            self.sync_time = Some(begun.elapsed());
-        }
         *end += self.batch.len() as u64;
+        Ok(())
+    }
+
+    fn sync_active(&mut self) -> Result<(), JournalError> {
+        let Active { name, file, .. } = &self.active;
+        let begun = Instant::now();
+        file.sync().map_err(JournalError::io(format!("sync {name}")))?;
+        self.sync_time = Some(begun.elapsed());
+        self.is_unsynced = false;
         Ok(())
     }
 
     /// Makes the next segment with room for a batch, and then writes the closing mark into the one before. If the next
     /// one is ever gone, the mark shows it.
     fn rotate(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
-        if self.options.durability == Durability::Written {
-            let Active { name, file, .. } = &self.active;
-            file.sync().map_err(JournalError::io(format!("sync {name}")))?;
+        if self.is_unsynced || self.options.durability == Durability::Written {
+            self.sync_active()?;
         }
         let folder = self.active.header.folder;
         let next = make_segment(&self.storage, self.options, batch_bytes, self.point, self.time, folder)?;
         let replaces = next.name == self.active.name;
         if !replaces {
             self.batch = mark_bytes(Kind::Closing, self.point, self.time, folder);
-            self.write_batch(Durability::Synced)?;
+            self.write_batch()?;
+            self.sync_active()?;
         }
         let full = std::mem::replace(&mut self.active, next);
         // An empty segment was too short for the batch, and a longer one has taken its name.
@@ -283,8 +311,9 @@ const MARKS_BYTES: u64 = 2 * BATCH_HEADER_BYTES as u64;
 /// A whole mark behind `point`.
 pub(crate) fn mark_bytes(kind: Kind, point: JournalPoint, time: Time, folder: u64) -> Vec<u8> {
     let first = point.sequence.next();
-    let (has_callers, chain_before) = (false, point.chain);
-    let header = BatchHeader { kind, has_callers, payload_bytes: 0, count: 0, first, time, chain_before };
+    let (has_callers, behind_unsynced, chain_before) = (false, false, point.chain);
+    let (payload_bytes, count) = (0, 0);
+    let header = BatchHeader { kind, has_callers, behind_unsynced, payload_bytes, count, first, time, chain_before };
     let mut bytes = Vec::with_capacity(BATCH_HEADER_BYTES);
     header.write(&[], &[], folder, &mut bytes);
     bytes

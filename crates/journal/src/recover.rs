@@ -69,9 +69,9 @@ impl<S: Storage> Journal<S> {
     }
 }
 
-/// Makes the newest segment what it was taken for: zeros the bytes behind the last whole batch, and makes that batch
-/// durable. The batch may have been written and not synced. After a failed sync the system may take its bytes for
-/// clean, so that syncing alone would do nothing. So it is written again.
+/// Makes the newest segment what it was taken for: zeros the bytes behind the last whole batch, and makes that batch, and those that were
+/// to be synced with it, durable. They may have been written and not synced. After a failed sync the system may take their bytes for
+/// clean, so that syncing alone would do nothing. So they are written again.
 fn repair<F: File>(walked: &Walked<F>, tail: &Tail) -> Result<(), JournalError> {
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     let SegmentReader { name, file, .. } = &walked.reader;

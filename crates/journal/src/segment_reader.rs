@@ -33,7 +33,7 @@ pub(crate) enum Step<'a> {
 /// What stands behind the last whole batch of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
-    /// A whole batch further on, with its place: it proves that what lies before it was durable.
+    /// A whole batch further on, with its place, which proves that what lies before it was durable.
     pub whole_batch: Option<(u64, BatchHeader)>,
     /// Behind the last byte that is not zero; where the tail begins if there is none.
     pub written_end: u64,
@@ -115,6 +115,7 @@ impl<F: File> SegmentReader<F> {
             for candidate in candidates {
                 if tail.whole_batch.is_none()
                     && let Step::Batch { header, .. } = self.step(candidate)?
+                    && !header.behind_unsynced
                 {
                     tail.whole_batch = Some((candidate, header));
                 }

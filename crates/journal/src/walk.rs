@@ -36,7 +36,7 @@ pub(crate) struct Walked<F> {
     pub reader: SegmentReader<F>,
     /// Behind its last whole batch.
     pub end: u64,
-    /// Where its last batch of commands begins.
+    /// Where the last batch of commands begins before which all was synced: it and what follows may not be durable.
     pub last_commands: Option<u64>,
     /// Whether a mark stands last.
     pub marked: bool,
@@ -179,7 +179,7 @@ impl<'a, S: Storage> Walk<'a, S> {
                             if self.up_to.is_some_and(|up_to| point.sequence > up_to) {
                                 return Ok(false);
                             }
-                            let BatchHeader { first, count, time, has_callers, .. } = header;
+                            let BatchHeader { first, count, time, has_callers, behind_unsynced, .. } = header;
                             let (segment, offset, bytes) = (&*name, walked.end, batch_bytes);
                             let Some((callers, payload)) = split_payload(payload, has_callers) else {
                                 let (segment, source) = (name, CodecError::Truncated);
@@ -188,7 +188,9 @@ impl<'a, S: Storage> Walk<'a, S> {
                             let view =
                                 BatchView { segment, offset, bytes, first, count, time, callers, payload, point };
                             self.commands(&view)?;
-                            walked.last_commands = Some(walked.end);
+                            if !behind_unsynced || walked.last_commands.is_none() {
+                                walked.last_commands = Some(walked.end);
+                            }
                             walked.marked = false;
                         }
                         Kind::Mark => walked.marked = true,

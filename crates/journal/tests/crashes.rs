@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{append, entry, recover, recover_from};
+use common::{append, append_unsynced, entry, recover, recover_from};
 use engine::{Entry, Sequence};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{Journal, JournalError, JournalPoint, Storage};
@@ -49,8 +49,14 @@ fn script(disk: &SimulatedDisk, log: &mut Log) -> Result<(), JournalError> {
     let mut points = vec![journal.point()];
     for batch in 0..BATCHES {
         log.attempted = journal.point().sequence.plus(u64::from(count_of(batch)));
-        append(&mut journal, batch, count_of(batch))?;
-        log.acknowledged = journal.point().sequence;
+        match batch {
+            // Synced with what comes behind it: a batch, a mark, or another segment.
+            7 | 8 | 9 | 10 | 11 | 16..19 => append_unsynced(&mut journal, batch, count_of(batch))?,
+            _ => {
+                append(&mut journal, batch, count_of(batch))?;
+                log.acknowledged = journal.point().sequence;
+            }
+        }
         points.push(journal.point());
         match batch {
             3 | 4 | 9 | 15 => journal.mark()?,
@@ -179,7 +185,6 @@ fn a_failed_sync_poisons_the_journal() {
     let disk = SimulatedDisk::new();
     let (mut journal, ..) = recover(&disk).unwrap();
     append(&mut journal, 1, 2).unwrap();
-    let point = journal.point();
     disk.fail_at(disk.operations() + 1, Fault::FailedSync);
     let refused = append(&mut journal, 1, 2).unwrap_err();
     assert!(matches!(refused, JournalError::Io { .. }), "{refused}");
@@ -187,7 +192,6 @@ fn a_failed_sync_poisons_the_journal() {
     assert!(matches!(journal.mark().unwrap_err(), JournalError::Poisoned));
     assert!(matches!(journal.close_segment().unwrap_err(), JournalError::Poisoned));
     assert!(matches!(journal.retire(Sequence(9)).unwrap_err(), JournalError::Poisoned));
-    assert_eq!(journal.point(), point);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{append, recover, recover_from, segment_names};
+use common::{append, append_unsynced, recover, recover_from, segment_names};
 use engine::{Entry, Sequence};
 use journal::simulated::SimulatedDisk;
 use journal::{Journal, JournalError, JournalPoint, read};
@@ -35,6 +35,17 @@ fn last_batch(disk: &SimulatedDisk) -> (String, usize, Sequence) {
     })
     .unwrap();
     last.unwrap()
+}
+
+/// Where the batches of commands begin.
+fn offsets(disk: &SimulatedDisk) -> Vec<usize> {
+    let mut offsets = Vec::new();
+    journal::visit_batches(disk, JournalPoint::ZERO, None, &mut |batch| {
+        offsets.push(batch.offset as usize);
+        Ok(())
+    })
+    .unwrap();
+    offsets
 }
 
 fn refused(disk: &SimulatedDisk) -> String {
@@ -88,6 +99,34 @@ fn without_a_mark_only_the_last_batch_can_be_lost_to_a_flipped_bit() {
             Ok((_, _, found)) => assert_eq!(found, entries, "bit {bit}"),
             Err(error) => assert!(error.is_damage() && bit / 8 < offset, "bit {bit}: {error}"),
         }
+    }
+}
+
+#[test]
+fn of_batches_that_are_synced_together_only_what_is_behind_them_proves_that_they_were_durable() {
+    let disk = SimulatedDisk::new();
+    let (mut journal, ..) = recover(&disk).unwrap();
+    append(&mut journal, 0, 1).unwrap();
+    let durable = journal.point().sequence;
+    for batch in 1..4 {
+        append_unsynced(&mut journal, batch, 2).unwrap();
+    }
+    let (name, _, last) = last_batch(&disk);
+    let together: Vec<usize> = offsets(&disk).into_iter().skip(1).collect();
+    journal.sync().unwrap();
+    for &offset in &together {
+        let torn = disk.copy();
+        torn.flip_bit(&name, (offset + 30) * 8);
+        let (_, recovery, found) = recover(&torn).unwrap();
+        assert_eq!(recovery.cut.unwrap().offset, offset as u64);
+        assert!(found.len() as u64 >= durable.0 && found.len() as u64 <= last.0);
+        assert_eq!(recover(&torn).unwrap().2, found, "recovered again");
+    }
+    journal.mark().unwrap();
+    for &offset in &together {
+        let changed = disk.copy();
+        changed.flip_bit(&name, (offset + 30) * 8);
+        refused(&changed);
     }
 }
 

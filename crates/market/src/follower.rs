@@ -33,11 +33,13 @@ pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 pub(crate) struct Telling {
     sink: EventSink,
     batch: EventBatch,
+    /// Sealed, and to be handed over before anything else.
+    sealed: Vec<EventBatch>,
 }
 
 impl Telling {
     pub(crate) fn new(sink: EventSink) -> Telling {
-        Telling { batch: sink.batch(), sink }
+        Telling { batch: sink.batch(), sealed: Vec::new(), sink }
     }
 
     #[inline]
@@ -47,9 +49,19 @@ impl Telling {
 
     /// Hands over what was gathered: all events up to a command, which has this time.
     pub(crate) fn hand_over(&mut self, through: Sequence, time: Time) {
+        self.seal(through, time);
+        self.hand_over_sealed();
+    }
+
+    /// The same later, when `hand_over_sealed` is called.
+    pub(crate) fn seal(&mut self, through: Sequence, time: Time) {
         let mut batch = std::mem::replace(&mut self.batch, self.sink.batch());
         batch.seal(through, time);
-        self.sink.push(batch);
+        self.sealed.push(batch);
+    }
+
+    pub(crate) fn hand_over_sealed(&mut self) {
+        self.sealed.drain(..).for_each(|batch| self.sink.push(batch));
     }
 }
 

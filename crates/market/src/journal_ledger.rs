@@ -76,6 +76,35 @@ impl<S: Storage> JournalLedger<S> {
         self.asked.add_elsewhere(caller, commands);
     }
 
+    /// Appends the commands that were given as one unit, of several that are synced together: they are kept when `settle` returns, and not
+    /// before.
+    pub fn append(&mut self, engine: &Engine, time: Time) -> Result<(), JournalError> {
+        let first = engine.sequence().next();
+        let count = std::mem::take(&mut self.count);
+        let callers = self.asked.section(&self.journal, &self.payload);
+        let appended = self.journal.append_unsynced(first, time, count, (callers, &self.payload));
+        self.payload.clear();
+        self.asked.clear();
+        appended
+    }
+
+    /// Commands that were appended are applied, and there are no more events of them. Those who follow get the events when `settle` is called.
+    pub fn applied_unsettled(&mut self, engine: &Engine) {
+        if let Some(telling) = &mut self.telling {
+            telling.seal(engine.sequence(), engine.time());
+        }
+    }
+
+    /// Syncs what was appended, and then hands over the events of it.
+    pub fn settle(&mut self) -> Result<(), JournalError> {
+        self.journal.sync()?;
+        self.sync_time = self.journal.sync_time();
+        if let Some(telling) = &mut self.telling {
+            telling.hand_over_sealed();
+        }
+        Ok(())
+    }
+
     /// From now on snapshots are made only where `place_snapshot` says.
     pub fn snapshots_are_placed(&mut self) {
         self.snapshot_place = Some(Sequence::ZERO);
@@ -151,16 +180,10 @@ impl<S: Storage> Ledger for JournalLedger<S> {
 
     /// Appends the turn's commands as one unit, and syncs them.
     fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, JournalError> {
-        let first = engine.sequence().next();
         self.sync_time = None;
-        let count = std::mem::take(&mut self.count);
-        if count > 0 {
-            let callers = self.asked.section(&self.journal, &self.payload);
-            let appended = self.journal.append_asked(first, time, count, (callers, &self.payload));
-            self.payload.clear();
-            self.asked.clear();
-            appended?;
-            self.sync_time = self.journal.sync_time();
+        if self.count > 0 {
+            self.append(engine, time)?;
+            self.settle()?;
         }
         Ok(time)
     }

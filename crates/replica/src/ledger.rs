@@ -30,6 +30,9 @@ const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 8 };
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// How often a turn that waits for the log looks whether it is time for something else.
 const GLANCE: Duration = Duration::from_millis(100);
+/// So many bytes of messages are taken at most before the journal is synced, and so many messages.
+const UNSETTLED_BYTES_MAX: usize = 4 << 20;
+const UNSETTLED_MAX: u64 = 1 << 10;
 
 /// Who a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +106,16 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     asked: AskedCommands,
     /// Whose those are that were taken.
     callers: Callers,
+    /// Messages that were taken and of which nobody knows yet: the journal is not synced behind them.
+    unsettled: Unsettled,
     inbox: Arc<Inbox>,
     standing: Standing,
+}
+
+#[derive(Default)]
+struct Unsettled {
+    messages: u64,
+    bytes: usize,
 }
 
 impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
@@ -122,7 +133,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         own.snapshots_are_placed();
         let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
-        let (asked, callers) = (AskedCommands::default(), Callers::default());
+        let (asked, callers, unsettled) = (AskedCommands::default(), Callers::default(), Unsettled::default());
         let mut ledger = ReplicaLedger {
             own,
             client,
@@ -135,15 +146,18 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             count,
             asked,
             callers,
+            unsettled,
             inbox,
             standing,
         };
         let end = ledger.client.end();
         while ledger.trail.position() < end {
-            if let Some(delivered) = ledger.client.next(GLANCE)? {
-                ledger.take(engine, &delivered, &[])?;
+            match ledger.client.next(GLANCE)? {
+                Some(delivered) => drop(ledger.take(engine, &delivered, &[])?),
+                None => ledger.settle(engine)?,
             }
         }
+        ledger.settle(engine)?;
         if member.is_read_only {
             ledger.standing.begins(member.node.number(), None);
             return Ok(ledger);
@@ -161,7 +175,23 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         while let Some(delivered) = self.client.next(Duration::ZERO)? {
             self.take(engine, &delivered, &[])?;
         }
+        self.settle(engine)
+    }
+
+    /// Syncs the journal behind all that was taken. Only then anybody hears of it: those who follow the market, and those who ask how far
+    /// this node is.
+    fn settle(&mut self, engine: &Engine) -> Result<(), ReplicaError> {
+        if self.unsettled.messages > 0 {
+            self.own.settle()?;
+            self.note_standing(engine);
+        }
         Ok(())
+    }
+
+    /// All that was taken is synced and applied.
+    fn note_standing(&mut self, engine: &Engine) {
+        self.unsettled = Unsettled::default();
+        self.standing.stands(engine, self.client.end());
     }
 
     /// Sends messages, which are the parts of one batch, and takes all that comes until the batch is taken. Gives its time.
@@ -174,11 +204,14 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
                 messages.iter().try_for_each(|message| self.client.publish(message.clone()))?;
                 sent = Some(passed);
             }
-            if let Some(delivered) = self.client.next(GLANCE.min(self.member.send_again_after))?
-                && let Some(time) = self.take(engine, &delivered, messages)?
-            {
-                self.standing.status().replace(&State::StoreAway, State::Ready);
-                return Ok(time);
+            match self.client.next(GLANCE.min(self.member.send_again_after))? {
+                Some(delivered) => {
+                    if let Some(time) = self.take(engine, &delivered, messages)? {
+                        self.standing.status().replace(&State::StoreAway, State::Ready);
+                        return Ok(time);
+                    }
+                }
+                None => self.settle(engine)?,
             }
             let waited = self.client.passed().saturating_sub(begun);
             if self.inbox.is_closed() && waited >= self.member.send_again_after {
@@ -197,8 +230,8 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         self.inbox.take_waiting().into_iter().for_each(|batch| batch.refuse(Unavailable::StoreAway));
     }
 
-    /// Takes the next message. The time of the batch that is whole with it, if that is the one of `sent`: its commands are still to be
-    /// applied. The commands of others are applied.
+    /// Takes the next message. The time of the batch that is whole with it, if that is the one of `sent`: the journal is synced behind it, and
+    /// its commands are still to be applied. The commands of others are applied, and are to be settled.
     fn take(
         &mut self,
         engine: &mut Engine,
@@ -261,6 +294,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let runs = if said.is_empty() { Vec::new() } else { self.callers.read(&said, count).map_err(wrong)? };
         let decoded = if is_own { Vec::new() } else { decode(&commands, count).map_err(wrong)? };
         if self.marks.is_due(engine, position, time) {
+            self.settle(engine)?;
             self.own.place_snapshot(engine)?;
             self.marks.begin(engine, position);
         }
@@ -270,9 +304,14 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             self.own.asked_elsewhere(None, 1);
             runs.into_iter().for_each(|(by, commands)| self.own.asked_elsewhere(by, commands));
         }
-        self.own.order(engine, time)?;
+        self.own.append(engine, time)?;
+        self.unsettled.messages += 1;
+        self.unsettled.bytes += bytes.len();
+        let is_told_of = is_own || stated.is_some();
+        if is_told_of {
+            self.own.settle()?;
+        }
         self.apply(engine, time, &Command::TakeMessage(message));
-        self.standing.takes(engine, position, self.client.end());
         if let Some(compared) = stated.and_then(|said| self.marks.state(node, said, self.member.node)) {
             if compared.same > 1 && !self.member.is_read_only {
                 self.client.agreed(compared.position, time);
@@ -283,8 +322,10 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             return Ok(Some(time));
         }
         decoded.iter().for_each(|command| self.apply(engine, time, command));
-        self.own.applied(engine);
-        self.standing.applied(engine);
+        self.own.applied_unsettled(engine);
+        if is_told_of || self.unsettled.messages >= UNSETTLED_MAX || self.unsettled.bytes >= UNSETTLED_BYTES_MAX {
+            self.settle(engine)?;
+        }
         Ok(is_own.then_some(time))
     }
 
@@ -314,6 +355,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             Err(error) => return Err(error),
         }
         self.own.applied(engine);
+        self.note_standing(engine);
         Ok(())
     }
 
@@ -425,6 +467,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
 
     fn applied(&mut self, engine: &mut Engine) {
         self.own.applied(engine);
+        self.note_standing(engine);
     }
 
     fn measure(&self, metrics: &Metrics, turn: &Measured) {

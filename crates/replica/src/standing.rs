@@ -78,8 +78,9 @@ impl Standing {
         self.metrics.set(Gauge::LogEpoch, u64::from(epoch));
     }
 
-    /// How far it is.
-    pub(crate) fn takes(&self, engine: &Engine, taken: u64, end: u64) {
+    /// How far it is. All that the engine has taken is applied, and whoever shows the market is told of it.
+    pub(crate) fn stands(&self, engine: &Engine, end: u64) {
+        let taken = engine.shared_log().position();
         let end = end.max(taken);
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         (report.taken, report.end, report.sequence) = (taken, end, engine.sequence().0);
@@ -88,10 +89,6 @@ impl Standing {
         drop(report);
         self.metrics.set(Gauge::LogTaken, taken);
         self.metrics.set(Gauge::LogEnd, end);
-    }
-
-    /// All commands of the message are applied, and whoever shows the market is told.
-    pub(crate) fn applied(&self, engine: &Engine) {
         self.metrics.set(Gauge::Commands, engine.sequence().0);
     }
 

@@ -66,6 +66,12 @@ pub fn append<S: Storage>(journal: &mut Journal<S>, time: u64, count: u32) -> Re
     journal.append(first, Time(time), count, &payload(first.0, count))
 }
 
+/// The same for a batch that is synced with those behind it.
+pub fn append_unsynced<S: Storage>(journal: &mut Journal<S>, time: u64, count: u32) -> Result<(), JournalError> {
+    let first = journal.point().sequence.next();
+    journal.append_unsynced(first, Time(time), count, (&[], &payload(first.0, count)))
+}
+
 /// What recovering gives from the journal's beginning.
 pub type Recovered<S> = (Journal<S>, Recovery, Vec<Entry>);
 
