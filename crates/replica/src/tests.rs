@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{AccountId, Command, DoneOrders, Engine, Importer, Money, NodeId, Op, Reply, Sequence, StateItem, Time};
-use exchange::{Answer, Batch, Metrics, Status, Unavailable};
-use journal::simulated::SimulatedDisk;
+use exchange::{Answer, Batch, EventBatch, EventQueue, EventSink, Metrics, Status, Unavailable};
+use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{Durability, Journal, Options};
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
@@ -32,6 +32,21 @@ const CLUSTER: u64 = 77;
 /// Small, so that batches come in parts.
 const MESSAGE_BYTES: usize = 200;
 
+/// Who follows a node, and hears of nothing that a power cut takes back.
+struct Watch(SimulatedDisk, Options);
+
+impl EventQueue for Watch {
+    fn batch(&self) -> EventBatch {
+        EventBatch::default()
+    }
+
+    fn push(&self, batch: EventBatch) {
+        let left = recovery::open(&self.0.after_crash(0, PowerCut::LosesAll), self.1);
+        let synced = left.expect("it has no faults").engine.sequence();
+        assert!(batch.through <= Some(synced), "{:?} was told, and {synced} is durable", batch.through);
+    }
+}
+
 struct Node {
     turn: Turn<ReplicaLedger<SimulatedDisk, SimulatedClient>>,
     disk: SimulatedDisk,
@@ -43,14 +58,23 @@ impl Node {
     fn open(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
         let options = Options { segment_bytes: 1 << 16, durability: Durability::Synced };
         let Recovered { engine, journal, .. } = recovery::open(disk, options).expect("the disk has no faults");
-        Node::open_with((engine, journal), log, (number, false), disk)
+        Node::open_with((engine, journal), log, (number, false), disk, None)
+    }
+
+    /// One that somebody follows.
+    fn watched(log: &SimulatedLog, number: u16) -> Node {
+        let disk = SimulatedDisk::new();
+        let options = Options { segment_bytes: 1 << 12, durability: Durability::Synced };
+        let Recovered { engine, journal, .. } = recovery::open(&disk, options).expect("the disk has no faults");
+        let events: Option<EventSink> = Some(Arc::new(Watch(disk.clone(), options)));
+        Node::open_with((engine, journal), log, (number, false), &disk, events).expect("it begins")
     }
 
     /// One that only follows.
     fn follow(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
         let Recovered { engine, journal, .. } =
             recovery::open(disk, Options::default()).expect("the disk has no faults");
-        Node::open_with((engine, journal), log, (number, true), disk)
+        Node::open_with((engine, journal), log, (number, true), disk, None)
     }
 
     /// With this in memory.
@@ -59,9 +83,10 @@ impl Node {
         log: &SimulatedLog,
         (number, is_read_only): (u16, bool),
         disk: &SimulatedDisk,
+        events: Option<EventSink>,
     ) -> Result<Node, ReplicaError> {
         let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
-        let own = JournalLedger::new(journal, None, coverage.clone(), true, low);
+        let own = JournalLedger::new(journal, events, coverage.clone(), true, low);
         let (checkpoint, metrics): (Checkpoint, _) = (Arc::new(|| true), Metrics::new(&[]));
         let maker = SnapshotMaker::new(disk.clone(), 1, Sequence::ZERO, coverage, checkpoint, metrics.clone());
         let (patience, send_again_after) = (Duration::from_secs(60), Duration::from_millis(1));
@@ -110,6 +135,23 @@ fn account(number: u64) -> AccountId {
 
 fn create(number: u64) -> Command {
     Command::CreateAccount { account: account(number), balance: Money::from_units(1 << 80) }
+}
+
+#[test]
+fn nobody_hears_of_what_is_not_synced() {
+    let log = SimulatedLog::new(1, Faults::default());
+    let mut first = Node::watched(&log, 1);
+    (1..50).for_each(|number| drop(first.ask(&[create(number)]).expect("the log is whole")));
+    let mut second = Node::watched(&log, 2);
+    for number in 50..80 {
+        first.ask(&[create(number)]).expect("the log is whole");
+        second.ask(&[create(100 + number)]).expect("the log is whole");
+    }
+    first.idle().expect("the log is whole");
+    second.idle().expect("the log is whole");
+    let [first, second] = [first, second].map(|node| node.standing.report());
+    assert_eq!((first.taken, first.sequence), (second.taken, second.sequence), "both say how far they are");
+    assert!(first.sequence >= 2 * 109 && first.taken == first.end, "{first:?}");
 }
 
 #[test]
@@ -226,7 +268,7 @@ fn a_state_that_changed_in_memory_is_found_out_at_the_next_mark() {
     drop(node);
     let Recovered { engine, journal, .. } = recovery::open(&disk, Options::default()).expect("it has no faults");
     let mut node =
-        Node::open_with((with_another_balance(&engine), journal), &log, (1, false), &disk).expect("it begins");
+        Node::open_with((with_another_balance(&engine), journal), &log, (1, false), &disk, None).expect("it begins");
     let (_, error) = trade_in_turns(std::slice::from_mut(&mut node), 1_000).expect_err("memory has changed");
     assert!(matches!(error, ReplicaError::Changed { .. }), "{error}");
 }

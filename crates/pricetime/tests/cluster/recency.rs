@@ -51,3 +51,23 @@ fn an_answer_is_as_new_as_what_another_node_told() {
     assert_eq!(clients[0].send("GET", "/binance/api/v3/depth?symbol=SPY", None, &far).status, 503);
     assert_eq!(clients[0].send("GET", "/api/v1/status", None, &far).status, 200);
 }
+
+/// As docs/CLUSTER.md says.
+#[test]
+fn behind_a_command_over_xml_a_query_is_as_new_as_what_another_node_told() {
+    let folder = Folder::new("cluster-recency-xml");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.create("market", 1);
+    let nodes: Vec<(u16, Server)> = (1..=2).map(|number| (number, node(&folder, number, &url).start())).collect();
+    assert!(nodes[0].1.ask(CREATE).contains("created"));
+    settle(&nodes);
+    for turn in 0..50 {
+        let (writes, reads) = (&nodes[turn % 2].1, &nodes[(turn + 1) % 2].1);
+        let opened = writes.ask(r#"<transactions id="1"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
+        let id = opened.split(" id=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("it is opened");
+        // There is nothing to cancel: the refusal has its place in the log all the same.
+        let asked = format!(r#"<transactions id="1"><cancel id="999999999"/><query id="{id}"/></transactions>"#);
+        let told = reads.ask(&asked);
+        assert!(told.contains("<error") && told.contains(&format!(r#"<status id="{id}"><open shares="#)), "{told}");
+    }
+}
