@@ -149,9 +149,10 @@ fn nobody_hears_of_what_is_not_synced() {
     }
     first.idle().expect("the log is whole");
     second.idle().expect("the log is whole");
-    let [first, second] = [first, second].map(|node| node.standing.report());
-    assert_eq!((first.taken, first.sequence), (second.taken, second.sequence), "both say how far they are");
-    assert!(first.sequence >= 2 * 109 && first.taken == first.end, "{first:?}");
+    // Two messages began the epochs. What is said at marks comes to it.
+    for report in [first, second].map(|node| node.standing.report()) {
+        assert!(report.taken >= 2 + 109 && report.sequence >= 2 + 2 * 109, "{report:?}");
+    }
 }
 
 #[test]
