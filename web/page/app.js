@@ -97,7 +97,7 @@ const accounts = accountChooser({ holdings, vitals, frames, api, choose: choices
 const ticket = ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount: () => accounts.open() });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
-candlesView({ market, shown, holdings, studies, lines, frames, theme, chooseInterval: choices.interval });
+candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, chooseInterval: choices.interval });
 ladderView({ market, shown, holdings, frames, take: (limit) => {
   ticket.take(limit);
   showSection("ticket");

@@ -64,6 +64,7 @@ try {
       await page.press("#alert-price", "Enter");
     }
     await page.waitForFunction(() => document.querySelectorAll("#alert-list li").length === 2);
+    await page.waitForSelector("#candles[data-marks='2']");
     await page.reload();
     await page.waitForFunction(() => document.querySelectorAll("#alert-list li").length === 2);
     await page.waitForSelector("#tape li:not([hidden])");
@@ -223,6 +224,7 @@ try {
     await other.place("sell", "145", "30");
     await other.place("buy", "145", "50");
     await page.waitForSelector("#phase:has-text('30 would execute at 145.00, 20 more to buy')");
+    await page.waitForSelector("#candles[data-marks='1']");
     await look(page, "auction");
     await page.click("#view-venue");
     const row = `#control-symbols [data-key="${other.symbol}"]`;
