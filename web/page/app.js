@@ -2,13 +2,12 @@
 
 import { read, write } from "./address.js";
 import { Refusal, api } from "./api.js";
-import { find, setAttribute, setText } from "./dom.js";
+import { find, make, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Frames } from "./frames.js";
 import { listen } from "./keys.js";
 import { recalled, remember, remembered } from "./settings.js";
 import { Sound } from "./sound.js";
-import { Activity } from "./state/activity.js";
 import { Alerts } from "./state/alerts.js";
 import { Fees } from "./state/fees.js";
 import { Holdings } from "./state/holdings.js";
@@ -25,7 +24,6 @@ import { accountView } from "./views/account.js";
 import { alertsView } from "./views/alerts.js";
 import { candlesView } from "./views/candles.js";
 import { connectionView } from "./views/connection.js";
-import { controlView } from "./views/control.js";
 import { createDialog } from "./views/create.js";
 import { depthView } from "./views/depth.js";
 import { ladderView } from "./views/ladder.js";
@@ -97,7 +95,7 @@ const accounts = accountChooser({ holdings, vitals, frames, api, choose: choices
 const ticket = ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount: () => accounts.open() });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
-candlesView({ market, shown, holdings, studies, lines, frames, theme, chooseInterval: choices.interval });
+candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, chooseInterval: choices.interval });
 ladderView({ market, shown, holdings, frames, take: (limit) => {
   ticket.take(limit);
   showSection("ticket");
@@ -111,7 +109,7 @@ const openLayout = layoutView({ layout, frames });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
-const control = controlView({ api, symbols, vitals, shown, activity: new Activity(feed), frames });
+const control = laterControl();
 phaseView({ market, shown, symbols, frames });
 const create = createDialog({
   api,
@@ -177,6 +175,34 @@ async function begin() {
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
   feed.connect();
+}
+
+/** The venue's view, with its styles, is fetched when it is looked at: nobody needs it to trade. */
+function laterControl() {
+  /** @type {import("./types.js").Session|null} */
+  let session = null;
+  /** @type {ReturnType<typeof import("./views/control.js").controlView>|null} */
+  let view = null;
+  let asked = false;
+  const fetchIt = async () => {
+    asked = true;
+    document.head.append(make("link", { rel: "stylesheet", href: "style/venue.css" }));
+    const [{ controlView }, { Activity }] = await Promise.all([import("./views/control.js"), import("./state/activity.js")]);
+    view = controlView({ api, symbols, vitals, shown, activity: new Activity(feed), frames });
+    view.allow(session);
+    setAttribute(find("control"), "data-ready", true);
+  };
+  return {
+    show() {
+      if (view) view.show();
+      else if (!asked) fetchIt();
+    },
+    /** @param {import("./types.js").Session|null} who */
+    allow(who) {
+      session = who;
+      view?.allow(who);
+    },
+  };
 }
 
 /** Shows what the address says; without a symbol in it, the one looked at last, or the first there is. */

@@ -23,7 +23,7 @@ const out = process.env.OUT ?? mkdtempSync(join(tmpdir(), "pricetime-page-"));
 mkdirSync(out, { recursive: true });
 
 /** All that opening the page and its system view may transfer, in bytes, headers included. */
-const TRANSFER_MAX = 250_000;
+const TRANSFER_MAX = 400_000;
 /** Of text to its ground: WCAG 2.2, AA. */
 const CONTRAST_MIN = 4.5;
 

@@ -64,6 +64,7 @@ try {
       await page.press("#alert-price", "Enter");
     }
     await page.waitForFunction(() => document.querySelectorAll("#alert-list li").length === 2);
+    await page.waitForSelector("#candles[data-marks='2']");
     await page.reload();
     await page.waitForFunction(() => document.querySelectorAll("#alert-list li").length === 2);
     await page.waitForSelector("#tape li:not([hidden])");
@@ -223,6 +224,7 @@ try {
     await other.place("sell", "145", "30");
     await other.place("buy", "145", "50");
     await page.waitForSelector("#phase:has-text('30 would execute at 145.00, 20 more to buy')");
+    await page.waitForSelector("#candles[data-marks='1']");
     await look(page, "auction");
     await page.click("#view-venue");
     const row = `#control-symbols [data-key="${other.symbol}"]`;
@@ -241,33 +243,35 @@ try {
   }));
 
   for (const [width, height] of SIZES) {
-    for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
-      await step(`${width} × ${height}, ${colorScheme}: watchlist, indicators and layout have their place, and nothing sticks out`, () => visit({ viewport: { width, height }, colorScheme }, async (page) => {
-        if (!(await page.isVisible(".trade > .watch")) && width > 760) await page.keyboard.press("w");
-        await go(page, "watch");
-        await page.waitForSelector("#watch-list li");
-        await page.fill("#alert-price", "150");
-        await page.press("#alert-price", "Enter");
-        assert.deepEqual(await outside(page), []);
-        await look(page, `watch-${width}x${height}-${colorScheme}`);
-        await go(page, "chart");
-        if (width <= 760) for (const panel of ["chart", "depth"]) assert.equal((await boxOf(page, panel)).width, width, `the ${panel} has the window's width`);
-        await page.click("#studies > summary");
-        await page.check("#study-profile");
-        assert.deepEqual(await outside(page), []);
-        await look(page, `indicators-${width}x${height}-${colorScheme}`);
-        await page.goto(`${page.url().split("#")[0]}#/venue`);
-        await page.fill("#control-account-id", market.trader);
-        await page.press("#control-account-id", "Enter");
-        await page.waitForSelector("#control-account-text:has-text('dollars free')");
-        await page.click("#control-account-buttons [data-do=Watch]");
-        assert.deepEqual(await outside(page), []);
-        await look(page, `venue-${width}x${height}-${colorScheme}`);
-        await page.click("#layout-open");
-        assert.deepEqual(await outside(page), []);
-        await look(page, `layout-${width}x${height}-${colorScheme}`);
-      }));
-    }
+    await step(`${width} × ${height}: watchlist, indicators, layout and venue have their place, and nothing sticks out`, () => visit({ viewport: { width, height } }, async (page) => {
+      const lookTwice = async (/** @type {string} */ name) => {
+        assert.deepEqual(await outside(page), [], name);
+        for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+          await page.emulateMedia({ colorScheme });
+          await page.waitForSelector(`html[data-theme=${colorScheme}]`);
+          await look(page, `${name}-${width}x${height}-${colorScheme}`);
+        }
+      };
+      if (!(await page.isVisible(".trade > .watch")) && width > 760) await page.keyboard.press("w");
+      await go(page, "watch");
+      await page.waitForSelector("#watch-list li");
+      await page.fill("#alert-price", "150");
+      await page.press("#alert-price", "Enter");
+      await lookTwice("watch");
+      await go(page, "chart");
+      if (width <= 760) for (const panel of ["chart", "depth"]) assert.equal((await boxOf(page, panel)).width, width, `the ${panel} has the window's width`);
+      await page.click("#studies > summary");
+      await page.check("#study-profile");
+      await lookTwice("indicators");
+      await page.goto(`${page.url().split("#")[0]}#/venue`);
+      await page.fill("#control-account-id", market.trader);
+      await page.press("#control-account-id", "Enter");
+      await page.waitForSelector("#control-account-text:has-text('dollars free')");
+      await page.click("#control-account-buttons [data-do=Watch]");
+      await lookTwice("venue");
+      await page.click("#layout-open");
+      await lookTwice("layout");
+    }));
   }
 } finally {
   await browser.close();

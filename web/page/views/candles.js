@@ -4,12 +4,14 @@ import { CandlestickSeries, ColorType, CrosshairMode, HistogramSeries, LineStyle
 import { atLeast, forDrawing, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 import { SECONDS_OF } from "../state/shown.js";
+import { markLines } from "./chart-marks.js";
 import { fillMarkers, orderLines } from "./chart-orders.js";
 import { linesView } from "./lines.js";
 import { studiesView } from "./studies.js";
 
 /** @import { UTCTimestamp, Time } from "lightweight-charts" */
 /** @import { Frames } from "../frames.js" */
+/** @import { Alerts } from "../state/alerts.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
@@ -30,8 +32,8 @@ const PAUSE_SPANS_MAX = 5_000;
 /** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
 const PAUSE_MS = 100;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, studies: Studies, lines: Lines, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
-export function candlesView({ market, shown, holdings, studies, lines, frames, theme, chooseInterval }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, alerts: Alerts, studies: Studies, lines: Lines, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
+export function candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, chooseInterval }) {
   const container = find("candles");
   const legend = find("legend");
   const note = find("candles-note");
@@ -183,6 +185,9 @@ export function candlesView({ market, shown, holdings, studies, lines, frames, t
     setAttribute(container, "data-fills", String(markers()));
   }, PAUSE_MS);
   for (const watched of [market, market.candles, holdings, theme]) watched.watch(markOrders);
+  const marks = markLines(prices, { market, alerts, theme });
+  const markMarks = frames.view(() => setAttribute(container, "data-marks", String(marks())), PAUSE_MS);
+  for (const watched of [market, market.book, alerts, theme]) watched.watch(markMarks);
 
   studiesView({ chart, prices, inView, market, shown, studies, frames, theme });
   linesView({ chart, prices, times: () => times, market, shown, lines, frames, theme });

@@ -36,6 +36,15 @@ export function watchlistView({ watchlist, market, shown, symbols, frames, choos
   const choices = [...document.querySelectorAll("[data-listed]")];
   /** By symbol, as they stand. @type {Map<string, Row>} */
   const rows = new Map();
+  /** Only lines that are seen are asked for. @type {Set<Element>} */
+  const in_view = new Set();
+  const seer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) in_view.add(target);
+      else in_view.delete(target);
+    }
+    mark();
+  });
   let favourites = remembered("listed") === "favourites";
 
   const mark = frames.view(() => {
@@ -47,6 +56,8 @@ export function watchlistView({ watchlist, market, shown, symbols, frames, choos
     for (const [symbol, { item }] of rows) {
       if (names.has(symbol)) continue;
       item.remove();
+      seer.unobserve(item);
+      in_view.delete(item);
       rows.delete(symbol);
     }
     /** @type {Node|null} */
@@ -83,6 +94,7 @@ export function watchlistView({ watchlist, market, shown, symbols, frames, choos
     button.addEventListener("click", () => choose(symbol));
     const row = { item: make("li", {}, star, button), star, button, last, change, path };
     rows.set(symbol, row);
+    seer.observe(row.item);
     return row;
   }
 
@@ -102,7 +114,7 @@ export function watchlistView({ watchlist, market, shown, symbols, frames, choos
     const still = percent === null || /^-?[0.]+$/.test(percent);
     setText(row.change, percent === null ? "–" : `${still ? "" : falls ? "▼" : "▲"}${percent.replace(/^-/, "").replace(/^(\d+)$/, "$1.00").replace(/(\.\d)$/, "$10")}%`);
     setAttribute(row.button, "data-way", still ? null : falls ? "down" : "up");
-    setAttribute(row.path, "d", drawn(watchlist.line(info)));
+    if (in_view.has(row.item)) setAttribute(row.path, "d", drawn(watchlist.line(info)));
   }
 
   search.addEventListener("input", mark);
