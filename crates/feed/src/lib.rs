@@ -10,6 +10,7 @@
 
 mod accounts;
 mod ahead;
+mod beside;
 mod book;
 mod candles;
 mod feed;
