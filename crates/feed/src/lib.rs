@@ -10,6 +10,7 @@
 
 mod accounts;
 mod ahead;
+mod beside;
 mod book;
 mod candles;
 mod feed;
@@ -23,8 +24,8 @@ pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
 pub use feed::{Asker, Feed, ReadModel, Watcher};
 pub use history::{
-    Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, PastOrder, Report,
-    ReportKey, SharedHistory, Sweep, Trade,
+    Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, PastOrder, Relatives,
+    Report, ReportKey, SharedHistory, Sweep, Trade,
 };
 pub use holdings::{Holding, Holdings};
 pub use market::{FormerMarket, Listing, RECALLED, RECENT_MAX, Traded};

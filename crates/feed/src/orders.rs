@@ -11,6 +11,8 @@ use engine::{
 use foldhash::fast::RandomState;
 use history::PastOrder;
 
+use crate::beside::Beside;
+
 /// An open order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
@@ -207,20 +209,30 @@ pub struct Orders {
     /// By slot: what was paid for the executed shares of orders that have any and are open.
     paid: HashMap<u32, Money, RandomState>,
     /// By slot: of orders that are more than a limit, a side and shares.
-    specials: HashMap<u32, Special, RandomState>,
+    specials: Beside<Special>,
+    /// By slot: of those of them that are more than that.
+    rarities: HashMap<u32, Rarity, RandomState>,
     /// By slot: of orders that show a part of their shares at a time.
     icebergs: HashMap<u32, Iceberg, RandomState>,
 }
 
-/// What few orders are.
+/// What some orders are. Markets may have a million that wait, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Special {
-    kind: OrderKind,
     trigger: Option<Trigger>,
-    trail: Option<Trail>,
+    kind: OrderKind,
     waits: bool,
-    pends_on: Option<OrderId>,
     self_trade: SelfTrade,
+    is_rare: bool,
+}
+
+const _: () = assert!(size_of::<Special>() == 16);
+
+/// What few orders are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rarity {
+    trail: Option<Trail>,
+    pends_on: Option<OrderId>,
     until: Option<Deadline>,
     triggered: Option<Time>,
     linked: Option<OrderId>,
@@ -238,7 +250,8 @@ impl Orders {
             nodes: Slab::new(),
             by_id: IdIndex::new(),
             paid: HashMap::default(),
-            specials: HashMap::default(),
+            specials: Beside::default(),
+            rarities: HashMap::default(),
             icebergs: HashMap::default(),
         }
     }
@@ -252,7 +265,8 @@ impl Orders {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
         let Open { kind, trigger, trail, waits, pends_on, self_trade, until, triggered, linked, .. } = *open;
-        self.set_special(slot, Special { kind, trigger, trail, waits, pends_on, self_trade, until, triggered, linked });
+        self.set_special(slot, Special { kind, trigger, waits, self_trade, is_rare: false });
+        self.set_rarity(slot, Rarity { trail, pends_on, until, triggered, linked });
         slot
     }
 
@@ -281,8 +295,8 @@ impl Orders {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
-        let Special { kind, trigger, trail, waits, pends_on, self_trade, until, triggered, linked } =
-            self.special(slot);
+        let Special { kind, trigger, waits, self_trade, .. } = self.special(slot);
+        let Rarity { trail, pends_on, until, triggered, linked } = self.rarity(slot);
         Open {
             order,
             account,
@@ -334,7 +348,8 @@ impl Orders {
     pub(crate) fn set_triggered(&mut self, slot: u32, trigger: Trigger, time: Time) {
         let special = self.special(slot);
         if !special.waits {
-            self.set_special(slot, Special { trigger: Some(trigger), triggered: Some(time), ..special });
+            self.set_special(slot, Special { trigger: Some(trigger), ..special });
+            self.set_rarity(slot, Rarity { triggered: Some(time), ..self.rarity(slot) });
         }
     }
 
@@ -345,15 +360,26 @@ impl Orders {
     }
 
     fn special(&self, slot: u32) -> Special {
-        if self.specials.is_empty() {
-            return Special::default();
-        }
-        self.specials.get(&slot).copied().unwrap_or_default()
+        self.specials.get(slot)
     }
 
     fn set_special(&mut self, slot: u32, special: Special) {
-        if special != Special::default() {
-            self.specials.insert(slot, special);
+        self.specials.set(slot, special);
+    }
+
+    fn rarity(&self, slot: u32) -> Rarity {
+        if self.special(slot).is_rare {
+            self.rarities.get(&slot).copied().unwrap_or_default()
+        } else {
+            Rarity::default()
+        }
+    }
+
+    fn set_rarity(&mut self, slot: u32, rarity: Rarity) {
+        let special = self.special(slot);
+        if special.is_rare || rarity != Rarity::default() {
+            self.set_special(slot, Special { is_rare: true, ..special });
+            self.rarities.insert(slot, rarity);
         }
     }
 
@@ -364,20 +390,19 @@ impl Orders {
 
     /// Whether an order waits for another one.
     pub(crate) fn pends(&self, slot: u32) -> bool {
-        self.special(slot).pends_on.is_some()
+        self.rarity(slot).pends_on.is_some()
     }
 
     /// An order waits for another one no more: it is placed, and waits if it has a trigger.
     pub(crate) fn release(&mut self, slot: u32) {
-        if let Some(special) = self.specials.get_mut(&slot) {
-            (special.pends_on, special.waits) = (None, special.trigger.is_some());
-        }
+        let special = self.special(slot);
+        self.set_special(slot, Special { waits: special.trigger.is_some(), ..special });
+        self.set_rarity(slot, Rarity { pends_on: None, ..self.rarity(slot) });
     }
 
     /// The order that it is linked with.
     pub(crate) fn set_linked(&mut self, slot: u32, partner: OrderId) {
-        let special = self.special(slot);
-        self.set_special(slot, Special { linked: Some(partner), ..special });
+        self.set_rarity(slot, Rarity { linked: Some(partner), ..self.rarity(slot) });
     }
 
     /// What an order waits for, or waited for.
@@ -387,8 +412,7 @@ impl Orders {
 
     /// How far behind the market that stays.
     pub(crate) fn set_trail(&mut self, slot: u32, trail: Option<Trail>) {
-        let special = self.special(slot);
-        self.set_special(slot, Special { trail, ..special });
+        self.set_rarity(slot, Rarity { trail, ..self.rarity(slot) });
     }
 
     /// It came nearer to the market.
@@ -399,8 +423,7 @@ impl Orders {
 
     /// When an open order ends.
     pub(crate) fn set_until(&mut self, slot: u32, until: Deadline) {
-        let special = self.special(slot);
-        self.set_special(slot, Special { until: Some(until), ..special });
+        self.set_rarity(slot, Rarity { until: Some(until), ..self.rarity(slot) });
     }
 
     /// Shares were taken off an order: it is as if it had been placed with fewer.
@@ -411,9 +434,9 @@ impl Orders {
 
     /// An order waits no more, since this time.
     pub(crate) fn triggered(&mut self, slot: u32, time: Time) {
-        if let Some(special) = self.specials.get_mut(&slot) {
-            (special.waits, special.triggered) = (false, Some(time));
-        }
+        let special = self.special(slot);
+        self.set_special(slot, Special { waits: false, ..special });
+        self.set_rarity(slot, Rarity { triggered: Some(time), ..self.rarity(slot) });
     }
 
     /// Whether an order holds no money although it buys.
@@ -453,10 +476,11 @@ impl Orders {
     pub(crate) fn remove(&mut self, slot: u32) {
         let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
-        // Few markets have any: the others should not pay for the search.
-        if !self.specials.is_empty() {
-            self.specials.remove(&slot);
+        if self.special(slot).is_rare {
+            self.rarities.remove(&slot);
         }
+        self.set_special(slot, Special::default());
+        // Few markets have any: the others should not pay for the search.
         if !self.icebergs.is_empty() {
             self.icebergs.remove(&slot);
         }

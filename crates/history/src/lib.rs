@@ -58,7 +58,7 @@ pub use folder::HISTORY_FOLDER;
 pub use history::History;
 pub use keeper::{Checkpoints, Keeper};
 pub use names::{file_names, through};
-pub use note::{Note, Noted};
+pub use note::{Note, Noted, Relatives};
 pub use pages::Page;
 pub use record::PastOrder;
 pub use reports::{Amended, Canceled, Report, ReportKey, Sweep};

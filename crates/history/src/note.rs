@@ -94,6 +94,15 @@ pub enum Noted {
     Released,
 }
 
+/// The orders that an order had to do with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Relatives {
+    /// One of the two canceled the other.
+    pub linked: Option<OrderId>,
+    /// It waited until this one was executed.
+    pub pended: Option<OrderId>,
+}
+
 /// A record of a note, and of the notes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoteRecord {

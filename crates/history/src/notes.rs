@@ -10,7 +10,7 @@ use crate::ending::Last;
 use crate::error::HistoryError;
 use crate::followed::Followed;
 use crate::history::History;
-use crate::note::{Amendment, Note, NoteRecord, Noted, Reduction, Tells};
+use crate::note::{Amendment, Note, NoteRecord, Noted, Reduction, Relatives, Tells};
 use crate::record::PastOrder;
 use crate::table::Near;
 
@@ -242,25 +242,27 @@ impl History {
         }
     }
 
-    /// The order that this one was linked with; none if there was none, and where notes are no longer kept.
-    pub fn linked_with(&self, past: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
-        self.linked_as_of(Sequence(u64::MAX), past)
+    /// The orders that this one had to do with; none where notes are no longer kept.
+    pub fn relatives_of(&self, past: &PastOrder) -> Result<Relatives, HistoryError> {
+        self.relatives_as_of(Sequence(u64::MAX), past)
     }
 
-    /// As `linked_with`, after the command `through`.
-    pub(crate) fn linked_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
+    /// As `relatives_of`, after the command `through`.
+    pub(crate) fn relatives_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Relatives, HistoryError> {
+        let mut found = Relatives::default();
         if past.last.is_none() && past.ended.is_some_and(|ended| ended.sequence <= through) {
-            return Ok(None);
+            return Ok(found);
         }
-        let partner = |note: &Note| match note.what {
-            Noted::Linked(partner) => Some(partner),
-            Noted::Triggered(_) | Noted::Pends(_) | Noted::Released => None,
-        };
         match self.notes_as_of(through, past) {
-            Ok(notes) => Ok(notes.iter().find_map(partner)),
-            Err(HistoryError::NoLongerKept { .. }) => Ok(None),
-            Err(error) => Err(error),
+            Ok(notes) => notes.iter().for_each(|note| match note.what {
+                Noted::Linked(partner) => found.linked = Some(partner),
+                Noted::Pends(working) => found.pended = Some(working),
+                Noted::Triggered(_) | Noted::Released => {}
+            }),
+            Err(HistoryError::NoLongerKept { .. }) => {}
+            Err(error) => return Err(error),
         }
+        Ok(found)
     }
 
     /// Of each open order with notes: what befell it.

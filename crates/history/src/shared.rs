@@ -12,6 +12,7 @@ use exchange::EventBatch;
 use crate::candle::{Candle, Interval};
 use crate::error::HistoryError;
 use crate::history::History;
+use crate::note::Relatives;
 use crate::pages::Page;
 use crate::record::PastOrder;
 use crate::reports::{Amended, Report, ReportKey, Sweep};
@@ -215,9 +216,9 @@ impl HistoryAt<'_> {
         self.history.triggered_as_of(self.through, order)
     }
 
-    /// As `History::linked_with`.
-    pub fn linked_with(&self, order: &PastOrder) -> Result<Option<OrderId>, HistoryError> {
-        self.history.linked_as_of(self.through, order)
+    /// As `History::relatives_of`.
+    pub fn relatives_of(&self, order: &PastOrder) -> Result<Relatives, HistoryError> {
+        self.history.relatives_as_of(self.through, order)
     }
 
     /// As `History::amendments`.

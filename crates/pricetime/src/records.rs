@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{AccountIndex, NewOrder, Side, Time};
-use feed::{Amended, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Report, Trade};
+use feed::{Amended, Canceled, Candle, Ending, FormerMarket, Note, Noted, PastOrder, Relatives, Report, Trade};
 use store::{
     Befell, CanceledRow, CandleRow, MarketRows, NotedRow, Of, OpenedRow, PlacedRow, Reader, ReportRows, Seen,
     StoreError, TradeRow,
@@ -172,7 +172,12 @@ fn past(row: &PlacedRow) -> Past {
         sequence: end.sequence,
         why: end.why,
     });
-    Past::of(placed(row.account, &row.placed, ended), (row.open, row.money), row.triggered, row.linked)
+    Past::of(
+        placed(row.account, &row.placed, ended),
+        (row.open, row.money),
+        row.triggered,
+        Relatives { linked: row.linked, pended: row.pended },
+    )
 }
 
 fn placed(account: AccountIndex, row: &OpenedRow, ended: Option<Ending>) -> PastOrder {

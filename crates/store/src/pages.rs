@@ -108,6 +108,8 @@ pub struct PlacedRow {
     pub triggered: Option<Time>,
     /// The order that it was linked with; none where there was none, or nobody knows.
     pub linked: Option<OrderId>,
+    /// The order that it waits for, or waited; none where there was none, or nobody knows.
+    pub pended: Option<OrderId>,
     /// How it ended; none while it is open.
     pub ended: Option<EndRow>,
 }
@@ -147,12 +149,14 @@ pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
     e.buyer, e.seller, e.buyer_fee_rate, e.seller_fee_rate";
 
-/// When order `o` was triggered, and the order that it was linked with; null where it never was, or was before there were notes.
+/// When order `o` was triggered, the order that it was linked with, and the one that it waited for; null where it never was, or was before there were notes.
 const BEFELL: &str = "
     CASE WHEN o.trigger_price IS NOT NULL THEN (
         SELECT t.time FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'triggered' LIMIT 1
     ) END, (
         SELECT t.partner FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'linked' LIMIT 1
+    ), (
+        SELECT t.partner FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'pends' LIMIT 1
     )";
 
 /// What an order is, and how it ended. Imported executions are of orders that were placed before. With a `LIMIT` a row is looked
@@ -520,6 +524,7 @@ fn placed_row(fields: &mut Fields<'_>) -> Result<PlacedRow, StoreError> {
         money,
         triggered: fields.maybe()?,
         linked: fields.maybe()?.map(OrderId),
+        pended: fields.maybe()?.map(OrderId),
         ended,
     })
 }

@@ -6,7 +6,7 @@ mod candles;
 use std::time::Duration;
 
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
-use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Report, Trade, View};
+use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Relatives, Report, Trade, View};
 
 use crate::hub::Hub;
 use crate::records::{OfAccount, Page, Past, Question, Since};
@@ -129,11 +129,8 @@ fn as_known(view: &View, history: &HistoryAt<'_>, order: &PastOrder) -> Result<P
     let open = view.open_order(order.order).filter(|_| order.ended.is_none());
     let PastOrder { time, kind, trigger, self_trade, .. } = *order;
     let open = open.map(|open| Open { time, kind, trigger, triggered, self_trade, ..open });
-    let linked = match open {
-        Some(open) => open.linked,
-        None => history.linked_with(order)?,
-    };
-    Ok(Past { order: *order, open, triggered, linked })
+    let Relatives { linked, pended } = history.relatives_of(order)?;
+    Ok(Past { order: *order, open, triggered, linked: open.map_or(linked, |open| open.linked), pended })
 }
 
 fn library(site: &Site) -> Result<Option<SqlHistory>, Trouble> {

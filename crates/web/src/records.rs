@@ -1,7 +1,7 @@
 //! The port to a database that keeps the history: which questions it answers, and with what.
 
 use engine::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
-use feed::{Amended, Candle, HistoryError, Interval, Open, PastOrder, Report, Trade};
+use feed::{Amended, Candle, HistoryError, Interval, Open, PastOrder, Relatives, Report, Trade};
 
 /// A page, newest first, and where the next one begins.
 pub type Page<T> = (Vec<T>, Option<u64>);
@@ -16,6 +16,8 @@ pub struct Past {
     pub triggered: Option<Time>,
     /// The order that it was linked with; none where nobody knows.
     pub linked: Option<OrderId>,
+    /// The order that it waited for, or waits; none where nobody knows.
+    pub pended: Option<OrderId>,
 }
 
 /// Which trades of an account.
@@ -131,9 +133,9 @@ impl Past {
         order: PastOrder,
         (open, money): (Shares, Money),
         triggered: Option<Time>,
-        linked: Option<OrderId>,
+        Relatives { linked, pended }: Relatives,
     ) -> Past {
         let open = Open { triggered, linked, ..Open::of_past(&order, open, money) };
-        Past { order, open: order.ended.is_none().then_some(open), triggered, linked }
+        Past { order, open: order.ended.is_none().then_some(open), triggered, linked, pended }
     }
 }

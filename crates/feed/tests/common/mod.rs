@@ -406,7 +406,7 @@ impl Market {
                 assert_eq!(order.self_trade, self.model.order(order.order).self_trade);
                 assert_eq!(order.kind, self.model.order(order.order).kind);
                 assert_eq!(history.triggered_at(&order).unwrap(), self.triggered_at(order.order));
-                assert_eq!(history.linked_with(&order).unwrap(), self.linked_with(order.order));
+                assert_eq!(history.relatives_of(&order).unwrap().linked, self.linked_with(order.order));
                 assert_eq!(order.client_id, self.named.get(&order.order).copied());
                 let ended = order.ended.map(|ended| (ended.time, ended.canceled));
                 assert_eq!(ended, self.ended.get(&order.order).copied(), "order {}", order.order);

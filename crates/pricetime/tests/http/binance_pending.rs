@@ -73,6 +73,19 @@ fn two_orders_wait_for_a_third_and_are_a_list_of_their_own_then() {
     ];
     assert_eq!(told, expected);
     assert_eq!(fields(&order(2), ["status", "orderListId", "isWorking"]), json!(["NEW", 2, true]));
+    // Nothing waits any more, so the list is done; it is found all the same, and the two are a list of their own.
+    let mut done = list;
+    (done["listStatusType"], done["listOrderStatus"]) = (json!("ALL_DONE"), json!("ALL_DONE"));
+    assert_eq!(one("orderListId=1"), done);
+    assert_eq!(one("origClientOrderId=all"), done);
+    let own = one("orderListId=2");
+    assert_eq!(fields(&own, LIST), json!([2, "OCO", "EXEC_STARTED", "EXECUTING", "~2"]));
+    assert_eq!(keys.send(&http, "GET", "openOrderList", "").body, json!([own]));
+    let all = |words: &str| keys.send(&http, "GET", "allOrderList", words).body;
+    assert_eq!(all(""), json!([done, own]));
+    assert_eq!([all("fromId=2"), all("fromId=3"), all("limit=1")], [json!([own]), json!([]), json!([own])]);
+    let refused = keys.send(&http, "DELETE", "orderList", "symbol=SPYUSD&orderListId=1").body;
+    assert_eq!(refused["code"], -2011, "{refused}");
     let canceled = keys.send(&http, "DELETE", "orderList", "symbol=SPYUSD&orderListId=2").body;
     assert_eq!(canceled["listOrderStatus"], "ALL_DONE", "{canceled}");
     server.stop();
@@ -93,6 +106,9 @@ fn a_list_is_canceled_with_its_working_order_and_refused_in_its_own_words() {
     assert_eq!((&told[0][0], &told[0][3]), (&json!(1), &json!("CANCELED")));
     assert_eq!(told[1], json!([2, 1, "EXPIRED", "EXPIRED"]));
     assert_eq!(told[2], json!(["list", 1, "OTO", "ALL_DONE", 2]));
+    let kept = keys.send(&http, "GET", "orderList", "orderListId=1").body;
+    assert_eq!((fields(&kept, LIST), kept["orders"].as_array().unwrap().len()), (fields(&canceled, LIST), 2));
+    assert_eq!(keys.send(&http, "GET", "allOrderList", "").body, json!([kept]));
     for (call, words, code, says) in [
         ("oto", WORKING.to_owned(), -1102, "'pendingSide'"),
         ("oto", format!("{WORKING}&{one}&pendingTrailingDelta=5"), -1106, "'pendingTrailingDelta'"),

@@ -36,6 +36,8 @@ pub(super) struct Order {
     pub(super) has_pending: bool,
     /// The other order of its list; none where it is in no list, or nobody knows.
     pub(super) linked: Option<OrderId>,
+    /// The order that it waited for, or waits; none where nobody knows, and of an open one that the history was not asked for.
+    pub(super) pended: Option<OrderId>,
     pub(super) self_trade: SelfTrade,
     /// How many shares it shows at a time; none of one that shows all, or is done.
     pub(super) display: Option<Shares>,
@@ -58,7 +60,7 @@ impl Order {
 
     /// One of the history.
     pub(super) fn of_past(view: &View, past: &Past) -> Order {
-        let Past { order: past, open, triggered, linked } = past;
+        let Past { order: past, open, triggered, linked, pended } = past;
         if let Some(open) = open {
             let open = Order::of(view, open, past.client_id);
             let standing = view.open_order(past.order);
@@ -79,6 +81,7 @@ impl Order {
                 pends_on,
                 triggered: *triggered,
                 linked,
+                pended: *pended,
                 ..open
             };
         }
@@ -98,6 +101,7 @@ impl Order {
             pends_on: None,
             has_pending: false,
             linked: *linked,
+            pended: *pended,
             self_trade: past.self_trade,
             display: None,
             executed: past.shares_now().less(canceled),
@@ -125,6 +129,7 @@ impl Order {
             pends_on: open.pends_on,
             has_pending: !view.pending_of(open.order).is_empty(),
             linked: open.linked,
+            pended: open.pends_on,
             self_trade: open.self_trade,
             display: open.iceberg.map(|iceberg| iceberg.display),
             executed: open.shares.less(open.open),

@@ -2,17 +2,17 @@
 //! canceling them. A list has the number and the name of its first order, so nobody has to keep more of it than that two were linked, and
 //! what an open order waits for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol};
+use engine::{AccountId, AccountIndex, ClientOrderId, Command, Op, OrderId, Symbol, Time};
 use feed::ReadModel;
 use serde_json::{Value, json};
 
 use super::cancel::{after_cancel, as_canceled};
-use super::history::{TRADES, Wanted, gather};
+use super::history::{Dated, TRADES, Wanted, gather};
 use super::market::Answer;
 use super::meant::{ask, meant, of_account};
 use super::order::Order;
@@ -111,8 +111,16 @@ impl List {
     fn shape(&self, unit: TimeUnit) -> Value {
         let List(contingency, orders) = self;
         let time = orders[0].time.map_or(0, |time| unit.tell(time));
-        let is_done = orders.iter().all(|order| order.done.is_some());
-        list_shape(*contingency, &orders.iter().map(Member::of).collect::<Vec<Member>>(), json!(time), is_done)
+        list_shape(*contingency, &orders.iter().map(Member::of).collect::<Vec<Member>>(), json!(time), self.is_done())
+    }
+
+    /// Whether nothing may happen to it any more: nothing is open of two orders, or no order waits for the first one.
+    fn is_done(&self) -> bool {
+        let List(contingency, orders) = self;
+        match contingency {
+            Contingency::Oco => orders.iter().all(|order| order.done.is_some()),
+            Contingency::Oto => orders.iter().all(|order| order.pends_on.is_none()),
+        }
     }
 }
 
@@ -136,7 +144,8 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
     });
     let symbol = symbol.await?;
     let found = find(&site, account, &asked, CANCELED).await?.filter(|(_, List(_, orders))| orders[0].name == symbol);
-    let (ids, List(contingency, orders)) = found.ok_or_else(Refusal::unknown_to_cancel)?;
+    let (ids, list) = found.filter(|(_, list)| !list.is_done()).ok_or_else(Refusal::unknown_to_cancel)?;
+    let List(contingency, orders) = list;
     let Some(open) = orders.into_iter().find(|order| order.done.is_none()) else {
         return Err(Refusal::unknown_to_cancel());
     };
@@ -165,44 +174,65 @@ async fn find(
     by: [&str; 2],
 ) -> Result<Option<(Vec<OrderId>, List)>, Refusal> {
     let Some(meant) = meant(site, account, asked, by).await? else { return Ok(None) };
-    let (first, second) = (meant.order, OrderId(meant.order.0.saturating_add(1)));
     let owner = of_account(site, account, |_, account| Ok(account)).await?;
-    if let Some(tree) = trees_of(site, owner, vec![first]).await?.pop().filter(|List(_, orders)| meant.is(&orders[0])) {
-        return Ok(Some((tree.1.iter().map(|order| order.id).collect(), tree)));
-    }
-    let lists = lists_of(site, owner, vec![[first, second]]).await?;
-    Ok(lists.into_iter().next().filter(|List(_, orders)| meant.is(&orders[0])).map(|list| (vec![first, second], list)))
+    let list = lists_of(site, owner, vec![meant.order]).await?.pop().filter(|List(_, orders)| meant.is(&orders[0]));
+    Ok(list.map(|list| (list.1.iter().map(|order| order.id).collect(), list)))
 }
 
-/// Those of these pairs of orders that are lists of this account.
-async fn lists_of(site: &Site, account: AccountIndex, pairs: Vec<[OrderId; 2]>) -> Result<Vec<List>, Refusal> {
-    let found = past::orders(site, pairs.iter().flatten().copied().collect()).await.map_err(Refusal::troubled)?;
+/// The lists of this account that begin with these orders: of those of them that begin any.
+async fn lists_of(site: &Site, account: AccountIndex, firsts: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
+    let asked: BTreeSet<OrderId> = firsts.iter().flat_map(|first| all_of(*first)).collect();
+    let found = past::orders(site, asked.into_iter().collect()).await.map_err(Refusal::troubled)?;
     let shown = site.look(move |scene| {
         let its = found.iter().filter(|past| past.order.account == account);
         its.map(|past| Order::of_past(&scene.view, past)).map(|order| (order.id, order)).collect::<HashMap<_, _>>()
     });
-    let mut orders = shown.await?;
-    let mut list = |[first, second]: [OrderId; 2]| {
-        let (one, other) = (orders.remove(&first)?, orders.remove(&second)?);
-        let are_linked = one.linked == Some(second) && other.linked == Some(first);
-        are_linked.then(|| List(Contingency::Oco, vec![one, other]))
+    let orders = shown.await?;
+    let list = |first: OrderId| {
+        let others = || all_of(first).into_iter().skip(1).filter_map(|order| orders.get(&order));
+        let begins = |contingency, others: Vec<&Order>| {
+            let all = orders.get(&first).into_iter().chain(others).cloned().collect::<Vec<Order>>();
+            (all.len() > 1).then_some(List(contingency, all))
+        };
+        let of_pair = |other: &&Order| {
+            other.linked == Some(first) && orders.get(&first).is_some_and(|one| one.linked == Some(other.id))
+        };
+        begins(Contingency::Oto, others().filter(|order| order.pended == Some(first)).collect())
+            .or_else(|| begins(Contingency::Oco, others().filter(of_pair).collect()))
     };
-    Ok(pairs.into_iter().filter_map(&mut list).collect())
+    Ok(firsts.into_iter().filter_map(list).collect())
 }
 
-/// The lists of this account whose working orders are these, and open, and whose other orders still wait for them.
-async fn trees_of(site: &Site, account: AccountIndex, working: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
-    let shown = site.look(move |scene| {
-        let view = &scene.view;
-        let tree = |first: OrderId| {
-            let pending = view.pending_of(first);
-            let open = |order| view.open_order(order).filter(|open| open.account == account);
-            let orders = std::iter::once(first).chain(pending).map(|order| Order::of_open(scene, &open(order)?).ok());
-            orders.collect::<Option<Vec<Order>>>().filter(|orders| orders.len() > 1)
-        };
-        working.into_iter().filter_map(tree).map(|orders| List(Contingency::Oto, orders)).collect::<Vec<List>>()
-    });
-    Ok(shown.await?)
+/// The orders that a list may have that begins with this one: they were placed together.
+fn all_of(first: OrderId) -> [OrderId; 3] {
+    [0, 1, 2].map(|behind| OrderId(first.0.saturating_add(behind)))
+}
+
+/// A list, as one of its orders says that there is one.
+struct Begun {
+    first: OrderId,
+    time: Time,
+}
+
+impl Begun {
+    /// The newest first: orders that wait for another one may be a list of their own later.
+    fn of(past: &Past) -> impl Iterator<Item = Begun> {
+        let (order, time) = (past.order.order, past.order.time);
+        let pair = past.linked.filter(|partner| order < *partner).map(|_| order);
+        // Of two that wait for one, the first one says it.
+        let tree = past.pended.filter(|working| working.0.checked_add(1) == Some(order.0));
+        pair.into_iter().chain(tree).map(move |first| Begun { first, time })
+    }
+}
+
+impl Dated for Begun {
+    fn number(&self) -> u64 {
+        self.first.0
+    }
+
+    fn time(&self) -> Time {
+        self.time
+    }
 }
 
 pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
@@ -214,11 +244,10 @@ pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
     // A page of orders has the lists that begin in it.
     let firsts = gather(wanted, |before| async move {
         let page = past::orders_of(from, account, None, before, TRADES.1).await?;
-        let is_first = |past: &Past| past.linked.is_some_and(|partner| past.order.order < partner);
-        Ok(page.map(|(orders, next)| (orders.into_iter().filter(is_first).collect(), next)))
+        Ok(page.map(|(orders, next)| (orders.iter().flat_map(Begun::of).collect(), next)))
     });
-    let pairs = firsts.await?.iter().filter_map(|past| Some([past.order.order, past.linked?])).collect();
-    let lists = lists_of(&site, account, pairs).await?;
+    let firsts = firsts.await?.iter().map(|begun| begun.first).collect();
+    let lists = lists_of(&site, account, firsts).await?;
     Ok(Json(lists.iter().map(|list| list.shape(asked.unit)).collect()))
 }
 
@@ -231,17 +260,16 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
     let walk = Walk::new(account, Direction::OldestFirst, None);
     pieces::answer(&site, Frame::bare(), walk, move |site, mut walk| async move {
         let looked = site.look(move |scene| {
-            let (mut found, mut working) = (Vec::new(), Vec::new());
+            let mut firsts = Vec::new();
             let more = walk.go_on(&scene.view, |open| {
-                found.extend(list_begun_by(scene, open.order, open.linked));
-                working.extend(Some(open.order).filter(|order| !scene.view.pending_of(*order).is_empty()));
-                found.len() + working.len() < LOOKED_AT_ONCE
+                firsts.extend(list_begun_by(scene, open.order, open.linked));
+                firsts.extend(Some(open.order).filter(|order| !scene.view.pending_of(*order).is_empty()));
+                firsts.len() < LOOKED_AT_ONCE
             });
-            (found, working, more.then_some(walk))
+            (firsts, more.then_some(walk))
         });
-        let (pairs, working, next) = looked.await?;
-        let mut lists = lists_of(&site, account, pairs).await?;
-        lists.extend(trees_of(&site, account, working).await?);
+        let (firsts, next) = looked.await?;
+        let mut lists = lists_of(&site, account, firsts).await?;
         lists.sort_by_key(|List(_, orders)| orders[0].id);
         let lists: Vec<Value> = lists.iter().map(|list| list.shape(unit)).collect();
         Ok::<_, Refusal>(Piece::of(lists, next))
@@ -249,9 +277,9 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
     .await
 }
 
-/// The list of an open order, unless its other one is open and shows it.
-fn list_begun_by(scene: &ReadModel<Hub>, order: OrderId, linked: Option<OrderId>) -> Option<[OrderId; 2]> {
+/// The first order of an open order's list, unless its other one is open and shows it.
+fn list_begun_by(scene: &ReadModel<Hub>, order: OrderId, linked: Option<OrderId>) -> Option<OrderId> {
     let partner = linked?;
     let is_shown = partner < order && scene.view.open_order(partner).is_some();
-    (!is_shown).then(|| [order.min(partner), order.max(partner)])
+    (!is_shown).then(|| order.min(partner))
 }
