@@ -6,7 +6,6 @@ import { dayAndTime } from "../format.js";
 import { Refusal } from "../api.js";
 import { amountField } from "./amount.js";
 import { bipsOf, newId, ordersOf } from "./asked.js";
-import { confirmation } from "./confirm.js";
 import { amountOf, clearFaults, nameFault, showFault, valueOf } from "./faults.js";
 import { forecast, foretoldMeeting, foretoldWaiting } from "./forecast.js";
 import { presetsView } from "./presets.js";
@@ -22,6 +21,7 @@ import { steps } from "./steps.js";
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
 /** @import { Asked, Waits } from "./asked.js" */
+/** @import { Confirm } from "./confirm.js" */
 
 /** What numbers are called where one is none. @type {Record<string, string>} */
 const NAMES = { limit: "Limit", shares: "The amount", display: "What it shows" };
@@ -56,10 +56,10 @@ const FIELD_OF_CODE = {
  */
 
 /**
- * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, fees: Fees, vitals: Vitals, frames: Frames, api: Api, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, fees: Fees, vitals: Vitals, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
-export function ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount }) {
+export function ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, confirm, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
@@ -329,7 +329,6 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     // What others wait for rests.
     else if (hasOthersBehind() && !rests()) kind.value = "limit";
   });
-  const confirm = confirmation();
   const apply = presetsView(form, changed);
   form.addEventListener("input", changed);
   form.addEventListener("focusin", () => fees.look());
