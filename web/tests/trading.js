@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { browser, market, out, step, visit } from "./visits.js";
+import { browser, go, market, out, step, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -14,6 +14,15 @@ const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) })
 const cancelAll = () => ask("DELETE", `/accounts/${market.trader}/orders`);
 /** The newest order of the trader. */
 const newest = async () => (await ask("GET", `/accounts/${market.trader}/orders?status=all&limit=1`)).orders[0];
+const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+/** What axe finds wrong with the page as it is now. @param {Page} page @returns {Promise<string[]>} */
+async function barriers(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await /** @type {any} */ (window).axe.run(document, { resultTypes: ["violations"] });
+    return violations.flatMap((/** @type {any} */ { id, nodes }) => nodes.map((/** @type {any} */ node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 220)}`));
+  });
+}
 /** @param {Page} page */
 const send = async (page) => {
   await page.click("#ticket-submit");
@@ -256,6 +265,55 @@ try {
     for (const key of ["B", "S", "X", "O", "H", "E", "P", "F", "V", "T", "/", "A", "?", "1"]) assert.ok(keys.includes(key), key);
     await look(page, "keys");
   }));
+
+  for (const [width, height] of [[1366, 650], [375, 667]]) await step(`axe finds nothing in any view at ${width} × ${height}, in both themes`, async () => {
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "100", shares: "1" });
+    for (const colorScheme of /** @type {const} */ (["dark", "light"])) await visit({ colorScheme, viewport: { width, height } }, async (page) => {
+      /** @type {Record<string, () => Promise<unknown>>} */
+      const views = {
+        chart: () => go(page, "chart"),
+        book: () => go(page, "book"),
+        ticket: async () => {
+          await go(page, "ticket");
+          await page.click("#ticket-terms > summary");
+          await page.selectOption("#ticket-waits", "then_both");
+          await page.evaluate(() => /** @type {HTMLFormElement} */ (document.querySelector("#ticket")).requestSubmit());
+        },
+        open: () => go(page, "account"),
+        history: () => page.click("#tab-history"),
+        executions: () => page.click("#tab-executions"),
+        portfolio: () => page.click("#tab-portfolio"),
+        balances: () => page.click("#tab-balances"),
+        confirm: async () => {
+          await page.evaluate(() => /** @type {HTMLDialogElement} */ (document.querySelector("#confirm")).showModal());
+        },
+        keys: async () => {
+          await page.keyboard.press("Escape");
+          await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector("#keys")).click());
+        },
+        create: async () => {
+          await page.keyboard.press("Escape");
+          await page.click("#create-open");
+          await page.click("#create-account [type=submit]");
+        },
+        symbols: async () => {
+          await page.keyboard.press("Escape");
+          await page.keyboard.press("/");
+        },
+        system: async () => {
+          await page.keyboard.press("Escape");
+          await page.click("#view-system");
+        },
+      };
+      for (const [view, lead] of Object.entries(views)) {
+        await lead();
+        await page.waitForTimeout(60);
+        await look(page, `${width}x${height}-${colorScheme}-${view}`);
+        assert.deepEqual({ view, colorScheme, found: await barriers(page) }, { view, colorScheme, found: [] });
+      }
+    });
+    await cancelAll();
+  });
 } finally {
   await browser.close();
 }

@@ -18,8 +18,22 @@ import { MONEY_DECIMALS, exact, total } from "../decimal.js";
  * @property {bigint} fees in dollars; of a buy what its shares cost
  */
 
-/** What an execution changes. @param {Execution} execution */
-function flows({ side, price, shares, fee, fee_of }) {
+/** What an execution changes: shares, money, and what of that was a fee. @typedef {{shares: bigint, money: bigint, fee: bigint}} Flow */
+
+/** An execution never changes. @type {WeakMap<Execution, Flow>} */
+const known = new WeakMap();
+
+/** @param {Execution} execution @returns {Flow} */
+function flows(execution) {
+  const there = known.get(execution);
+  if (there) return there;
+  const flow = flowOf(execution);
+  known.set(execution, flow);
+  return flow;
+}
+
+/** @param {Execution} execution @returns {Flow} */
+function flowOf({ side, price, shares, fee, fee_of }) {
   const [each, count] = [exact(price), exact(shares)];
   const money = total(each, count);
   if (side === "buy") {

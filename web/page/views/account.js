@@ -72,6 +72,9 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
     setText(openCount, account ? ` ${account.open_orders}` : "");
     setText(find("only-symbol-name"), market.symbol ?? "this symbol");
     drawCancelAll();
+    // What the account has is of all symbols.
+    const ofSymbol = only.closest("label");
+    if (ofSymbol) ofSymbol.hidden = tab === "tab-portfolio" || tab === "tab-balances";
     const none = id === null ? "Choose an account to see its orders" : holdings.refused ?? (account ? null : "Loading…");
     // Only the table in view is drawn.
     if (tab === "tab-open") {

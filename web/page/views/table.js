@@ -82,6 +82,8 @@ export class Table {
     if (action) heads.push(make("th", { scope: "col" }, make("span", { class: "unseen" }, action.label)));
     this.#table = make("table", {}, make("caption", { class: "unseen" }, caption), make("thead", {}, make("tr", {}, ...heads)), this.#body);
     root.append(this.#table, this.#note, this.#more);
+    // Until it is drawn there is nothing to press.
+    this.#table.hidden = this.#more.hidden = true;
     this.#more.addEventListener("click", () => more?.());
   }
 

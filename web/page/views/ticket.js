@@ -47,6 +47,9 @@ const FIELD_OF_CODE = {
   "display-out-of-range": "display",
 };
 
+/** What would happen is told anew so often while the book changes; nobody reads faster. */
+const BOOK_PAUSE_MS = 100;
+
 /**
  * @typedef {object} Ticket
  * @property {(side: Side) => void} begin chooses the side and goes to the first field
@@ -195,16 +198,8 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     else if (follows) setText(triggerNote, `Waits so many ${waits.value === "trail" ? "dollars" : "per cent"} ${selling ? "below the highest" : "above the lowest"} price from now on`);
     else setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
-    const money = cost();
-    setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
-    const [count, possible] = [amount.shares(), most()];
-    const tooMuch = account !== null && count !== null && possible !== null && count > possible;
-    amount.draw();
     setText(triggerName, waits.value === "trail" ? "Behind, $" : waits.value === "trail_bips" ? "Behind, %" : "When at");
-    setAttribute(form, "data-too-much", tooMuch);
-    setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
-
-    setText(forecastLine, foretold());
+    drawWorth();
     const halted = rules()?.trading === false;
     limit.placeholder = rules()?.tick ?? "0.00";
     amount.input.placeholder = amount.unit.value === "shares" ? rules()?.lot ?? "0" : "0";
@@ -214,6 +209,19 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     else if (!holdings.id) setText(submit, "Choose an account");
     else setText(submit, sending ? "Sending…" : unanswered ? `Send again: ${action.toLowerCase()}` : `${action} ${market.symbol ?? ""}`.trim());
   });
+
+  /** What changes with the book. */
+  function drawWorth() {
+    const money = cost();
+    setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
+    const [count, possible] = [amount.shares(), most()];
+    const tooMuch = holdings.account !== null && count !== null && possible !== null && count > possible;
+    setAttribute(form, "data-too-much", tooMuch);
+    setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
+    amount.draw();
+    setText(forecastLine, foretold());
+  }
+  const markWorth = frames.view(drawWorth, BOOK_PAUSE_MS);
 
   function changed() {
     unanswered = null;
@@ -376,6 +384,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   symbols.watch(mark);
   vitals.watch(mark);
   fees.watch(mark);
+  market.book.watch(markWorth);
 
   return {
     take,
