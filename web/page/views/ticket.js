@@ -380,7 +380,10 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     }
     mark();
   });
-  holdings.watch(mark);
+  holdings.watch(() => {
+    fees.look();
+    mark();
+  });
   symbols.watch(mark);
   vitals.watch(mark);
   fees.watch(mark);
