@@ -209,7 +209,7 @@ try {
   }));
 
   await step("the line of an order is dragged to another price, and Escape leaves it", () => visit({}, async (page) => {
-    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "144.9", shares: "5" });
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "144.97", shares: "5" });
     await page.waitForFunction(() => document.querySelector("#candles")?.getAttribute("data-lines") === "1");
     const place = await page.locator("#candles").boundingBox();
     assert.ok(place);
@@ -236,7 +236,7 @@ try {
     await page.mouse.up();
     await page.waitForSelector(".notice:has-text('stands for order')");
     const moved = await newest();
-    assert.ok(Number(moved.limit) < 144.9 && moved.shares === "5" && moved.status === "open", JSON.stringify(moved));
+    assert.ok(Number(moved.limit) < 144.97 && moved.shares === "5" && moved.status === "open", JSON.stringify(moved));
     assert.match(moved.limit, /^\d+(\.\d{1,2})?$/, "on the step of prices");
     await page.waitForFunction(() => document.querySelector("#candles")?.getAttribute("data-lines") === "1");
     await cancelAll();

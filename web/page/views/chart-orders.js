@@ -59,6 +59,9 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
   const height = (event) => event.clientY - container.getBoundingClientRect().top;
   const reachOf = (/** @type {PointerEvent} */ event) => (event.pointerType === "touch" ? REACH_TOUCH_PX : REACH_PX);
 
+  /** Whether a line is being drawn: then a press is a place of that. */
+  const draws = () => container.hasAttribute("data-drawing");
+
   /** The price at a height, on the tick. @param {number} y */
   function priceAt(y) {
     const price = parse(series.coordinateToPrice(y)?.toFixed(8) ?? "");
@@ -75,7 +78,7 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
   }
 
   container.addEventListener("pointerdown", (event) => {
-    const found = event.button === 0 ? at(height(event), reachOf(event)) : null;
+    const found = event.button === 0 && !draws() ? at(height(event), reachOf(event)) : null;
     if (!found) return;
     held = { id: found[0], from_px: height(event), to: null };
     setAttribute(container, "data-held", true);
@@ -91,7 +94,7 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
   }
   container.addEventListener("pointermove", (event) => {
     const y = height(event);
-    if (held === null) return setAttribute(container, "data-grab", at(y, reachOf(event)) !== null);
+    if (held === null) return setAttribute(container, "data-grab", !draws() && at(y, reachOf(event)) !== null);
     const drawn = lines.get(held.id);
     // It was executed or canceled meanwhile.
     if (!drawn) return drop();
