@@ -181,19 +181,21 @@ export const api = {
    * All orders, newest first.
    * @param {string} account
    * @param {Cursor} before
+   * @param {number} [limit]
    * @returns {Promise<OrdersPage>}
    */
-  orders: (account, before) =>
-    request("GET", `/accounts/${at(account)}/orders${query({ status: "all", limit: 100, before })}`),
+  orders: (account, before, limit = 100) =>
+    request("GET", `/accounts/${at(account)}/orders${query({ status: "all", limit, before })}`),
 
   /**
    * Newest first.
    * @param {string} account
    * @param {Cursor} before
+   * @param {number} [limit]
    * @returns {Promise<ExecutionsPage>}
    */
-  executions: (account, before) =>
-    request("GET", `/accounts/${at(account)}/executions${query({ limit: 100, before })}`),
+  executions: (account, before, limit = 100) =>
+    request("GET", `/accounts/${at(account)}/executions${query({ limit, before })}`),
 };
 
 /** @typedef {typeof api} Api */

@@ -23,6 +23,7 @@ import { accountChooser } from "./views/accounts.js";
 import { accountView } from "./views/account.js";
 import { alertsView } from "./views/alerts.js";
 import { candlesView } from "./views/candles.js";
+import { confirmation } from "./views/confirm.js";
 import { connectionView } from "./views/connection.js";
 import { createDialog } from "./views/create.js";
 import { depthView } from "./views/depth.js";
@@ -32,6 +33,8 @@ import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
 import { executionNotices } from "./views/notices.js";
 import { phaseView } from "./views/phase.js";
+import { orderActions } from "./views/order-actions.js";
+import { portfolioView } from "./views/portfolio.js";
 import { systemView } from "./views/system.js";
 import { venueView } from "./views/venue.js";
 import { tapeView } from "./views/tape.js";
@@ -90,22 +93,25 @@ const choices = {
   },
 };
 
+const confirm = confirmation();
+const actions = orderActions({ api, shown, confirm });
+
 const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choices.symbol });
 const accounts = accountChooser({ holdings, vitals, frames, api, choose: choices.account });
-const ticket = ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount: () => accounts.open() });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
-candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, chooseInterval: choices.interval });
+const ticket = ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, confirm, chooseAccount: () => accounts.open() });
+candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
 ladderView({ market, shown, holdings, frames, take: (limit) => {
   ticket.take(limit);
   showSection("ticket");
 } });
 depthView({ market, shown, frames, theme });
 tapeView({ market, shown, holdings, frames });
-accountView({ market, shown, holdings, frames, api });
 watchlistView({ watchlist, market, shown, symbols, frames, choose: choices.symbol });
 alertsView({ alerts, market, shown, sound: new Sound(), frames });
 const openLayout = layoutView({ layout, frames });
+accountView({ market, shown, holdings, frames, api, actions, portfolio: portfolioView({ holdings, symbols, shown, frames, theme, api }) });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
@@ -329,7 +335,11 @@ function chrome() {
     { key: "o", group: "Where to look", text: "Open orders", run: account("tab-open") },
     { key: "h", group: "Where to look", text: "History", run: account("tab-history") },
     { key: "e", group: "Where to look", text: "Executions", run: account("tab-executions") },
-    { key: "p", group: "Where to look", text: "Balances", run: account("tab-balances") },
+    { key: "p", group: "Where to look", text: "Portfolio", run: account("tab-portfolio") },
+    { key: "f", group: "Where to look", text: "Filter the rows of the account", run: trade(() => {
+      showSection("account");
+      find("account-filter").focus();
+    }) },
     { key: "v", group: "Where to look", text: "The system view, and back", run: () => find(document.body.dataset.view === "trade" ? "view-system" : "view-trade").click() },
     { key: "w", group: "Where to look", text: "Show the watchlist, or hide it", run: () => layout.show("watch", layout.hides("watch")) },
     { key: "l", group: "Where to look", text: "Layout: density, panels, layouts of your own", run: openLayout },

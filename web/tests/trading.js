@@ -2,8 +2,9 @@
 // steps whose names hold it are run. Screenshots go to $OUT.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { browser, market, out, step, visit } from "./visits.js";
+import { browser, go, market, out, step, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -13,6 +14,15 @@ const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) })
 const cancelAll = () => ask("DELETE", `/accounts/${market.trader}/orders`);
 /** The newest order of the trader. */
 const newest = async () => (await ask("GET", `/accounts/${market.trader}/orders?status=all&limit=1`)).orders[0];
+const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+/** What axe finds wrong with the page as it is now. @param {Page} page @returns {Promise<string[]>} */
+async function barriers(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await /** @type {any} */ (window).axe.run(document, { resultTypes: ["violations"] });
+    return violations.flatMap((/** @type {any} */ { id, nodes }) => nodes.map((/** @type {any} */ node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 220)}`));
+  });
+}
 /** @param {Page} page */
 const send = async (page) => {
   await page.click("#ticket-submit");
@@ -146,6 +156,164 @@ try {
     await page.click("#ticket-preset-drop");
     await page.waitForSelector("#ticket-presets", { state: "hidden" });
   }));
+
+  await step("tables are sorted by their heads, filtered by words, and taken away as CSV", () => visit({}, async (page) => {
+    for (const [limit, shares] of [["100", "3"], ["102", "1"], ["101", "20"]]) await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit, shares });
+    const limits = (/** @type {string} */ wanted) => page.waitForFunction((all) => [...document.querySelectorAll("#panel-open tbody td:nth-child(4)")].map((cell) => cell.textContent).join(" ") === all, wanted);
+    await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 3);
+    await limits("101.00 102.00 100.00");
+    await page.click("#panel-open th:nth-child(4) button");
+    await page.waitForSelector("#panel-open th:nth-child(4)[aria-sort=descending]");
+    await limits("102.00 101.00 100.00");
+    await page.click("#panel-open th:nth-child(5) button");
+    await page.click("#panel-open th:nth-child(5) button");
+    await page.waitForSelector("#panel-open th:nth-child(5)[aria-sort=ascending]");
+    await limits("102.00 100.00 101.00");
+    await page.keyboard.press("f");
+    await page.keyboard.type("101");
+    await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 1);
+    await look(page, "sorted");
+    await page.keyboard.type("x");
+    await page.waitForSelector("#panel-open .note:has-text('has “101x”')");
+    await page.fill("#account-filter", "10");
+    const csv = async () => {
+      const [file] = await Promise.all([page.waitForEvent("download"), page.click("#account-csv")]);
+      return { name: file.suggestedFilename(), lines: readFileSync(await file.path(), "utf8").trimEnd().split("\r\n") };
+    };
+    const open = await csv();
+    assert.equal(open.name, `account-${market.trader}-open.csv`);
+    assert.equal(open.lines[0], "Order,Symbol,Side,Limit,Open,Shares,Executed,Kind,Placed,Until");
+    assert.match(open.lines[3], new RegExp(`^\\d+,${market.symbol},buy,101,20,20,0,limit,20[-0-9T:.]+Z,$`));
+    await page.fill("#account-filter", "");
+    await page.click("#tab-executions");
+    const { executions } = await ask("GET", `/accounts/${market.trader}/executions?limit=1000`);
+    assert.equal((await csv()).lines.length, executions.length + 1);
+    await cancelAll();
+  }));
+
+  await step("the portfolio says what shares cost, are worth and brought, and what the account was worth", () => visit({}, async (page) => {
+    await page.keyboard.press("p");
+    await page.waitForSelector(`#portfolio-table tr[data-key="${market.symbol}"]`);
+    const account = await ask("GET", `/accounts/${market.trader}`);
+    const { last } = await ask("GET", `/symbols/${market.symbol}`);
+    const worth = Number(account.balance) + Number(account.held) + Number(last) * (Number(account.positions[0].shares) + Number(account.positions[0].held));
+    await page.waitForFunction((equity) => Math.abs(Number(document.querySelector("#portfolio-figures dd")?.getAttribute("title")) - equity) < 1e-6, worth);
+    await page.waitForFunction(() => Number(document.querySelector("#portfolio-curve")?.getAttribute("data-points")) === 97);
+    await page.click("#portfolio-spans button:has-text('1h')");
+    await page.waitForFunction(() => Number(document.querySelector("#portfolio-curve")?.getAttribute("data-points")) === 61);
+    await look(page, "portfolio");
+    // What is sold for less than it cost is told as realised.
+    const before = await page.locator("#portfolio-figures dd").nth(4).getAttribute("title");
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "sell", limit: "100", shares: "10" });
+    await page.waitForFunction((was) => Number(document.querySelectorAll("#portfolio-figures dd")[4]?.getAttribute("title")) < Number(was), before);
+  }));
+
+  await step("the line of an order is dragged to another price, and Escape leaves it", () => visit({}, async (page) => {
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "144.97", shares: "5" });
+    await page.waitForFunction(() => document.querySelector("#candles")?.getAttribute("data-lines") === "1");
+    const place = await page.locator("#candles").boundingBox();
+    assert.ok(place);
+    const x = place.x + place.width / 3;
+    /** Where the pointer has the line. */
+    const find = async () => {
+      for (let y = place.y + 5; y < place.y + place.height; y += 4) {
+        await page.mouse.move(x, y);
+        if (await page.evaluate(() => document.querySelector("#candles")?.hasAttribute("data-grab"))) return y;
+      }
+      throw new Error("no line");
+    };
+    const from = await find();
+    const { order_id: first } = await newest();
+    await page.mouse.down();
+    await page.mouse.move(x, from + 20, { steps: 4 });
+    await look(page, "dragging");
+    await page.keyboard.press("Escape");
+    await page.mouse.up();
+    assert.equal((await newest()).order_id, first);
+    await page.mouse.move(x, await find());
+    await page.mouse.down();
+    await page.mouse.move(x, from + 30, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForSelector(".notice:has-text('stands for order')");
+    const moved = await newest();
+    assert.ok(Number(moved.limit) < 144.97 && moved.shares === "5" && moved.status === "open", JSON.stringify(moved));
+    assert.match(moved.limit, /^\d+(\.\d{1,2})?$/, "on the step of prices");
+    await page.waitForFunction(() => document.querySelector("#candles")?.getAttribute("data-lines") === "1");
+    await cancelAll();
+  }));
+
+  await step("the map of keys has each key, and each leads where it says", () => visit({}, async (page) => {
+    for (const [key, focus] of [["o", "tab-open"], ["h", "tab-history"], ["e", "tab-executions"], ["p", "tab-portfolio"], ["f", "account-filter"]]) {
+      await page.keyboard.press(key);
+      await page.waitForFunction((id) => document.activeElement?.id === id, focus);
+    }
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("v");
+    await page.waitForSelector("body[data-view=system]");
+    await page.keyboard.press("v");
+    await page.waitForSelector("body[data-view=trade]");
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "100", shares: "1" });
+    await page.keyboard.press("o");
+    await page.waitForSelector("#panel-open .cancel");
+    await page.keyboard.press("x");
+    await page.waitForSelector("#cancel-all:has-text('Sure?')");
+    await page.keyboard.press("x");
+    await page.waitForSelector("#panel-open .cancel", { state: "detached" });
+    await page.keyboard.press("?");
+    await page.waitForSelector("#keys-dialog[open]");
+    const keys = await page.locator("#keys-map kbd").allInnerTexts();
+    for (const key of ["B", "S", "X", "O", "H", "E", "P", "F", "V", "T", "/", "A", "?", "1"]) assert.ok(keys.includes(key), key);
+    await look(page, "keys");
+  }));
+
+  for (const [width, height] of [[1366, 650], [375, 667]]) await step(`axe finds nothing in any view at ${width} × ${height}, in both themes`, async () => {
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "100", shares: "1" });
+    for (const colorScheme of /** @type {const} */ (["dark", "light"])) await visit({ colorScheme, viewport: { width, height } }, async (page) => {
+      /** @type {Record<string, () => Promise<unknown>>} */
+      const views = {
+        chart: () => go(page, "chart"),
+        book: () => go(page, "book"),
+        ticket: async () => {
+          await go(page, "ticket");
+          await page.click("#ticket-terms > summary");
+          await page.selectOption("#ticket-waits", "then_both");
+          await page.evaluate(() => /** @type {HTMLFormElement} */ (document.querySelector("#ticket")).requestSubmit());
+        },
+        open: () => go(page, "account"),
+        history: () => page.click("#tab-history"),
+        executions: () => page.click("#tab-executions"),
+        portfolio: () => page.click("#tab-portfolio"),
+        balances: () => page.click("#tab-balances"),
+        confirm: async () => {
+          await page.evaluate(() => /** @type {HTMLDialogElement} */ (document.querySelector("#confirm")).showModal());
+        },
+        keys: async () => {
+          await page.keyboard.press("Escape");
+          await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector("#keys")).click());
+        },
+        create: async () => {
+          await page.keyboard.press("Escape");
+          await page.click("#create-open");
+          await page.click("#create-account [type=submit]");
+        },
+        symbols: async () => {
+          await page.keyboard.press("Escape");
+          await page.keyboard.press("/");
+        },
+        system: async () => {
+          await page.keyboard.press("Escape");
+          await page.click("#view-system");
+        },
+      };
+      for (const [view, lead] of Object.entries(views)) {
+        await lead();
+        await page.waitForTimeout(60);
+        await look(page, `${width}x${height}-${colorScheme}-${view}`);
+        assert.deepEqual({ view, colorScheme, found: await barriers(page) }, { view, colorScheme, found: [] });
+      }
+    });
+    await cancelAll();
+  });
 } finally {
   await browser.close();
 }

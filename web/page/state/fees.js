@@ -48,7 +48,8 @@ export class Fees extends Watched {
   /** Asks, unless that was done just now. @param {number} [now_ms] */
   async look(now_ms = performance.now()) {
     const { symbol } = this.#market;
-    if (symbol === null || (symbol === this.#asked && now_ms - this.#asked_at < FRESH_MS)) return;
+    // Before there is an account nobody knows whether anything may be asked.
+    if (symbol === null || !this.#holdings.account || (symbol === this.#asked && now_ms - this.#asked_at < FRESH_MS)) return;
     this.#asked = symbol;
     this.#asked_at = now_ms;
     try {

@@ -1,7 +1,8 @@
 // What an account has and does: open orders, history, executions, balance and positions.
 
-import { MONEY_DECIMALS, exact, fault, format, group, plain, total } from "../decimal.js";
+import { MONEY_DECIMALS, exact, format, group, total } from "../decimal.js";
 import { find, setText } from "../dom.js";
+import { save } from "../save.js";
 import { dayAndTime, plural } from "../format.js";
 import { Refusal } from "../api.js";
 import { notice } from "./notices.js";
@@ -12,26 +13,37 @@ import { tabs } from "./tabs.js";
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
-/** @import { Execution, Limits, NewOrder, Order, Side } from "../types.js" */
+/** @import { Cursor, Execution, Limits, Order, Side } from "../types.js" */
 /** @import { Shown } from "../state/shown.js" */
+/** @import { OrderActions } from "./order-actions.js" */
+/** @import { portfolioView } from "./portfolio.js" */
 /** @import { Column } from "./table.js" */
 
 /** A price as it is shown everywhere. @typedef {(text: string, symbol: string) => string} Price */
 
-/** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-balances"} Tab */
+/** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-portfolio"|"tab-balances"} Tab */
 
 const direction = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "up" : "down");
 const sideOf = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "▲ Buy" : "▼ Sell");
 const feeOf = (/** @type {Execution} */ { fee, fee_of, symbol }) => (fee ? `${group(fee)} ${fee_of === "shares" ? symbol : "$"}` : "–");
 
+const moneyOf = (/** @type {Execution} */ { price, shares }) => total(exact(price), exact(shares));
+/** A time that every program reads; empty for none. @param {number|null} time_us */
+const atUtc = (time_us) => (time_us === null ? "" : new Date(time_us / 1_000).toISOString());
+
 /** A cancel-all is asked twice, and forgotten after so long. */
 const SURE_MS = 4_000;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api}} parts */
-export function accountView({ market, shown, holdings, frames, api }) {
+/** So many rows CSV holds, at most. */
+const CSV_ROWS_MAX = 20_000;
+const CSV_PAGE = 1_000;
+
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>}} parts */
+export function accountView({ market, shown, holdings, frames, api, actions, portfolio }) {
   /** @type {Price} */
   const price = (text, symbol) => shown.price(text, symbol);
   const only = /** @type {HTMLInputElement} */ (find("only-symbol"));
+  const filter = /** @type {HTMLInputElement} */ (find("account-filter"));
   const openCount = find("open-count");
   /** @type {Tab} */
   let tab = "tab-open";
@@ -40,14 +52,18 @@ export function accountView({ market, shown, holdings, frames, api }) {
     caption: "Open orders",
     columns: openColumns(price),
     key: (order) => String(order.order_id),
-    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order, price)}`, run: cancel },
-    edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: edit },
+    action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order, price)}`, run: async (order) => {
+      if (!(await actions.cancel(order))) open.release(String(order.order_id));
+    } },
+    edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: actions.edit },
+    resort: () => mark(),
   });
-  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price), key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
+  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price), key: (order) => String(order.order_id), more: () => holdings.moreHistory(), resort: () => mark() });
   const executions = new Table(find("panel-executions"), {
-    caption: "Executions", columns: executionColumns(price), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(),
+    caption: "Executions", columns: executionColumns(price), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(), resort: () => mark(),
   });
-  const balances = new Table(find("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what });
+  const balances = new Table(find("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what, resort: () => mark() });
+  const tables = { "tab-open": open, "tab-history": history, "tab-executions": executions, "tab-portfolio": portfolio.table, "tab-balances": balances };
 
   const wanted = (/** @type {{symbol: string}} */ { symbol }) => !only.checked || symbol === market.symbol;
 
@@ -56,6 +72,9 @@ export function accountView({ market, shown, holdings, frames, api }) {
     setText(openCount, account ? ` ${account.open_orders}` : "");
     setText(find("only-symbol-name"), market.symbol ?? "this symbol");
     drawCancelAll();
+    // What the account has is of all symbols.
+    const ofSymbol = only.closest("label");
+    if (ofSymbol) ofSymbol.hidden = tab === "tab-portfolio" || tab === "tab-balances";
     const none = id === null ? "Choose an account to see its orders" : holdings.refused ?? (account ? null : "Loading…");
     // Only the table in view is drawn.
     if (tab === "tab-open") {
@@ -67,65 +86,59 @@ export function accountView({ market, shown, holdings, frames, api }) {
     } else if (tab === "tab-executions") {
       if (account && holdings.executed.state === "unasked") holdings.moreExecutions();
       executions.draw(holdings.executions.filter(wanted), { empty: none ?? emptyOf(holdings.executed, "No executions yet"), more: moreOf(holdings.executed) });
-    } else {
+    } else if (tab === "tab-balances") {
       balances.draw(lines(holdings), { empty: none ?? "Nothing" });
     }
   });
 
   tabs(find("account-tabs"), (id) => {
     tab = /** @type {Tab} */ (id);
+    portfolio.show(tab === "tab-portfolio");
+    for (const table of Object.values(tables)) table.seek(filter.value);
     mark();
   });
   only.addEventListener("change", mark);
+  filter.addEventListener("input", () => {
+    tables[tab].seek(filter.value);
+    portfolio.mark();
+    mark();
+  });
+  find("account-csv").addEventListener("click", takeAway);
   market.watch(mark);
   holdings.watch(mark);
 
-  /** @param {Order} order */
-  async function cancel(order) {
+  /** What the tab lists, also what is not here yet, as a file. */
+  async function takeAway() {
+    const button = /** @type {HTMLButtonElement} */ (find("account-csv"));
+    const account = holdings.id;
+    if (account === null || button.getAttribute("aria-disabled")) return;
+    button.setAttribute("aria-disabled", "true");
+    const name = tab.replace("tab-", "");
     try {
-      const canceled = await api.cancel(order.order_id, order.account);
-      notice(`Order ${canceled.order_id} canceled: ${canceled.canceled} ${canceled.symbol} were open`);
+      const { text, rows, all } = await csv(account);
+      save(`account-${account}-${name}.csv`, text);
+      notice(`${plural(rows, "row")} of ${name === "open" ? "open orders" : name}${all ? "" : `; there are more than ${group(String(CSV_ROWS_MAX))}, the newest are in it`}`);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      open.release(String(order.order_id));
-      notice(`Order ${order.order_id} not canceled: ${error.message}`, "fault");
+      notice(`No file: ${error.message}`, "fault");
+    } finally {
+      button.removeAttribute("aria-disabled");
     }
   }
 
-  /** Shares alone are amended; with another limit it is replaced. @param {Order} order @param {string} text */
-  async function edit(order, text) {
-    const [shares, limit, ...more] = text.split("@").map(plain);
-    const wrong = more.length > 0 ? "write shares @ limit" : fault(shares, "Shares") ?? (limit === undefined ? null : fault(limit, "Limit"));
-    if (wrong !== null) return notice(`Order ${order.order_id} not changed: ${wrong}`, "fault");
-    if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amend(order, shares);
-    if (order.limit === null) return notice(`Order ${order.order_id} not changed: a market order has no limit`, "fault");
-    return replace(order, shares, limit);
+  /** @param {string} account @returns {Promise<{text: string, rows: number, all: boolean}>} */
+  async function csv(account) {
+    if (tab === "tab-history") return fileOf(history, await pages((before) => api.orders(account, before, CSV_PAGE).then(({ orders, next }) => ({ rows: orders, next }))));
+    if (tab === "tab-executions") return fileOf(executions, await pages((before) => api.executions(account, before, CSV_PAGE).then(({ executions: rows, next }) => ({ rows, next }))));
+    if (tab === "tab-open") return fileOf(open, { rows: [...holdings.open.values()].sort(newestFirst), all: true });
+    if (tab === "tab-portfolio") return { text: portfolio.table.csv(portfolio.lines()), rows: portfolio.table.arranged(portfolio.lines()).length, all: true };
+    return { text: balances.csv(lines(holdings)), rows: balances.arranged(lines(holdings)).length, all: true };
   }
 
-  /** Its executed shares count. @param {Order} order @param {string} shares @param {string} limit */
-  async function replace(order, shares, limit) {
-    const rest = exact(shares) - exact(order.executed);
-    if (order.linked_with !== undefined) return notice(`Order ${order.order_id} not changed: it is linked with order ${order.linked_with}, which would be canceled, too`, "fault");
-    if (rest <= 0n) return notice(`Order ${order.order_id} not changed: ${group(order.executed)} were executed, so choose more`, "fault");
-    try {
-      const { placed, not_placed } = await api.replace(order.order_id, { ...sameAs(order), shares: format(rest), limit });
-      if (placed) notice(`Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${price(limit, placed.symbol)}, behind the others of its price`);
-      else notice(`Order ${order.order_id} canceled, and nothing placed: ${not_placed?.detail ?? "refused"}`, "fault");
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      notice(`Order ${order.order_id} not changed: ${error.message}`, "fault");
-    }
-  }
-
-  /** @param {Order} order @param {string} shares */
-  async function amend(order, shares) {
-    try {
-      const amended = await api.amend(order.order_id, order.account, shares);
-      notice(`Order ${amended.order_id} has ${group(amended.shares)} ${amended.symbol} now, ${group(amended.open)} open`);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      notice(`Order ${order.order_id} not reduced: ${error.message}`, "fault");
-    }
+  /** @template {{symbol: string}} T @param {Table<T>} table @param {{rows: T[], all: boolean}} of */
+  function fileOf(table, { rows, all }) {
+    const listed = rows.filter(wanted);
+    return { text: table.csv(listed), rows: table.arranged(listed).length, all };
   }
 
   const drawCancelAll = cancelAll();
@@ -176,6 +189,24 @@ export function accountView({ market, shown, holdings, frames, api }) {
   }
 }
 
+/**
+ * Page after page, until there are no more, or so many rows that no more are asked for.
+ * @template T
+ * @param {(before: Cursor) => Promise<{rows: T[], next: Cursor}>} ask
+ */
+async function pages(ask) {
+  /** @type {T[]} */
+  const rows = [];
+  /** @type {Cursor} */
+  let next = null;
+  do {
+    const page = await ask(next);
+    rows.push(...page.rows);
+    ({ next } = page);
+  } while (next !== null && rows.length < CSV_ROWS_MAX);
+  return { rows, all: next === null };
+}
+
 /** @param {Order} order @param {Price} price */
 function limitOf(order, price) {
   const limit = order.limit === null ? "market" : price(order.limit, order.symbol);
@@ -187,17 +218,6 @@ function limitOf(order, price) {
 function editName(order) {
   const shares = `Shares of order ${order.order_id}, those included that were executed`;
   return order.limit === null ? shares : `${shares}, @ and its limit`;
-}
-
-/** What a new order has of the one that it replaces. @param {Order} order @returns {Omit<NewOrder, "shares"|"client_order_id">} */
-function sameAs({ account, symbol, side, kind, waits, stop, take_profit, until, self_trade, display }) {
-  return {
-    account, symbol, side, kind, self_trade,
-    ...(waits && stop !== null && { stop }),
-    ...(waits && take_profit !== null && { take_profit }),
-    ...(until !== null && { until }),
-    ...(display !== undefined && { display }),
-  };
 }
 
 /** The price that an order waits for, or waited for. @param {Order} order @param {Price} price */
@@ -256,50 +276,50 @@ function limitLines({ open_orders, order_shares, order_value, position, collar }
 
 /** @param {Price} price @returns {Column<Order>[]} */
 const openColumns = (price) => [
-  { head: "Order", text: (order) => String(order.order_id), kind: "id" },
+  { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id },
   { head: "Symbol", text: (order) => order.symbol },
-  { head: "Side", text: sideOf, direction },
-  { head: "Limit", text: (order) => limitOf(order, price), kind: "number" },
-  { head: "Open", text: (order) => group(order.open), kind: "number" },
-  { head: "Shares", text: (order) => group(order.shares), kind: "number wide" },
-  { head: "Executed", text: (order) => group(order.executed), kind: "number wide" },
+  { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
+  { head: "Limit", text: (order) => limitOf(order, price), kind: "number", value: (order) => (order.limit === null ? null : exact(order.limit)), csv: (order) => order.limit ?? "" },
+  { head: "Open", text: (order) => group(order.open), kind: "number", value: (order) => exact(order.open), csv: (order) => order.open },
+  { head: "Shares", text: (order) => group(order.shares), kind: "number wide", value: (row) => exact(row.shares), csv: (row) => row.shares },
+  { head: "Executed", text: (order) => group(order.executed), kind: "number wide", value: (order) => exact(order.executed), csv: (order) => order.executed },
   { head: "Kind", text: (order) => kindOf(order, price), kind: "wide" },
-  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
-  { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number wide" },
+  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide", value: (order) => order.time, csv: (order) => atUtc(order.time) },
+  { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number wide", value: (order) => order.until, csv: (order) => atUtc(order.until) },
 ];
 
 /** @param {Price} price @returns {Column<Order>[]} */
 const historyColumns = (price) => [
-  { head: "Order", text: (order) => String(order.order_id), kind: "id" },
+  { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id },
   { head: "Symbol", text: (order) => order.symbol },
-  { head: "Side", text: sideOf, direction },
-  { head: "Limit", text: (order) => limitOf(order, price), kind: "number" },
-  { head: "Average", text: (order) => (order.average_price ? price(order.average_price, order.symbol) : "–"), kind: "number wide" },
-  { head: "Executed", text: (order) => `${group(order.executed)} of ${group(order.shares)}`, kind: "number" },
+  { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
+  { head: "Limit", text: (order) => limitOf(order, price), kind: "number", value: (order) => (order.limit === null ? null : exact(order.limit)), csv: (order) => order.limit ?? "" },
+  { head: "Average", text: (order) => (order.average_price ? price(order.average_price, order.symbol) : "–"), kind: "number wide", value: (order) => (order.average_price ? exact(order.average_price, MONEY_DECIMALS) : null), csv: (order) => order.average_price ?? "" },
+  { head: "Executed", text: (order) => `${group(order.executed)} of ${group(order.shares)}`, kind: "number", value: (order) => exact(order.executed), csv: (order) => order.executed },
   { head: "Status", text: (order) => order.status },
   { head: "Kind", text: (order) => kindOf(order, price), kind: "wide" },
-  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide" },
-  { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number wide" },
+  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide", value: (order) => order.time, csv: (order) => atUtc(order.time) },
+  { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number wide", value: (order) => order.done_time, csv: (order) => atUtc(order.done_time) },
 ];
 
 /** @param {Price} price @returns {Column<Execution>[]} */
 const executionColumns = (price) => [
-  { head: "Trade", text: (execution) => String(execution.trade_id), kind: "id wide" },
-  { head: "Order", text: (execution) => String(execution.order_id), kind: "id" },
+  { head: "Trade", text: (execution) => String(execution.trade_id), kind: "id wide", value: (row) => row.trade_id },
+  { head: "Order", text: (execution) => String(execution.order_id), kind: "id", value: (row) => row.order_id },
   { head: "Symbol", text: (execution) => execution.symbol },
-  { head: "Side", text: sideOf, direction },
-  { head: "Price", text: (execution) => price(execution.price, execution.symbol), kind: "number" },
-  { head: "Shares", text: (execution) => group(execution.shares), kind: "number" },
-  { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide" },
-  { head: "Fee", text: feeOf, kind: "number wide" },
+  { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
+  { head: "Price", text: (execution) => price(execution.price, execution.symbol), kind: "number", value: (execution) => exact(execution.price), csv: (execution) => execution.price },
+  { head: "Shares", text: (execution) => group(execution.shares), kind: "number", value: (row) => exact(row.shares), csv: (row) => row.shares },
+  { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide", value: moneyOf, csv: (execution) => format(moneyOf(execution), MONEY_DECIMALS) },
+  { head: "Fee", text: feeOf, kind: "number wide", value: (execution) => (execution.fee ? exact(execution.fee, MONEY_DECIMALS) : null), csv: (execution) => (execution.fee ? `${execution.fee} ${execution.fee_of === "shares" ? execution.symbol : "$"}` : "") },
   { head: "Role", text: (execution) => execution.role, kind: "wide" },
-  { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number" },
+  { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number", value: (execution) => execution.time, csv: (execution) => atUtc(execution.time) },
 ];
 
 /** @type {Column<Line>[]} */
 const balanceColumns = [
   { head: "What", text: (line) => line.what },
-  { head: "Free", text: (line) => line.free, kind: "number" },
-  { head: "Held by orders", text: (line) => line.held, kind: "number" },
-  { head: "All", text: (line) => line.all, kind: "number" },
+  { head: "Free", text: (line) => line.free, kind: "number", value: (line) => (line.free === "–" ? null : exact(line.free.replaceAll(",", ""), MONEY_DECIMALS)), csv: (line) => line.free.replaceAll(",", "").replace("–", "") },
+  { head: "Held by orders", text: (line) => line.held, kind: "number", value: (line) => (line.held === "–" ? null : exact(line.held.replaceAll(",", ""), MONEY_DECIMALS)), csv: (line) => line.held.replaceAll(",", "").replace("–", "") },
+  { head: "All", text: (line) => line.all, kind: "number", value: (line) => (line.all === "–" ? null : exact(line.all.replaceAll(",", ""), MONEY_DECIMALS)), csv: (line) => line.all.replaceAll(",", "").replace("–", "") },
 ];

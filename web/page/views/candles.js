@@ -18,6 +18,7 @@ import { studiesView } from "./studies.js";
 /** @import { Lines, Studies } from "../state/studies.js" */
 /** @import { Theme } from "../theme.js" */
 /** @import { Candle, Interval } from "../types.js" */
+/** @import { OrderActions } from "./order-actions.js" */
 
 /** @type {[Interval, string][]} */
 const INTERVALS = [["1s", "1 second"], ["1m", "1 minute"], ["5m", "5 minutes"], ["15m", "15 minutes"], ["1h", "1 hour"], ["1d", "1 day"]];
@@ -32,8 +33,8 @@ const PAUSE_SPANS_MAX = 5_000;
 /** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
 const PAUSE_MS = 100;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, alerts: Alerts, studies: Studies, lines: Lines, frames: Frames, theme: Theme, chooseInterval: (interval: Interval) => void}} parts */
-export function candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, chooseInterval }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, alerts: Alerts, studies: Studies, lines: Lines, frames: Frames, theme: Theme, actions: OrderActions, chooseInterval: (interval: Interval) => void}} parts */
+export function candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, actions, chooseInterval }) {
   const container = find("candles");
   const legend = find("legend");
   const note = find("candles-note");
@@ -178,7 +179,7 @@ export function candlesView({ market, shown, holdings, alerts, studies, lines, f
     watched.watch(mark);
     watched.watch(markLegend);
   }
-  const limits = orderLines(prices, { market, holdings, theme });
+  const limits = orderLines(prices, { market, holdings, shown, theme, container, mark: () => markOrders(), move: actions.move });
   const markers = fillMarkers(createSeriesMarkers(prices, []), { market, holdings, theme });
   const markOrders = frames.view(() => {
     setAttribute(container, "data-lines", String(limits()));

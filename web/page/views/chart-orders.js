@@ -1,6 +1,7 @@
-// One's own orders on the chart: a line for each that is open, a marker where one was executed.
+// One's own orders on the chart: a line for each that is open, which can be dragged to another price, and a marker where one was executed.
 
-import { forDrawing, group } from "../decimal.js";
+import { exact, forDrawing, format, group, parse } from "../decimal.js";
+import { setAttribute } from "../dom.js";
 import { SECONDS_OF } from "../state/shown.js";
 import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mjs";
 
@@ -8,34 +9,136 @@ import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mj
 /** @import { Holdings } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Theme } from "../theme.js" */
-/** @import { Side } from "../types.js" */
+/** @import { Shown } from "../state/shown.js" */
+/** @import { Order, Side } from "../types.js" */
 
 /** More lines would hide the candles. */
 const LINES_MAX = 30;
 
+/** The pointer has a line when it is no farther from it. */
+const REACH_PX = 5;
+const REACH_TOUCH_PX = 14;
+/** A press that moves no farther is none. */
+const MOVED_PX = 3;
+
+/** Which price of an order a line stands for. @typedef {"limit"|"stop"|"take_profit"} Which */
+/** @typedef {{line: IPriceLine, told: string, order: Order, which: Which}} Drawn */
+
+/** The price of an order that is to be seen: the one that it waits for, else its limit. @param {Order} order @returns {Which|null} */
+function whichOf({ limit, stop, take_profit, waits, pends_on }) {
+  if (waits && pends_on === undefined && stop !== null) return "stop";
+  if (waits && pends_on === undefined && take_profit !== null) return "take_profit";
+  return limit === null ? null : "limit";
+}
+
 /**
  * @param {ISeriesApi<"Candlestick">} series
- * @param {{market: Market, holdings: Holdings, theme: Theme}} parts
+ * @param {{market: Market, holdings: Holdings, shown: Shown, theme: Theme, container: HTMLElement, mark: () => void, move: (order: Order, which: Which, to: string) => Promise<unknown>}} parts `mark` has the lines drawn again
  * @returns {() => number} draws the lines, and says how many
  */
-export function orderLines(series, { market, holdings, theme }) {
-  /** By order; a line that is as it was stays. @type {Map<number, {line: IPriceLine, told: string}>} */
+export function orderLines(series, { market, holdings, shown, theme, container, mark, move }) {
+  /** By order; a line that is as it was stays. @type {Map<number, Drawn>} */
   const lines = new Map();
+  /** The line in the hand, where it was pressed, and where it is. @type {{id: number, from_px: number, to: string|null}|null} */
+  let held = null;
+
+  /** The line at a height of the chart. @param {number} y @param {number} reach @returns {[number, Drawn]|null} */
+  function at(y, reach) {
+    /** @type {[number, Drawn]|null} */
+    let best = null;
+    let nearest = reach;
+    for (const [id, drawn] of lines) {
+      const distance = Math.abs((series.priceToCoordinate(drawn.line.options().price) ?? Infinity) - y);
+      // A stop that follows the market is not put anywhere.
+      if (distance <= nearest && drawn.order.trail === undefined && drawn.order.trail_bips === undefined) [best, nearest] = [[id, drawn], distance];
+    }
+    return best;
+  }
+
+  /** @param {PointerEvent} event */
+  const height = (event) => event.clientY - container.getBoundingClientRect().top;
+  const reachOf = (/** @type {PointerEvent} */ event) => (event.pointerType === "touch" ? REACH_TOUCH_PX : REACH_PX);
+
+  /** Whether a line is being drawn: then a press is a place of that. */
+  const draws = () => container.hasAttribute("data-drawing");
+
+  /** The price at a height, on the tick. @param {number} y */
+  function priceAt(y) {
+    const price = parse(series.coordinateToPrice(y)?.toFixed(8) ?? "");
+    const step = exact(shown.step);
+    const rounded = price === null ? 0n : ((price + step / 2n) / step) * step;
+    return rounded > 0n ? format(rounded) : null;
+  }
+
+  function drop() {
+    held = null;
+    setAttribute(container, "data-held", null);
+    for (const drawn of lines.values()) drawn.told = "";
+    mark();
+  }
+
+  container.addEventListener("pointerdown", (event) => {
+    const found = event.button === 0 && !draws() ? at(height(event), reachOf(event)) : null;
+    if (!found) return;
+    held = { id: found[0], from_px: height(event), to: null };
+    setAttribute(container, "data-held", true);
+    container.setPointerCapture(event.pointerId);
+  }, { capture: true });
+  // The chart itself must not move with it.
+  for (const name of ["mousedown", "touchstart", "touchmove"]) {
+    container.addEventListener(name, (event) => {
+      if (held === null) return;
+      event.stopPropagation();
+      if (event.cancelable) event.preventDefault();
+    }, { capture: true, passive: false });
+  }
+  container.addEventListener("pointermove", (event) => {
+    const y = height(event);
+    if (held === null) return setAttribute(container, "data-grab", !draws() && at(y, reachOf(event)) !== null);
+    const drawn = lines.get(held.id);
+    // It was executed or canceled meanwhile.
+    if (!drawn) return drop();
+    event.stopPropagation();
+    if (held.to === null && Math.abs(y - held.from_px) < MOVED_PX) return;
+    held.to = priceAt(y);
+    if (held.to !== null) drawn.line.applyOptions({ price: forDrawing(held.to), title: `→ ${shown.price(held.to, drawn.order.symbol)}` });
+  }, { capture: true });
+  container.addEventListener("pointerup", async () => {
+    const drawn = held === null ? undefined : lines.get(held.id);
+    const to = held?.to ?? null;
+    if (!drawn || to === null || to === drawn.order[drawn.which]) return held && drop();
+    held = null;
+    setAttribute(container, "data-held", null);
+    await move(drawn.order, drawn.which, to);
+    drop();
+  });
+  container.addEventListener("pointercancel", () => held && drop());
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape" && held) drop();
+  });
+
   return () => {
-    const open = [...holdings.open.values()].filter(({ symbol, limit }) => symbol === market.symbol && limit !== null).slice(0, LINES_MAX);
+    const open = [...holdings.open.values()].filter((order) => order.symbol === market.symbol && whichOf(order) !== null).slice(0, LINES_MAX);
     const wanted = new Set(open.map(({ order_id }) => order_id));
     for (const [id, { line }] of lines) {
       if (wanted.has(id)) continue;
       series.removePriceLine(line);
       lines.delete(id);
     }
-    for (const { order_id, side, limit, open: shares } of open) {
-      const told = `${side} ${limit} ${shares} ${theme.name}`;
+    for (const order of open) {
+      const { order_id, side, open: shares } = order;
+      const which = whichOf(order) ?? "limit";
+      const price = order[which] ?? "";
+      const told = `${side} ${which} ${price} ${shares} ${theme.name}`;
       const there = lines.get(order_id);
-      if (there?.told === told) continue;
-      const options = { price: forDrawing(limit ?? ""), color: theme.colour(side), lineWidth: /** @type {const} */ (1), lineStyle: LineStyle.Dashed, axisLabelVisible: true, title: `${side} ${group(shares)}` };
+      if (there?.told === told || held?.id === order_id) {
+        if (there) there.order = order;
+        continue;
+      }
+      const name = which === "limit" ? "" : which === "stop" ? " stop" : " profit";
+      const options = { price: forDrawing(price), color: theme.colour(side), lineWidth: /** @type {const} */ (1), lineStyle: which === "limit" ? LineStyle.Dashed : LineStyle.Dotted, axisLabelVisible: true, title: `${side}${name} ${group(shares)}` };
       if (there) there.line.applyOptions(options);
-      lines.set(order_id, { line: there?.line ?? series.createPriceLine(options), told });
+      lines.set(order_id, { line: there?.line ?? series.createPriceLine(options), told, order, which });
     }
     return lines.size;
   };

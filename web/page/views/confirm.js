@@ -3,7 +3,9 @@
 import { find, make } from "../dom.js";
 import { remember, remembered } from "../settings.js";
 
-/** @returns {(lines: [name: string, value: string][], action: string) => Promise<boolean>} asks, unless nobody wants to be asked */
+/** Asks, unless nobody wants to be asked. @typedef {(lines: [name: string, value: string][], action: string) => Promise<boolean>} Confirm */
+
+/** @returns {Confirm} */
 export function confirmation() {
   const wanted = /** @type {HTMLInputElement} */ (find("ticket-confirm"));
   const dialog = /** @type {HTMLDialogElement} */ (find("confirm"));

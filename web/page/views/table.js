@@ -1,4 +1,5 @@
-// A table whose rows are kept by key: a row that is still there keeps its element, its focus and its place in the hand.
+// A table whose rows are kept by key: a row that is still there keeps its element, its focus and its place in the hand. Its heads sort, what
+// is searched for leaves the rows that have it, and all of them can be taken away as CSV.
 
 import { make, setAttribute, setText } from "../dom.js";
 
@@ -9,7 +10,28 @@ import { make, setAttribute, setText } from "../dom.js";
  * @property {(row: T) => string} text
  * @property {string} [kind] classes of its cells: number, wide
  * @property {(row: T) => string|null} [direction] up or down, for its colour
+ * @property {(row: T) => string|number|bigint|null} [value] what it is sorted by, and what CSV holds; its text without it
+ * @property {(row: T) => string} [csv] what CSV holds, where that is another thing
  */
+
+/** What a row is sorted by; null comes last. @param {string|number|bigint|null} a @param {string|number|bigint|null} b */
+export function compared(a, b) {
+  if (a === b) return 0;
+  if (a === null || b === null) return a === null ? 1 : -1;
+  if (typeof a === "string" || typeof b === "string") return String(a).localeCompare(String(b), "en", { numeric: true });
+  return a < b ? -1 : 1;
+}
+
+/**
+ * Rows as comma-separated values, RFC 4180.
+ * @template T
+ * @param {Column<T>[]} columns @param {T[]} rows
+ */
+export function csvOf(columns, rows) {
+  const line = (/** @type {string[]} */ cells) => `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\r\n`;
+  const cell = (/** @type {Column<T>} */ column, /** @type {T} */ row) => column.csv?.(row) ?? String((column.value ? column.value(row) : column.text(row)) ?? "");
+  return line(columns.map(({ head }) => head)) + rows.map((row) => line(columns.map((column) => cell(column, row)))).join("");
+}
 
 /** More rows than these are not drawn: they are told as a number beneath. */
 const ROWS = 200;
@@ -28,6 +50,11 @@ export class Table {
   #key;
   #action;
   #edit;
+  #heads;
+  /** By which column, and which way; null for the order in which rows come. @type {{column: number, way: 1|-1}|null} */
+  #sorted = null;
+  #sought = "";
+  #resort;
 
   /**
    * @param {HTMLElement} root
@@ -38,17 +65,67 @@ export class Table {
    * @param {{name: (row: T) => string, label: string, run: (row: T) => void}} [parts.action] a button in each row
    * @param {{name: (row: T) => string, label: string, value: (row: T) => string, run: (row: T, text: string) => void}} [parts.edit] a text in each row that can be changed
    * @param {() => void} [parts.more] asks for older rows
+   * @param {() => void} [parts.resort] has it drawn again: another order was chosen
    */
-  constructor(root, { caption, columns, key, action, edit, more }) {
+  constructor(root, { caption, columns, key, action, edit, more, resort = () => {} }) {
+    this.#resort = resort;
     this.#columns = columns;
     this.#key = key;
     this.#action = action;
     this.#edit = edit;
-    const heads = columns.map((column) => make("th", { scope: "col", class: column.kind ?? null }, column.head));
+    this.#heads = columns.map((column, at) => {
+      const button = make("button", { type: "button", class: "sort" }, column.head, make("span", { class: "way", "aria-hidden": "true" }));
+      button.addEventListener("click", () => this.#sort(at));
+      return make("th", { scope: "col", class: column.kind ?? null }, button);
+    });
+    const heads = [...this.#heads];
     if (action) heads.push(make("th", { scope: "col" }, make("span", { class: "unseen" }, action.label)));
     this.#table = make("table", {}, make("caption", { class: "unseen" }, caption), make("thead", {}, make("tr", {}, ...heads)), this.#body);
     root.append(this.#table, this.#note, this.#more);
+    // Until it is drawn there is nothing to press.
+    this.#table.hidden = this.#more.hidden = true;
     this.#more.addEventListener("click", () => more?.());
+  }
+
+  /** The rows that have what is searched for, in the order that was chosen. @param {T[]} rows @returns {T[]} */
+  arranged(rows) {
+    const words = this.#sought.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const found = words.length === 0 ? rows : rows.filter((row) => {
+      const text = this.#columns.map((column) => column.text(row)).join(" ").toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    if (this.#sorted === null) return found;
+    const { column, way } = this.#sorted;
+    const { value, text } = this.#columns[column];
+    const keyed = found.map((row) => ({ row, by: (value ?? text)(row) }));
+    // What is not known comes last, whichever way.
+    return keyed.sort((a, b) => (a.by === null || b.by === null ? compared(a.by, b.by) : way * compared(a.by, b.by))).map(({ row }) => row);
+  }
+
+  /** @param {string} text */
+  seek(text) {
+    this.#sought = text;
+  }
+
+  get csv() {
+    return (/** @type {T[]} */ rows) => csvOf(this.#columns, this.arranged(rows));
+  }
+
+  /** Up, down, and as they come. @param {number} column */
+  #sort(column) {
+    const { kind = "" } = this.#columns[column];
+    // The most is looked for more often than the least, and the newest than the oldest.
+    const first = /number|id/.test(kind) ? -1 : 1;
+    const now = this.#sorted;
+    if (now?.column !== column) this.#sorted = { column, way: first };
+    else this.#sorted = now.way === first ? { column, way: first === 1 ? -1 : 1 } : null;
+    this.#heads.forEach((head, at) => {
+      const way = this.#sorted?.column === at ? this.#sorted.way : 0;
+      setAttribute(head, "aria-sort", way === 0 ? null : way > 0 ? "ascending" : "descending");
+      const mark = head.querySelector(".way");
+      if (mark) setText(mark, way === 0 ? "" : way > 0 ? " ▲" : " ▼");
+    });
+    this.#resort();
   }
 
   /**
@@ -58,7 +135,8 @@ export class Table {
    * @param {string|null} [around.more] the text of the button for older ones; null for no button
    */
   draw(rows, { empty, more = null }) {
-    const shown = more === null ? rows.slice(0, ROWS) : rows;
+    const all = this.arranged(rows);
+    const shown = more === null ? all.slice(0, ROWS) : all;
     this.#current = new Map(shown.map((row) => [this.#key(row), row]));
     // What is gone goes first, so that what stays need not be moved: a moved element loses the focus.
     for (const [key, { tr }] of this.#rows) {
@@ -67,6 +145,7 @@ export class Table {
       tr.remove();
       this.#rows.delete(key);
     }
+    const focus = document.activeElement;
     /** @type {Node|null} */
     let place = this.#body.firstChild;
     for (const [key, row] of this.#current) {
@@ -75,9 +154,11 @@ export class Table {
       if (tr === place) place = place.nextSibling;
       else this.#body.insertBefore(tr, place);
     }
+    // A row that was moved lost it.
+    if (focus instanceof HTMLElement && focus !== document.activeElement && this.#body.contains(focus)) focus.focus({ preventScroll: true });
     this.#table.hidden = rows.length === 0;
-    const hidden = rows.length - shown.length;
-    setText(this.#note, rows.length === 0 ? empty : hidden > 0 ? `and ${hidden} more` : "");
+    const hidden = all.length - shown.length;
+    setText(this.#note, rows.length === 0 ? empty : all.length === 0 ? `Nothing of ${rows.length} has “${this.#sought.trim()}”` : hidden > 0 ? `and ${hidden} more` : "");
     this.#note.hidden = this.#note.textContent === "";
     this.#more.hidden = more === null;
     setText(this.#more, more ?? "");

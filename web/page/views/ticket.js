@@ -6,7 +6,6 @@ import { dayAndTime } from "../format.js";
 import { Refusal } from "../api.js";
 import { amountField } from "./amount.js";
 import { bipsOf, newId, ordersOf } from "./asked.js";
-import { confirmation } from "./confirm.js";
 import { amountOf, clearFaults, nameFault, showFault, valueOf } from "./faults.js";
 import { forecast, foretoldMeeting, foretoldWaiting } from "./forecast.js";
 import { presetsView } from "./presets.js";
@@ -22,6 +21,7 @@ import { steps } from "./steps.js";
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
 /** @import { Asked, Waits } from "./asked.js" */
+/** @import { Confirm } from "./confirm.js" */
 
 /** What numbers are called where one is none. @type {Record<string, string>} */
 const NAMES = { limit: "Limit", shares: "The amount", display: "What it shows" };
@@ -47,6 +47,9 @@ const FIELD_OF_CODE = {
   "display-out-of-range": "display",
 };
 
+/** What would happen is told anew so often while the book changes; nobody reads faster. */
+const BOOK_PAUSE_MS = 100;
+
 /**
  * @typedef {object} Ticket
  * @property {(side: Side) => void} begin chooses the side and goes to the first field
@@ -56,10 +59,10 @@ const FIELD_OF_CODE = {
  */
 
 /**
- * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, fees: Fees, vitals: Vitals, frames: Frames, api: Api, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, fees: Fees, vitals: Vitals, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
-export function ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, chooseAccount }) {
+export function ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, confirm, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
@@ -195,16 +198,8 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     else if (follows) setText(triggerNote, `Waits so many ${waits.value === "trail" ? "dollars" : "per cent"} ${selling ? "below the highest" : "above the lowest"} price from now on`);
     else setText(triggerNote, isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
     setText(sumName, atAnyPrice() ? "About" : "Total");
-    const money = cost();
-    setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
-    const [count, possible] = [amount.shares(), most()];
-    const tooMuch = account !== null && count !== null && possible !== null && count > possible;
-    amount.draw();
     setText(triggerName, waits.value === "trail" ? "Behind, $" : waits.value === "trail_bips" ? "Behind, %" : "When at");
-    setAttribute(form, "data-too-much", tooMuch);
-    setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
-
-    setText(forecastLine, foretold());
+    drawWorth();
     const halted = rules()?.trading === false;
     limit.placeholder = rules()?.tick ?? "0.00";
     amount.input.placeholder = amount.unit.value === "shares" ? rules()?.lot ?? "0" : "0";
@@ -214,6 +209,19 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     else if (!holdings.id) setText(submit, "Choose an account");
     else setText(submit, sending ? "Sending…" : unanswered ? `Send again: ${action.toLowerCase()}` : `${action} ${market.symbol ?? ""}`.trim());
   });
+
+  /** What changes with the book. */
+  function drawWorth() {
+    const money = cost();
+    setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
+    const [count, possible] = [amount.shares(), most()];
+    const tooMuch = holdings.account !== null && count !== null && possible !== null && count > possible;
+    setAttribute(form, "data-too-much", tooMuch);
+    setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
+    amount.draw();
+    setText(forecastLine, foretold());
+  }
+  const markWorth = frames.view(drawWorth, BOOK_PAUSE_MS);
 
   function changed() {
     unanswered = null;
@@ -329,7 +337,6 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     // What others wait for rests.
     else if (hasOthersBehind() && !rests()) kind.value = "limit";
   });
-  const confirm = confirmation();
   const apply = presetsView(form, changed);
   form.addEventListener("input", changed);
   form.addEventListener("focusin", () => fees.look());
@@ -373,10 +380,14 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     }
     mark();
   });
-  holdings.watch(mark);
+  holdings.watch(() => {
+    fees.look();
+    mark();
+  });
   symbols.watch(mark);
   vitals.watch(mark);
   fees.watch(mark);
+  market.book.watch(markWorth);
 
   return {
     take,

@@ -1,0 +1,216 @@
+// What an account is worth: its shares with what they cost and brought, and its equity over time. Amounts are exact; the curve is drawn in Numbers.
+
+import { Refusal } from "../api.js";
+import { MONEY_DECIMALS, atLeast, exact, forDrawing, format, group } from "../decimal.js";
+import { find, make, setAttribute, setText } from "../dom.js";
+import { dayAndTime } from "../format.js";
+import { averageCost, equityAt, linesOf, percent, sumOf } from "../state/portfolio.js";
+import { curveView } from "./curve.js";
+import { nearest } from "./forecast.js";
+import { Table } from "./table.js";
+
+/** @import { Api } from "../api.js" */
+/** @import { Frames } from "../frames.js" */
+/** @import { Holdings } from "../state/holdings.js" */
+/** @import { Line } from "../state/portfolio.js" */
+/** @import { Shown } from "../state/shown.js" */
+/** @import { Symbols } from "../state/symbols.js" */
+/** @import { Theme } from "../theme.js" */
+/** @import { Candle, Interval } from "../types.js" */
+/** @import { Column } from "./table.js" */
+
+/** Spans of the curve: what it is called, the candles that it is made of, and how many. @type {Record<string, {name: string, interval: Interval, span_s: number, points: number}>} */
+const SPANS = {
+  "1h": { name: "1 hour", interval: "1m", span_s: 60, points: 60 },
+  "1d": { name: "1 day", interval: "15m", span_s: 900, points: 96 },
+  "1w": { name: "1 week", interval: "1h", span_s: 3_600, points: 168 },
+  "1mo": { name: "1 month", interval: "1d", span_s: 86_400, points: 30 },
+};
+
+/** Candles of so many symbols are asked for; others count at their last price. */
+const SYMBOLS_MAX = 20;
+/** So many executions are asked for; what was before them counts as what the account had. */
+const EXECUTIONS_MAX = 2_000;
+const CANDLES_FRESH_MS = 30_000;
+/** Nobody reads a sum more often. */
+const PAUSE_MS = 250;
+
+const money = (/** @type {bigint} */ amount) => group(atLeast(nearest(amount), 2));
+const signed = (/** @type {bigint} */ amount) => {
+  const text = money(amount < 0n ? -amount : amount);
+  return amount > 0n ? `+${text}` : amount < 0n ? `−${text}` : text;
+};
+const direction = (/** @type {bigint|null} */ amount) => (amount === null || amount === 0n ? null : amount > 0n ? "up" : "down");
+const full = (/** @type {bigint|null} */ amount) => (amount === null ? "" : format(amount, MONEY_DECIMALS));
+
+/**
+ * @param {{holdings: Holdings, symbols: Symbols, shown: Shown, frames: Frames, theme: Theme, api: Api}} parts
+ */
+export function portfolioView({ holdings, symbols, shown, frames, theme, api }) {
+  const figures = find("portfolio-figures");
+  const note = find("portfolio-note");
+  const spans = find("portfolio-spans");
+  const table = new Table(find("portfolio-table"), { caption: "Portfolio", columns: columns(shown, () => sum), key: (line) => line.symbol, resort: () => mark() });
+  const curve = curveView({ canvas: /** @type {HTMLCanvasElement} */ (find("portfolio-curve")), readout: find("portfolio-readout"), theme, frames });
+  let inView = false;
+  let span = "1d";
+  /** @type {Line[]} */
+  let lines = [];
+  /** @type {ReturnType<typeof sumOf>|null} */
+  let sum = null;
+  /** First prices on record, by symbol; null while they are asked for, or where there is none. @type {Map<string, bigint|null>} */
+  const first = new Map();
+  /** @type {{account: string|null, span: string, at_ms: number, candles: Map<string, Candle[]>}} */
+  let past = { account: null, span, at_ms: -Infinity, candles: new Map() };
+  let asking = false;
+
+  const last = (/** @type {string} */ symbol) => {
+    const info = symbols.all.get(symbol);
+    return info?.last ? exact(info.last) : null;
+  };
+
+  const buttons = Object.entries(SPANS).map(([id, { name }]) => {
+    const button = make("button", { type: "button", "aria-label": `${id}: ${name}`, "aria-pressed": String(id === span) }, id);
+    button.addEventListener("click", () => {
+      span = id;
+      for (const [other, each] of buttons) setAttribute(each, "aria-pressed", String(other === id));
+      mark();
+    });
+    spans.append(button);
+    return /** @type {const} */ ([id, button]);
+  });
+
+  const mark = frames.view(() => {
+    if (!inView) return;
+    const { account } = holdings;
+    find("portfolio").hidden = account === null;
+    setText(note, account ? told() : holdings.id === null ? "Choose an account to see what it has" : holdings.refused ?? "Loading…");
+    if (!account) {
+      curve([]);
+      return;
+    }
+    complete();
+    lines = linesOf(account, holdings.executions, { first: (symbol) => first.get(symbol) ?? null, last });
+    sum = sumOf(account, lines);
+    drawFigures(sum);
+    table.draw(lines, { empty: "No shares yet" });
+    ask();
+    drawCurve(sum.equity);
+  }, PAUSE_MS);
+
+  /** What stands beneath the figures. */
+  function told() {
+    const { executed, executions } = holdings;
+    if (executed.state === "failed") return "The executions cannot be had: the server does not answer";
+    const all = executed.state === "here" && executed.next === null ? "" : ` Of the executions the newest ${group(String(executions.length))} count.`;
+    return `By average cost, fees included. Shares that were issued count at their symbol's first price on record.${all}`;
+  }
+
+  /** Older executions come until all are there, or so many. */
+  function complete() {
+    const { executed, executions } = holdings;
+    if (executed.state === "unasked" || (executed.state === "here" && executed.next !== null && executions.length < EXECUTIONS_MAX)) holdings.moreExecutions();
+  }
+
+  /** @param {ReturnType<typeof sumOf>} of */
+  function drawFigures({ equity, cash, value, unrealised, realised, fees }) {
+    /** @type {[name: string, text: string, exactly: string, direction: string|null][]} */
+    const told = [
+      ["Equity", money(equity), full(equity), null], ["Cash", money(cash), full(cash), null], ["Shares", money(value), full(value), null],
+      ["Unrealised", signed(unrealised), full(unrealised), direction(unrealised)], ["Realised", signed(realised), full(realised), direction(realised)], ["Fees", money(fees), full(fees), null],
+    ];
+    for (const [at, [name, text, exactly, way]] of told.entries()) {
+      const there = figures.children[at] ?? figures.appendChild(make("div", {}, make("dt", {}, name), make("dd", { class: "number" })));
+      const dd = there.lastElementChild;
+      if (!dd) continue;
+      setText(dd, text);
+      setAttribute(dd, "title", exactly);
+      setAttribute(dd, "data-direction", way);
+    }
+  }
+
+  /** @param {bigint} equity now */
+  function drawCurve(equity) {
+    const { account } = holdings;
+    if (!account || past.account !== holdings.id || past.span !== span) return curve([]);
+    const { span_s, points } = SPANS[span];
+    const now_us = Date.now() * 1_000;
+    const step_us = span_s * 1_000_000;
+    const end = Math.floor(now_us / step_us) * step_us;
+    // The end of each span, and now.
+    const times = Array.from({ length: points }, (_, at) => end - (points - 1 - at) * step_us);
+    const before = equityAt(account, holdings.executions, past.candles, last, times.map((time) => time - 1));
+    const all = [...before.map((worth, at) => ({ time: times[at], worth })), { time: now_us, worth: equity }];
+    curve(all.map(({ time, worth }) => ({ x: time, y: forDrawing(format(worth, MONEY_DECIMALS)), told: `${money(worth)} · ${dayAndTime(time)}` })));
+  }
+
+  /** Asks for the candles of what the account has, unless they are here. */
+  async function ask() {
+    const account = holdings.id;
+    const now_ms = performance.now();
+    if (asking || (past.account === account && past.span === span && now_ms - past.at_ms < CANDLES_FRESH_MS)) return;
+    asking = true;
+    const { interval } = SPANS[span];
+    const most = lines.filter(({ shares, realised }) => shares > 0n || realised !== 0n).sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1)).slice(0, SYMBOLS_MAX);
+    const wanted = { account, span, at_ms: now_ms, candles: new Map() };
+    const after = (Date.now() + 1_000) * 1_000;
+    try {
+      await Promise.all(most.map(async ({ symbol }) => {
+        wanted.candles.set(symbol, (await api.candles(symbol, interval, after)).candles);
+        if (first.has(symbol)) return;
+        const [oldest] = (await api.candles(symbol, "1d", after)).candles;
+        first.set(symbol, oldest ? exact(oldest.open) : null);
+      }));
+      past = wanted;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // What is there stays, and is asked for again in a while.
+      past = { ...past, account, span, at_ms: now_ms };
+    } finally {
+      asking = false;
+    }
+    mark();
+  }
+
+  holdings.watch(mark);
+  symbols.watch(mark);
+  theme.watch(mark);
+
+  return {
+    table,
+    lines: () => lines,
+    mark,
+    /** @param {boolean} shows whether it is looked at */
+    show(shows) {
+      inView = shows;
+      mark();
+    },
+  };
+}
+
+/** @param {Shown} shown @param {() => ReturnType<typeof sumOf>|null} sum @returns {Column<Line>[]} */
+const columns = (shown, sum) => [
+  { head: "Symbol", text: (line) => line.symbol },
+  { head: "Shares", text: (line) => group(format(line.shares)), value: (line) => line.shares, csv: (line) => format(line.shares), kind: "number" },
+  { head: "Average cost", text: (line) => average(line, (cost) => shown.price(cost, line.symbol)), value: averageCost, csv: (line) => average(line, (cost) => cost, 8), kind: "number" },
+  { head: "Last", text: (line) => (line.last === null ? "–" : shown.price(format(line.last), line.symbol)), value: (line) => line.last, csv: (line) => (line.last === null ? "" : format(line.last)), kind: "number" },
+  { head: "Value", text: (line) => (line.value === null ? "–" : money(line.value)), value: (line) => line.value, csv: (line) => full(line.value), kind: "number" },
+  { head: "Unrealised", text: (line) => (line.unrealised === null ? "–" : `${signed(line.unrealised)}${withPercent(line)}`), value: (line) => line.unrealised, csv: (line) => full(line.unrealised), kind: "number", direction: (line) => direction(line.unrealised) },
+  { head: "Realised", text: (line) => signed(line.realised), value: (line) => line.realised, csv: (line) => full(line.realised), kind: "number", direction: (line) => direction(line.realised) },
+  { head: "Fees", text: (line) => money(line.fees), value: (line) => line.fees, csv: (line) => full(line.fees), kind: "number wide" },
+  { head: "Part", text: (line) => `${percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "–"}%`, value: (line) => line.value, csv: (line) => percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "", kind: "number wide" },
+];
+
+/** @param {Line} line @param {(cost: string) => string} show @param {number} [places] */
+function average(line, show, places = 4) {
+  const cost = averageCost(line);
+  if (cost === null) return places === 8 ? "" : "–";
+  const unit = 10n ** BigInt(8 - places);
+  return show(format(((cost + unit / 2n) / unit) * unit));
+}
+
+/** @param {Line} line */
+function withPercent({ unrealised, cost }) {
+  const part = unrealised === null ? null : percent(unrealised, cost);
+  return part === null ? "" : ` (${part.replace("-", "−")}%)`;
+}
