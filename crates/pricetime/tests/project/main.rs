@@ -11,3 +11,4 @@ mod image;
 mod imports;
 mod mutants;
 mod release;
+mod snippets;
