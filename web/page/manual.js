@@ -1,8 +1,10 @@
-// The search of the documents: over the headings of all chapters.
+// The search of the documents: over the words of all chapters.
 
-/** @typedef {{chapter: string, heading: string, at: string}} Part */
+/** @typedef {{chapter: string, heading: string, at: string, words: string}} Part */
 
 const SHOWN_MAX = 30;
+// Letters that are shown before and behind what was found in a text.
+const AROUND = 48;
 
 const field = /** @type {HTMLInputElement} */ (document.getElementById("search"));
 const found = /** @type {HTMLElement} */ (document.getElementById("found"));
@@ -31,22 +33,37 @@ async function search() {
   try {
     parts ??= read();
     const all = await parts;
-    const fits = all.filter(({ chapter, heading }) => words.every((word) => `${chapter} ${heading}`.toLowerCase().includes(word)));
+    /** @param {string} text */
+    const has = (text) => words.every((word) => text.toLowerCase().includes(word));
+    // What a part is called counts before what is said in it.
+    const called = all.filter(({ chapter, heading }) => has(`${chapter} ${heading}`));
+    const fits = [...called, ...all.filter((part) => !called.includes(part) && has(`${part.chapter} ${part.heading} ${part.words}`))];
     count.textContent = fits.length > SHOWN_MAX ? `${fits.length} found; the first ${SHOWN_MAX}` : `${fits.length} found`;
-    found.replaceChildren(...fits.slice(0, SHOWN_MAX).map(shown));
+    found.replaceChildren(...fits.slice(0, SHOWN_MAX).map((part) => shown(part, words)));
   } catch (error) {
     parts = null;
     count.textContent = `Search does not work: ${error instanceof Error ? error.message : error}`;
   }
 }
 
-/** @param {Part} part */
-function shown({ chapter, heading, at }) {
+/**
+ * @param {Part} part
+ * @param {string[]} sought
+ */
+function shown({ chapter, heading, at, words }, sought) {
   const item = document.createElement("li");
   const link = document.createElement("a");
   link.href = at;
   link.textContent = heading === chapter ? heading : `${heading} (${chapter})`;
   item.append(link);
+  const place = sought.map((word) => words.toLowerCase().indexOf(word)).find((place) => place >= 0);
+  if (place !== undefined) {
+    const [from, to] = [Math.max(0, place - AROUND), place + AROUND];
+    const line = document.createElement("p");
+    line.className = "muted";
+    line.textContent = `${from > 0 ? "…" : ""}${words.slice(from, to)}${to < words.length ? "…" : ""}`;
+    item.append(line);
+  }
   return item;
 }
 

@@ -1,4 +1,4 @@
-//! What `deploy/` holds, as far as it can be tried without Docker: the steps of the image's build, the load that ends with
+//! What `deploy/` holds, as far as it can be tried without Docker, which `image.rs` has: the steps of the image's build, the load that ends with
 //! the server, the compose file, the unit. A tool that is not there is named on standard error.
 
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use crate::common::server::{Launch, PATIENCE};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_pricetime");
+pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_pricetime");
 
-fn deploy(name: &str) -> PathBuf {
+pub(super) fn deploy(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(name).canonicalize().unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// Whether a tool is there; says so when it is not.
-fn is_there(tool: &str, arguments: &[&str]) -> bool {
+pub(super) fn is_there(tool: &str, arguments: &[&str]) -> bool {
     let there = Command::new(tool).args(arguments).output().is_ok_and(|output| output.status.success());
     if !there {
         // Not by eprintln!, which is shown of failed tests only.
@@ -180,10 +180,8 @@ fn a_load_without_free_ports_is_no_server_that_has_ended() {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Compose {
-    #[serde(rename = "name")]
-    _name: String,
     services: BTreeMap<String, Service>,
-    volumes: BTreeMap<String, Option<String>>,
+    volumes: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -200,7 +198,7 @@ struct Service {
     #[serde(rename = "stop_grace_period")]
     _stop_grace_period: Option<String>,
     #[serde(rename = "ulimits", default)]
-    _ulimits: BTreeMap<String, u64>,
+    _ulimits: BTreeMap<String, String>,
     #[serde(rename = "cpus")]
     _cpus: Option<String>,
     #[serde(rename = "mem_limit")]
@@ -236,7 +234,8 @@ fn the_compose_file_publishes_on_this_machine_alone_and_keeps_data_in_a_volume()
     let server = &compose.services["server"];
     assert!(!server.ports.is_empty() && server.ports.iter().all(|port| port.starts_with("127.0.0.1:")), "{server:?}");
     let (volume, at) = server.volumes[0].split_once(':').unwrap();
-    assert!(compose.volumes.contains_key(volume));
+    // The name that it always had; without one the compose file's folder would be in it.
+    assert_eq!(compose.volumes[volume]["name"], "pricetime_data");
     let dockerfile = deploy(&server.build.as_ref().unwrap()["dockerfile"].replace("deploy/", ""));
     let dockerfile = std::fs::read_to_string(dockerfile).unwrap();
     for expected in [&format!("VOLUME {at}"), &format!("PRICETIME_DATA={at}"), "USER 10001", "EXPOSE 12345 8080"] {

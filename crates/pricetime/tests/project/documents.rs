@@ -8,11 +8,12 @@ use crate::common::folder::Folder;
 use crate::common::server::Launch;
 
 /// Fenced blocks of a document, each with what stands behind its opening fence.
-fn blocks(document: &str) -> Vec<(String, String)> {
+pub(super) fn blocks(document: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in document.lines() {
-        match (&mut open, line.strip_prefix("```")) {
+        // One within a list is moved in.
+        match (&mut open, line.trim_start().strip_prefix("```")) {
             (None, Some(kind)) => open = Some((kind.to_string(), String::new())),
             (Some(_), Some(_)) => blocks.extend(open.take()),
             (Some((_, text)), None) => *text += &format!("{line}\n"),
@@ -44,7 +45,7 @@ fn agrees(written: &str, got: &str) -> bool {
     }
 }
 
-fn document(name: &str) -> String {
+pub(super) fn document(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::read_to_string(root.join(name)).unwrap()
 }

@@ -7,5 +7,8 @@ mod common;
 mod chapters;
 mod deploy;
 mod documents;
+mod image;
 mod imports;
 mod mutants;
+mod release;
+mod snippets;

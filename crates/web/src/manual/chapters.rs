@@ -13,6 +13,8 @@ impl Chapter {
     /// Its file in the site.
     pub fn file(&self) -> String {
         let name = self.source.trim_start_matches("docs/").trim_end_matches(".md");
+        // A folder's own document is called after the folder.
+        let name = name.trim_end_matches("/README");
         if name == "README" { "index.html".to_owned() } else { format!("{name}.html") }
     }
 }
@@ -28,10 +30,17 @@ macro_rules! chapters {
 chapters! {
     "First steps": "README.md" "docs/FIRST_SESSION.md" "docs/FIRST_BOT.md" "docs/RUNNING_A_CLASS.md" "docs/RUNNING_A_VENUE.md";
     "Protocols": "docs/PROTOCOL.md" "docs/API.md" "docs/BINANCE.md";
-    "Running it": "docs/COMMANDS.md" "docs/SETTINGS.md" "docs/SECURITY.md" "docs/METRICS.md" "docs/POSTGRES.md" "docs/CLUSTER.md";
+    "Running it": "deploy/README.md" "docs/COMMANDS.md" "docs/SETTINGS.md" "docs/SECURITY.md" "docs/METRICS.md" "docs/POSTGRES.md" "docs/CLUSTER.md";
     "How it works": "docs/ARCHITECTURE.md" "docs/JOURNAL.md" "docs/HISTORY.md" "docs/PROOF.md" "docs/BENCHMARKS.md";
     "The project": "docs/GLOSSARY.md" "docs/DEPENDENCIES.md" "CONTRIBUTING.md" "CHANGELOG.md";
 }
+
+/// The pictures of the documents, by where they stand in the repository: drawings, which take the colours of the page.
+pub(super) const PICTURES: [(&str, &str); 3] = [
+    ("docs/pictures/order-path.svg", include_str!("../../../../docs/pictures/order-path.svg")),
+    ("docs/pictures/ledgers.svg", include_str!("../../../../docs/pictures/ledgers.svg")),
+    ("docs/pictures/cluster.svg", include_str!("../../../../docs/pictures/cluster.svg")),
+];
 
 #[cfg(test)]
 mod tests {

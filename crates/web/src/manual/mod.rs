@@ -17,7 +17,7 @@ use render::{Rendered, render};
 /// Files of the page that the site's pages use as well.
 const SHARED: [&str; 6] =
     ["style/theme.css", "style/reference.css", "style/manual.css", "early.js", "manual.js", "icon.svg"];
-/// What can be searched for: where each part of each chapter is.
+/// What can be searched: the words of each part of each chapter, and where it is.
 const INDEX: &str = "search.json";
 
 /// What was made of the documents, by name.
@@ -29,7 +29,8 @@ static MADE: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
     });
     let parts = CHAPTERS.iter().zip(&rendered).flat_map(|(chapter, made)| {
         made.headings.iter().map(move |heading| {
-            json!({"chapter": made.title, "heading": heading.text, "at": format!("{}#{}", chapter.file(), heading.id)})
+            let at = format!("{}#{}", chapter.file(), heading.id);
+            json!({"chapter": made.title, "heading": heading.text, "at": at, "words": heading.words})
         })
     });
     let index = (INDEX.to_owned(), json!(parts.collect::<Vec<_>>()).to_string().into_bytes());

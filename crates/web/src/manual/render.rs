@@ -1,12 +1,12 @@
 //! A document as HTML: headings have names that links lead to, links between documents lead to the site's pages, tables and code can be moved
-//! sideways. What is HTML in a document is shown as it stands there.
+//! sideways, drawings are part of the page. What is HTML in a document is shown as it stands there.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
-use super::chapters::{CHAPTERS, Chapter};
+use super::chapters::{CHAPTERS, Chapter, PICTURES};
 
 /// A document, made.
 pub(super) struct Rendered {
@@ -19,21 +19,27 @@ pub(super) struct Heading {
     pub level: usize,
     pub id: String,
     pub text: String,
+    /// The words of its part, to be searched.
+    pub words: String,
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else a library knows of documents stays as it is")]
 pub(super) fn render(chapter: &Chapter) -> Rendered {
     let events: Vec<Event<'_>> = Parser::new_ext(chapter.text, Options::ENABLE_TABLES).collect();
-    let (mut out, mut headings, mut taken) = (Vec::with_capacity(events.len()), Vec::new(), HashMap::new());
+    let (mut out, mut taken) = (Vec::with_capacity(events.len()), HashMap::new());
+    let mut headings: Vec<Heading> = Vec::new();
     // Whether each link that is open leads somewhere.
     let mut links = Vec::new();
     for (place, event) in events.iter().enumerate() {
+        if let (Event::Text(text) | Event::Code(text), Some(part)) = (event, headings.last_mut()) {
+            add_words(&mut part.words, text);
+        }
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 let text = text_of(&events[place..]);
                 let (level, id) = (*level as usize, unique(&slug(&text), &mut taken));
                 out.push(Event::Html(format!("<h{level} id=\"{id}\">").into()));
-                headings.push(Heading { level, id, text });
+                headings.push(Heading { level, id, text, words: String::new() });
             }
             Event::End(TagEnd::Heading(level)) => {
                 let id = headings.last().map_or("", |heading| &heading.id);
@@ -56,8 +62,13 @@ pub(super) fn render(chapter: &Chapter) -> Rendered {
                     out.push(event.clone());
                 }
             }
-            // A picture is in the repository; its words stand for it here.
-            Event::Start(Tag::Image { .. }) => out.push(Event::Html("<span class=\"picture\">".into())),
+            // Behind a drawing its words are for those who do not see it. They stand for a picture that is in the repository alone.
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                let drawn = drawing(chapter, dest_url);
+                let class = if drawn.is_some() { "drawn" } else { "picture" };
+                out.extend(drawn.map(|drawn| Event::Html(drawn.into())));
+                out.push(Event::Html(format!("<span class=\"{class}\">").into()));
+            }
             Event::End(TagEnd::Image) => out.push(Event::Html("</span>".into())),
             Event::Start(Tag::Table(_)) => {
                 out.push(Event::Html("<div class=\"wide\" tabindex=\"0\">".into()));
@@ -75,6 +86,14 @@ pub(super) fn render(chapter: &Chapter) -> Rendered {
     html::push_html(&mut made, out.into_iter());
     let title = headings.first().map_or_else(|| chapter.source.to_owned(), |heading| heading.text.clone());
     Rendered { title, html: made.replace("<pre><code", "<pre tabindex=\"0\"><code"), headings }
+}
+
+/// Adds words to others, with one space between any two.
+fn add_words(words: &mut String, more: &str) {
+    for word in more.split_whitespace() {
+        *words += if words.is_empty() { "" } else { " " };
+        *words += word;
+    }
 }
 
 /// The words of the heading that begins here.
@@ -102,12 +121,17 @@ fn unique(slug: &str, taken: &mut HashMap<String, usize>) -> String {
     if *times == 1 { slug.to_owned() } else { format!("{slug}-{}", *times - 1) }
 }
 
-/// Where a link of a chapter leads in the site; nowhere if it is to another file of the repository.
-fn destination(chapter: &Chapter, link: &str) -> Option<String> {
-    if link.starts_with('#') || link.starts_with("https://") || link.starts_with("http://") {
-        return Some(link.to_owned());
-    }
-    let (path, part) = link.split_once('#').map_or((link, None), |(path, part)| (path, Some(part)));
+/// A drawing without the colours that it has by itself: here they are the page's.
+fn drawing(chapter: &Chapter, link: &str) -> Option<String> {
+    let path = within(chapter, link);
+    let (_, text) = PICTURES.iter().find(|(source, _)| Path::new(source) == path)?;
+    let (before, rest) = text.split_once("<style>")?;
+    let (_, after) = rest.split_once("</style>\n")?;
+    Some(format!("<span class=\"wide\" tabindex=\"0\">{before}{}</span>", after.trim_end()))
+}
+
+/// Where a file stands in the repository that a chapter names from where it stands.
+fn within(chapter: &Chapter, path: &str) -> PathBuf {
     let from = Path::new(chapter.source).parent().unwrap_or(Path::new(""));
     let mut target = PathBuf::new();
     for step in from.join(path).components() {
@@ -117,6 +141,16 @@ fn destination(chapter: &Chapter, link: &str) -> Option<String> {
             Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
         }
     }
+    target
+}
+
+/// Where a link of a chapter leads in the site; nowhere if it is to another file of the repository.
+fn destination(chapter: &Chapter, link: &str) -> Option<String> {
+    if link.starts_with('#') || link.starts_with("https://") || link.starts_with("http://") {
+        return Some(link.to_owned());
+    }
+    let (path, part) = link.split_once('#').map_or((link, None), |(path, part)| (path, Some(part)));
+    let target = within(chapter, path);
     let found = CHAPTERS.iter().find(|chapter| Path::new(chapter.source) == target)?;
     Some(part.map_or_else(|| found.file(), |part| format!("{}#{part}", found.file())))
 }
@@ -132,16 +166,23 @@ mod tests {
     #[test]
     fn headings_have_names_and_links_lead_to_pages() {
         let made = rendered(
-            "# One `two`: three\n\n## Part\n\n## Part\n\n[a](CLUSTER.md#on-three-machines) [b](../README.md) [c](../deploy/README.md)",
+            "# One `two`: three\n\n## Part\n\n## Part\n\n[a](CLUSTER.md#on-three-machines) [b](../README.md) [c](../deploy/README.md) [d](../Cargo.toml)",
         );
         assert_eq!(made.title, "One two: three");
         let ids: Vec<&str> = made.headings.iter().map(|heading| heading.id.as_str()).collect();
         assert_eq!(ids, ["one-two-three", "part", "part-1"]);
         assert!(
-            made.html.contains("<a href=\"CLUSTER.html#on-three-machines\">a</a> <a href=\"index.html\">b</a> c"),
+            made.html.contains("<a href=\"CLUSTER.html#on-three-machines\">a</a> <a href=\"index.html\">b</a> <a href=\"deploy.html\">c</a> d"),
             "{}",
             made.html
         );
+    }
+
+    #[test]
+    fn a_drawing_has_the_pages_colours_and_another_picture_its_words() {
+        let made = rendered("![how](pictures/cluster.svg)\n\n![the page](page.png)");
+        assert!(made.html.contains("<svg ") && !made.html.contains("<style"), "{}", made.html);
+        assert!(made.html.contains("<span class=\"picture\">the page</span>"), "{}", made.html);
     }
 
     #[test]

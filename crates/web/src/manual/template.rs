@@ -8,6 +8,13 @@ use super::render::Rendered;
 /// A page of the site.
 pub(super) fn page(chapter: &Chapter, made: &Rendered, all: &[(&Chapter, &Rendered)]) -> String {
     let (title, contents, text) = (escaped(&made.title), contents(chapter, all), &made.html);
+    let place = all.iter().position(|(other, _)| other.source == chapter.source).unwrap_or_default();
+    let beside = [("Before: ", place.checked_sub(1)), ("Next: ", place.checked_add(1))];
+    let turn: String = beside
+        .into_iter()
+        .filter_map(|(words, place)| Some((words, all.get(place?)?)))
+        .map(|(words, (other, made))| format!("<a href=\"{}\">{words}{}</a>", other.file(), escaped(&made.title)))
+        .collect();
     format!(
         r##"<!doctype html>
 <html lang="en">
@@ -40,6 +47,7 @@ pub(super) fn page(chapter: &Chapter, made: &Rendered, all: &[(&Chapter, &Render
     </nav>
     <main id="content" tabindex="-1">
 {text}
+      <p class="turn">{turn}</p>
     </main>
   </div>
 </body>
