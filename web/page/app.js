@@ -1,7 +1,7 @@
 // Puts the page together: feed → state → views. What is chosen (symbol, account, interval, view) passes through here.
 
 import { read, write } from "./address.js";
-import { Refusal, api } from "./api.js";
+import { Refusal, api, whenPlaced } from "./api.js";
 import { find, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Frames } from "./frames.js";
@@ -13,6 +13,7 @@ import { Alerts } from "./state/alerts.js";
 import { Fees } from "./state/fees.js";
 import { Holdings } from "./state/holdings.js";
 import { Layout } from "./state/layout.js";
+import { Journeys } from "./state/journeys.js";
 import { Market } from "./state/market.js";
 import { Shown } from "./state/shown.js";
 import { Lines, Studies } from "./state/studies.js";
@@ -32,10 +33,13 @@ import { ladderView } from "./views/ladder.js";
 import { layoutView } from "./views/layout.js";
 import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
+import { lastJourney, orderDialog } from "./views/order-dialog.js";
+import { placePanel } from "./views/place.js";
 import { executionNotices } from "./views/notices.js";
 import { phaseView } from "./views/phase.js";
 import { systemView } from "./views/system.js";
 import { venueView } from "./views/venue.js";
+import { wayPanel } from "./views/way.js";
 import { tapeView } from "./views/tape.js";
 import { ticketView } from "./views/ticket.js";
 import { watchlistView } from "./views/watchlist.js";
@@ -104,10 +108,18 @@ ladderView({ market, shown, holdings, frames, take: (limit) => {
 } });
 depthView({ market, shown, frames, theme });
 tapeView({ market, shown, holdings, frames });
-accountView({ market, shown, holdings, frames, api });
 watchlistView({ watchlist, market, shown, symbols, frames, choose: choices.symbol });
 alertsView({ alerts, market, shown, sound: new Sound(), frames });
 const openLayout = layoutView({ layout, frames });
+const journeys = new Journeys();
+whenPlaced((placed, timing) => journeys.note(placed, timing));
+const orders = orderDialog({ holdings, vitals, panels: [placePanel({ api }), wayPanel({ holdings, journeys })] });
+lastJourney({ holdings, journeys, open: orders.open });
+find("ticket-code").addEventListener("click", () => {
+  const draft = ticket.draft();
+  if (draft) orders.openDraft(draft);
+});
+accountView({ market, shown, holdings, frames, api, openOrder: orders.open });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
@@ -173,6 +185,7 @@ async function begin() {
   const session = await signIn({ api, feed });
   venue.allow(session);
   control.allow(session);
+  orders.allow(session);
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);

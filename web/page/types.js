@@ -221,6 +221,16 @@
  * @property {string|null} average_price
  */
 
+/** Orders, and what they show together. @typedef {{orders: number, shares: string}} Queued */
+
+/**
+ * What stands before an open order; null of one that stands in no book.
+ * @typedef {object} OrderPlace
+ * @property {number} order_id
+ * @property {number} sequence
+ * @property {{level: WireLevel, ahead: Queued, better: Queued, exact: boolean}|null} place
+ */
+
 /**
  * @typedef {object} Execution
  * @property {number} trade_id
@@ -251,6 +261,7 @@
  * @property {string} version
  * @property {boolean} demo
  * @property {string} store
+ * @property {number} [xml_port] the port of the XML protocol
  * @property {boolean} [orders_for_the_day] whether orders may end with the day
  * @property {number} time
  * @property {number} sequence

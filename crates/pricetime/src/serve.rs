@@ -165,7 +165,8 @@ impl Server {
         }
         web.watch(Arc::new(gateway.counting()));
         if let Some(asker) = backend.asker() {
-            web.open(web::Market { exchange, asker, keys, records: backend.records() });
+            let xml_port = gateway.local_addr().port();
+            web.open(web::Market { exchange, asker, keys, records: backend.records(), xml_port });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);

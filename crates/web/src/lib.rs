@@ -56,6 +56,7 @@ mod submitter;
 mod subscriptions;
 mod text;
 mod ticker;
+mod timing;
 mod topic;
 mod upgrade;
 mod values;

@@ -40,7 +40,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 56] = [
+const OURS: [(&str, &str, Need); 57] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -83,6 +83,7 @@ const OURS: [(&str, &str, Need); 56] = [
     ("POST", "/api/v1/orders", Need::Command),
     ("POST", "/api/v1/order-lists", Need::Command),
     ("GET", "/api/v1/orders/{order}", Need::Read(Where::Query)),
+    ("GET", "/api/v1/orders/{order}/place", Need::Read(Where::Query)),
     ("DELETE", "/api/v1/orders/{order}", Need::Act(Where::Query)),
     ("PUT", "/api/v1/orders/{order}", Need::Command),
     ("PATCH", "/api/v1/orders/{order}", Need::Command),

@@ -69,6 +69,8 @@ pub struct Market {
     pub keys: Keys,
     /// The database that has the history; none if the feed has it in files.
     pub records: Option<Arc<dyn Records>>,
+    /// The port of the XML protocol, which is told to whoever asks how the server stands; 0 if there is none.
+    pub xml_port: u16,
 }
 
 /// The parts of a market that handlers use while it is served.
@@ -81,6 +83,7 @@ pub(crate) struct Served {
     pub(crate) library: Option<SqlHistory>,
     pub(crate) listen_keys: ListenKeys,
     pub(crate) order_counts: OrderCounts,
+    pub(crate) xml_port: u16,
 }
 
 /// Shared by all handlers.
@@ -150,7 +153,7 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys, records } = market;
+        let Market { exchange, asker, keys, records, xml_port } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
         let telling = self.0.telling.clone();
@@ -162,7 +165,8 @@ impl Site {
         let submitter = Submitter::new(exchange, rest.clone());
         let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
         let order_counts = OrderCounts::default();
-        let served = Served { about: about.clone(), asker, submitter, keys, library, listen_keys, order_counts };
+        let about = about.clone();
+        let served = Served { about, asker, submitter, keys, library, listen_keys, order_counts, xml_port };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }

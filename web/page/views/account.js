@@ -27,8 +27,8 @@ const feeOf = (/** @type {Execution} */ { fee, fee_of, symbol }) => (fee ? `${gr
 /** A cancel-all is asked twice, and forgotten after so long. */
 const SURE_MS = 4_000;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api}} parts */
-export function accountView({ market, shown, holdings, frames, api }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, openOrder: (order: Order) => void}} parts */
+export function accountView({ market, shown, holdings, frames, api, openOrder }) {
   /** @type {Price} */
   const price = (text, symbol) => shown.price(text, symbol);
   const only = /** @type {HTMLInputElement} */ (find("only-symbol"));
@@ -38,12 +38,12 @@ export function accountView({ market, shown, holdings, frames, api }) {
 
   const open = new Table(find("panel-open"), {
     caption: "Open orders",
-    columns: openColumns(price),
+    columns: openColumns(price, openOrder),
     key: (order) => String(order.order_id),
     action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order, price)}`, run: cancel },
     edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: edit },
   });
-  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price), key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
+  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price, openOrder), key: (order) => String(order.order_id), more: () => holdings.moreHistory() });
   const executions = new Table(find("panel-executions"), {
     caption: "Executions", columns: executionColumns(price), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(),
   });
@@ -254,9 +254,9 @@ function limitLines({ open_orders, order_shares, order_value, position, collar }
   return said.flatMap(({ what, all }) => (all === undefined ? [] : [{ what, free: "–", held: "–", all: group(all) }]));
 }
 
-/** @param {Price} price @returns {Column<Order>[]} */
-const openColumns = (price) => [
-  { head: "Order", text: (order) => String(order.order_id), kind: "id" },
+/** @param {Price} price @param {(order: Order) => void} press @returns {Column<Order>[]} */
+const openColumns = (price, press) => [
+  { head: "Order", text: (order) => String(order.order_id), kind: "id", press },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction },
   { head: "Limit", text: (order) => limitOf(order, price), kind: "number" },
@@ -268,9 +268,9 @@ const openColumns = (price) => [
   { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number wide" },
 ];
 
-/** @param {Price} price @returns {Column<Order>[]} */
-const historyColumns = (price) => [
-  { head: "Order", text: (order) => String(order.order_id), kind: "id" },
+/** @param {Price} price @param {(order: Order) => void} press @returns {Column<Order>[]} */
+const historyColumns = (price, press) => [
+  { head: "Order", text: (order) => String(order.order_id), kind: "id", press },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction },
   { head: "Limit", text: (order) => limitOf(order, price), kind: "number" },

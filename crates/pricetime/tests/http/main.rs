@@ -42,6 +42,7 @@ mod moving;
 mod one_market;
 mod order_kinds;
 mod order_lists;
+mod order_place;
 mod pending;
 mod phases;
 mod replace;

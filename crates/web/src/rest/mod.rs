@@ -69,6 +69,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
             replace::replace_by_client_id,
             amend::amend_by_client_id
         ))
+        .routes(routes!(orders::place_in_queue))
         .routes(routes!(orders::one, orders::cancel, replace::replace, amend::amend))
 }
 
