@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, Placed, Problem, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -108,6 +108,12 @@ export const api = {
 
   /** Kills everything, or releases it. @param {boolean} killed @returns {Promise<{killed: boolean, canceled: number}>} */
   killEverything: (killed) => request("PUT", "/kill", { killed }),
+
+  /** @returns {Promise<Sandbox>} */
+  sandbox: () => request("GET", "/sandbox"),
+
+  /** @param {{running: boolean, rate?: number, seed?: number, strategies?: string[]}} how @returns {Promise<Sandbox>} */
+  runSandbox: (how) => request("PUT", "/sandbox", how),
 
   /** @returns {Promise<VenueMode>} */
   mode: () => request("GET", "/mode"),

@@ -37,6 +37,7 @@ import { lastJourney, orderDialog } from "./views/order-dialog.js";
 import { placePanel } from "./views/place.js";
 import { executionNotices } from "./views/notices.js";
 import { phaseView } from "./views/phase.js";
+import { sandboxDialog } from "./views/sandbox.js";
 import { systemView } from "./views/system.js";
 import { venueView } from "./views/venue.js";
 import { wayPanel } from "./views/way.js";
@@ -125,6 +126,13 @@ const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
 const control = controlView({ api, symbols, vitals, shown, activity: new Activity(feed), frames });
 phaseView({ market, shown, symbols, frames });
+const sandbox = sandboxDialog({
+  api,
+  choose: (account, symbol) => {
+    choices.account(account);
+    choices.symbol(symbol);
+  },
+});
 const create = createDialog({
   api,
   created: (account) => {
@@ -186,6 +194,7 @@ async function begin() {
   venue.allow(session);
   control.allow(session);
   orders.allow(session);
+  sandbox.allow(session);
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
@@ -203,6 +212,7 @@ function follow() {
   if (place.view === "system") {
     system.show();
     venue.show();
+    sandbox.look();
   }
   if (place.view === "venue") control.show();
 

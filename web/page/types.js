@@ -140,6 +140,20 @@
  * @property {string[]} [accounts]
  */
 
+/**
+ * How simulated traders stand.
+ * @typedef {object} Sandbox
+ * @property {boolean} possible
+ * @property {boolean} running
+ * @property {boolean} stopping
+ * @property {number} rate
+ * @property {number} seed
+ * @property {string[]} strategies
+ * @property {number} commands
+ * @property {{account: string, name: string, strategy: string|null}[]} accounts
+ * @property {string[]} symbols
+ */
+
 /** @typedef {"normal"|"read-only"|"maintenance"} Mode */
 
 /** @typedef {"hmac"|"secret"|"ed25519"|"certificate"|"address"|"password"} KeyKind */

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { browser, go, market, out, step, visit } from "./visits.js";
+import { base, browser, go, market, out, step, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -39,6 +39,38 @@ async function openFirst(page) {
 }
 
 try {
+  await step("an empty server gets a market with one press, and its traders are stopped from the page", async () => {
+    const { symbols } = await ask("GET", "/status");
+    assert.equal(symbols, 0, "this step wants an empty server");
+    const page = await browser.newPage({ viewport: { width: 1366, height: 650 } });
+    await page.goto(`${base}/`);
+    await page.waitForSelector("#welcome-sandbox");
+    await page.screenshot({ path: join(out, "welcome.png") });
+    await page.click("#welcome-sandbox");
+    await page.waitForSelector("body[data-market=chosen]");
+    await page.waitForSelector("#ticket-available:has-text('100,000')");
+    await page.waitForSelector("#tape li");
+    await page.screenshot({ path: join(out, "sandbox-trades.png") });
+    await page.click("#view-system");
+    await page.click("#sandbox-open");
+    await page.waitForSelector("#sandbox-about:has-text('They trade')");
+    assert.equal(await page.locator("#sandbox tbody tr").count(), 13);
+    await page.click("#sandbox-run");
+    await page.waitForSelector("#sandbox-about:has-text('Nobody trades')");
+    await page.fill("#sandbox-seed", "5");
+    await page.uncheck("#sandbox input[value=noise]");
+    await page.click("#sandbox-run");
+    await page.waitForSelector("#sandbox-about:has-text('They trade')");
+    const standing = await ask("GET", "/sandbox");
+    assert.deepEqual([standing.seed, standing.strategies], [5, ["makers", "patient", "momentum"]]);
+    await page.reload();
+    await page.click("#sandbox-open");
+    assert.equal(await page.locator("#sandbox input[type=checkbox]").count(), 4, "those that do not trade now are there, too");
+    await page.click("#sandbox-run");
+    await page.waitForSelector("#sandbox-about:has-text('Nobody trades')");
+    await page.close();
+  });
+
   await market.make(9);
 
   await step("an order is said in code, copied with one press, and does what it says", () => visit({ permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
@@ -114,6 +146,11 @@ try {
       await page.waitForSelector("#place-parts:not([hidden])");
     });
     await cancelAll();
+    await looks("sandbox", async (page) => {
+      await page.click("#view-system");
+      await page.click("#sandbox-open");
+      await page.waitForSelector("#sandbox[open] tbody tr");
+    });
     await looks("way", async (page) => {
       await go(page, "ticket");
       await page.fill("#ticket-limit", "99");

@@ -10,7 +10,7 @@ use crate::orders::{In, Open, Orders, Terms};
 const COUNTED_MAX: usize = 4_096;
 
 /// A number of orders, and what they show together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
     pub orders: u32,
     pub shares: Position,
@@ -45,7 +45,7 @@ impl Place {
                 Err(_) => (some, false),
             },
         };
-        let mut better = Queued::default();
+        let mut better = Queued::NONE;
         let mut levels = book.levels(side).take_while(|(price, _)| *price != limit);
         levels.by_ref().take(COUNTED_MAX).for_each(|(_, at)| better.add(at.orders, at.shares));
         let exact = is_whole && levels.next().is_none();
@@ -54,6 +54,8 @@ impl Place {
 }
 
 impl Queued {
+    const NONE: Queued = Queued { orders: 0, shares: Position::ZERO };
+
     fn add(&mut self, orders: u32, shares: Position) {
         self.orders += orders;
         self.shares = self.shares.plus(shares);
@@ -62,7 +64,7 @@ impl Queued {
 
 /// What comes behind the first. Errors: there is more, and so much was counted.
 fn counted(walk: impl Iterator<Item = Open>) -> Result<Queued, Queued> {
-    let (mut sum, mut walk) = (Queued::default(), walk.skip(1));
+    let (mut sum, mut walk) = (Queued::NONE, walk.skip(1));
     walk.by_ref().take(COUNTED_MAX).for_each(|open| sum.add(1, open.on_show().position()));
     if walk.next().is_none() { Ok(sum) } else { Err(sum) }
 }

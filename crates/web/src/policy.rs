@@ -40,7 +40,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 57] = [
+const OURS: [(&str, &str, Need); 59] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -50,6 +50,8 @@ const OURS: [(&str, &str, Need); 57] = [
     ("GET", "/api/v1/asyncapi.json", Need::Nothing),
     ("GET", "/api/v1/time", Need::Nothing),
     ("GET", "/api/v1/status", Need::Market),
+    ("GET", "/api/v1/sandbox", Need::Market),
+    ("PUT", "/api/v1/sandbox", Need::Operator),
     ("GET", "/api/v1/sessions", Need::Told),
     ("POST", "/api/v1/sessions", Need::Told),
     ("DELETE", "/api/v1/sessions", Need::Told),

@@ -48,6 +48,7 @@ mod phases;
 mod replace;
 mod rest;
 mod rules;
+mod sandbox;
 mod status_seconds;
 mod stops;
 mod terms;

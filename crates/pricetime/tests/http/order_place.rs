@@ -44,7 +44,10 @@ fn an_order_knows_what_is_shown_before_it_and_not_what_is_hidden() {
     let sell = json!({"account": "2", "symbol": "SPY", "side": "sell", "limit": "10", "shares": "23"});
     place(&http, sell);
     assert_eq!((&of(mine)["ahead"], &of(mine)["better"]), (&sums(0, "0"), &sums(0, "0")));
-    let waits = place(&http, json!({"account": "1", "symbol": "SPY", "side": "sell", "kind": "market", "stop": "5", "shares": "1"}));
+    let waits = place(
+        &http,
+        json!({"account": "1", "symbol": "SPY", "side": "sell", "kind": "market", "stop": "5", "shares": "1"}),
+    );
     assert_eq!(of(waits), Value::Null, "it stands in no book yet");
     assert_eq!(http.delete(&format!("/api/v1/orders/{mine}?account=1")).status, 200);
     assert_eq!(of(mine), Value::Null, "it is done");
