@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrdersPage, Placed, Problem, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -22,6 +22,16 @@ export class Refusal extends Error {
   }
 }
 
+/** How long the answer to a request took: what the browser saw, and what the server says of it. @typedef {{took_ms: number, told: string}} Timing */
+
+/** Is told how long it took to place orders. @type {(orders: {order_id: number}[], timing: Timing) => void} */
+let placedIn = () => {};
+
+/** @param {typeof placedIn} told */
+export function whenPlaced(told) {
+  placedIn = told;
+}
+
 /** What the window hears when the server no longer knows who asks. */
 export const UNPROVEN = "pricetime-unproven";
 
@@ -41,6 +51,10 @@ async function request(method, path, body) {
     options.headers = { accept: "application/json", "content-type": "application/json" };
     options.body = JSON.stringify(body);
   }
+  // What is placed says how long each part of its way took.
+  const places = method === "POST" && /^\/order/.test(path);
+  if (places) options.headers = { ...options.headers, "pricetime-timing": "1" };
+  const sent = performance.now();
   let response, text;
   try {
     response = await fetch(`/api/v1${path}`, options);
@@ -57,6 +71,8 @@ async function request(method, path, body) {
   // Signing in is told by itself what is wrong.
   if (response.status === 401 && path !== "/sessions") globalThis.dispatchEvent?.(new Event(UNPROVEN));
   if (!response.ok) throw new Refusal({ code: "refused", detail: answer.title ?? "Refused", ...answer, status: response.status });
+  const told = response.headers.get("server-timing");
+  if (places && told) placedIn(answer.orders ?? [answer], { took_ms: performance.now() - sent, told });
   return answer;
 }
 
@@ -92,6 +108,12 @@ export const api = {
 
   /** Kills everything, or releases it. @param {boolean} killed @returns {Promise<{killed: boolean, canceled: number}>} */
   killEverything: (killed) => request("PUT", "/kill", { killed }),
+
+  /** @returns {Promise<Sandbox>} */
+  sandbox: () => request("GET", "/sandbox"),
+
+  /** @param {{running: boolean, rate?: number, seed?: number, strategies?: string[]}} how @returns {Promise<Sandbox>} */
+  runSandbox: (how) => request("PUT", "/sandbox", how),
 
   /** @returns {Promise<VenueMode>} */
   mode: () => request("GET", "/mode"),
@@ -164,6 +186,9 @@ export const api = {
 
   /** Places orders that belong together. @param {ListKind} kind @param {NewOrder[]} orders @returns {Promise<{order_list_id: number, orders: Placed[]}>} */
   placeList: (kind, orders) => request("POST", "/order-lists", { kind, orders }),
+
+  /** What stands before an open order. @param {number} order @param {string} account @returns {Promise<OrderPlace>} */
+  placeOf: (order, account) => request("GET", `/orders/${order}/place${query({ account })}`),
 
   /** @param {number} order @param {string} account @returns {Promise<Order>} */
   cancel: (order, account) => request("DELETE", `/orders/${order}${query({ account })}`),

@@ -1,7 +1,7 @@
 // Puts the page together: feed → state → views. What is chosen (symbol, account, interval, view) passes through here.
 
 import { read, write } from "./address.js";
-import { Refusal, api } from "./api.js";
+import { Refusal, api, whenPlaced } from "./api.js";
 import { find, make, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
 import { Frames } from "./frames.js";
@@ -12,6 +12,7 @@ import { Alerts } from "./state/alerts.js";
 import { Fees } from "./state/fees.js";
 import { Holdings } from "./state/holdings.js";
 import { Layout } from "./state/layout.js";
+import { Journeys } from "./state/journeys.js";
 import { Market } from "./state/market.js";
 import { Shown } from "./state/shown.js";
 import { Lines, Studies } from "./state/studies.js";
@@ -31,12 +32,16 @@ import { ladderView } from "./views/ladder.js";
 import { layoutView } from "./views/layout.js";
 import { signIn } from "./views/login.js";
 import { marketBar } from "./views/market-bar.js";
+import { lastJourney, orderDialog } from "./views/order-dialog.js";
+import { placePanel } from "./views/place.js";
 import { executionNotices } from "./views/notices.js";
 import { phaseView } from "./views/phase.js";
 import { orderActions } from "./views/order-actions.js";
 import { portfolioView } from "./views/portfolio.js";
+import { sandboxDialog } from "./views/sandbox.js";
 import { systemView } from "./views/system.js";
 import { venueView } from "./views/venue.js";
+import { wayPanel } from "./views/way.js";
 import { tapeView } from "./views/tape.js";
 import { ticketView } from "./views/ticket.js";
 import { watchlistView } from "./views/watchlist.js";
@@ -111,12 +116,27 @@ tapeView({ market, shown, holdings, frames });
 watchlistView({ watchlist, market, shown, symbols, frames, choose: choices.symbol });
 alertsView({ alerts, market, shown, sound: new Sound(), frames });
 const openLayout = layoutView({ layout, frames });
-accountView({ market, shown, holdings, frames, api, actions, portfolio: portfolioView({ holdings, symbols, shown, frames, theme, api }) });
+const journeys = new Journeys();
+whenPlaced((placed, timing) => journeys.note(placed, timing));
+const orders = orderDialog({ holdings, vitals, panels: [placePanel({ api }), wayPanel({ holdings, journeys })] });
+lastJourney({ holdings, journeys, open: orders.open });
+find("ticket-code").addEventListener("click", () => {
+  const draft = ticket.draft();
+  if (draft) orders.openDraft(draft);
+});
+accountView({ market, shown, holdings, frames, api, actions, portfolio: portfolioView({ holdings, symbols, shown, frames, theme, api }), openOrder: orders.open });
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
 const control = laterControl();
 phaseView({ market, shown, symbols, frames });
+const sandbox = sandboxDialog({
+  api,
+  choose: (account, symbol) => {
+    choices.account(account);
+    choices.symbol(symbol);
+  },
+});
 const create = createDialog({
   api,
   created: (account) => {
@@ -177,6 +197,8 @@ async function begin() {
   const session = await signIn({ api, feed });
   venue.allow(session);
   control.allow(session);
+  orders.allow(session);
+  sandbox.allow(session);
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
@@ -222,6 +244,7 @@ function follow() {
   if (place.view === "system") {
     system.show();
     venue.show();
+    sandbox.look();
   }
   if (place.view === "venue") control.show();
 

@@ -140,6 +140,20 @@
  * @property {string[]} [accounts]
  */
 
+/**
+ * How simulated traders stand.
+ * @typedef {object} Sandbox
+ * @property {boolean} possible
+ * @property {boolean} running
+ * @property {boolean} stopping
+ * @property {number} rate
+ * @property {number} seed
+ * @property {string[]} strategies
+ * @property {number} commands
+ * @property {{account: string, name: string, strategy: string|null}[]} accounts
+ * @property {string[]} symbols
+ */
+
 /** @typedef {"normal"|"read-only"|"maintenance"} Mode */
 
 /** @typedef {"hmac"|"secret"|"ed25519"|"certificate"|"address"|"password"} KeyKind */
@@ -221,6 +235,16 @@
  * @property {string|null} average_price
  */
 
+/** Orders, and what they show together. @typedef {{orders: number, shares: string}} Queued */
+
+/**
+ * What stands before an open order; null of one that stands in no book.
+ * @typedef {object} OrderPlace
+ * @property {number} order_id
+ * @property {number} sequence
+ * @property {{level: WireLevel, ahead: Queued, better: Queued, exact: boolean}|null} place
+ */
+
 /**
  * @typedef {object} Execution
  * @property {number} trade_id
@@ -251,6 +275,7 @@
  * @property {string} version
  * @property {boolean} demo
  * @property {string} store
+ * @property {number} [xml_port] the port of the XML protocol
  * @property {boolean} [orders_for_the_day] whether orders may end with the day
  * @property {number} time
  * @property {number} sequence

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::{Execution, Op};
 
@@ -33,8 +33,26 @@ pub struct Batch {
     pub ticket: u64,
     /// When it was handed inward.
     pub(crate) submitted: Option<Instant>,
+    /// Whether its submitter wants to be told when it was where.
+    pub timed: bool,
+    /// When it was where, if that is wanted and a turn took it.
+    pub times: Option<Times>,
     fate: Fate,
     back: Back,
+}
+
+/// When a batch was where, behind the port.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    pub submitted: Instant,
+    /// The turn that took it began.
+    pub begun: Instant,
+    /// The order of its commands was known: with a journal, they were durable.
+    pub ordered: Instant,
+    /// How much of the time before the disk took to sync; none if nothing was synced.
+    pub sync: Option<Duration>,
+    /// All of the turn was applied.
+    pub applied: Instant,
 }
 
 /// What became of a batch as a whole.
@@ -82,6 +100,13 @@ impl Batch {
         now
     }
 
+    /// Notes when it was where in a turn, if somebody wants to know.
+    pub fn note_times(&mut self, [begun, ordered, applied]: [Instant; 3], sync: Option<Duration>) {
+        if self.timed {
+            self.times = self.submitted.map(|submitted| Times { submitted, begun, ordered, sync, applied });
+        }
+    }
+
     /// Gives the answered batch back. Panics unless there is one answer an op, which would be a bug of the exchange.
     pub fn give_back(self: Box<Self>) {
         assert_eq!(self.answers.len(), self.requests.ops().len(), "invariant: one answer an op");
@@ -119,6 +144,7 @@ impl Batch {
         self.requests.clear();
         self.answers.clear();
         self.executions.clear();
+        (self.timed, self.times) = (false, None);
         self.fate = Fate::Answered;
     }
 
@@ -135,6 +161,8 @@ impl Batch {
             executions: Vec::new(),
             ticket: 0,
             submitted: None,
+            timed: false,
+            times: None,
             fate: Fate::Answered,
             back,
         })

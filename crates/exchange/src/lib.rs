@@ -36,7 +36,7 @@ mod status;
 
 pub use addresses::{Addresses, Visitor, source_of};
 pub use answer::{Answer, Unavailable};
-pub use batch::{Batch, Exchange};
+pub use batch::{Batch, Exchange, Times};
 pub use bound::Bound;
 pub use budget::{AccountRange, Budget};
 pub use caller::{Caller, Protocol, Session};

@@ -17,6 +17,7 @@ mod feed;
 mod holdings;
 mod market;
 mod orders;
+mod place;
 mod symbols;
 mod view;
 
@@ -30,5 +31,6 @@ pub use history::{
 pub use holdings::{Holding, Holdings};
 pub use market::{FormerMarket, Listing, RECALLED, RECENT_MAX, Traded};
 pub use orders::Open;
+pub use place::{Place, Queued};
 pub use symbols::SymbolFollowers;
 pub use view::{Ended, InitialHistory, News, View};

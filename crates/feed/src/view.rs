@@ -26,6 +26,7 @@ use crate::accounts::{Account, Accounts};
 use crate::ahead::{AHEAD, Ahead, FAR};
 use crate::market::Listing;
 use crate::orders::{In, Open, Orders, Terms};
+use crate::place::Place;
 use crate::symbols::{Changed, Names, SymbolFollowers};
 
 /// The market as it stands after a command.
@@ -241,6 +242,13 @@ impl View {
     /// Open orders of a side in the order in which they execute.
     pub fn queue(&self, symbol: SymbolIndex, side: Side) -> impl Iterator<Item = Open> {
         self.listing(symbol).book.queue(&self.orders, side)
+    }
+
+    /// Where an open order stands at its price. None of one that stands in no book.
+    pub fn place(&self, order: OrderId) -> Option<Place> {
+        let slot = self.orders.find(order)?;
+        let Terms { symbol, .. } = self.orders.terms(slot);
+        (!self.orders.waits(slot)).then(|| Place::of(&self.listing(symbol).book, &self.orders, slot))
     }
 
     /// Whether somebody is to be told of this symbol from now on.

@@ -207,6 +207,10 @@ impl<S: Storage> Ledger for JournalLedger<S> {
         }
     }
 
+    fn sync_time(&self) -> Option<Duration> {
+        self.sync_time
+    }
+
     fn measure(&self, metrics: &Metrics, turn: &Measured) {
         metrics.spent(Stage::Journal, turn.requests, turn.ordered - turn.begun);
         metrics.spent(Stage::Apply, turn.requests, turn.applied - turn.ordered);

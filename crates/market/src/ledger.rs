@@ -46,6 +46,11 @@ pub trait Ledger {
     /// All of the turn is applied, and there are no more events of it.
     fn applied(&mut self, engine: &mut Engine);
 
+    /// How long the disk took to sync the commands of the turn; none if it synced nothing, or others keep them.
+    fn sync_time(&self) -> Option<Duration> {
+        None
+    }
+
     /// Records in the metrics how long the turn took.
     fn measure(&self, metrics: &Metrics, turn: &Measured);
 

@@ -235,7 +235,9 @@ impl<L: Ledger> Turn<L> {
     }
 
     /// Writes down how long a turn with the first `count` of `batches` took, and how the market stands.
-    fn measure(&self, batches: &[Box<Batch>], count: usize, [begun, ordered, applied]: [Instant; 3]) {
+    fn measure(&self, batches: &mut [Box<Batch>], count: usize, [begun, ordered, applied]: [Instant; 3]) {
+        let sync = self.ledger.sync_time();
+        batches[..count].iter_mut().for_each(|batch| batch.note_times([begun, ordered, applied], sync));
         let taken = &batches[..count];
         taken.iter().for_each(|batch| self.metrics.taken(batch, begun));
         let requests = taken.iter().map(|batch| batch.requests.len()).sum();

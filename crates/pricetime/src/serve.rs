@@ -17,12 +17,12 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use tls::ServerTls;
-use web::{About, Keys, Web};
+use web::{About, Keys, Sandbox, Web};
 use xml::Gateway;
 
 use crate::backend::{Backend, Opened};
 use crate::connections::Connections;
-use crate::demo::{Crowd, Plan, Traders};
+use crate::demo::{Crowd, Plan, Traders, sandbox};
 use crate::encryption;
 use crate::keys;
 use crate::logging;
@@ -123,6 +123,8 @@ pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<
 struct Server {
     web: Web,
     traders: Option<Traders>,
+    /// Those that somebody may start.
+    sandbox: Option<Arc<sandbox::Traders>>,
     backend: Backend,
     gateway: Gateway,
     opened: Opened,
@@ -164,8 +166,12 @@ impl Server {
             gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
         }
         web.watch(Arc::new(gateway.counting()));
+        let can_have = demo.is_none() && !settings.read_only;
+        let sandbox = can_have.then(|| Arc::new(sandbox::Traders::new(backend.exchange(), metrics.gateway("rest"))));
         if let Some(asker) = backend.asker() {
-            web.open(web::Market { exchange, asker, keys, records: backend.records() });
+            let (xml_port, here) =
+                (gateway.local_addr().port(), sandbox.clone().map(|traders| traders as Arc<dyn Sandbox>));
+            web.open(web::Market { exchange, asker, keys, records: backend.records(), xml_port, sandbox: here });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);
@@ -173,7 +179,7 @@ impl Server {
             .map(|(plan, crowd)| plan.start(crowd, backend.exchange(), metrics.gateway(crate::demo::GATEWAY)))
             .transpose();
         let traders = traders.map_err(|error| format!("cannot start the simulated traders: {error}"))?;
-        Ok(Server { web, traders, backend, gateway, opened, members })
+        Ok(Server { web, traders, sandbox, backend, gateway, opened, members })
     }
 
     /// Says where everything is, what was recovered, and how to try it.
@@ -307,6 +313,9 @@ impl Server {
         drop(self.web);
         if let Some(traders) = self.traders {
             traders.stop();
+        }
+        if let Some(sandbox) = self.sandbox {
+            sandbox.end();
         }
         self.backend.stop(settings)
     }

@@ -40,7 +40,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 56] = [
+const OURS: [(&str, &str, Need); 59] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -50,6 +50,8 @@ const OURS: [(&str, &str, Need); 56] = [
     ("GET", "/api/v1/asyncapi.json", Need::Nothing),
     ("GET", "/api/v1/time", Need::Nothing),
     ("GET", "/api/v1/status", Need::Market),
+    ("GET", "/api/v1/sandbox", Need::Market),
+    ("PUT", "/api/v1/sandbox", Need::Operator),
     ("GET", "/api/v1/sessions", Need::Told),
     ("POST", "/api/v1/sessions", Need::Told),
     ("DELETE", "/api/v1/sessions", Need::Told),
@@ -83,6 +85,7 @@ const OURS: [(&str, &str, Need); 56] = [
     ("POST", "/api/v1/orders", Need::Command),
     ("POST", "/api/v1/order-lists", Need::Command),
     ("GET", "/api/v1/orders/{order}", Need::Read(Where::Query)),
+    ("GET", "/api/v1/orders/{order}/place", Need::Read(Where::Query)),
     ("DELETE", "/api/v1/orders/{order}", Need::Act(Where::Query)),
     ("PUT", "/api/v1/orders/{order}", Need::Command),
     ("PATCH", "/api/v1/orders/{order}", Need::Command),

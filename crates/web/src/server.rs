@@ -27,7 +27,7 @@ use crate::recency::as_new;
 use crate::site::{About, Market, Site};
 use crate::vitals::Counting;
 use crate::wire::Acceptance;
-use crate::{binance, body, describe, metrics, page, rest, session};
+use crate::{binance, body, describe, metrics, page, rest, session, timing};
 
 /// How long a stopping server waits for requests that are being answered. WebSockets are closed then.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
@@ -198,6 +198,7 @@ fn routes(site: &Site) -> Router {
         .fallback(page::file)
         .layer(from_fn_with_state(site.clone(), as_new))
         .layer(from_fn_with_state(site.clone(), gate))
+        .layer(from_fn_with_state(site.clone(), timing::timing))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn(body::in_time))
         .layer(from_fn_with_state(site.clone(), guard))

@@ -18,6 +18,7 @@ use crate::order_counts::OrderCounts;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
 use crate::records::Records;
+use crate::sandbox::Sandbox;
 use crate::spool::Spool;
 use crate::sql_history::SqlHistory;
 use crate::submitter::Submitter;
@@ -69,6 +70,10 @@ pub struct Market {
     pub keys: Keys,
     /// The database that has the history; none if the feed has it in files.
     pub records: Option<Arc<dyn Records>>,
+    /// The port of the XML protocol, which is told to whoever asks how the server stands; 0 if there is none.
+    pub xml_port: u16,
+    /// Simulated traders that can be started here; none where they cannot.
+    pub sandbox: Option<Arc<dyn Sandbox>>,
 }
 
 /// The parts of a market that handlers use while it is served.
@@ -81,6 +86,8 @@ pub(crate) struct Served {
     pub(crate) library: Option<SqlHistory>,
     pub(crate) listen_keys: ListenKeys,
     pub(crate) order_counts: OrderCounts,
+    pub(crate) xml_port: u16,
+    pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
 }
 
 /// Shared by all handlers.
@@ -150,7 +157,7 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys, records } = market;
+        let Market { exchange, asker, keys, records, xml_port, sandbox } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
         let telling = self.0.telling.clone();
@@ -162,7 +169,8 @@ impl Site {
         let submitter = Submitter::new(exchange, rest.clone());
         let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
         let order_counts = OrderCounts::default();
-        let served = Served { about: about.clone(), asker, submitter, keys, library, listen_keys, order_counts };
+        let about = about.clone();
+        let served = Served { about, asker, submitter, keys, library, listen_keys, order_counts, xml_port, sandbox };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }

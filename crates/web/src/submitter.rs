@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::{asking, calling};
+use crate::{asking, calling, timing};
 use engine::Op;
-use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, ProtectorId, Requests};
+use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, ProtectorId, Requests, Times};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// The most ops in flight; further ones wait. A part of what one gateway worker may have.
@@ -33,16 +33,26 @@ struct Inner {
 struct Waiting {
     requests: Requests,
     askers: Askers,
+    /// Whether one of them wants to know how long it takes.
+    timed: bool,
 }
 
 /// Who waits for a batch.
 #[derive(Default)]
 struct Askers {
-    /// For the answers to their ops, one for each request, and for the ops as they were decided if they asked for orders that end with the
-    /// day.
-    asked: Vec<oneshot::Sender<(Vec<Answer>, Vec<Op>)>>,
+    /// For what is told to them, one for each request.
+    asked: Vec<oneshot::Sender<Told>>,
     /// Only for the batch to be answered.
     passing: Vec<oneshot::Sender<()>>,
+}
+
+/// What an asker is told.
+struct Told {
+    answers: Vec<Answer>,
+    /// The ops as they were decided, if they asked for orders that end with the day.
+    decided: Vec<Op>,
+    /// When the batch was where, and when it was back, if somebody wanted to know.
+    journey: Option<(Times, Instant)>,
 }
 
 impl Submitter {
@@ -52,8 +62,9 @@ impl Submitter {
         let watched = metrics.clone();
         tokio::spawn(async move {
             while let Some((batch, askers)) = batches.recv().await {
-                watched.came_back(&batch, Instant::now(), done);
-                hand_out(&batch, askers);
+                let back = Instant::now();
+                watched.came_back(&batch, back, done);
+                hand_out(&batch, back, askers);
             }
         });
         let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Mutex::new(Waiting::default()));
@@ -75,7 +86,9 @@ impl Submitter {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
+        let timed = timing::is_wanted();
         self.add(|waiting| {
+            waiting.timed |= timed;
             waiting.requests.push(ops);
             let asker = asking::asker();
             if let Some(asker) = &asker {
@@ -89,7 +102,11 @@ impl Submitter {
             }
             waiting.askers.asked.push(asked);
         });
-        answer.await.map_err(|_| Unknown)
+        let Told { answers, decided, journey } = answer.await.map_err(|_| Unknown)?;
+        if let (true, Some((times, back))) = (timed, journey) {
+            timing::note(times, back);
+        }
+        Ok((answers, decided))
     }
 
     /// Has consecutive ops done by which a connection protects accounts, or does so no longer.
@@ -135,12 +152,13 @@ impl Submitter {
 
 impl Inner {
     fn submit(&self) {
-        let Waiting { requests, askers } =
+        let Waiting { requests, askers, timed } =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         let answered = self.answered.clone();
         // When the runtime has ended nobody waits.
         let mut batch = Batch::calling(move |batch| drop(answered.send((batch, askers))));
         batch.requests = requests;
+        batch.timed = timed;
         self.metrics.hand_in(batch, &*self.exchange);
     }
 }
@@ -151,7 +169,7 @@ fn done(kind: Kind) -> Option<Outcome> {
 }
 
 /// Gives everybody the answers to its ops. Of an abandoned batch nobody gets any, and nobody passes with a refused one.
-fn hand_out(batch: &Batch, askers: Askers) {
+fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
     if batch.is_abandoned() {
         return;
     }
@@ -159,7 +177,8 @@ fn hand_out(batch: &Batch, askers: Askers) {
     for (request, asked) in askers.asked.into_iter().enumerate() {
         let ops = batch.requests.ops_of(request);
         let decided = if batch.requests.asks_for_days() { &batch.requests.ops()[ops.clone()] } else { &[] };
-        let _ = asked.send((batch.answers[ops].to_vec(), decided.to_vec()));
+        let journey = batch.times.map(|times| (times, back));
+        let _ = asked.send(Told { answers: batch.answers[ops].to_vec(), decided: decided.to_vec(), journey });
     }
     for passing in askers.passing.into_iter().filter(|_| !batch.is_refused()) {
         let _ = passing.send(());

@@ -38,8 +38,8 @@ const SURE_MS = 4_000;
 const CSV_ROWS_MAX = 20_000;
 const CSV_PAGE = 1_000;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>}} parts */
-export function accountView({ market, shown, holdings, frames, api, actions, portfolio }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>, openOrder: (order: Order) => void}} parts */
+export function accountView({ market, shown, holdings, frames, api, actions, portfolio, openOrder }) {
   /** @type {Price} */
   const price = (text, symbol) => shown.price(text, symbol);
   const only = /** @type {HTMLInputElement} */ (find("only-symbol"));
@@ -50,7 +50,7 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
 
   const open = new Table(find("panel-open"), {
     caption: "Open orders",
-    columns: openColumns(price),
+    columns: openColumns(price, openOrder),
     key: (order) => String(order.order_id),
     action: { label: "Cancel", name: (order) => `Cancel order ${order.order_id}: ${order.side} ${order.open} ${order.symbol} at ${limitOf(order, price)}`, run: async (order) => {
       if (!(await actions.cancel(order))) open.release(String(order.order_id));
@@ -58,7 +58,7 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
     edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: actions.edit },
     resort: () => mark(),
   });
-  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price), key: (order) => String(order.order_id), more: () => holdings.moreHistory(), resort: () => mark() });
+  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price, openOrder), key: (order) => String(order.order_id), more: () => holdings.moreHistory(), resort: () => mark() });
   const executions = new Table(find("panel-executions"), {
     caption: "Executions", columns: executionColumns(price), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(), resort: () => mark(),
   });
@@ -274,9 +274,9 @@ function limitLines({ open_orders, order_shares, order_value, position, collar }
   return said.flatMap(({ what, all }) => (all === undefined ? [] : [{ what, free: "–", held: "–", all: group(all) }]));
 }
 
-/** @param {Price} price @returns {Column<Order>[]} */
-const openColumns = (price) => [
-  { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id },
+/** @param {Price} price @param {(order: Order) => void} press @returns {Column<Order>[]} */
+const openColumns = (price, press) => [
+  { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id, press },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
   { head: "Limit", text: (order) => limitOf(order, price), kind: "number", value: (order) => (order.limit === null ? null : exact(order.limit)), csv: (order) => order.limit ?? "" },
@@ -288,9 +288,9 @@ const openColumns = (price) => [
   { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number wide", value: (order) => order.until, csv: (order) => atUtc(order.until) },
 ];
 
-/** @param {Price} price @returns {Column<Order>[]} */
-const historyColumns = (price) => [
-  { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id },
+/** @param {Price} price @param {(order: Order) => void} press @returns {Column<Order>[]} */
+const historyColumns = (price, press) => [
+  { head: "Order", text: (order) => String(order.order_id), kind: "id", value: (row) => row.order_id, press },
   { head: "Symbol", text: (order) => order.symbol },
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
   { head: "Limit", text: (order) => limitOf(order, price), kind: "number", value: (order) => (order.limit === null ? null : exact(order.limit)), csv: (order) => order.limit ?? "" },

@@ -12,6 +12,7 @@ import { make, setAttribute, setText } from "../dom.js";
  * @property {(row: T) => string|null} [direction] up or down, for its colour
  * @property {(row: T) => string|number|bigint|null} [value] what it is sorted by, and what CSV holds; its text without it
  * @property {(row: T) => string} [csv] what CSV holds, where that is another thing
+ * @property {(row: T) => void} [press] its text is a button
  */
 
 /** What a row is sorted by; null comes last. @param {string|number|bigint|null} a @param {string|number|bigint|null} b */
@@ -174,7 +175,7 @@ export class Table {
 
   /** @param {string} key */
   #make(key) {
-    const cells = this.#columns.map((column) => make("td", { class: column.kind ?? null }));
+    const cells = this.#columns.map((column) => make("td", { class: column.kind ?? null }, ...this.#pressed(column, key)));
     const tr = make("tr", { "data-key": key }, ...cells);
     if (this.#action) {
       const { label, run } = this.#action;
@@ -192,6 +193,17 @@ export class Table {
     const made = { tr, cells };
     this.#rows.set(key, made);
     return made;
+  }
+
+  /** @param {Column<T>} column @param {string} key */
+  #pressed({ head, press }, key) {
+    if (!press) return [];
+    const button = make("button", { type: "button", class: "order-id", "aria-haspopup": "dialog", title: `More of this ${head.toLowerCase()}` });
+    button.addEventListener("click", () => {
+      const row = this.#current.get(key);
+      if (row !== undefined) press(row);
+    });
+    return [button];
   }
 
   /**
@@ -243,7 +255,7 @@ export class Table {
   /** @param {HTMLTableCellElement[]} cells @param {T} row */
   #fill(cells, row) {
     this.#columns.forEach((column, at) => {
-      setText(cells[at], column.text(row));
+      setText(column.press ? cells[at].firstElementChild ?? cells[at] : cells[at], column.text(row));
       if (column.direction) setAttribute(cells[at], "data-direction", column.direction(row));
     });
     if (this.#action) {

@@ -55,6 +55,7 @@ const BOOK_PAUSE_MS = 100;
  * @property {(side: Side) => void} begin chooses the side and goes to the first field
  * @property {(limit: string) => void} take fills in a price
  * @property {(preset: number) => boolean} apply fills it in as a preset says
+ * @property {() => Asked|null} draft what would be sent now; null while the fields are none, which is then said beside them
  * @property {(order: number, text: string) => void} filled hears what was executed of an order
  */
 
@@ -392,6 +393,11 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   return {
     take,
     apply,
+    draft() {
+      if (!holdings.id) chooseAccount();
+      clearFaults(form);
+      return holdings.id && market.symbol && check() ? asked(holdings.id, market.symbol) : null;
+    },
     filled(order, text) {
       fills.set(order, text);
       // Only what was just placed is told here.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use engine::{Command, NewOrder, Op, OrderId, OrderKind, Position, Reply, Side, Symbol};
+use engine::{AccountId, Command, NewOrder, Op, OrderId, OrderKind, Position, Reply, Side, Symbol};
 use exchange::Answer;
 
 use super::amounts::{account, number, price, shares};
@@ -25,6 +25,9 @@ const MAKERS: [u64; 3] = [101, 102, 103];
 const NOISE: [u64; 4] = [201, 202, 203, 204];
 const MOMENTUM: [u64; 2] = [301, 302];
 const PATIENT: [u64; 2] = [401, 402];
+/// What traders do. Each is drawn so often of a hundred.
+pub(super) const STRATEGIES: [&str; 4] = ["makers", "noise", "patient", "momentum"];
+const OFTEN: [u64; STRATEGIES.len()] = [25, 50, 10, 15];
 /// The time that moves prices by so much.
 const MOVING: Duration = Duration::from_millis(2_500);
 /// Quotes far from the market, which make the books deep.
@@ -58,6 +61,8 @@ pub struct Crowd {
     markets: Vec<Market>,
     patient: Vec<Patient>,
     pace: Pace,
+    /// How often each strategy is drawn.
+    often: [u64; STRATEGIES.len()],
 }
 
 /// So that an hour looks the same whether it has many small turns or few large ones.
@@ -116,7 +121,58 @@ impl Crowd {
             deep: Vec::new(),
         };
         let patient = PATIENT.map(|id| Patient::new(account(id))).into();
-        Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into(), patient, pace }
+        Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into(), patient, pace, often: OFTEN }
+    }
+
+    /// All accounts, with a name and what their trader does; that of people first.
+    pub(super) fn accounts() -> impl Iterator<Item = (AccountId, &'static str, Option<&'static str>)> {
+        let [makers, noise, patient, momentum] = STRATEGIES;
+        let all = [
+            (YOURS, "You", None),
+            (MAKERS[0], "Post-only maker", Some(makers)),
+            (MAKERS[1], "Second maker", Some(makers)),
+            (MAKERS[2], "Third maker", Some(makers)),
+            (DEEP_MAKER, "Deep maker", Some(makers)),
+            (NOISE[0], "First taker", Some(noise)),
+            (NOISE[1], "Second taker", Some(noise)),
+            (NOISE[2], "Third taker", Some(noise)),
+            (NOISE[3], "Fourth taker", Some(noise)),
+            (PATIENT[0], "First patient one", Some(patient)),
+            (PATIENT[1], "Second patient one", Some(patient)),
+            (MOMENTUM[0], "First follower", Some(momentum)),
+            (MOMENTUM[1], "Second follower", Some(momentum)),
+        ];
+        all.into_iter().map(|(id, name, strategy)| (account(id), name, strategy))
+    }
+
+    pub(super) fn symbols() -> impl Iterator<Item = Symbol> {
+        SYMBOLS.iter().map(|Character { name, .. }| Symbol::parse(name.as_bytes()).expect("invariant: letters"))
+    }
+
+    /// The same market, and what comes is drawn from another seed.
+    pub(super) fn drawn_anew(mut self, seed: u64) -> Crowd {
+        self.random = Random::new(seed);
+        self
+    }
+
+    /// Traders of these strategies trade, and no others.
+    pub(super) fn only(&mut self, strategies: &[&str]) {
+        for (at, name) in STRATEGIES.iter().enumerate() {
+            self.often[at] = if strategies.contains(name) { OFTEN[at] } else { 0 };
+        }
+    }
+
+    /// All of them take their orders back. None when the market has ended.
+    pub(super) fn close(&mut self, venue: &mut impl Venue) -> Option<()> {
+        let traders = Crowd::accounts().filter(|(_, _, strategy)| strategy.is_some());
+        let ops: Vec<Op> =
+            traders.map(|(account, ..)| Op::Command(Command::CancelAll { account, symbol: None })).collect();
+        venue.send(&ops)?;
+        for market in &mut self.markets {
+            market.quotes.iter_mut().for_each(Vec::clear);
+            market.deep.clear();
+        }
+        Some(())
     }
 
     pub(super) fn goes(&mut self, pace: Pace) {
@@ -145,7 +201,8 @@ impl Crowd {
             }
         }
         venue.send(&ops)?;
-        for market in 0..self.markets.len() {
+        let quoted = if self.often[0] > 0 { self.markets.len() } else { 0 };
+        for market in 0..quoted {
             self.quote_deep(market, venue)?;
             for maker in 0..MAKERS.len() {
                 self.quote(market, maker, venue)?;
@@ -158,21 +215,22 @@ impl Crowd {
     pub fn turn(&mut self, venue: &mut impl Venue) -> Option<u64> {
         let market = self.some_market();
         self.wander(market);
+        let [makers, noise, patient, _] = self.often;
         // Seldom: it takes many commands.
-        if self.random.below(200) == 0 {
+        if self.random.below(200) == 0 && makers > 0 {
             return self.quote_deep(market, venue);
         }
-        match self.random.below(100) {
-            0..25 => {
+        match self.random.below(self.often.iter().sum()) {
+            drawn if drawn < makers => {
                 let maker = self.random.below(MAKERS.len() as u64) as usize;
                 self.quote(market, maker, venue)
             }
-            25..75 => {
+            drawn if drawn < makers + noise => {
                 let side = if self.random.below(2) == 0 { Side::Buy } else { Side::Sell };
                 let trader = self.one_of(&NOISE);
                 self.take(market, trader, side, venue)
             }
-            75..85 => {
+            drawn if drawn < makers + noise + patient => {
                 let trader = self.random.below(self.patient.len() as u64) as usize;
                 let Market { symbol, fair, size, .. } = self.markets[market];
                 let scene = Scene { symbol, fair: fair / 1000, lot: self.pace.lot * size, until: soon(venue.now()) };

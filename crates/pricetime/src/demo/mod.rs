@@ -6,10 +6,11 @@ mod crowd;
 mod past;
 mod patient;
 mod random;
+pub mod sandbox;
 mod venue;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -61,25 +62,28 @@ impl Plan {
         let told = stop.clone();
         crowd.goes(Pace::of_rate(self.rate));
         let thread = std::thread::Builder::new().name("demo".to_string()).spawn(move || {
-            let mut venue = Live::new(exchange, metrics);
-            let started = Instant::now();
-            let mut done = 0u64;
-            while !told.load(Ordering::Acquire) {
-                let due = (started.elapsed().as_secs_f64() * f64::from(self.rate)) as u64;
-                if done >= due {
-                    std::thread::sleep(Duration::from_millis(5));
-                    continue;
-                }
-                match crowd.turn(&mut venue) {
-                    Some(commands) => done += commands,
-                    None => return,
-                }
-                // What could not be done in time is not made up for.
-                done = done.max(due.saturating_sub(u64::from(self.rate)));
-            }
+            let _ = trade(&mut crowd, &mut Live::new(exchange, metrics), self.rate, &told, &AtomicU64::new(0));
         })?;
         Ok(Traders { stop, thread })
     }
+}
+
+/// Lets the crowd trade until it is told to stop, and counts its commands. None when the market has ended.
+fn trade(crowd: &mut Crowd, venue: &mut Live, rate: u32, stop: &AtomicBool, commands: &AtomicU64) -> Option<()> {
+    let started = Instant::now();
+    let mut done = 0u64;
+    while !stop.load(Ordering::Acquire) {
+        let due = (started.elapsed().as_secs_f64() * f64::from(rate)) as u64;
+        if done >= due {
+            std::thread::sleep(Duration::from_millis(5));
+            continue;
+        }
+        let sent = crowd.turn(venue)?;
+        commands.fetch_add(sent, Ordering::Relaxed);
+        // What could not be done in time is not made up for.
+        done = (done + sent).max(due.saturating_sub(u64::from(rate)));
+    }
+    Some(())
 }
 
 impl Traders {

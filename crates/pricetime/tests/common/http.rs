@@ -32,6 +32,7 @@ pub struct Answer {
     pub kind: String,
     pub tag: String,
     pub policy: String,
+    pub timing: String,
     pub body: Value,
     pub text: String,
 }
@@ -134,9 +135,10 @@ impl Answer {
     fn of(mut answer: Response<ureq::Body>) -> Answer {
         let header = |name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
         let (kind, tag, policy) = (header("content-type"), header("etag"), header("content-security-policy"));
+        let timing = header("server-timing");
         let text = answer.body_mut().with_config().limit(LONGEST as u64).read_to_string().unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Answer { status: answer.status().as_u16(), kind, tag, policy, body, text }
+        Answer { status: answer.status().as_u16(), kind, tag, policy, timing, body, text }
     }
 
     /// The code of a refusal; panics unless it is one, in the form of refusals.

@@ -75,6 +75,7 @@ fn body(operation: &str, account: &str) -> Value {
         "changeMember" => json!({"roles": []}),
         "addKey" => json!({"kind": "hmac"}),
         "changeMode" => json!({"mode": "normal"}),
+        "runSandbox" => json!({"running": false}),
         "logIn" => json!({}),
         _ => panic!("what does {operation} take? A new route needs its place here, and in web/src/policy.rs"),
     }
@@ -220,6 +221,7 @@ fn each_role_does_its_part() {
             "addKey",
             "removeKey",
             "changeMode",
+            "runSandbox",
         ];
         let answer = ask(&bob, &request);
         match is_for_others.contains(&request.operation.as_str()) {

@@ -131,6 +131,31 @@ fn binance_rs_async_trades_here() {
     });
 }
 
+/// web/tests/said.js runs what the page says of orders in code, and compares what they placed.
+#[test]
+fn what_the_page_says_in_code_does_what_it_says() {
+    let folder = Folder::new("clients-said");
+    let keys = KeyFile::new(&folder);
+    let server = keys.launch(&folder).start();
+    let programs = Path::new(env!("CARGO_BIN_EXE_pricetime")).parent().unwrap().to_owned();
+    let path = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let ran = Command::new("node")
+        .arg("tests/said.js")
+        .current_dir(root().join("web"))
+        .env("PATH", path)
+        .env("PYTHON", root().join("clients/.venv/bin/python"))
+        .env("PRICETIME_HTTP", format!("http://{}", server.http))
+        .env("API_KEY", &keys.key)
+        .env("API_SECRET", &keys.secret)
+        .output()
+        .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{said}");
+    println!("{said}");
+    server.stop();
+}
+
 /// Each snippet stands by itself, on a market in which somebody offers and bids.
 #[test]
 fn snippets_of_the_document_run() {

@@ -57,6 +57,15 @@ fn a_desk_is_arranged_and_remembered() {
     server.stop();
 }
 
+/// web/tests/lab.js: what only a local exchange can show.
+#[test]
+fn the_page_shows_what_only_a_local_exchange_can() {
+    let folder = Folder::new("page-lab");
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, "lab.js", "page-lab");
+    server.stop();
+}
+
 /// Runs a script of web/tests on a server; its screenshots go to a folder of that name.
 fn browse(server: &Server, script: &str, screenshots: &str) {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");

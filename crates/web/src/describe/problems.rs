@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 80] = [
+const CODES: [(&str, u16, &str); 81] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -18,6 +18,7 @@ const CODES: [(&str, u16, &str); 80] = [
     ("unknown-key", 404, "The member has no such key"),
     ("not-found", 404, "There is nothing at this path"),
     ("method-not-allowed", 405, "The method is not for this path"),
+    ("no-sandbox", 409, "No simulated traders can be started here, or they trade already"),
     ("no-members", 409, "The server has no access file, so nobody logs in"),
     ("account-exists", 409, "There is such an account"),
     ("unknown-payer", 409, "The account that an issuer's budget is of does not exist"),

@@ -13,6 +13,7 @@ mod orders;
 mod phases;
 mod placing;
 mod replace;
+mod sandbox;
 mod seconds;
 mod sessions;
 mod status;
@@ -39,6 +40,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(members::change, members::remove))
         .routes(routes!(members::add_key))
         .routes(routes!(members::remove_key))
+        .routes(routes!(sandbox::of, sandbox::run))
         .routes(routes!(modes::mode, modes::change_mode))
         .routes(routes!(symbols::list))
         .routes(routes!(symbols::one))
@@ -69,6 +71,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
             replace::replace_by_client_id,
             amend::amend_by_client_id
         ))
+        .routes(routes!(orders::place_in_queue))
         .routes(routes!(orders::one, orders::cancel, replace::replace, amend::amend))
 }
 

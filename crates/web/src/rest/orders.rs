@@ -15,7 +15,7 @@ use crate::open_orders::{self, Canceled, Direction, Stopped, Walk};
 use crate::past::{self, Trouble};
 use crate::pieces::{self, Frame, Piece};
 use crate::problem::{self, Problem};
-use crate::shapes::OrderShape;
+use crate::shapes::{OrderShape, PlaceShape};
 use crate::site::Site;
 use crate::values;
 
@@ -55,6 +55,24 @@ pub(crate) async fn one(
 ) -> Result<Json<OrderShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
     show(&site, order, account, troubled).await.map(Json)
+}
+
+/// What stands before an open order, as far as it is shown.
+#[utoipa::path(
+    get, path = "/orders/{order}/place", operation_id = "getOrderPlace", tag = "Orders",
+    params(("order" = values::Order, Path, description = "The order's id"), Owner),
+    responses((status = 200, description = "Where it stands", body = PlaceShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "unknown-order", "history-unreadable", "record-damaged", "no-longer-kept", "store-away"]))),
+)]
+pub(crate) async fn place_in_queue(
+    State(site): State<Site>,
+    Named(order): Named<String>,
+    Parameters(owner): Parameters<Owner>,
+) -> Result<Json<PlaceShape>, Problem> {
+    let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
+    // Whose it is, and whether it ever was, is told as of any order.
+    show(&site, order, account, troubled).await?;
+    site.look(move |scene| PlaceShape::of(&scene.view, order)).await.map(Json)
 }
 
 /// Cancels what is open of an order.

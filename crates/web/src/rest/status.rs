@@ -23,6 +23,10 @@ pub(crate) struct StatusShape {
     demo: bool,
     /// Where the market is kept: `journal` or `postgres`.
     store: &'static str,
+    /// The port of the XML protocol; absent where it is not spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u16>, required = false)]
+    xml_port: Option<u16>,
     /// True where orders may end with the day: the calendar says of some symbols when their day ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
@@ -55,7 +59,7 @@ pub(crate) struct StatusShape {
     responses((status = 200, description = "How it stands", body = StatusShape)),
 )]
 pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>, Problem> {
-    let about = site.market()?.about.clone();
+    let (about, xml_port) = (site.market()?.about.clone(), site.market()?.xml_port);
     let status = match site.status().get() {
         Standing::Standby => "standby",
         Standing::Recovering => "recovering",
@@ -73,6 +77,7 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
             version: about.version,
             demo: about.demo,
             store: about.store,
+            xml_port: Some(xml_port).filter(|port| *port > 0),
             orders_for_the_day: about.days,
             mode,
             time: now(),

@@ -1,0 +1,182 @@
+//! Starting and stopping simulated traders.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::input::Body;
+use crate::problem::Problem;
+use crate::sandbox::{SANDBOX_RATE_MAX, Sandbox, SandboxPlan, SandboxStanding};
+use crate::site::Site;
+use crate::values;
+
+/// How simulated traders stand.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Sandbox)]
+pub(crate) struct SandboxShape {
+    /// Whether they can be started: the market is empty, or theirs.
+    possible: bool,
+    running: bool,
+    /// They take their orders back.
+    stopping: bool,
+    /// Orders and cancels a second of all together.
+    #[schema(value_type = values::Count)]
+    rate: u32,
+    seed: u64,
+    /// Those that trade.
+    strategies: Vec<&'static str>,
+    /// What they have sent since they were started.
+    #[schema(value_type = values::Count)]
+    commands: u64,
+    accounts: Vec<SandboxAccountShape>,
+    #[schema(value_type = Vec<values::Symbol>)]
+    symbols: Vec<String>,
+}
+
+/// An account of the sandbox.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SandboxAccount)]
+struct SandboxAccountShape {
+    #[schema(value_type = values::Account)]
+    account: String,
+    name: &'static str,
+    /// Null of the account that is for people.
+    #[schema(required = true)]
+    strategy: Option<&'static str>,
+}
+
+/// Whether simulated traders are to trade, and how.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = RunSandbox)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunBody {
+    running: bool,
+    /// Orders and cancels a second of all together; 50 unless it is given.
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 1000)]
+    rate: Option<u32>,
+    /// What they do is drawn from it; 1 unless it is given.
+    #[schema(value_type = Option<u32>)]
+    seed: Option<u32>,
+    /// Those that trade: `makers`, `noise`, `momentum`, `patient`; all unless they are given.
+    strategies: Option<Vec<String>>,
+}
+
+const RATE: u32 = 50;
+/// What descriptions call a number of 32 bits.
+const SEED_MAX: u32 = i32::MAX.unsigned_abs();
+
+/// Simulated traders: whether they can be started, and how they trade.
+#[utoipa::path(
+    get, path = "/sandbox", operation_id = "getSandbox", tag = "Server",
+    responses((status = 200, description = "How they stand", body = SandboxShape)),
+    extensions(("x-refusals" = json!(["no-sandbox"]))),
+)]
+pub(crate) async fn of(State(site): State<Site>) -> Result<Json<SandboxShape>, Problem> {
+    tell(&site, &*sandbox(&site)?).await
+}
+
+/// Starts simulated traders, with accounts and symbols of their own, on a market that is empty or theirs; or stops them, and their orders are
+/// canceled.
+#[utoipa::path(
+    put, path = "/sandbox", operation_id = "runSandbox", tag = "Server",
+    request_body = RunBody,
+    responses((status = 200, description = "How they stand now", body = SandboxShape)),
+    extensions(("x-refusals" = json!(["no-sandbox"]))),
+)]
+pub(crate) async fn run(State(site): State<Site>, Body(asked): Body<RunBody>) -> Result<Json<SandboxShape>, Problem> {
+    let sandbox = sandbox(&site)?;
+    let plan = plan(&asked, sandbox.strategies())?;
+    if !asked.running {
+        sandbox.stop();
+        return tell(&site, &*sandbox).await;
+    }
+    let ground = ground(&site, &*sandbox).await?;
+    if ground == Ground::Others {
+        return Err(refused("this market has accounts or symbols of others, among which no simulated traders are let"));
+    }
+    sandbox.start(plan, ground == Ground::Empty).map_err(|why| refused(&why))?;
+    tell(&site, &*sandbox).await
+}
+
+fn sandbox(site: &Site) -> Result<Arc<dyn Sandbox>, Problem> {
+    let here = site.market()?.sandbox.clone();
+    here.ok_or_else(|| {
+        refused("no simulated traders can be started here: this is a demo, or the server only follows others")
+    })
+}
+
+fn refused(why: &str) -> Problem {
+    Problem::new(StatusCode::CONFLICT, "no-sandbox", "No sandbox", why.to_owned())
+}
+
+fn plan(asked: &RunBody, there_are: &[&'static str]) -> Result<SandboxPlan, Problem> {
+    let rate = asked.rate.unwrap_or(RATE);
+    if !(1..=SANDBOX_RATE_MAX).contains(&rate) {
+        return Err(Problem::field("rate", format!("rate is {rate}; it is 1 to {SANDBOX_RATE_MAX}")));
+    }
+    let seed = asked.seed.unwrap_or(1);
+    if seed > SEED_MAX {
+        return Err(Problem::field("seed", format!("seed is {seed}; it is 0 to {SEED_MAX}")));
+    }
+    let strategies = match &asked.strategies {
+        None => there_are.to_vec(),
+        Some(names) => {
+            let found = names.iter().map(|name| there_are.iter().find(|there| *there == name).copied());
+            let found: Option<Vec<_>> = found.collect();
+            found.filter(|found| !found.is_empty() && found.len() <= there_are.len()).ok_or_else(|| {
+                Problem::field("strategies", format!("strategies are some of {}", there_are.join(", ")))
+            })?
+        }
+    };
+    Ok(SandboxPlan { rate, seed: seed.into(), strategies })
+}
+
+/// What a market is, for simulated traders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ground {
+    Empty,
+    /// A sandbox has made all of what it needs.
+    Theirs,
+    Others,
+}
+
+async fn ground(site: &Site, sandbox: &dyn Sandbox) -> Result<Ground, Problem> {
+    let (accounts, symbols) = (sandbox.accounts(), sandbox.symbols());
+    site.look(move |scene| {
+        let view = &scene.view;
+        let all = accounts.iter().all(|one| view.find_account(one.account).is_some())
+            && symbols.iter().all(|symbol| view.find_symbol(*symbol).is_some());
+        match (view.accounts().len(), view.listings().len()) {
+            (0, 0) => Ground::Empty,
+            _ if all => Ground::Theirs,
+            _ => Ground::Others,
+        }
+    })
+    .await
+}
+
+async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, Problem> {
+    let possible = ground(site, sandbox).await? != Ground::Others;
+    let SandboxStanding { running, stopping, plan, commands } = sandbox.standing();
+    let accounts = sandbox.accounts();
+    let accounts = accounts.iter().map(|one| SandboxAccountShape {
+        account: one.account.to_string(),
+        name: one.name,
+        strategy: one.strategy,
+    });
+    Ok(Json(SandboxShape {
+        possible,
+        running,
+        stopping,
+        rate: plan.rate,
+        seed: plan.seed,
+        strategies: plan.strategies,
+        commands,
+        accounts: accounts.collect(),
+        symbols: sandbox.symbols().iter().map(ToString::to_string).collect(),
+    }))
+}

@@ -1,0 +1,289 @@
+// Orders in the words of the exchange's protocols: text that does, when it is run, what the page does. What a protocol has no word for it
+// says, and leaves out nothing in silence.
+
+import { exact } from "../decimal.js";
+
+/** @import { ListKind, NewOrder, Order, Side } from "../types.js" */
+
+/**
+ * The terms of an order, whether it is a draft, open or done.
+ * @typedef {object} Terms
+ * @property {string} account
+ * @property {string} symbol
+ * @property {Side} side
+ * @property {string} kind
+ * @property {string|undefined} [shares]
+ * @property {string|undefined} [funds] in place of shares, of a market order
+ * @property {string|null|undefined} [limit]
+ * @property {string|null|undefined} [stop]
+ * @property {string|null|undefined} [take_profit]
+ * @property {string|undefined} [trail]
+ * @property {number|undefined} [trail_bips]
+ * @property {string|undefined} [self_trade]
+ * @property {number|null|undefined} [until]
+ * @property {"DAY"|undefined} [tif]
+ * @property {string|undefined} [display]
+ */
+
+/** Orders that are placed, or one that is there. @typedef {{act: "place", kind: ListKind, orders: Terms[]}|{act: "query"|"cancel", order: Order}} Said */
+
+/** Where it is sent: the page's host and address, the port of XML, and whether somebody has to prove who asks. @typedef {{host: string, hostname: string, secure: boolean, xml_port: number|null, members: boolean}} Where */
+
+/** A protocol's words, or why it has none. @typedef {{id: string, name: string, run: string, text: string|null, why: string|null}} Words */
+
+/** What a protocol has no words for. */
+class NoWords extends Error {}
+
+/** @type {{id: string, name: string, run: string, say: (said: Said, where: Where) => string}[]} */
+export const PROTOCOLS = [
+  { id: "xml", name: "XML", run: "in a shell, with the program pricetime", say: xml },
+  { id: "curl", name: "curl", run: "in a shell", say: curl },
+  { id: "websocket", name: "WebSocket", run: "in a shell, with Node.js 20 or newer", say: websocket },
+  { id: "ccxt", name: "ccxt", run: "with Python, and ccxt installed", say: ccxt },
+  { id: "binance", name: "Binance REST", run: "in a shell", say: binance },
+];
+
+/** Names and values of a request, in order. @typedef {[string, string][]} Pairs */
+
+/**
+ * @param {Said} said
+ * @param {Where} where
+ * @returns {Words[]}
+ */
+export function words(said, where) {
+  return PROTOCOLS.map(({ say, ...protocol }) => {
+    try {
+      return { ...protocol, text: say(said, where), why: null };
+    } catch (error) {
+      if (!(error instanceof NoWords)) throw error;
+      return { ...protocol, text: null, why: error.message };
+    }
+  });
+}
+
+/** An order that is there, as one to be placed again. @param {Order} order @returns {Terms} */
+export function termsOf({ account, symbol, side, kind, shares, limit, stop, take_profit, trail, trail_bips, self_trade, until, display }) {
+  const follows = trail !== undefined || trail_bips !== undefined;
+  return { account, symbol, side, kind, shares, limit, stop: follows ? null : stop, take_profit, trail, trail_bips, self_trade, until, display };
+}
+
+/** A draft's terms: its name is left out, so that each run places another order. @param {NewOrder} order @returns {Terms} */
+export function unnamed({ client_order_id: _, ...terms }) {
+  return terms;
+}
+
+// --- XML
+
+/** @param {Said} said @param {Where} where */
+function xml(said, { hostname, secure, xml_port, members }) {
+  if (xml_port === null) throw new NoWords("This server does not speak XML");
+  const login = members ? ' --login "$API_KEY:$API_SECRET_FILE"' : "";
+  const trust = secure ? ' --tls-ca "$CA_FILE"' : "";
+  return `echo '${xmlRequest(said)}' | pricetime send --to ${hostname}:${xml_port}${trust}${login}`;
+}
+
+/** @param {Said} said */
+function xmlRequest(said) {
+  if (said.act !== "place") return element("transactions", [["id", said.order.account]], element(said.act, [["id", String(said.order.order_id)]]));
+  const orders = said.orders.map((order) => element("order", xmlOrder(order))).join("");
+  const together = said.orders.length === 1 ? orders : element(said.kind === "oco" ? "oco" : "oto", [], orders);
+  return element("transactions", [["id", said.orders[0].account]], together);
+}
+
+/** @param {Terms} order @returns {Pairs} */
+function xmlOrder({ symbol, side, kind, shares, funds, limit, stop, take_profit, trail, trail_bips, self_trade, until, tif, display }) {
+  const in_force = /** @type {Record<string, string>} */ ({ immediate_or_cancel: "IOC", fill_or_kill: "FOK" })[kind] ?? tif;
+  return present([
+    ["sym", symbol], ["amount", signed(side, shares)], ["funds", signed(side, funds)], ["limit", kind === "market" ? null : limit],
+    ["type", kind === "market" ? "market" : null], ["post-only", kind === "post_only" ? "true" : kind === "post_only_move" ? "move" : null],
+    ["tif", in_force], ["stop", stop], ["take-profit", take_profit], ["trail", trail], ["trail-bips", trail_bips?.toString()],
+    ["until", until ? seconds(until) : null], ["display", display], ["self-trade", unusual(self_trade)?.replaceAll("_", "-")],
+  ]);
+}
+
+/** @param {Side} side @param {string|undefined} amount */
+function signed(side, amount) {
+  return amount === undefined || side === "buy" ? amount : `-${amount}`;
+}
+
+/** @param {string} name @param {Pairs} attributes @param {string} [content] */
+function element(name, attributes, content) {
+  const open = `${name}${attributes.map(([key, value]) => ` ${key}="${value}"`).join("")}`;
+  return content === undefined ? `<${open}/>` : `<${open}>${content}</${name}>`;
+}
+
+/** @param {number} micros exactly, in seconds */
+function seconds(micros) {
+  const part = String(micros % 1_000_000).padStart(6, "0").replace(/0+$/, "");
+  return `${Math.floor(micros / 1_000_000)}${part === "" ? "" : `.${part}`}`;
+}
+
+// --- REST
+
+/** @param {Said} said @param {Where} where */
+function curl(said, { host, secure, members }) {
+  const proof = members ? ' -u "$API_KEY:$API_SECRET"' : "";
+  const at = (/** @type {string} */ path) => `'${secure ? "https" : "http"}://${host}/api/v1${path}'`;
+  if (said.act !== "place") {
+    const path = `/orders/${said.order.order_id}?account=${said.order.account}`;
+    return `curl -s${said.act === "cancel" ? " -X DELETE" : ""} ${at(path)}${proof}`;
+  }
+  const orders = said.orders.map(restOrder);
+  const [path, body] = orders.length === 1 ? ["/orders", orders[0]] : ["/order-lists", { kind: said.kind, orders }];
+  return `curl -s ${at(path)}${proof} \\\n  -H 'content-type: application/json' \\\n  -d '${JSON.stringify(body)}'`;
+}
+
+/** @param {Terms} order */
+function restOrder({ account, symbol, side, kind, shares, funds, limit, stop, take_profit, trail, trail_bips, self_trade, until, tif, display }) {
+  const all = { account, symbol, side, kind, limit: kind === "market" ? null : limit, shares, funds, stop, take_profit, trail, trail_bips, until, tif, display, self_trade: unusual(self_trade) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined));
+}
+
+// --- The interface for clients written for Binance: REST, its WebSocket, and ccxt, which speaks it
+
+/** @param {Said} said @param {Where} where */
+function binance(said, { host, secure }) {
+  const { verb, path, pairs } = signedCall(said);
+  const query = pairs.map(([name, value]) => `${name}=${value}`).join("&");
+  return [
+    `query="${query}&timestamp=$(date +%s%3N)"`,
+    `signature=$(printf %s "$query" | openssl dgst -sha256 -hmac "$API_SECRET" -hex | sed 's/.* //')`,
+    `curl -s -X ${verb} -H "X-MBX-APIKEY: $API_KEY" \\`,
+    `  "${secure ? "https" : "http"}://${host}/binance/api/v3/${path}?$query&signature=$signature"`,
+  ].join("\n");
+}
+
+/** @param {Said} said @param {Where} where */
+function websocket(said, { host, secure }) {
+  const { method, pairs } = signedCall(said);
+  return [
+    "node --experimental-websocket --input-type=module <<'END'",
+    'import { createHmac } from "node:crypto";',
+    "const { API_KEY: apiKey, API_SECRET: secret } = process.env;",
+    `const params = { ${pairs.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join(", ")}, apiKey, timestamp: Date.now() };`,
+    "const signed = Object.keys(params).sort().map((name) => `${name}=${params[name]}`).join(\"&\");",
+    'params.signature = createHmac("sha256", secret).update(signed).digest("hex");',
+    `const socket = new WebSocket("${secure ? "wss" : "ws"}://${host}/binance/ws-api/v3");`,
+    `socket.onopen = () => socket.send(JSON.stringify({ id: 1, method: "${method}", params }));`,
+    "socket.onmessage = ({ data }) => { console.log(data); socket.close(); };",
+    "END",
+  ].join("\n");
+}
+
+/** @param {Said} said @param {Where} where */
+function ccxt(said, { host, secure }) {
+  const api = `${secure ? "https" : "http"}://${host}/binance`;
+  return [
+    "import os",
+    "import ccxt",
+    "",
+    "exchange = ccxt.binance({",
+    '    "apiKey": os.environ["API_KEY"],',
+    '    "secret": os.environ["API_SECRET"],',
+    '    "options": {"defaultType": "spot", "fetchMarkets": {"types": ["spot"]}},',
+    "})",
+    `exchange.urls["api"]["public"] = exchange.urls["api"]["private"] = "${api}/api/v3"`,
+    `exchange.urls["api"]["sapi"] = "${api}/sapi/v1"`,
+    // Here a list is called as one of its orders; the library would give each a name of its own.
+    ...(said.act === "place" && said.orders.length > 1 ? ["name = exchange.uuid22()"] : []),
+    `print(exchange.${ccxtCall(said)})`,
+  ].join("\n");
+}
+
+/** @param {Said} said */
+function ccxtCall(said) {
+  if (said.act !== "place") return `${said.act === "query" ? "fetch" : "cancel"}_order("${said.order.order_id}", "${said.order.symbol}/USD")`;
+  const { path, pairs } = signedCall(said);
+  const written = (/** @type {Pairs} */ of) => of.map(([name, value]) => `"${name}": "${value}"`).join(", ");
+  const raw = (/** @type {string} */ more) => `private_post_${path.toLowerCase().replaceAll("/", "_")}({${written(pairs)}${more}})`;
+  if (said.orders.length > 1) return raw(`, "listClientOrderId": name, "${said.kind === "oco" ? "above" : "working"}ClientOrderId": name`);
+  // The library has no words of its own for these: its stop that follows the market wants an activation price.
+  if (said.orders[0].trail_bips !== undefined || said.orders[0].funds !== undefined) return raw("");
+  const [{ symbol, side, kind, shares, limit, stop, take_profit }] = said.orders;
+  const own = pairs.filter(([name]) => ["icebergQty", "selfTradePreventionMode"].includes(name));
+  const in_force = pairs.filter(([name, value]) => name === "timeInForce" && value !== "GTC");
+  const params = [...in_force, ...present([["stopLossPrice", stop], ["takeProfitPrice", take_profit]]), ...own];
+  const terms = [...(kind === "post_only" ? ['"postOnly": True'] : []), ...(params.length > 0 ? [written(params)] : [])].join(", ");
+  const price = kind === "market" ? "None" : `"${limit}"`;
+  return `create_order("${symbol}/USD", "${kind === "market" ? "market" : "limit"}", "${side}", "${shares}", ${price}${terms === "" ? "" : `, {${terms}}`})`;
+}
+
+/**
+ * @param {Said} said
+ * @returns {{verb: string, path: string, method: string, pairs: Pairs}} of REST and of the WebSocket
+ */
+function signedCall(said) {
+  if (said.act !== "place") {
+    const pairs = /** @type {Pairs} */ ([["symbol", `${said.order.symbol}USD`], ["orderId", String(said.order.order_id)]]);
+    return { verb: said.act === "query" ? "GET" : "DELETE", path: "order", method: said.act === "query" ? "order.status" : "order.cancel", pairs };
+  }
+  const { kind, orders } = said;
+  const [first, ...others] = orders;
+  const all = present([["symbol", `${first.symbol}USD`]]);
+  const mode = first.self_trade === undefined ? null : /** @type {Record<string, string>} */ ({ cancel_newest: "EXPIRE_TAKER", cancel_oldest: "EXPIRE_MAKER", cancel_both: "EXPIRE_BOTH", decrement: "DECREMENT" })[first.self_trade];
+  const prevention = present([["selfTradePreventionMode", mode]]);
+  if (orders.length === 1) {
+    return { verb: "POST", path: "order", method: "order.place", pairs: [...all, ["side", upper(first.side)], ...leg(first, (name) => name), ...prevention] };
+  }
+  const call = { verb: "POST", path: `orderList/${kind}`, method: `orderList.place.${kind}` };
+  const common = (/** @type {string} */ side, /** @type {string} */ quantity, /** @type {Terms} */ of) => /** @type {Pairs} */ ([[side, upper(of.side)], [quantity, of.shares ?? ""]]);
+  const both = (/** @type {string} */ prefix, /** @type {Terms[]} */ two) => {
+    const [above, below] = two.toSorted((a, b) => (reference(a) > reference(b) ? -1 : 1));
+    return [...leg(above, named(`${prefix}Above`), false), ...leg(below, named(`${prefix}Below`), false)];
+  };
+  if (kind === "oco") return { ...call, pairs: [...all, ...common("side", "quantity", first), ...both("", orders), ...prevention] };
+  const working = [...common("workingSide", "workingQuantity", first), ...leg(first, named("working"), false)];
+  const pending = common("pendingSide", "pendingQuantity", others[0]);
+  const then = kind === "oto" ? leg(others[0], named("pending"), false) : both("pending", others);
+  return { ...call, pairs: [...all, ...working, ...pending, ...then, ...prevention] };
+}
+
+/** What a parameter of one of several orders is called. @param {string} prefix @returns {(name: string) => string} */
+function named(prefix) {
+  return (name) => {
+    const whole = prefix + name[0].toUpperCase() + name.slice(1);
+    return whole[0].toLowerCase() + whole.slice(1);
+  };
+}
+
+/** The price by which of two orders one is above the other. @param {Terms} order */
+function reference({ stop, take_profit, limit }) {
+  return exact(stop ?? take_profit ?? limit ?? "0");
+}
+
+/**
+ * The parameters of an order that are not its side.
+ * @param {Terms} order
+ * @param {(name: string) => string} called
+ * @param {boolean} [quantity] whether they say how many shares
+ * @returns {Pairs}
+ */
+function leg({ kind, shares, funds, limit, stop, take_profit, trail, trail_bips, until, tif, display }, called, quantity = true) {
+  if (until || tif) throw new NoWords("Binance's interface has no orders that end at a time, or with the day: say it in XML or with curl");
+  if (trail !== undefined) throw new NoWords("Binance's interface has stops that follow the market by a part of the price, and none that follow by dollars: say it in XML or with curl");
+  const waits = Boolean(stop ?? take_profit) || trail_bips !== undefined;
+  if (kind === "post_only_move" || (kind === "post_only" && waits)) throw new NoWords("Binance's interface has no post-only orders that move or wait: say it in XML or with curl");
+  const trigger = take_profit ? "TAKE_PROFIT" : "STOP_LOSS";
+  const type = kind === "market" ? (waits ? trigger : "MARKET") : waits ? `${trigger}_LIMIT` : kind === "post_only" ? "LIMIT_MAKER" : "LIMIT";
+  const in_force = { limit: "GTC", immediate_or_cancel: "IOC", fill_or_kill: "FOK" }[kind];
+  const all = present([
+    ["type", type], ["timeInForce", in_force], ["quantity", quantity ? shares : null], ["quoteOrderQty", funds], ["price", kind === "market" ? null : limit],
+    ["stopPrice", trail_bips === undefined ? stop ?? take_profit : null], ["trailingDelta", trail_bips?.toString()], ["icebergQty", display],
+  ]);
+  return all.map(([name, value]) => [called(name), value]);
+}
+
+/** @param {string} text */
+function upper(text) {
+  return text.toUpperCase();
+}
+
+/** What becomes of it where it meets its own account, unless that is what every order does. @param {string|undefined} self_trade */
+function unusual(self_trade) {
+  return self_trade === "allowed" ? undefined : self_trade;
+}
+
+/** Those that have a value. @param {[string, string|null|undefined][]} pairs @returns {Pairs} */
+function present(pairs) {
+  return pairs.flatMap(([name, value]) => (value === null || value === undefined ? [] : [/** @type {[string, string]} */ ([name, value])]));
+}
