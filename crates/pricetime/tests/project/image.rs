@@ -145,7 +145,7 @@ fn the_image_is_built_takes_its_load_and_finds_everything_again_when_it_is_kille
     let size = said(&daemon.docker(&["image", "inspect", "--format", "{{.Size}} {{.Config.User}}", "pricetime"]));
     let (size, user) = size.trim().split_once(' ').unwrap();
     let programs =
-        [Path::new(BINARY), &crate::common::bench::binary()].map(|path| std::fs::metadata(path).unwrap().len());
+        [Path::new(BINARY), crate::common::bench::binary()].map(|path| std::fs::metadata(path).unwrap().len());
     assert!(size.parse::<u64>().unwrap() < programs.iter().sum::<u64>() + (8 << 20), "{size} {programs:?}");
     assert_eq!(user, "10001");
 
