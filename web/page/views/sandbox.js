@@ -9,6 +9,8 @@ import { count } from "../format.js";
 
 /** It is looked at so often while the dialog is open. */
 const AGAIN_MS = 1_000;
+/** Looks for its first account, a tenth of a second apart. */
+const MADE_TRIES = 50;
 
 const WHAT = /** @type {Record<string, string>} */ ({
   makers: "quote both sides around a price that wanders",
@@ -112,6 +114,19 @@ export function sandboxDialog({ api, choose }) {
     }
   }
 
+  /** The traders begin with making the accounts: a moment after the answer. @param {string} account */
+  async function made(account) {
+    for (let tries = 0; tries < MADE_TRIES; tries += 1) {
+      try {
+        return await api.account(account);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        await new Promise((then) => setTimeout(then, 100));
+      }
+    }
+    return null;
+  }
+
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (standing?.running) return set(false);
@@ -120,8 +135,10 @@ export function sandboxDialog({ api, choose }) {
   });
   welcome.addEventListener("click", async () => {
     await set(true);
-    if (standing?.running) choose(standing.accounts[0].account, standing.symbols[0]);
-    else open();
+    if (!standing?.running) return open();
+    const { accounts: [{ account }], symbols: [symbol] } = standing;
+    await made(account);
+    choose(account, symbol);
   });
   dialog.addEventListener("close", () => clearTimeout(timer));
   opener.addEventListener("click", open);
