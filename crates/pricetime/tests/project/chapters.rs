@@ -103,7 +103,7 @@ fn keys_members_and_modes_are_made_by_their_commands() {
         let script =
             format!("umask 077\ncat > {number}.toml <<'END'\n{members}END\npricetime access list {number}.toml");
         let folder = Folder::new("members");
-        let told = run(folder.path(), &script, ["", ""], &[]);
+        let told = run(folder.path(), &script, ["127.0.0.1:0"; 2], &[]);
         assert!(told.contains(if number < 2 { "alice" } else { "igor" }), "{told}");
     }
 }
@@ -130,8 +130,8 @@ fn the_error_and_the_subscriptions_in_the_document_of_the_api_are_those_of_a_ser
     let mut socket = http.listen();
     for line in subscriptions.lines() {
         let id = serde_json::from_str::<Value>(line).unwrap()["id"].clone();
-        // One that comes a second time replaces the first.
-        socket.send_text(line);
+        // One that comes a second time replaces the first; this market has fewer commands than the document's.
+        socket.send_text(&line.replace("\"from\":1042", "\"from\":1"));
         let answer = std::iter::repeat_with(|| socket.next()).find(|told| told["id"] == id).unwrap();
         assert_ne!(answer["type"], "error", "{line} {answer}");
     }

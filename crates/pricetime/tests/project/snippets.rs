@@ -157,7 +157,8 @@ fn what_the_documents_enter_is_there() {
             if let [.., "-p", crate_name, "--bench", bench] =
                 &words[..words.iter().position(|word| *word == "--").unwrap_or(words.len())]
             {
-                assert!(root().join(format!("crates/{crate_name}/benches/{bench}.rs")).exists(), "{name}: {line}");
+                let at = root().join(format!("crates/{crate_name}/benches/{bench}"));
+                assert!(at.is_dir() || at.with_extension("rs").exists(), "{name}: {line}");
             }
             let Some(place) = words.iter().position(|word| ["pricetime", "pricetime-bench"].contains(word)) else {
                 continue;
