@@ -59,7 +59,7 @@ fn script(disk: &SimulatedDisk, log: &mut Log) -> Result<(), JournalError> {
         }
         points.push(journal.point());
         match batch {
-            3 | 4 | 9 | 15 => journal.mark()?,
+            3 | 4 | 9 | 15 | 16 => journal.mark()?,
             6 => journal.close_segment()?,
             12 => {
                 let retired = journal.segments()[1].last;
