@@ -85,7 +85,9 @@ fn nodes_and_servers_of_the_log_are_killed_and_nothing_is_lost_or_done_twice() {
     let folder = Folder::new("cluster-kills");
     let mut servers = LogServers::start(folder.path(), 3);
     let url = servers.create("market", 3);
-    let mut nodes: Vec<(u16, Server)> = (1..=3).map(|number| (number, node(&folder, number, &url).start())).collect();
+    // What a node says at a mark may be on its way when the log's leader dies: longer than the default may pass until requests are taken again.
+    let start = |number| (number, node(&folder, number, &url).with("--store-patience 60s").start());
+    let mut nodes: Vec<(u16, Server)> = (1..=3).map(start).collect();
     nodes[0].1.ask(CREATE);
     let mut opened = 0;
     for round in 0..30 {
@@ -96,7 +98,7 @@ fn nodes_and_servers_of_the_log_are_killed_and_nothing_is_lost_or_done_twice() {
             let (number, mut dead) = nodes.remove(1);
             dead.process.kill();
             opened += nodes[0].1.ask(&sell(1_000)).matches("<opened").count();
-            nodes.push((number, node(&folder, number, &url).start()));
+            nodes.push(start(number));
         }
         if round == 16 {
             servers.kill(0);
