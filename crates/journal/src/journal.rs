@@ -124,11 +124,12 @@ impl<S: Storage> Journal<S> {
         (callers, commands): (&[u8], &[u8]),
     ) -> Result<(), JournalError> {
         let payload_bytes = payload_bytes(callers, commands);
-        assert_eq!(first, self.point.sequence.next(), "invariant: commands are journaled in sequence");
-        assert!(time >= self.time, "invariant: the time of commands never runs back");
         assert!(count > 0 && !commands.is_empty(), "invariant: a batch has commands");
         assert!(payload_bytes <= PAYLOAD_BYTES_MAX, "invariant: a batch is at most {PAYLOAD_BYTES_MAX} bytes");
         self.guarded(|journal| {
+            // A batch whose sync failed has moved the point: who comes again with it hears of the failure.
+            assert_eq!(first, journal.point.sequence.next(), "invariant: commands are journaled in sequence");
+            assert!(time >= journal.time, "invariant: the time of commands never runs back");
             journal.make_room(batch_bytes(payload_bytes) as u64)?;
             let (payload_bytes, has_callers) = (payload_bytes as u32, !callers.is_empty());
             let chain_before = journal.point.chain;

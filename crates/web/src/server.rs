@@ -198,7 +198,7 @@ fn routes(site: &Site) -> Router {
         .fallback(page::file)
         .layer(from_fn_with_state(site.clone(), as_new))
         .layer(from_fn_with_state(site.clone(), gate))
-        .layer(from_fn_with_state(site.clone(), timing::timing))
+        .layer(from_fn_with_state(site.instruments().about.is_database(), timing::timing))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn(body::in_time))
         .layer(from_fn_with_state(site.clone(), guard))

@@ -11,8 +11,6 @@ use axum::middleware::Next;
 use axum::response::Response;
 use exchange::Times;
 
-use crate::site::Site;
-
 /// In a request: the answer is to say how long it took. Its value does not matter.
 const ASKED: HeaderName = HeaderName::from_static("pricetime-timing");
 /// In an answer.
@@ -33,8 +31,8 @@ pub(crate) fn note(times: Times, back: Instant) {
     let _ = JOURNEY.try_with(|journey| journey.set(Some((times, back))));
 }
 
-/// Answers a request, and says how long that took if it asks for it.
-pub(crate) async fn timing(State(site): State<Site>, request: Request, next: Next) -> Response {
+/// Answers a request of a market that is kept in a database or not, and says how long that took if it asks for it.
+pub(crate) async fn timing(State(is_database): State<bool>, request: Request, next: Next) -> Response {
     if !request.headers().contains_key(&ASKED) {
         return next.run(request).await;
     }
@@ -44,7 +42,6 @@ pub(crate) async fn timing(State(site): State<Site>, request: Request, next: Nex
         (response, JOURNEY.with(Cell::take))
     };
     let (mut response, journey) = JOURNEY.scope(Cell::new(None), answered).await;
-    let is_database = site.instruments().about.is_database();
     if let Ok(told) = HeaderValue::try_from(tell(begun, journey, Instant::now(), is_database)) {
         response.headers_mut().insert(TOLD, told);
     }
