@@ -55,7 +55,7 @@ enum Command {
     Sweep(Box<sweep::SweepArgs>),
     /// One page with tables and plots, from the raw files of sweeps and comparisons
     Report(report::ReportArgs),
-    /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores
+    /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores; as a cluster beside replicated systems
     Compare(compare::CompareArgs),
     /// Subscribers beside the order path, how soon they are told of trades, and orders over REST
     Live(Box<live::LiveArgs>),

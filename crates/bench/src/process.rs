@@ -193,6 +193,14 @@ pub fn start_on_free_port(
     Err(last)
 }
 
+/// Ports that nobody has, for servers that have to know each other's: somebody else may still take one before they do.
+pub fn free_ports(count: usize) -> Result<Vec<u16>, String> {
+    let failed = |error: std::io::Error| format!("no free port: {error}");
+    let listen = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed);
+    let listeners = (0..count).map(listen).collect::<Result<Vec<_>, _>>()?;
+    listeners.iter().map(|listener| Ok(listener.local_addr().map_err(failed)?.port())).collect()
+}
+
 /// Where a program is, as the shell finds it.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

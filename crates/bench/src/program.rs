@@ -2,6 +2,7 @@
 //! itself was called. It starts nothing.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::run::Store;
@@ -24,6 +25,15 @@ pub fn given() -> Option<&'static Path> {
 pub fn server() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     found(given().map_or_else(|| own.with_file_name(NAME), Path::to_path_buf))
+}
+
+/// The same, to be run with what the command line says and nothing else.
+pub fn server_command() -> Result<Command, String> {
+    let mut command = Command::new(server()?);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
+        command.env_remove(name);
+    }
+    Ok(command)
 }
 
 /// The command line that repeats what this program does: as it was given, without the folder of the results, which is taken

@@ -13,7 +13,7 @@ pub struct CompareArgs {
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
-    /// Measure only in these modes [default: all but open-half, kinds, one-core and two-cores of either sort]
+    /// Measure only in these modes [default: all but open-half, kinds, replicated, one-core and two-cores of either sort]
     #[arg(long, value_parser = Mode::parser(), value_delimiter = ',')]
     modes: Vec<&'static Mode>,
     /// Measure in every mode
@@ -24,8 +24,16 @@ pub struct CompareArgs {
 impl CompareArgs {
     /// Who is to stand beside ours.
     pub fn wanted(&self) -> Vec<Other> {
-        let all = [Other::Redis, Other::Postgres, Other::Echo];
-        all.into_iter().filter(|other| self.only.is_empty() || self.only.contains(other)).collect()
+        let all = [Other::Redis, Other::Postgres, Other::Echo, Other::Etcd, Other::Cluster];
+        let is_asked = |other: &Other| match self.only.as_slice() {
+            // Who takes part in no mode is not missed.
+            [] => MODES.iter().any(|mode| {
+                (self.all_modes || self.modes.contains(&mode) || self.modes.is_empty() && !mode.is_asked_for())
+                    && mode.subjects.iter().any(|subject| subject.needs() == Some(*other))
+            }),
+            only => only.contains(other),
+        };
+        all.into_iter().filter(is_asked).collect()
     }
 
     /// In which modes, with these others beside ours.

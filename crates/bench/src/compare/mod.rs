@@ -2,12 +2,16 @@
 //! the same cores and the same disk. It installs nothing: who is missing is left out, and how to get it is said.
 
 mod args;
+mod cluster;
+mod etcd;
 mod mode;
 mod ours;
 mod pgbench;
 mod postgres;
 mod redis;
+mod replicated;
 mod tables;
+mod wire;
 
 pub use args::CompareArgs;
 pub(crate) use mode::Mode;
@@ -19,6 +23,8 @@ use crate::record::{Experiment, LoadSettings, Recipe, RunEntry, RunRecord};
 use crate::run::warn_of_busy_load;
 use crate::study::Study;
 use crate::test_bed::TestBed;
+use cluster::Cluster;
+use etcd::Etcd;
 use mode::{Cores, Other, Subject};
 use postgres::Postgres;
 use redis::Redis;
@@ -126,13 +132,19 @@ fn cores_text(bed: &TestBed, modes: &[&Mode]) -> String {
         true => "; on PostgreSQL server, database and load all on both",
         false => "",
     };
-    format!("Servers run on core {server_core}, loads on core {load_core}{on_postgres}.")
+    let replicated = match modes.iter().any(|mode| mode.is_replicated()) {
+        true => "; where writes are kept on several servers all of them and the load on both",
+        false => "",
+    };
+    format!("Servers run on core {server_core}, loads on core {load_core}{on_postgres}{replicated}.")
 }
 
 /// Those beside ours that can be measured here.
 struct Others {
     redis: Option<Redis>,
     postgres: Option<Postgres>,
+    etcd: Option<Etcd>,
+    cluster: Option<Cluster>,
     echo: bool,
 }
 
@@ -146,13 +158,17 @@ impl Others {
         let redis = wants(Other::Redis).then(Redis::find).and_then(|found| note(found, &mut left_out));
         let postgres = wants(Other::Postgres).then(|| Postgres::find(bed));
         let postgres = postgres.and_then(|found| note(found, &mut left_out));
-        (Others { redis, postgres, echo: wants(Other::Echo) }, left_out)
+        let etcd = wants(Other::Etcd).then(Etcd::find).and_then(|found| note(found, &mut left_out));
+        let cluster = wants(Other::Cluster).then(Cluster::find).and_then(|found| note(found, &mut left_out));
+        (Others { redis, postgres, etcd, cluster, echo: wants(Other::Echo) }, left_out)
     }
 
     fn there(&self) -> Vec<Other> {
         let redis = self.redis.as_ref().map(|_| Other::Redis);
         let postgres = self.postgres.as_ref().map(|_| Other::Postgres);
-        [redis, postgres, self.echo.then_some(Other::Echo)].into_iter().flatten().collect()
+        let etcd = self.etcd.as_ref().map(|_| Other::Etcd);
+        let cluster = self.cluster.as_ref().map(|_| Other::Cluster);
+        [redis, postgres, self.echo.then_some(Other::Echo), etcd, cluster].into_iter().flatten().collect()
     }
 
     /// With versions and settings.
@@ -166,6 +182,8 @@ impl Others {
                     same requests and load generator";
         all.extend(self.echo.then(|| echo.to_string()));
         all.extend(self.redis.as_ref().map(Redis::described));
+        all.extend(self.etcd.as_ref().map(Etcd::described));
+        all.extend(self.cluster.as_ref().map(Cluster::described));
         let Some(postgres) = &self.postgres else { return all };
         all.push(format!(
             "PostgreSQL {}: one INSERT a transaction by pgbench, prepared; synchronous_commit on, defaults otherwise",
@@ -192,7 +210,12 @@ impl Others {
             Subject::OrderInPostgres => return ours::order_on_postgres(task, bed, postgres()?),
             Subject::RedisAlways => redis()?.measure(task, bed, true)?,
             Subject::RedisMemory => redis()?.measure(task, bed, false)?,
-            Subject::Postgres => {
+            Subject::OrderInCluster => {
+                return self.cluster.as_ref().ok_or("nats-server is not there")?.measure(task, bed);
+            }
+            Subject::Etcd => self.etcd.as_ref().ok_or("etcd is not there")?.measure(task, bed)?,
+            Subject::RedisReplica => replicated::redis_with_replica(redis()?, task, bed)?,
+            Subject::Postgres | Subject::PostgresStandby => {
                 let postgres = postgres()?;
                 postgres.with_database(bed, task.mode, |database| pgbench::measure(task, bed, postgres, database))?
             }

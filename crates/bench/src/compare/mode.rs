@@ -16,6 +16,10 @@ pub enum Other {
     Postgres,
     /// The raw durable echo: appends, syncs once a turn, parses nothing
     Echo,
+    /// etcd: puts to three members, in the modes `replicated`
+    Etcd,
+    /// Ours as a cluster of three, which needs nats-server, in the modes `replicated`
+    Cluster,
 }
 
 /// One row of each table.
@@ -32,9 +36,15 @@ pub enum Subject {
     OrderInPostgres,
     /// The baseline: one transaction an order.
     Baseline,
+    /// Ours on three servers of a log.
+    OrderInCluster,
+    Etcd,
+    RedisReplica,
+    PostgresStandby,
 }
 
 use Subject::{Baseline, Echo, Order, OrderInPostgres, OrderResting, OrderTaking, Postgres, RedisAlways, RedisMemory};
+use Subject::{OrderInCluster, PostgresStandby, RedisReplica};
 
 impl Subject {
     /// The row that it stands in, in raw files too.
@@ -49,6 +59,10 @@ impl Subject {
             Postgres => "PostgreSQL, synchronous_commit on",
             OrderInPostgres => "pricetime on PostgreSQL, order",
             Baseline => "one transaction an order",
+            OrderInCluster => "pricetime as a cluster, order",
+            Subject::Etcd => "etcd, three members",
+            RedisReplica => "Redis, appendfsync always, a replica, WAIT 1",
+            PostgresStandby => "PostgreSQL, a synchronous standby",
         }
     }
 
@@ -57,8 +71,10 @@ impl Subject {
         match self {
             Order | OrderResting | OrderTaking => None,
             Echo => Some(Other::Echo),
-            RedisAlways | RedisMemory => Some(Other::Redis),
-            Postgres | OrderInPostgres | Baseline => Some(Other::Postgres),
+            RedisAlways | RedisMemory | RedisReplica => Some(Other::Redis),
+            Postgres | OrderInPostgres | Baseline | PostgresStandby => Some(Other::Postgres),
+            Subject::Etcd => Some(Other::Etcd),
+            OrderInCluster => Some(Other::Cluster),
         }
     }
 }
@@ -96,9 +112,13 @@ const ALONE: &[Subject] = &[Order, OrderResting, Echo, RedisAlways, RedisMemory,
 const BESIDE_POSTGRES: &[Subject] = &[Order, OrderResting, Postgres];
 const ECHO: &[Subject] = &[Order, Echo];
 const KINDS: &[Subject] = &[Order, OrderTaking];
+/// Those that answer when a write is on several disks.
+const REPLICATED: &[Subject] = &[OrderInCluster, Subject::Etcd, RedisReplica, PostgresStandby];
+/// pgbench has one request in flight on a connection.
+const REPLICATED_PIPELINED: &[Subject] = &[OrderInCluster, Subject::Etcd, RedisReplica];
 const ON_POSTGRES: &[Subject] = &[OrderInPostgres, Baseline, Postgres];
 
-pub static MODES: [Mode; 19] = [
+pub static MODES: [Mode; 22] = [
     closed("persistent", 50, 1, Cores::Apart, ON_JOURNAL),
     closed("pipelined", 50, 16, Cores::Apart, ON_JOURNAL),
     closed(PER_REQUEST, 50, 1, Cores::Apart, ON_JOURNAL),
@@ -121,6 +141,9 @@ pub static MODES: [Mode; 19] = [
         half_of: Some("postgres-persistent"),
         ..closed("postgres-open-half", 50, 1, Cores::TwoOnPostgres, &[OrderInPostgres])
     },
+    closed("replicated-single", 1, 1, Cores::Two, REPLICATED),
+    closed("replicated", 50, 1, Cores::Two, REPLICATED),
+    closed("replicated-pipelined", 50, 16, Cores::Two, REPLICATED_PIPELINED),
 ];
 
 const PER_REQUEST: &str = "per-request";
@@ -156,6 +179,7 @@ impl Mode {
         match self.cores {
             Cores::Apart => load,
             Cores::One => format!("{load}, server and load on the same core"),
+            Cores::Two if self.is_replicated() => format!("kept on several servers, {load}"),
             Cores::Two => format!("{load}, server and load on the same two cores"),
             Cores::TwoOnPostgres => format!("on PostgreSQL, {load}"),
         }
@@ -186,7 +210,12 @@ impl Mode {
 
     /// Only there where there is a PostgreSQL: beside it, or on it.
     pub fn for_postgres(&self) -> bool {
-        !self.subjects.contains(&Echo)
+        !self.subjects.contains(&Echo) && !self.is_replicated()
+    }
+
+    /// Whether each write is kept on several servers, which share all cores with the load.
+    pub fn is_replicated(&self) -> bool {
+        self.subjects.contains(&OrderInCluster)
     }
 
     /// Measured only where it is asked for: open loops, and those that show what a second core or a kind of order takes.

@@ -35,7 +35,7 @@ pub fn order_on_postgres(task: &Task, bed: &TestBed, postgres: &Postgres) -> Res
         let (cores, load_cores) = task.mode.cores_at(bed);
         let workers = Some(cores.len() as u64);
         let target = Target::Own { cores, workers, store: Store::Postgres(Box::new(url)), arguments: Vec::new() };
-        let mut look = Look { server: &database.server, observer: Some(observer), before: None };
+        let mut look = Look { servers: std::slice::from_ref(&database.server), observer: Some(observer), before: None };
         // Bound to none of them, the load goes where there is room.
         on_cores(&load_cores, || drive(bed, task.load(Recipe::Order), target, Vec::new(), &mut look))?
     })
@@ -47,17 +47,27 @@ pub fn echo(task: &Task, bed: &TestBed) -> Result<RunRecord, String> {
     let (server_cores, load_cores) = task.mode.cores_at(bed);
     let (server, address) = start_echo(&server_cores, &folder)?;
     let load = LoadSettings { threads: load_cores.len() as u64, ..task.load(Recipe::Raw) };
-    let look = &mut Look { server: &server, observer: None, before: None };
+    let look = &mut Look { servers: std::slice::from_ref(&server), observer: None, before: None };
     let record = drive(bed, load, Target::At(address.to_string()), load_cores, look);
     drop(server);
     bed.forget(ECHO_FOLDER);
     record
 }
 
-/// Sees what a server takes in the measured part: one that is driven, or the database that an observer counts the transactions
+/// Measures a server of ours that runs already, with all that it takes to keep its market: `servers`. Errors: a line for people.
+pub fn on_servers(task: &Task, bed: &TestBed, address: String, servers: &[Server]) -> Result<RunRecord, String> {
+    let (server_cores, load_cores) = task.mode.cores_at(bed);
+    let load = LoadSettings { threads: load_cores.len() as u64, ..task.load(Recipe::Order) };
+    let look = &mut Look { servers, observer: None, before: None };
+    let mut record = drive(bed, load, Target::At(address), load_cores, look)?;
+    record.server.cores = Some(server_cores);
+    Ok(record)
+}
+
+/// Sees what servers take in the measured part: those that are driven, or the database that an observer counts the transactions
 /// of.
 struct Look<'a> {
-    server: &'a Server,
+    servers: &'a [Server],
     observer: Option<Observer>,
     /// Processor time, and transactions, until the measured part began.
     before: Option<(Duration, Result<u64, String>)>,
@@ -65,7 +75,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn now(&self) -> (Duration, Result<u64, String>) {
-        (self.server.cpu(), self.observer.as_ref().map_or(Ok(0), Observer::transactions))
+        (self.servers.iter().map(Server::cpu).sum(), self.observer.as_ref().map_or(Ok(0), Observer::transactions))
     }
 }
 

@@ -32,9 +32,9 @@ pub fn measure(task: &Task, bed: &TestBed, postgres: &Postgres, database: &Datab
     run(INSERT, &["-M", "prepared", "-c", &clients, "-t", WARMUP_TRANSACTIONS])?;
     let log = database.folder.join("transactions");
     let prefix = format!("--log-prefix={}", log.display());
-    let before = database.server.cpu();
+    let before = database.cpu();
     let finished = run(INSERT, &["-M", "prepared", "-c", &clients, "-T", &time, "--log", &prefix])?;
-    let cpu_seconds = Some((database.server.cpu() - before).as_secs_f64());
+    let cpu_seconds = Some((database.cpu() - before).as_secs_f64());
     let (throughput, count) = read_summary(&finished.stdout)
         .ok_or_else(|| format!("pgbench printed no figures but: {}", finished.stdout.trim()))?;
     let mut server = database.record(servers);

@@ -8,6 +8,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use store::{StoreError, StoreUrl};
@@ -29,6 +30,8 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 const HOW_TO_GET: &str = "get it with: apt-get install postgresql";
 /// Its administrator.
 pub const USER: &str = "bench";
+/// What a standby says when it has what its server has.
+const FOLLOWS: &str = "started streaming WAL from primary";
 const READY: &str = "database system is ready to accept connections";
 /// Whose markets they are: a role that may make databases, and do nothing elsewhere.
 const MARKET: &str = "market";
@@ -48,6 +51,8 @@ struct User {
 
 /// A running server.
 pub struct Database {
+    /// Has a transaction synced before it counts, where there is one.
+    standby: Option<Server>,
     pub server: Server,
     /// Holds its data, scripts and logs.
     pub folder: PathBuf,
@@ -70,7 +75,7 @@ impl Postgres {
         };
         let version = version(&folder.join("postgres"), |said| said.split_whitespace().nth(2));
         let postgres = Postgres { folder, user, version };
-        let trial = postgres.start(bed, &[bed.server_core]).map(drop);
+        let trial = postgres.start(bed, &[bed.server_core], false).map(drop);
         bed.forget(FOLDER);
         trial.map(|()| postgres).map_err(|error| {
             let whose =
@@ -87,7 +92,10 @@ impl Postgres {
         work: impl FnOnce(&Database) -> Result<T, String>,
     ) -> Result<T, String> {
         let (cores, _) = mode.cores_at(bed);
-        let database = self.start(bed, &cores)?;
+        let mut database = self.start(bed, &cores, mode.is_replicated())?;
+        if mode.is_replicated() {
+            database.standby = Some(self.start_standby(&database, &cores)?);
+        }
         let done = work(&database);
         drop(database);
         bed.forget(FOLDER);
@@ -99,7 +107,8 @@ impl Postgres {
         self.folder.join(name)
     }
 
-    fn start(&self, bed: &TestBed, cores: &[usize]) -> Result<Database, String> {
+    /// The server, whose transactions wait for a standby where there is to be one.
+    fn start(&self, bed: &TestBed, cores: &[usize], with_standby: bool) -> Result<Database, String> {
         let folder = bed.fresh(FOLDER)?;
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         // Whoever else is on this machine must not become its administrator.
@@ -117,11 +126,29 @@ impl Postgres {
             command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
             command.args("-c listen_addresses=127.0.0.1 -c unix_socket_directories=".split(' '));
             command.args("-c fsync=on -c synchronous_commit=on".split(' '));
+            command.args(with_standby.then_some("-csynchronous_standby_names=*"));
             Ok((command, folder.join("log")))
         };
         let ready = |server: &Server, _| server.log().contains(READY);
         let (server, port) = start_on_free_port(cores, Signal::INT, prepare, ready)?;
-        Ok(Database { server, folder, port, password, version: self.version.clone() })
+        Ok(Database { standby: None, server, folder, port, password, version: self.version.clone() })
+    }
+
+    /// A standby on a copy of the server's data. Errors: what a program said.
+    fn start_standby(&self, database: &Database, cores: &[usize]) -> Result<Server, String> {
+        let Database { folder, port, password, .. } = database;
+        let data = folder.join("standby");
+        let mut copy = self.command("pg_basebackup", folder);
+        copy.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-U", USER, "--checkpoint=fast", "-R", "-D"]).arg(&data);
+        finish(copy.env("PGPASSWORD", password), cores)?;
+        let prepare = |port: u16| {
+            let mut command = self.command("postgres", folder);
+            command.arg("-D").arg(&data).args(["-p", &port.to_string()]);
+            command.args("-c listen_addresses=127.0.0.1 -c unix_socket_directories=".split(' '));
+            Ok((command, folder.join("log-standby")))
+        };
+        let ready = |server: &Server, _| server.log().contains(FOLLOWS);
+        start_on_free_port(cores, Signal::INT, prepare, ready).map(|(server, _)| server)
     }
 
     fn command(&self, program: &str, folder: &Path) -> Command {
@@ -139,13 +166,22 @@ impl Postgres {
 }
 
 impl Database {
+    /// Processor time so far, with that of a standby.
+    pub fn cpu(&self) -> Duration {
+        self.server.cpu() + self.standby.as_ref().map_or(Duration::ZERO, Server::cpu)
+    }
+
     /// What is known of it, for the record of a run.
     pub fn record(&self, cores: Vec<usize>) -> ServerRecord {
+        let durability = match self.standby {
+            None => "synchronous_commit on",
+            Some(_) => "synchronous_commit on, a synchronous standby",
+        };
         ServerRecord {
             address: format!("127.0.0.1:{}", self.port),
             version: Some(format!("PostgreSQL {}", self.version)),
             cores: Some(cores),
-            durability: Some("synchronous_commit on".to_string()),
+            durability: Some(durability.to_string()),
             ..ServerRecord::default()
         }
     }

@@ -26,7 +26,7 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 pub struct Redis {
     server: PathBuf,
     benchmark: PathBuf,
-    version: String,
+    pub version: String,
 }
 
 impl Redis {
@@ -52,7 +52,7 @@ impl Redis {
     /// Starts a server on new data, and measures it for about as long as is asked. Errors: what either program said.
     pub fn measure(&self, task: &Task, bed: &TestBed, durable: bool) -> Result<RunRecord, String> {
         let started = now();
-        let (server, port) = self.start(bed, durable)?;
+        let (server, port) = self.start(bed, FOLDER, &[bed.server_core], durable, None)?;
         let measured = self.drive(task, bed, port, &server);
         drop(server);
         bed.forget(FOLDER);
@@ -63,22 +63,33 @@ impl Redis {
         })
     }
 
-    fn start(&self, bed: &TestBed, durable: bool) -> Result<(Server, u16), String> {
+    /// A server on new data in the folder of this name; a replica of the one at `primary`, where one is given. Errors: what it said.
+    pub fn start(
+        &self,
+        bed: &TestBed,
+        name: &str,
+        cores: &[usize],
+        durable: bool,
+        primary: Option<u16>,
+    ) -> Result<(Server, u16), String> {
         let prepare = |port: u16| {
-            let folder = bed.fresh(FOLDER)?;
+            let folder = bed.fresh(name)?;
             let mut command = Command::new(&self.server);
             command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--daemonize", "no", "--save", ""]);
             match durable {
                 true => command.args(["--appendonly", "yes", "--appendfsync", "always"]),
                 false => command.args(["--appendonly", "no"]),
             };
+            if let Some(port) = primary {
+                command.args(["--replicaof", "127.0.0.1", &port.to_string()]);
+            }
+            command.args(["--repl-diskless-sync-delay", "0"]);
             command.args(["--auto-aof-rewrite-percentage", "0", "--dir"]).arg(&folder).current_dir(&folder);
             Ok((command, folder.join("log")))
         };
         // Only this process may answer there.
         let ready = |server: &Server, port| answers_as(port, server.id()).is_some();
-        start_on_free_port(&[bed.server_core], Signal::TERM, prepare, ready)
-            .map_err(|error| format!("redis-server: {error}"))
+        start_on_free_port(cores, Signal::TERM, prepare, ready).map_err(|error| format!("redis-server: {error}"))
     }
 
     fn drive(&self, task: &Task, bed: &TestBed, port: u16, server: &Server) -> Result<RunRecord, String> {

@@ -18,6 +18,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
         // On PostgreSQL in orders, since a request may also be a cancel.
         let (shown, ours): (_, &[_]) = match mode.is_on_postgres() {
             true => (&ORDERS, &[("#ours ÷ it", Subject::OrderInPostgres.name())]),
+            false if mode.is_replicated() => (&REQUESTS, &[("#ours ÷ it", Subject::OrderInCluster.name())]),
             false => {
                 (&REQUESTS, &[("#order ÷ it", Subject::Order.name()), ("#resting ÷ it", Subject::OrderResting.name())])
             }
@@ -67,6 +68,15 @@ pub fn notes(study: &Study) -> Vec<String> {
             "On PostgreSQL server, database and load share the same cores, and ratios are of orders a second: an INSERT of \
              pgbench counts as an order. A request is an order or a cancel; in one transaction stand as many as the column \
              says."
+                .to_string(),
+        );
+    }
+    if study.modes().into_iter().filter_map(Mode::named).any(Mode::is_replicated) {
+        notes.push(
+            "Where writes are kept on several servers, all of them and the load share the same cores. Ours and etcd answer when a \
+             majority of three has synced it, PostgreSQL when its standby has, too. Redis answers when it has synced it and its \
+             replica has received it: version 7.0 cannot wait for the replica's disk. It has one WAIT behind all that a \
+             connection has in flight."
                 .to_string(),
         );
     }

@@ -1,7 +1,6 @@
 //! Our server as it is started to be measured: on its cores, on free ports, with a fresh market, and always ended.
 
 use std::net::SocketAddr;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -48,12 +47,9 @@ impl OwnServer {
             words.extend(value_of(arguments, name).is_none().then(|| format!("{name}={value}")));
         }
         words.extend(arguments.iter().cloned());
-        let mut command = Command::new(program::server()?);
-        command.args(&words);
         // What is measured is what the command line says.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
-            command.env_remove(name);
-        }
+        let mut command = program::server_command()?;
+        command.args(&words);
         fresh.tell(&mut command);
         let log = fresh.folder().with_extension("log");
         let mut server = Server::start(&mut command, cores, log, Signal::TERM)?;
