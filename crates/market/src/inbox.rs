@@ -90,6 +90,11 @@ impl Inbox {
         }
     }
 
+    /// How many ops wait.
+    pub fn waiting_ops(&self) -> usize {
+        self.lock().batches.iter().map(|batch| batch.requests.ops().len()).sum()
+    }
+
     /// What waits, for a loop that is not to take it.
     pub fn take_waiting(&self) -> Vec<Box<Batch>> {
         std::mem::take(&mut self.lock().batches)

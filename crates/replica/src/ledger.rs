@@ -17,19 +17,22 @@ use market::timekeeper::system_time;
 
 use crate::callers::Callers;
 use crate::client::{Delivered, LogClient, LogError};
+use crate::gathering::{Gathering, Sent};
 use crate::marks::{Comparison, Marks, Statement};
-use crate::message::{Known, Message, OVERHEAD_BYTES, checksum};
+use crate::message::{Known, Message, OVERHEAD_BYTES, checksum, decode};
 use crate::parts::Parts;
 use crate::standing::Standing;
 use crate::trail::Trail;
 use crate::versions::CALLERS;
 
 /// The most ops and batches of one turn: its commands become one message, as long as they fit.
-const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 8 };
+const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 64 };
 /// How often is looked whether a snapshot was made.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// How often a turn that waits for the log looks whether it is time for something else.
 const GLANCE: Duration = Duration::from_millis(100);
+/// How often is looked whether enough wait to go into the next message.
+const GATHERING_GLANCE: Duration = Duration::from_micros(100);
 /// So many bytes of messages are taken at most before the journal is synced, and so many messages.
 const UNSETTLED_BYTES_MAX: usize = 4 << 20;
 const UNSETTLED_MAX: u64 = 1 << 10;
@@ -108,6 +111,8 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     callers: Callers,
     /// Messages that were taken and of which nobody knows yet: the journal is not synced behind them.
     unsettled: Unsettled,
+    /// The message of the last turn, until the node has waited for more behind it.
+    sent: Option<Sent>,
     inbox: Arc<Inbox>,
     standing: Standing,
 }
@@ -134,6 +139,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
         let (asked, callers, unsettled) = (AskedCommands::default(), Callers::default(), Unsettled::default());
+        let sent = None;
         let mut ledger = ReplicaLedger {
             own,
             client,
@@ -147,6 +153,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             asked,
             callers,
             unsettled,
+            sent,
             inbox,
             standing,
         };
@@ -170,11 +177,31 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         Ok(ledger)
     }
 
-    /// Takes what others wrote, as far as it is there.
-    fn follow(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+    /// Waits a moment for more to go into the next message, and takes what others wrote.
+    fn gather(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+        let (waiting, now) = (self.inbox.waiting_ops(), self.client.passed());
+        let gathering = self.sent.take().and_then(|sent| Gathering::behind(sent, waiting, now));
+        while let Some(gathering) = &gathering
+            && gathering.goes_on(self.inbox.waiting_ops(), self.client.passed())
+            && !self.inbox.is_closed()
+        {
+            if let Some(delivered) = self.client.next(GATHERING_GLANCE)? {
+                self.take(engine, &delivered, &[])?;
+            }
+        }
+        self.take_what_is_there(engine)
+    }
+
+    fn take_what_is_there(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
         while let Some(delivered) = self.client.next(Duration::ZERO)? {
             self.take(engine, &delivered, &[])?;
         }
+        Ok(())
+    }
+
+    /// Takes what others wrote, as far as it is there, and syncs the journal behind it.
+    fn follow(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+        self.take_what_is_there(engine)?;
         self.settle(engine)
     }
 
@@ -350,8 +377,9 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         }
         let message = self.message(self.next_number(engine), (0, 1), (0, statement.to_bytes())).to_bytes();
         match self.send(engine, &[message]) {
+            Ok(_) => {}
             // It is said at the next mark.
-            Ok(_) | Err(ReplicaError::Stopping) => {}
+            Err(ReplicaError::Stopping) => return self.settle(engine),
             Err(error) => return Err(error),
         }
         self.own.applied(engine);
@@ -402,19 +430,6 @@ fn is_ahead(message: &LogMessage, last: Option<LogMessage>) -> bool {
     message.epoch > epoch || message.epoch == epoch && message.number > number
 }
 
-/// Errors: what is wrong with a message that has such commands.
-fn decode(mut commands: &[u8], count: u32) -> Result<Vec<Command>, String> {
-    let mut decoded = Vec::new();
-    while !commands.is_empty() {
-        let command = journal::decode(&mut commands);
-        decoded.push(command.map_err(|error| format!("has a command that this program does not know: {error}"))?);
-    }
-    match decoded.len() == count as usize {
-        true => Ok(decoded),
-        false => Err(format!("has {} commands and says that it has {count}", decoded.len())),
-    }
-}
-
 /// When the server stops.
 impl<S: Storage, C: LogClient> From<ReplicaLedger<S, C>> for Journal<S> {
     fn from(ledger: ReplicaLedger<S, C>) -> Journal<S> {
@@ -453,8 +468,10 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
             return Ok(time.max(engine.time()));
         }
         let messages = self.messages(self.next_number(engine));
-        self.count = 0;
-        self.send(engine, &messages)
+        let (commands, begun) = (std::mem::take(&mut self.count), self.client.passed());
+        let time = self.send(engine, &messages)?;
+        self.sent = Some(Sent { commands, took: self.client.passed().saturating_sub(begun) });
+        Ok(time)
     }
 
     fn needs_events(&self) -> bool {
@@ -479,7 +496,11 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
     }
 
     fn tend(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
-        self.follow(engine)?;
+        self.gather(engine)?;
+        // Otherwise the next turn syncs it, together with its own message.
+        if self.inbox.waiting_ops() == 0 {
+            self.settle(engine)?;
+        }
         self.state(engine)?;
         Ok(self.own.tend(engine, passed)?)
     }
@@ -497,6 +518,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
     }
 
     fn close(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
+        self.settle(engine)?;
         Ok(self.own.close(engine)?)
     }
 }

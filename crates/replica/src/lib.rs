@@ -14,6 +14,7 @@ mod callers;
 mod client;
 mod copies;
 pub mod fetching;
+mod gathering;
 mod giving;
 pub mod jetstream;
 

@@ -19,7 +19,7 @@
 //! whichever they know beside those. Messages of a version are written only when all nodes know it ([`crate::upgrade`]).
 
 use bytes::{BufMut, Bytes, BytesMut};
-use engine::{NodeId, Time};
+use engine::{Command, NodeId, Time};
 
 use crate::client::LogError;
 use crate::versions::{CALLERS, NEWEST};
@@ -128,6 +128,19 @@ impl Message {
             true => Ok(message),
             false => wrong("is a part that there is not"),
         }
+    }
+}
+
+/// The commands of a message. Errors: what is wrong with it.
+pub(crate) fn decode(mut commands: &[u8], count: u32) -> Result<Vec<Command>, String> {
+    let mut decoded = Vec::new();
+    while !commands.is_empty() {
+        let command = journal::decode(&mut commands);
+        decoded.push(command.map_err(|error| format!("has a command that this program does not know: {error}"))?);
+    }
+    match decoded.len() == count as usize {
+        true => Ok(decoded),
+        false => Err(format!("has {} commands and says that it has {count}", decoded.len())),
     }
 }
 

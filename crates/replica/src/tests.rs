@@ -7,7 +7,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{AccountId, Command, DoneOrders, Engine, Importer, Money, NodeId, Op, Reply, Sequence, StateItem, Time};
+use engine::{
+    AccountId, Command, DoneOrders, Engine, Importer, Money, NodeId, Op, OrderId, Query, Reply, Sequence, StateItem,
+    Time,
+};
 use exchange::{Answer, Batch, EventBatch, EventQueue, EventSink, Metrics, Status, Unavailable};
 use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{Durability, Journal, Options};
@@ -152,6 +155,25 @@ fn nobody_hears_of_what_is_not_synced() {
     // Two messages began the epochs. What is said at marks comes to it.
     for report in [first, second].map(|node| node.standing.report()) {
         assert!(report.taken >= 2 + 109 && report.sequence >= 2 + 2 * 109, "{report:?}");
+    }
+}
+
+#[test]
+fn an_answer_to_a_query_tells_nothing_that_is_not_synced() {
+    let (log, disk) = (SimulatedLog::new(1, Faults::default()), SimulatedDisk::new());
+    let mut writer = Node::open(&log, 1, &SimulatedDisk::new()).expect("it begins");
+    let mut reader = Node::open(&log, 2, &disk).expect("it begins");
+    for number in 1..20 {
+        writer.ask(&[create(number)]).expect("the log is whole");
+        let (durable, (back, told)) = (disk.clone(), channel());
+        let mut batch = Batch::calling(move |batch| {
+            let left = recovery::open(&durable.after_crash(0, PowerCut::LosesAll), Options::default());
+            let accounts = left.expect("it has no faults").engine.account_count();
+            back.send((batch.answers.len(), accounts)).expect("it is waited for");
+        });
+        batch.requests.push(&[Op::Query(Query { account: account(1), order: OrderId(1).into() })]);
+        reader.turn.step(&mut vec![batch]).expect("the log is whole");
+        assert_eq!(told.recv(), Ok((1, number as usize)), "answers, and accounts that a power cut would leave");
     }
 }
 

@@ -118,8 +118,10 @@ impl Node {
             self.inbox.push(batch);
         }
         self.turn.step(&mut vec![batch]).map_err(Ended::Replica)?;
-        // What was not refused meanwhile is not asked for.
-        drop(self.inbox.take_waiting());
+        // What was not refused meanwhile is not asked for. Until nothing waits, what others wrote need not be synced.
+        if !self.inbox.take_waiting().is_empty() {
+            self.turn.step(&mut Vec::new()).map_err(Ended::Replica)?;
+        }
         let batch = answers.recv().expect("it is answered");
         let told = batch.answers.iter().map(|answer| match answer {
             Answer::Reply(reply) => Told::of(reply, &batch.executions),

@@ -1,0 +1,59 @@
+//! How long a node waits for more to go into its next message. A message costs all servers of the log and all nodes much the same whatever it
+//! holds: a sync of each of their disks above all. While one is on its way the node's other requests wait, and go into the next one together.
+//! That one is to hold those of the clients too that were answered just now, and send their next request at once.
+
+use std::time::Duration;
+
+/// A client that asks one thing at a time never waits.
+const COMMANDS_MIN: u32 = 2;
+/// Of the time that the last message took.
+const PART: u32 = 2;
+const LONGEST: Duration = Duration::from_millis(4);
+
+/// A message that was sent and taken: how many commands it had, and how long that took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub commands: u32,
+    pub took: Duration,
+}
+
+/// Until as many ops wait as were on their way, or for part of the time that the last message took.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Gathering {
+    enough: usize,
+    until: Duration,
+}
+
+impl Gathering {
+    /// Behind a message, when so many ops wait already. None where nobody else is to be expected.
+    pub fn behind(sent: Sent, waiting: usize, now: Duration) -> Option<Gathering> {
+        let Sent { commands, took } = sent;
+        let (enough, until) =
+            (waiting.saturating_add(commands as usize), now.saturating_add((took / PART).min(LONGEST)));
+        (commands >= COMMANDS_MIN).then_some(Gathering { enough, until })
+    }
+
+    /// Whether to wait on.
+    pub fn goes_on(&self, waiting: usize, now: Duration) -> bool {
+        waiting < self.enough && now < self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_waits_for_those_it_answered_but_not_long_and_never_for_one() {
+        let micros = Duration::from_micros;
+        let behind =
+            |commands, took, waiting| Gathering::behind(Sent { commands, took: micros(took) }, waiting, micros(10_000));
+        assert_eq!(behind(1, 2_000, 50), None);
+        let gathering = behind(100, 2_000, 50).expect("a hundred were answered");
+        assert!(gathering.goes_on(149, micros(10_999)));
+        assert!(!gathering.goes_on(150, micros(10_000)), "all are there");
+        assert!(!gathering.goes_on(50, micros(11_000)), "half of the time that the message took is over");
+        let slow = behind(100, 10_000_000, 50).expect("a hundred were answered");
+        assert!(slow.goes_on(50, micros(13_999)) && !slow.goes_on(50, micros(14_000)));
+    }
+}
