@@ -1,19 +1,21 @@
-//! What a million keys cost, in a processor's time: reading them, and one look-up. `cargo run --release -p access --example million`
+//! What a million keys cost, in a processor's time: reading them, a look-up, and a proof with a look at what its member may do. `cargo run --release -p access --example million`
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
-use access::{Access, hash_of_secret};
+use access::{Access, hmac_hex};
+use exchange::Read;
 use rustix::time::{ClockId, clock_gettime};
+
+const SECRET: &str = "a-secret-of-some-length";
 
 fn main() -> Result<(), String> {
     let now = SystemTime::now();
     for keys in [10usize, 1_000_000] {
-        let hash = hash_of_secret("a-secret-of-some-length");
         let mut text = String::new();
         for number in 0..keys {
             let member = format!("[[member]]\nname = \"m{number}\"\nroles = [\"trader\"]\naccounts = [\"{number}\"]\n");
-            let key = format!("[[member.key]]\nid = \"{number:064}\"\nsecret_hash = \"{hash}\"\n");
+            let key = format!("[[member.key]]\nid = \"{number:064}\"\nsecret = \"{SECRET}\"\n");
             write!(text, "{member}{key}").map_err(|error| error.to_string())?;
         }
         let begin = used();
@@ -28,10 +30,20 @@ fn main() -> Result<(), String> {
         let found = ids.iter().filter(|id| access.account_of(id).is_some()).count();
         let looked_up = (used() - begin) / 200_000;
         let begin = used();
-        let proven = ids.iter().filter(|id| access.by_secret(id, "a-secret-of-some-length", now).is_some()).count();
+        let may_look =
+            |rights: &exchange::Rights| rights.may_read(Read::Market) && rights.limits.take_message().is_ok();
+        let sent = ids.iter().filter_map(|id| access.by_secret(id, SECRET, now));
+        let proven = sent.filter(|member| may_look(&member.rights())).count();
         let proof = (used() - begin) / 200_000;
+        let (text, signature) = ([&b"GET"[..]], hmac_hex(SECRET, &[b"GET"]));
+        // Others than those that were just looked at.
+        let ids: Vec<String> = (0..TRIES).map(|number| format!("{:064}", (number * 7919 + 3) % keys)).collect();
+        let begin = used();
+        let signed = ids.iter().filter_map(|id| access.by_signature(id, &text, &signature, now));
+        let proven = proven + signed.filter(|member| may_look(&member.rights())).count();
+        let signature = (used() - begin) / 200_000;
         println!(
-            "{keys} keys: parsed in {parsed:?}, again in {reloaded:?}; a look-up {looked_up:?}, a proof {proof:?} ({found} {proven})"
+            "{keys} keys: parsed in {parsed:?}, again in {reloaded:?}; a look-up {looked_up:?}, a secret {proof:?}, a signature {signature:?} ({found} {proven})"
         );
     }
     Ok(())

@@ -187,7 +187,12 @@ fn member(written: &MemberText) -> Result<Member, String> {
     let first_account = accounts.first().copied();
     let limits = written.limits.as_ref().map(LimitsText::limits).transpose()?.unwrap_or_default();
     let budget = written.budget.as_ref().map(|budget| budget.of(&roles)).transpose()?.unwrap_or_default();
-    let rights = Arc::new(Rights { roles, accounts: accounts.into_iter().collect(), limits, budget });
+    let rights = Arc::new(Rights {
+        roles: roles.into_iter().collect(),
+        accounts: accounts.into_iter().collect(),
+        limits,
+        budget,
+    });
     Ok(Member { name: written.name.clone(), rights, first_account })
 }
 

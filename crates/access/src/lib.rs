@@ -34,7 +34,7 @@ pub use crate::edit::{Author, add, list, revoke, set_mode};
 pub use crate::file::read_secrets;
 pub use crate::limits::LimitsText;
 pub use crate::listing::{KeyKind, ListedKey, ListedMember};
-pub use crate::proof::{Algorithm, hash_of_password, hash_of_secret, hmac_hex};
+pub use crate::proof::{hash_of_password, hash_of_secret, hmac_hex};
 pub use crate::random::{RANDOM_TEXT_LENGTH, random_text};
 pub use crate::tries::Tries;
 pub use crate::watch::Watch;
@@ -105,14 +105,10 @@ impl Access {
         self.prove(key, &Claim::Secret(secret), now)
     }
 
-    /// Whoever has signed this text with the key's secret: HMAC-SHA-256 in hexadecimal digits.
-    pub fn by_hmac(&self, key: &str, text: &[&[u8]], signature_hex: &str, now: SystemTime) -> Option<Principal> {
-        self.prove(key, &Claim::Hmac(text, signature_hex), now)
-    }
-
-    /// Whoever has signed this text with the private key that belongs to this public one.
-    pub fn by_ed25519(&self, key: &str, text: &[&[u8]], signature: &[u8], now: SystemTime) -> Option<Principal> {
-        self.prove(key, &Claim::Ed25519(text, signature), now)
+    /// Whoever has signed this text with the key, as its kind has it: HMAC-SHA-256 with its secret in hexadecimal digits, or Ed25519
+    /// with its private key in base64.
+    pub fn by_signature(&self, key: &str, text: &[&[u8]], signature: &str, now: SystemTime) -> Option<Principal> {
+        self.prove(key, &Claim::Signature(text, signature), now)
     }
 
     /// A member by its password. This takes tens of milliseconds and 19 MiB: callers bound how many do it at once, and do it where
@@ -159,11 +155,6 @@ impl Access {
     /// How many keys there are.
     pub fn keys(&self) -> usize {
         self.table().len()
-    }
-
-    /// How a key signs. A key that there is not looks like one with a secret.
-    pub fn key_algorithm(&self, key: &str) -> Algorithm {
-        self.table().key(key).map_or(Algorithm::Hmac, |entry| entry.proof.algorithm())
     }
 
     /// The account that a key trades for where a protocol names none: the first one of its member.

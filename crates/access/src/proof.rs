@@ -18,20 +18,13 @@ use crate::random::random_bytes;
 /// No secret is longer: what is sent for one costs no more to compare.
 pub(crate) const SECRET_BYTES_MAX: usize = 256;
 
-/// How a key's requests are signed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    /// HMAC-SHA-256 with a secret, in hexadecimal digits.
-    Hmac,
-    Ed25519,
-}
-
 /// What is known of a key. Without `Debug`, so that no secret gets into a log.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum Proof {
-    /// The secret itself: a signature cannot be checked with less.
+    /// A secret that is sent or signed with. What signs is kept as it is when the secret has gone in: it stands beside the key, and a
+    /// comparison begins there.
     Secret {
-        secret: String,
+        mac: Hmac<Sha256>,
         hash: [u8; 32],
     },
     /// SHA-256 of a secret that nobody can guess, so that it needs no salt and no rounds.
@@ -47,14 +40,13 @@ pub(crate) enum Proof {
 /// What somebody shows.
 pub(crate) enum Claim<'a> {
     Secret(&'a str),
-    Hmac(&'a [&'a [u8]], &'a str),
-    Ed25519(&'a [&'a [u8]], &'a [u8]),
+    /// Of a text, as the key's kind has it: HMAC-SHA-256 in hexadecimal digits, or Ed25519 in base64.
+    Signature(&'a [&'a [u8]], &'a str),
     Password(&'a str),
 }
 
-/// A public key that is no member's. What it signed counts for nothing; comparing with it takes as long.
-static NOBODYS_KEY: LazyLock<VerifyingKey> =
-    LazyLock::new(|| VerifyingKey::from(&ed25519_dalek::SigningKey::from_bytes(&NOTHING)));
+/// A secret that is no member's. What it signed counts for nothing; comparing with it takes as long.
+static NOBODYS_SECRET: LazyLock<Hmac<Sha256>> = LazyLock::new(|| mac_of(&NOTHING));
 
 /// The hash of a password that nobody has.
 static NOBODYS_PASSWORD: LazyLock<Option<PasswordHash>> =
@@ -63,19 +55,21 @@ static NOBODYS_PASSWORD: LazyLock<Option<PasswordHash>> =
 const NOTHING: [u8; 32] = [0; 32];
 
 impl Proof {
-    pub(crate) fn algorithm(&self) -> Algorithm {
-        match self {
-            Proof::Ed25519(_) => Algorithm::Ed25519,
-            Proof::Secret { .. }
-            | Proof::SecretHash(_)
-            | Proof::Certificate(_)
-            | Proof::Address(_)
-            | Proof::Password(_) => Algorithm::Hmac,
-        }
+    pub(crate) fn secret(secret: &str) -> Proof {
+        Proof::Secret { mac: mac_of(secret.as_bytes()), hash: sha256(secret.as_bytes()) }
     }
 
-    pub(crate) fn secret(secret: &str) -> Proof {
-        Proof::Secret { secret: secret.to_owned(), hash: sha256(secret.as_bytes()) }
+    /// Whether both are of the same secret, public key, certificate, network or password.
+    pub(crate) fn is(&self, other: &Proof) -> bool {
+        match (self, other) {
+            (Proof::Secret { hash, .. }, Proof::Secret { hash: other, .. }) => hash == other,
+            (Proof::SecretHash(hash), Proof::SecretHash(other)) => hash == other,
+            (Proof::Ed25519(key), Proof::Ed25519(other)) => key == other,
+            (Proof::Certificate(sha256), Proof::Certificate(other)) => sha256 == other,
+            (Proof::Address(network), Proof::Address(other)) => network == other,
+            (Proof::Password(hash), Proof::Password(other)) => hash == other,
+            _ => false,
+        }
     }
 
     fn secret_hash(&self) -> Option<&[u8; 32]> {
@@ -98,22 +92,15 @@ impl Claim<'_> {
                 let same = bool::from(sha256(secret.as_bytes()).ct_eq(known.unwrap_or(&NOTHING)));
                 same && known.is_some()
             }
-            Claim::Hmac(text, signature) => {
-                let secret = match proof {
-                    Some(Proof::Secret { secret, .. }) => Some(secret.as_bytes()),
-                    _ => None,
-                };
-                let same = hmac_is(secret.unwrap_or(&NOTHING), text, signature);
-                same && secret.is_some()
-            }
-            Claim::Ed25519(text, signature) => {
-                let key = match proof {
-                    Some(Proof::Ed25519(key)) => Some(key.as_ref()),
-                    _ => None,
-                };
-                let same = ed25519_is(key.unwrap_or(&NOBODYS_KEY), text, signature);
-                same && key.is_some()
-            }
+            // A key that there is not looks like one with a secret. Of which kind one is nobody keeps from those who know that it is there.
+            Claim::Signature(text, signature) => match proof {
+                Some(Proof::Ed25519(key)) => ed25519_is(key, text, signature),
+                Some(Proof::Secret { mac, .. }) => hmac_is(mac, text, signature),
+                _ => {
+                    let _ = hmac_is(&NOBODYS_SECRET, text, signature);
+                    false
+                }
+            },
             Claim::Password(password) => {
                 let hash = match proof {
                     Some(Proof::Password(hash)) => Some(hash.as_ref()),
@@ -129,16 +116,26 @@ impl Claim<'_> {
     }
 }
 
-fn hmac_is(secret: &[u8], text: &[&[u8]], signature_hex: &str) -> bool {
-    let (Ok(mut mac), Some(signature)) = (Hmac::<Sha256>::new_from_slice(secret), bytes_of_hex(signature_hex)) else {
+fn mac_of(secret: &[u8]) -> Hmac<Sha256> {
+    let Ok(mac) = Hmac::new_from_slice(secret) else {
+        unreachable!("invariant: a secret of any length is taken");
+    };
+    mac
+}
+
+fn hmac_is(mac: &Hmac<Sha256>, text: &[&[u8]], signature_hex: &str) -> bool {
+    let Some(signature) = bytes_32(signature_hex) else {
         return false;
     };
+    let mut mac = mac.clone();
     text.iter().for_each(|part| mac.update(part));
     mac.verify_slice(&signature).is_ok()
 }
 
-fn ed25519_is(key: &VerifyingKey, text: &[&[u8]], signature: &[u8]) -> bool {
-    Signature::from_slice(signature).is_ok_and(|signature| key.verify_strict(&text.concat(), &signature).is_ok())
+fn ed25519_is(key: &VerifyingKey, text: &[&[u8]], signature_base64: &str) -> bool {
+    let signature = BASE64_STANDARD.decode(signature_base64).ok();
+    let signature = signature.and_then(|bytes| Signature::from_slice(&bytes).ok());
+    signature.is_some_and(|signature| key.verify_strict(&text.concat(), &signature).is_ok())
 }
 
 fn sha256(text: &[u8]) -> [u8; 32] {
@@ -159,9 +156,7 @@ pub fn hash_of_password(password: &str) -> Result<String, String> {
 
 /// What signs this text with this secret: HMAC-SHA-256 in hexadecimal digits.
 pub fn hmac_hex(secret: &str, text: &[&[u8]]) -> String {
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
-        unreachable!("invariant: a secret of any length is taken");
-    };
+    let mut mac = mac_of(secret.as_bytes());
     text.iter().for_each(|part| mac.update(part));
     hex(&mac.finalize().into_bytes())
 }
@@ -172,18 +167,16 @@ fn hex(bytes: &[u8]) -> String {
 
 /// 32 bytes in hexadecimal digits.
 pub(crate) fn bytes_32(digits: &str) -> Option<[u8; 32]> {
-    bytes_of_hex(digits)?.try_into().ok()
-}
-
-fn bytes_of_hex(digits: &str) -> Option<Vec<u8>> {
     let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
-    let pairs = digits.as_bytes().chunks(2);
-    pairs
-        .map(|pair| match pair {
-            [high, low] => Some(value(*high)? << 4 | value(*low)?),
-            _ => None,
-        })
-        .collect()
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let mut bytes = [0; 32];
+    if pairs.len() != bytes.len() || !rest.is_empty() {
+        return None;
+    }
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = value(*high)? << 4 | value(*low)?;
+    }
+    Some(bytes)
 }
 
 /// How a public key begins where it says that it is one of Ed25519, before its 32 bytes.

@@ -78,7 +78,7 @@ impl Entry {
     }
 
     fn is_same_as(&self, other: &Entry) -> bool {
-        self.member.name == other.member.name && self.proof == other.proof
+        self.member.name == other.member.name && self.proof.is(&other.proof)
     }
 }
 

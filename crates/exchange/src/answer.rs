@@ -3,11 +3,12 @@
 
 use std::fmt;
 
-use engine::{Reply, Symbol};
+use engine::{Reject, Reply, Symbol};
 
 use crate::bound::Bound;
 use crate::limits::Limit;
 use crate::mode::Mode;
+use crate::principal::Denial;
 
 /// The answer to one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,18 @@ pub enum Answer {
     Reply(Reply),
     /// The op did not get as far as the engine.
     Unavailable(Unavailable),
+}
+
+/// What is told of an op that its principal may not have.
+impl From<Denial> for Answer {
+    fn from(denial: Denial) -> Answer {
+        match denial {
+            Denial::NotTheirs => Answer::Reply(Reply::Rejected(Reject::UnknownAccount)),
+            Denial::NotPermitted => Answer::Unavailable(Unavailable::NotPermitted),
+            Denial::Closed(mode) => Answer::Unavailable(Unavailable::Closed(mode)),
+            Denial::Past(limit) => Answer::Unavailable(Unavailable::Past(limit)),
+        }
+    }
 }
 
 /// Why an op did not get as far as the engine. Its `Display` is what the client is told.

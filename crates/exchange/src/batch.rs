@@ -129,6 +129,13 @@ impl Batch {
         self.give_back();
     }
 
+    /// Gives the batch back with what is told of each op: none of them goes further.
+    pub(crate) fn deny(mut self: Box<Self>) {
+        let Batch { requests, answers, .. } = &mut *self;
+        answers.extend((0..requests.ops().len()).filter_map(|op| requests.denial(op)).map(Answer::from));
+        self.give_back();
+    }
+
     /// Whether the whole batch was refused. A request without ops has no answer that could tell.
     pub fn is_refused(&self) -> bool {
         self.fate == Fate::Refused

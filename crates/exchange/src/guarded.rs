@@ -27,7 +27,11 @@ impl Exchange for Guarded {
         let rights_of =
             |principal: Option<&Principal>| principal.map_or_else(|| Arc::clone(&nothing), Principal::rights);
         batch.requests.deny_unless(rights_of, self.mode.get());
-        self.exchange.submit(batch);
+        match batch.requests.are_all_denied() {
+            // Whoever asks too much, or for what they may not have, takes no turn from others.
+            true => batch.deny(),
+            false => self.exchange.submit(batch),
+        }
     }
 
     /// Of orders of which the engine said that they are done, to whom it may say so.
@@ -38,15 +42,18 @@ impl Exchange for Guarded {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
     use std::sync::Mutex;
 
-    use engine::{AccountId, Command, Money, Op, OrderId, Query};
+    use engine::{AccountId, Command, Money, Op, OrderId, Query, Reject, Reply};
 
     use super::*;
+    use crate::account_set::AccountSet;
+    use crate::answer::Answer;
     use crate::mode::Mode;
-    use crate::principal::{Denial, Role};
+    use crate::principal::Denial;
+    use crate::protector::ProtectorId;
     use crate::requests::Requests;
+    use crate::role::Role;
 
     #[derive(Default)]
     struct Keeps(Mutex<Vec<Requests>>);
@@ -60,13 +67,43 @@ mod tests {
     }
 
     #[test]
+    fn what_is_denied_as_a_whole_comes_back_at_once_and_what_has_to_pass_the_exchange_passes() {
+        let account = AccountId::parse(b"2").expect("digits");
+        let query = Op::Query(Query { account, order: OrderId(1).into() });
+        let behind = Arc::new(Keeps::default());
+        let guarded = Guarded::new(behind.clone(), ModeSwitch::default());
+        let submit = |fill: &dyn Fn(&mut Requests)| {
+            let (back, came) = std::sync::mpsc::channel();
+            let mut batch = Batch::detached(back);
+            batch.requests.push(&[query, query]);
+            fill(&mut batch.requests);
+            guarded.submit(batch);
+            came.try_recv().ok().map(|batch| (batch.answers.clone(), batch.is_refused()))
+        };
+        let unknown = Answer::Reply(Reply::Rejected(Reject::UnknownAccount));
+        assert_eq!(submit(&|requests| requests.push(&[query])), Some((vec![unknown; 3], false)));
+        assert!(behind.0.lock().expect("nobody panics").is_empty());
+        let operator = Principal::new("olga", Rights { roles: [Role::Operator].into(), ..Rights::default() });
+        let of_operator = |requests: &mut Requests| {
+            requests.push(&[query]);
+            requests.asked_by(&operator);
+        };
+        let passing: [&dyn Fn(&mut Requests); 3] =
+            [&of_operator, &|requests| requests.push(&[]), &|requests| requests.depart(ProtectorId::new())];
+        for fill in passing {
+            assert_eq!(submit(fill), None);
+        }
+        assert_eq!(behind.0.lock().expect("nobody panics").len(), passing.len());
+    }
+
+    #[test]
     fn each_request_is_judged_by_who_asks() {
         let account = |id: &str| AccountId::parse(id.as_bytes()).expect("digits");
         let query = |id| Op::Query(Query { account: account(id), order: OrderId(1).into() });
         let create = Op::Command(Command::CreateAccount { account: account("3"), balance: Money::ZERO });
         let trader = |id| {
-            let accounts = HashSet::from([account(id)]);
-            Principal::new(id, Rights { roles: vec![Role::Trader], accounts, ..Rights::default() })
+            let accounts = AccountSet::from([account(id)]);
+            Principal::new(id, Rights { roles: [Role::Trader].into(), accounts, ..Rights::default() })
         };
         let (one, two) = (trader("1"), trader("2"));
         let mut batch = Batch::calling(drop);

@@ -5,6 +5,7 @@
 //! what happens as an [`EventBatch`]. Nothing here knows a socket, a protocol, a file or how the exchange does what it
 //! is asked.
 
+mod account_set;
 mod addresses;
 mod answer;
 mod batch;
@@ -32,8 +33,11 @@ mod protector;
 mod refusals;
 mod replacement;
 mod requests;
+mod role;
+mod runs;
 mod status;
 
+pub use account_set::AccountSet;
 pub use addresses::{Addresses, Visitor, source_of};
 pub use answer::{Answer, Unavailable};
 pub use batch::{Batch, Exchange, Times};
@@ -56,8 +60,9 @@ pub use metrics::{Gauge, Metrics, Stage};
 pub use mode::{Mode, ModeSwitch};
 pub use outcome::{Kind, Outcome};
 pub use pending::{PendingFault, PlacedTree, pending, placed_tree};
-pub use principal::{Denial, Principal, Read, Rights, Role};
+pub use principal::{Denial, Principal, Read, Rights};
 pub use protector::{PROTECTED_ACCOUNTS_MAX, ProtectorId};
 pub use replacement::{OnFailure, replacement};
 pub use requests::Requests;
+pub use role::{Role, Roles};
 pub use status::{State, Status};

@@ -38,12 +38,11 @@ impl std::fmt::Display for NotKilled {
 pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> Result<Vec<Op>, NotKilled> {
     let kill = |account| Command::Kill { scope: KillScope::Account(account) };
     let member = member.ok_or(NotKilled::Unknown)?;
-    let may = |account: &AccountId| asker.check(&Op::Command(kill(*account))).is_ok();
+    let may = |account: AccountId| asker.check(&Op::Command(kill(account))).is_ok();
     if !asker.is_operator() && (member.accounts.is_empty() || !member.accounts.iter().all(may)) {
         return Err(NotKilled::Unknown);
     }
-    let mut accounts: Vec<AccountId> = member.accounts.iter().copied().collect();
-    accounts.sort_unstable();
+    let accounts: Vec<AccountId> = member.accounts.iter().collect();
     let command = |account| match is_killed {
         true => kill(account),
         false => Command::Release { scope: KillScope::Account(account) },
@@ -66,17 +65,15 @@ pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Res
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use engine::Sequence;
 
     use super::*;
     use crate::answer::Unavailable;
-    use crate::principal::Role;
+    use crate::role::Role;
 
     fn rights(role: Role, accounts: &[&str]) -> Rights {
         let accounts = accounts.iter().map(|id| AccountId::parse(id.as_bytes()).expect("digits"));
-        Rights { roles: vec![role], accounts: accounts.collect::<HashSet<AccountId>>(), ..Rights::default() }
+        Rights { roles: [role].into(), accounts: accounts.collect(), ..Rights::default() }
     }
 
     #[test]

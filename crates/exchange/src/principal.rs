@@ -1,57 +1,23 @@
 //! Who asks, and what they may do. How somebody proves who they are is the gateways' business, and which members there are is
 //! kept elsewhere: here stands what each role may do, for commands and for what is read.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use engine::{AccountId, Command, KillScope, Op};
 
+use crate::account_set::AccountSet;
 use crate::budget::Budget;
 use crate::limits::{Limit, Limits};
 use crate::mode::Mode;
-
-/// What a member may do. Somebody may have several roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Everything.
-    Operator,
-    /// Create accounts and symbols, and give accounts shares.
-    Issuer,
-    /// Place, amend and cancel orders of the accounts named, and read these.
-    Trader,
-    /// Read the accounts named.
-    Viewer,
-    /// Read everything.
-    Auditor,
-}
-
-impl Role {
-    pub const ALL: [Role; 5] = [Role::Operator, Role::Issuer, Role::Trader, Role::Viewer, Role::Auditor];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Operator => "operator",
-            Role::Issuer => "issuer",
-            Role::Trader => "trader",
-            Role::Viewer => "viewer",
-            Role::Auditor => "auditor",
-        }
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.name() == name)
-    }
-}
+use crate::role::{Role, Roles};
 
 /// The roles of a member, and the accounts that they are about. Without a role nothing is allowed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    pub roles: Vec<Role>,
+    pub roles: Roles,
     /// What traders and viewers may do they may do to these.
-    pub accounts: HashSet<AccountId>,
+    pub accounts: AccountSet,
     /// How much of it.
     pub limits: Limits,
     /// What an issuer may give.
@@ -88,14 +54,12 @@ pub enum Denial {
 
 impl Rights {
     fn has(&self, role: Role) -> bool {
-        self.roles.contains(&role)
+        self.roles.contains(role)
     }
 
     /// The accounts named that somebody with these rights trades for, in order.
     pub fn traded(&self) -> Vec<AccountId> {
-        let mut accounts: Vec<AccountId> = self.accounts.iter().filter(|_| self.has(Role::Trader)).copied().collect();
-        accounts.sort_unstable();
-        accounts
+        if self.has(Role::Trader) { self.accounts.iter().collect() } else { Vec::new() }
     }
 
     /// Whether nothing is refused to it.
@@ -139,7 +103,7 @@ impl Rights {
 
     /// Whether somebody may act for this account.
     pub fn may_trade(&self, account: AccountId) -> bool {
-        self.is_operator() || self.has(Role::Trader) && self.accounts.contains(&account)
+        self.is_operator() || self.has(Role::Trader) && self.accounts.contains(account)
     }
 
     /// Whether the venue is open, in this mode, to a look at what the roles allow.
@@ -164,7 +128,7 @@ impl Rights {
             Read::Market => !self.roles.is_empty(),
             Read::Account(account) => {
                 let reads_named = self.has(Role::Trader) || self.has(Role::Viewer);
-                reads_all || reads_named && self.accounts.contains(&account)
+                reads_all || reads_named && self.accounts.contains(account)
             }
             Read::AllAccounts | Read::Venue => reads_all,
         }
@@ -323,7 +287,11 @@ mod tests {
             (vec![Role::Issuer, Role::Viewer], "..x.xx..", "xxx..."),
         ];
         for (roles, may_do, may_read) in expected {
-            let rights = Rights { roles: roles.clone(), accounts: HashSet::from([own]), ..Rights::default() };
+            let rights = Rights {
+                roles: roles.iter().copied().collect(),
+                accounts: AccountSet::from([own]),
+                ..Rights::default()
+            };
             let told = |allowed: bool| if allowed { 'x' } else { '.' };
             assert_eq!(ops.iter().map(|op| told(rights.check(op).is_ok())).collect::<String>(), may_do, "{roles:?}");
             assert_eq!(
@@ -336,8 +304,8 @@ mod tests {
 
     #[test]
     fn of_others_accounts_nothing_is_learned_and_what_is_for_other_roles_is_said() {
-        let accounts = HashSet::from([account("1")]);
-        let trader = Rights { roles: vec![Role::Trader], accounts, ..Rights::default() };
+        let accounts = AccountSet::from([account("1")]);
+        let trader = Rights { roles: [Role::Trader].into(), accounts, ..Rights::default() };
         let query = Op::Query(Query { account: account("2"), order: OrderId(1).into() });
         assert_eq!(trader.check(&query), Err(Denial::NotTheirs));
         let create = Command::CreateAccount { account: account("1"), balance: Money::ZERO };
@@ -349,7 +317,7 @@ mod tests {
         let query = Op::Query(Query { account: account("1"), order: OrderId(1).into() });
         let cancel = Op::Command(Command::CancelOrder { account: account("1"), order: OrderId(1).into() });
         let [operator, trader] =
-            [Role::Operator, Role::Trader].map(|role| Rights { roles: vec![role], ..Rights::default() });
+            [Role::Operator, Role::Trader].map(|role| Rights { roles: [role].into(), ..Rights::default() });
         for (mode, stops_query, stops_cancel) in
             [(Mode::Normal, false, false), (Mode::ReadOnly, false, true), (Mode::Maintenance, true, true)]
         {
@@ -364,7 +332,7 @@ mod tests {
 
     #[test]
     fn rights_change_for_all_who_hold_the_principal() {
-        let here = Principal::new("alice", Rights { roles: vec![Role::Auditor], ..Rights::default() });
+        let here = Principal::new("alice", Rights { roles: [Role::Auditor].into(), ..Rights::default() });
         let there = here.clone();
         assert!(there.rights().may_read(Read::AllAccounts));
         here.set_rights(Rights::default());

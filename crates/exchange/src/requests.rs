@@ -11,6 +11,7 @@ use crate::limits::Limit;
 use crate::mode::Mode;
 use crate::principal::{Denial, Principal, Rights};
 use crate::protector::ProtectorId;
+use crate::runs::Runs;
 
 /// Ops of any number of requests, in order. No other request's ops come between those of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,9 +22,9 @@ pub struct Requests {
     /// Whether an op asks for an order that ends with the day.
     asks_for_days: bool,
     /// Who asks each request, as far as that was said.
-    principals: Vec<Option<Principal>>,
+    principals: Runs<Principal>,
     /// Whose each request is, as far as that is kept.
-    callers: Vec<Option<Arc<Caller>>>,
+    callers: Runs<Arc<Caller>>,
     /// The ops that go no further, in order.
     denied: Vec<(usize, Denial)>,
     /// The requests that protect accounts, or do so no longer, and the connections that they came over.
@@ -58,24 +59,22 @@ impl Requests {
 
     /// Says who asks the last request.
     pub fn asked_by(&mut self, principal: &Principal) {
-        self.principals.resize(self.ends.len().saturating_sub(1), None);
-        self.principals.push(Some(principal.clone()));
+        self.principals.push(self.ends.len().saturating_sub(1), principal);
     }
 
     /// Says whose the last request is.
     pub fn called_by(&mut self, caller: &Arc<Caller>) {
-        self.callers.resize(self.ends.len().saturating_sub(1), None);
-        self.callers.push(Some(Arc::clone(caller)));
+        self.callers.push(self.ends.len().saturating_sub(1), caller);
     }
 
     /// Whose a request is; none if that was not said.
     pub fn caller(&self, request: usize) -> Option<&Arc<Caller>> {
-        self.callers.get(request).and_then(Option::as_ref)
+        self.callers.get(request)
     }
 
     /// Who asks a request, if that was said.
     pub fn principal(&self, request: usize) -> Option<&Principal> {
-        self.principals.get(request).and_then(Option::as_ref)
+        self.principals.get(request)
     }
 
     /// Says which connection the last request came over, by which it protects accounts, or does so no longer.
@@ -102,8 +101,11 @@ impl Requests {
     /// Notes which ops go no further in this mode. `rights_of` tells what somebody may do, if it was said who asks.
     pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>, mode: Mode) {
         self.denied.clear();
+        let mut known: Option<Arc<Rights>> = None;
         for request in 0..self.len() {
-            let rights = rights_of(self.principal(request));
+            // Whoever asks several in turn has the same rights for all of them.
+            let is_new = request.checked_sub(1).is_none_or(|before| self.principal(before) != self.principal(request));
+            let rights = known.take().filter(|_| !is_new).unwrap_or_else(|| rights_of(self.principal(request)));
             let room = rights.limits.take_message();
             let ops = self.ops_of(request);
             let mut from = ops.start;
@@ -114,7 +116,17 @@ impl Requests {
                 from = through;
             }
             self.ops[ops].iter_mut().for_each(|op| rights.pay(op));
+            known = Some(rights);
         }
+    }
+
+    /// Whether no op goes further, so that nothing of this is for the exchange: a request without ops is there to pass it.
+    pub(crate) fn are_all_denied(&self) -> bool {
+        let has_ops = |request| !self.ops_of(request).is_empty();
+        !self.ops.is_empty()
+            && self.denied.len() == self.ops.len()
+            && self.departed.is_empty()
+            && (0..self.len()).all(has_ops)
     }
 
     /// Why an op goes no further; none if it does.

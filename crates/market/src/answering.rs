@@ -2,8 +2,8 @@
 //! number of executions. It neither orders nor keeps anything: its caller has decided what is admitted, and holds the
 //! answers until they may leave.
 
-use engine::{Command, Engine, Event, Execution, Op, Reject, Reply, Sequence, Time};
-use exchange::{Answer, Batch, Denial, Unavailable};
+use engine::{Command, Engine, Event, Execution, Op, Reply, Sequence, Time};
+use exchange::{Answer, Batch, Unavailable};
 
 use crate::admission::Decision;
 use crate::protection::unchanging;
@@ -49,28 +49,21 @@ pub fn answer(
                             Answer::Reply(engine.apply_command(sequence, time, command, executions, &mut events))
                         }
                         Decision::Vain => Answer::Reply(vain(engine, command)),
-                        Decision::Denied => denied(requests.denial(index)),
+                        Decision::Denied => {
+                            Answer::from(requests.denial(index).expect("invariant: what is denied has a reason"))
+                        }
                         Decision::Refused(why) => Answer::Unavailable(why),
                     }
                 }
-                Op::Query(_) if requests.denial(index).is_some() => denied(requests.denial(index)),
-                Op::Query(query) => budget.within(executions, |executions_max, executions| {
-                    engine.query_within(query, executions_max, executions)
-                }),
+                Op::Query(query) => match requests.denial(index) {
+                    Some(denial) => Answer::from(denial),
+                    None => budget.within(executions, |executions_max, executions| {
+                        engine.query_within(query, executions_max, executions)
+                    }),
+                },
             };
             answers.push(answer);
         }
-    }
-}
-
-/// What is told of an op that its principal may not have.
-#[cold]
-fn denied(denial: Option<Denial>) -> Answer {
-    match denial {
-        Some(Denial::NotPermitted) => Answer::Unavailable(Unavailable::NotPermitted),
-        Some(Denial::Closed(mode)) => Answer::Unavailable(Unavailable::Closed(mode)),
-        Some(Denial::Past(limit)) => Answer::Unavailable(Unavailable::Past(limit)),
-        Some(Denial::NotTheirs) | None => Answer::Reply(Reply::Rejected(Reject::UnknownAccount)),
     }
 }
 

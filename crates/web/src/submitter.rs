@@ -152,8 +152,12 @@ impl Submitter {
 
 impl Inner {
     fn submit(&self) {
-        let Waiting { requests, askers, timed } =
+        let Waiting { mut requests, askers, timed } =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if !askers.passing.is_empty() {
+            // Whatever becomes of the others, this one is for the exchange.
+            requests.push(&[]);
+        }
         let answered = self.answered.clone();
         // When the runtime has ended nobody waits.
         let mut batch = Batch::calling(move |batch| drop(answered.send((batch, askers))));

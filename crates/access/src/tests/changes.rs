@@ -41,7 +41,7 @@ fn members_are_changed_while_they_count_and_what_stood_beside_them_stays() {
         change(Change::Rights("alice", NewMember { roles: &viewer, accounts: &accounts, limits: None, budget: None })),
         Ok(())
     );
-    assert_eq!((alice.rights().roles.clone(), &alice.rights().limits), (vec![Role::Viewer], &Limits::default()));
+    assert_eq!((alice.rights().roles, &alice.rights().limits), ([Role::Viewer].into(), &Limits::default()));
     let text = std::fs::read_to_string(&path).expect("a file");
     assert!(text.contains("# Her desk.\n") && text.contains("id = \"a1\""), "{text}");
     let listed = access.listed().expect("the file");

@@ -6,9 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use access::{Access, Algorithm, hmac_hex, random_text};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use access::{Access, hmac_hex, random_text};
 use engine::Grace;
 use exchange::{
     Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, Principal, Protocol, Session, member_kill,
@@ -210,15 +208,8 @@ impl Asker {
 }
 
 fn by_signature(desk: &Desk, key: &str, challenge: &str, signature: &str) -> Option<Principal> {
-    let (access, now) = (&desk.access, SystemTime::now());
     let signed = [SIGNED_BEFORE.as_bytes(), challenge.as_bytes()];
-    match access.key_algorithm(key) {
-        Algorithm::Hmac => access.by_hmac(key, &signed, signature, now),
-        Algorithm::Ed25519 => {
-            let signature = BASE64_STANDARD.decode(signature).unwrap_or_default();
-            access.by_ed25519(key, &signed, &signature, now)
-        }
-    }
+    desk.access.by_signature(key, &signed, signature, SystemTime::now())
 }
 
 /// A member that trades for so many accounts, none of which is protected.

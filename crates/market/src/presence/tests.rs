@@ -70,7 +70,7 @@ fn the_last_who_wants_no_protection_any_more_ends_it() {
 fn whoever_may_not_any_more_is_not_there() {
     let rights = |roles: &[Role]| {
         let accounts = [account("1")].into_iter().collect();
-        Rights { roles: roles.to_vec(), accounts, ..Rights::default() }
+        Rights { roles: roles.iter().copied().collect(), accounts, ..Rights::default() }
     };
     let alice = Principal::new("alice", rights(&[Role::Trader]));
     let mut presence = Presence::default();
@@ -87,7 +87,7 @@ fn whoever_may_not_any_more_is_not_there() {
 fn accounts_that_come_later_are_judged_by_the_rights_that_there_are_then() {
     let of = |accounts: &[&str]| {
         let accounts = accounts.iter().map(|id| account(id)).collect();
-        Rights { roles: vec![Role::Trader], accounts, ..Rights::default() }
+        Rights { roles: [Role::Trader].into(), accounts, ..Rights::default() }
     };
     let (alice, bob) = (Principal::new("alice", of(&["1", "2"])), Principal::new("bob", of(&["2"])));
     let (mut presence, here) = (Presence::default(), ProtectorId::new());

@@ -1,7 +1,5 @@
 //! Who has a key, and whether they have signed a request: a key of the key file, or one of the access file.
 
-use std::collections::HashSet;
-
 use engine::AccountId;
 use exchange::{Principal, Read, Rights, Role, Unavailable};
 
@@ -80,7 +78,7 @@ pub(super) fn holder(members: &Members, signer: &Signer<'_>) -> Option<Asker> {
 fn trader(key: &Key) -> Principal {
     Principal::new(
         &key.key,
-        Rights { roles: vec![Role::Trader], accounts: HashSet::from([key.account]), ..Rights::default() },
+        Rights { roles: [Role::Trader].into(), accounts: [key.account].into(), ..Rights::default() },
     )
 }
 

@@ -11,9 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use access::{Access, Algorithm};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use access::Access;
 use exchange::Principal;
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
@@ -88,11 +86,7 @@ impl Members {
 
     /// Whoever has signed a text with a key: in hexadecimal digits or in base64, as the key's kind has it.
     pub(crate) fn signer(&self, key: &str, text: &[&[u8]], signature: &str) -> Option<Principal> {
-        let now = SystemTime::now();
-        match self.access.key_algorithm(key) {
-            Algorithm::Hmac => self.access.by_hmac(key, text, signature, now),
-            Algorithm::Ed25519 => self.access.by_ed25519(key, text, &BASE64_STANDARD.decode(signature).ok()?, now),
-        }
+        self.access.by_signature(key, text, signature, SystemTime::now())
     }
 
     /// Takes a signed request of the compatible interface, unless it was taken before.

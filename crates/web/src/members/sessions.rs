@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn member(name: &str) -> Principal {
-        Principal::new(name, Rights { roles: vec![Role::Viewer], ..Rights::default() })
+        Principal::new(name, Rights { roles: [Role::Viewer].into(), ..Rights::default() })
     }
 
     fn begin(sessions: &Sessions, principal: &Principal, now: Instant) -> String {

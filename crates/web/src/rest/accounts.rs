@@ -1,12 +1,10 @@
 //! Accounts: creating them, what they have, and what they executed.
 
-use std::collections::HashSet;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{AccountId, AccountIndex, Command, Op, Side};
-use exchange::Read;
+use exchange::{AccountSet, Read};
 use feed::{ReadModel, Trade, View};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -88,26 +86,21 @@ pub(crate) async fn list(
 }
 
 /// The accounts that whoever asks may look at; none if these are all.
-pub(super) fn theirs(site: &Site) -> Option<HashSet<AccountId>> {
+pub(super) fn theirs(site: &Site) -> Option<AccountSet> {
     site.members()?;
     let rights = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
-    let may_any = || rights.accounts.iter().copied().filter(|account| rights.may_read(Read::Account(*account)));
+    let may_any = || rights.accounts.iter().filter(|account| rights.may_read(Read::Account(*account)));
     (!rights.may_read(Read::AllAccounts)).then(|| may_any().collect())
 }
 
 /// A page of these accounts.
-fn list_of(
-    view: &View,
-    theirs: &HashSet<AccountId>,
-    after: Option<AccountId>,
-    limit: usize,
-) -> Result<AccountsShape, Problem> {
+fn list_of(view: &View, theirs: &AccountSet, after: Option<AccountId>, limit: usize) -> Result<AccountsShape, Problem> {
     let bad_after = || Problem::field("after", "after is the `next` of a page of this list");
     let after = match after {
-        Some(after) => Some(view.find_account(after).filter(|_| theirs.contains(&after)).ok_or_else(bad_after)?),
+        Some(after) => Some(view.find_account(after).filter(|_| theirs.contains(after)).ok_or_else(bad_after)?),
         None => None,
     };
-    let mut rest: Vec<AccountIndex> = theirs.iter().filter_map(|account| view.find_account(*account)).collect();
+    let mut rest: Vec<AccountIndex> = theirs.iter().filter_map(|account| view.find_account(account)).collect();
     rest.retain(|account| after.is_none_or(|after| *account > after));
     rest.sort_unstable();
     let shown: Vec<_> = rest.iter().take(limit).map(|account| view.account(*account)).collect();

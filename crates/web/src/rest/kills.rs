@@ -87,7 +87,7 @@ pub(crate) async fn is_everything(State(site): State<Site>) -> Result<Json<Kille
                 }
                 KillScope::Account(account) if shape.accounts.len() < NAMED_MAX => {
                     let id = view.account(account).id;
-                    if theirs.as_ref().is_none_or(|theirs| theirs.contains(&id)) {
+                    if theirs.as_ref().is_none_or(|theirs| theirs.contains(id)) {
                         shape.accounts.push(id.to_string());
                     }
                 }

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use engine::AccountId;
 use exchange::Principal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -43,14 +42,11 @@ pub(crate) struct SessionShape {
 impl SessionShape {
     fn of(principal: Option<&Principal>, members: bool) -> SessionShape {
         let rights = principal.map(Principal::rights).unwrap_or_default();
-        let mut accounts: Vec<AccountId> = rights.accounts.iter().copied().collect();
-        accounts.sort_unstable();
-        accounts.truncate(NAMED_MAX);
         SessionShape {
             members,
             member: principal.map(|principal| principal.member().to_owned()).filter(|name| !name.is_empty()),
             roles: rights.roles.iter().map(|role| role.name()).collect(),
-            accounts: accounts.iter().map(AccountId::to_string).collect(),
+            accounts: rights.accounts.iter().take(NAMED_MAX).map(|account| account.to_string()).collect(),
             token: None,
         }
     }

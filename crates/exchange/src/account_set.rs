@@ -1,0 +1,37 @@
+//! The accounts that a member's rights are about.
+
+use engine::AccountId;
+
+/// Accounts in order, each once. Most members have one or two: finding one costs a look at these and no hash.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountSet(Box<[AccountId]>);
+
+impl AccountSet {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn contains(&self, account: AccountId) -> bool {
+        self.0.binary_search(&account).is_ok()
+    }
+
+    /// In order.
+    pub fn iter(&self) -> impl Iterator<Item = AccountId> {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<AccountId> for AccountSet {
+    fn from_iter<I: IntoIterator<Item = AccountId>>(accounts: I) -> AccountSet {
+        let mut accounts: Vec<AccountId> = accounts.into_iter().collect();
+        accounts.sort_unstable();
+        accounts.dedup();
+        AccountSet(accounts.into())
+    }
+}
+
+impl<const N: usize> From<[AccountId; N]> for AccountSet {
+    fn from(accounts: [AccountId; N]) -> AccountSet {
+        accounts.into_iter().collect()
+    }
+}
