@@ -9,8 +9,6 @@ import { count } from "../format.js";
 
 /** It is looked at so often while the dialog is open. */
 const AGAIN_MS = 1_000;
-/** Looks for its first account, a tenth of a second apart. */
-const MADE_TRIES = 50;
 
 const WHAT = /** @type {Record<string, string>} */ ({
   makers: "quote both sides around a price that wanders",
@@ -54,10 +52,10 @@ export function sandboxDialog({ api, choose }) {
   function draw(told) {
     const first = standing === null;
     standing = told;
-    const { possible, running, stopping } = told;
+    const { possible, why, running, stopping } = told;
     opener.hidden = !operator || !possible;
     offer.hidden = !operator || !possible;
-    setText(about, stopping ? "They take their orders back…" : running ? `They trade: ${count(told.commands)} orders and cancels so far` : possible ? "Nobody trades by itself now" : "This market has accounts of others: no simulated traders are let in");
+    setText(about, stopping ? "They take their orders back…" : running ? `They trade: ${count(told.commands)} orders and cancels so far` : why ?? "Nobody trades by itself now");
     setText(run, running || stopping ? "Stop" : "Start");
     run.disabled = stopping || !possible;
     const locked = running || stopping;
@@ -114,19 +112,6 @@ export function sandboxDialog({ api, choose }) {
     }
   }
 
-  /** The traders begin with making the accounts: a moment after the answer. @param {string} account */
-  async function made(account) {
-    for (let tries = 0; tries < MADE_TRIES; tries += 1) {
-      try {
-        return await api.account(account);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        await new Promise((then) => setTimeout(then, 100));
-      }
-    }
-    return null;
-  }
-
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (standing?.running) return set(false);
@@ -137,7 +122,6 @@ export function sandboxDialog({ api, choose }) {
     await set(true);
     if (!standing?.running) return open();
     const { accounts: [{ account }], symbols: [symbol] } = standing;
-    await made(account);
     choose(account, symbol);
   });
   dialog.addEventListener("close", () => clearTimeout(timer));

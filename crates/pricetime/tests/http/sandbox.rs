@@ -22,7 +22,8 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
     let server = Launch::new(&folder.data()).start();
     let http = Http::new(server.http);
     let standing = http.read("/api/v1/sandbox");
-    assert_eq!((&standing["possible"], &standing["running"]), (&json!(true), &json!(false)));
+    assert_eq!((&standing["possible"], &standing["why"]), (&json!(true), &Value::Null));
+    assert_eq!(standing["running"], false);
     for wrong in [json!({"running": true, "rate": 0}), json!({"running": true, "rate": 1001})] {
         assert_eq!(put(&http, &wrong).body["field"], "rate");
     }
@@ -34,6 +35,11 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
 
     let started = put(&http, &json!({"running": true, "rate": 500, "seed": 7}));
     assert_eq!((started.status, &started.body["running"], &started.body["seed"]), (200, &json!(true), &json!(7)));
+    // The answer came when all of it was there.
+    let status = http.read("/api/v1/status");
+    assert_eq!((&status["accounts"], &status["symbols"]), (&json!(13), &json!(4)));
+    assert_eq!(http.read("/api/v1/accounts/1")["balance"], "100000");
+    assert_eq!(http.read("/api/v1/symbols/DUNE")["symbol"], "DUNE");
     let trades = || http.get("/api/v1/symbols/ACME/trades").body["trades"].as_array().map_or(0, Vec::len);
     wait_until("they trade", PATIENCE, || trades() > 10);
     assert_eq!(put(&http, &json!({"running": true})).code(), (409, "no-sandbox"), "they trade already");
@@ -67,7 +73,9 @@ fn no_simulated_trader_gets_among_others() {
     let server = Launch::new(&folder.data()).start();
     let http = Http::new(server.http);
     http.make("/api/v1/accounts", &json!({"account": "101", "balance": "5"}));
-    assert_eq!(http.read("/api/v1/sandbox")["possible"], false);
+    let standing = http.read("/api/v1/sandbox");
+    assert_eq!(standing["possible"], false);
+    assert!(standing["why"].as_str().unwrap().contains("accounts or symbols of others"), "{standing}");
     assert_eq!(put(&http, &json!({"running": true})).code(), (409, "no-sandbox"));
     assert_eq!(http.read("/api/v1/status")["symbols"], 0);
     server.stop();

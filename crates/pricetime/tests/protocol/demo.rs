@@ -18,6 +18,10 @@ fn a_demo_trades_by_itself_and_with_whoever_comes_and_leaves_nothing() {
     let http = Http::new(server.http);
     let status = http.read("/api/v1/status");
     assert_eq!((&status["demo"], &status["symbols"], &status["status"]), (&json!(true), &json!(4), &json!("ready")));
+    // Its traders are not the sandbox's, which is said and is no fault.
+    let sandbox = http.read("/api/v1/sandbox");
+    assert_eq!((&sandbox["possible"], &sandbox["running"]), (&json!(false), &json!(false)));
+    assert!(sandbox["why"].as_str().unwrap().contains("this is a demo"), "{sandbox}");
     for symbol in ["ACME", "BOLT", "CRUX", "DUNE"] {
         let candles = http.read(&format!("/api/v1/symbols/{symbol}/candles?interval=1m&limit=500"));
         assert!(candles["candles"].as_array().unwrap().len() > 100, "{symbol} has a past");

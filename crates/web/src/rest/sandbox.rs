@@ -1,6 +1,7 @@
 //! Starting and stopping simulated traders.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
@@ -20,6 +21,9 @@ use crate::values;
 pub(crate) struct SandboxShape {
     /// Whether they can be started: the market is empty, or theirs.
     possible: bool,
+    /// Why they cannot; null where they can.
+    #[schema(required = true)]
+    why: Option<&'static str>,
     running: bool,
     /// They take their orders back.
     stopping: bool,
@@ -65,6 +69,12 @@ pub(crate) struct RunBody {
     strategies: Option<Vec<String>>,
 }
 
+const NOT_HERE: &str = "no simulated traders can be started here: this is a demo, or the server only follows others";
+const AMONG_OTHERS: &str = "this market has accounts or symbols of others, among which no simulated traders are let";
+/// An answer waits so long for the accounts and symbols of the traders.
+const MADE_WITHIN: Duration = Duration::from_secs(10);
+/// And looks for them so often.
+const MADE_AGAIN: Duration = Duration::from_millis(20);
 const RATE: u32 = 50;
 /// What descriptions call a number of 32 bits.
 const SEED_MAX: u32 = i32::MAX.unsigned_abs();
@@ -73,14 +83,16 @@ const SEED_MAX: u32 = i32::MAX.unsigned_abs();
 #[utoipa::path(
     get, path = "/sandbox", operation_id = "getSandbox", tag = "Server",
     responses((status = 200, description = "How they stand", body = SandboxShape)),
-    extensions(("x-refusals" = json!(["no-sandbox"]))),
 )]
 pub(crate) async fn of(State(site): State<Site>) -> Result<Json<SandboxShape>, Problem> {
-    tell(&site, &*sandbox(&site)?).await
+    match site.market()?.sandbox.clone() {
+        Some(sandbox) => tell(&site, &*sandbox).await,
+        None => Ok(Json(SandboxShape::none())),
+    }
 }
 
-/// Starts simulated traders, with accounts and symbols of their own, on a market that is empty or theirs; or stops them, and their orders are
-/// canceled.
+/// Starts simulated traders, with accounts and symbols of their own, on a market that is empty or theirs, and answers when these are there; or
+/// stops them, and their orders are canceled.
 #[utoipa::path(
     put, path = "/sandbox", operation_id = "runSandbox", tag = "Server",
     request_body = RunBody,
@@ -96,17 +108,26 @@ pub(crate) async fn run(State(site): State<Site>, Body(asked): Body<RunBody>) ->
     }
     let ground = ground(&site, &*sandbox).await?;
     if ground == Ground::Others {
-        return Err(refused("this market has accounts or symbols of others, among which no simulated traders are let"));
+        return Err(refused(AMONG_OTHERS));
     }
     sandbox.start(plan, ground == Ground::Empty).map_err(|why| refused(&why))?;
+    made(&site, &*sandbox).await?;
     tell(&site, &*sandbox).await
 }
 
 fn sandbox(site: &Site) -> Result<Arc<dyn Sandbox>, Problem> {
     let here = site.market()?.sandbox.clone();
-    here.ok_or_else(|| {
-        refused("no simulated traders can be started here: this is a demo, or the server only follows others")
-    })
+    here.ok_or_else(|| refused(NOT_HERE))
+}
+
+/// Waits until all accounts and symbols of the traders can be seen, or they trade no more, or it takes too long.
+async fn made(site: &Site, sandbox: &dyn Sandbox) -> Result<(), Problem> {
+    let begun = Instant::now();
+    while ground(site, sandbox).await? != Ground::Theirs && sandbox.standing().running && begun.elapsed() < MADE_WITHIN
+    {
+        tokio::time::sleep(MADE_AGAIN).await;
+    }
+    Ok(())
 }
 
 fn refused(why: &str) -> Problem {
@@ -159,6 +180,24 @@ async fn ground(site: &Site, sandbox: &dyn Sandbox) -> Result<Ground, Problem> {
     .await
 }
 
+impl SandboxShape {
+    /// Of a server on which there are none.
+    fn none() -> SandboxShape {
+        SandboxShape {
+            possible: false,
+            why: Some(NOT_HERE),
+            running: false,
+            stopping: false,
+            rate: RATE,
+            seed: 1,
+            strategies: Vec::new(),
+            commands: 0,
+            accounts: Vec::new(),
+            symbols: Vec::new(),
+        }
+    }
+}
+
 async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, Problem> {
     let possible = ground(site, sandbox).await? != Ground::Others;
     let SandboxStanding { running, stopping, plan, commands } = sandbox.standing();
@@ -170,6 +209,7 @@ async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, 
     });
     Ok(Json(SandboxShape {
         possible,
+        why: (!possible).then_some(AMONG_OTHERS),
         running,
         stopping,
         rate: plan.rate,
