@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, AuditPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -144,6 +144,9 @@ export const api = {
 
   /** @param {string} name @param {string} key @returns {Promise<MemberKey>} */
   revokeKey: (name, key) => request("DELETE", `/members/${at(name)}/keys/${at(key)}`),
+
+  /** Who asked for which command, newest first. @param {{before: number|null, member: string|null, account: string|null}} of @returns {Promise<AuditPage>} */
+  audit: (of) => request("GET", `/audit${query({ ...of, limit: 100 })}`),
 
   /** Those created after this one. @param {string} after @returns {Promise<SymbolsPage>} */
   symbols: (after) => request("GET", `/symbols${query({ after })}`),

@@ -144,6 +144,7 @@
  * How simulated traders stand.
  * @typedef {object} Sandbox
  * @property {boolean} possible
+ * @property {string|null} why why not
  * @property {boolean} running
  * @property {boolean} stopping
  * @property {number} rate
@@ -174,6 +175,18 @@
 
 /** What happened to an order of an account. @typedef {{account: string, report: {report: string, sequence: number, time: number, order_id: number, symbol: string, side: Side, shares?: string, limit?: string|null, price?: string, why?: string|null}}} DropCopyReport */
 /** @typedef {{type: "reports", channel: "drop-copy", reports: DropCopyReport[], through: number, live: boolean}} DropCopyFeed */
+
+/**
+ * A command in words, and who asked for it: null if that was not kept, all of it null of what the server does by itself.
+ * @typedef {object} AuditedCommand
+ * @property {number} sequence
+ * @property {number} time
+ * @property {string|null} account
+ * @property {string} what
+ * @property {{protocol: string|null, session: number|null, member: string|null, key: string|null, address: string|null}|null} by
+ */
+
+/** @typedef {{commands: AuditedCommand[], next: number|null}} AuditPage */
 
 /** How far the venue is open. @typedef {{mode: Mode}} VenueMode */
 

@@ -63,6 +63,16 @@ async function visit(context, size) {
   await page.fill("#ticket-shares", "1");
   await page.click("#ticket-submit");
   await page.waitForFunction(() => document.querySelector("#ticket-done")?.textContent !== "");
+  // Beside its own account it gets no other one.
+  if (size === "desk") {
+    await page.click("#beside-open");
+    await page.waitForFunction((own) => [...document.querySelectorAll("#second-chooser-list [data-id]")].map((each) => each.getAttribute("data-id")).join() === own, account);
+    await page.fill("#second-chooser input[role=combobox]", "2");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".notice[data-kind=fault]");
+    assert.equal(await page.innerText("#second-chooser .chooser-label"), "No account");
+    await page.click("#beside-open");
+  }
   assert.deepEqual(complaints, []);
   return { page, cookie };
 }
@@ -120,6 +130,10 @@ async function runTheVenue(page, size) {
   await page.press("#control-account-id", "Enter");
   await page.waitForSelector("#control-account-fault:not(:empty)");
   await look(page, `${size}-own-venue`);
+  // Of what was asked for it sees its own.
+  const whose = () => page.locator("#control-audit tbody td:nth-child(3)").allInnerTexts();
+  await page.waitForSelector("#control-audit tbody tr");
+  assert.deepEqual([[...new Set(await whose())], await page.isVisible("#control-audit-member")], [[member], false]);
   await page.click("#sign-out");
   await signIn(page, password, operator);
 
@@ -133,6 +147,20 @@ async function runTheVenue(page, size) {
   await page.waitForSelector(`${row}:has-text("Killed")`);
   await page.click(`${row} [data-do=Release]`);
   await page.waitForSelector(`${row} [data-do=Kill]`);
+
+  // An operator sees what anybody asked for, what it did just now first.
+  await page.fill("#control-audit-member", operator);
+  await page.press("#control-audit-member", "Enter");
+  await page.waitForSelector(`#control-audit tbody tr:first-child:has-text("release symbol ${symbol}")`);
+  assert.deepEqual([...new Set(await whose())], [operator]);
+  await page.fill("#control-audit-member", member);
+  await page.fill("#control-audit-account", account);
+  await page.press("#control-audit-account", "Enter");
+  await page.waitForSelector(`#control-audit tbody tr:first-child:has-text("order of account ${account}: buy")`);
+  await look(page, `${size}-audit`);
+  await page.fill("#control-audit-account", "x");
+  await page.press("#control-audit-account", "Enter");
+  await page.waitForSelector("#control-audit .fault:not(:empty)");
 
   await page.fill("#control-account-id", account);
   await page.press("#control-account-id", "Enter");

@@ -56,7 +56,7 @@ pub use guard::is_guarded;
 pub use journal::{Durability, Journal, Options, SegmentInfo};
 pub use lock::{DataLock, LOCK_NAME, LockError};
 pub use make_folder::make_folder;
-pub use oldest::oldest_point;
+pub use oldest::{file_point, oldest_point};
 pub use point::JournalPoint;
 pub use read::{ReadEnd, check, read, visit_batches};
 pub use recover::Recovery;

@@ -1,4 +1,5 @@
-//! Finds where a folder's journal begins: at the first command of all, or after the segments that were retired.
+//! Finds where a folder's journal begins: at the first command of all, or after the segments that were retired; and where the segment of a
+//! command does.
 
 use engine::Sequence;
 
@@ -13,6 +14,19 @@ use crate::storage::Storage;
 pub fn oldest_point<S: Storage>(storage: &S) -> Result<Option<JournalPoint>, JournalError> {
     let names = storage.list().map_err(JournalError::io("list the data folder"))?;
     let Some((first, name)) = segments_among(names).into_iter().next() else { return Ok(None) };
-    let header = SegmentReader::open(storage, &name, first)?.header;
-    Ok(Some(JournalPoint { sequence: Sequence(header.first.0.saturating_sub(1)), chain: header.chain }))
+    point_before(storage, &name, first).map(Some)
+}
+
+/// The point before the first command of the segment that a command stands in, or will: from there on it is known whose the commands
+/// are. None if all that is kept is newer. Errors: a folder or header that cannot be read.
+pub fn file_point<S: Storage>(storage: &S, sequence: Sequence) -> Result<Option<JournalPoint>, JournalError> {
+    let segments = segments_among(storage.list().map_err(JournalError::io("list the data folder"))?);
+    let older = segments.partition_point(|(first, _)| *first <= sequence);
+    let Some((first, name)) = older.checked_sub(1).and_then(|at| segments.get(at)) else { return Ok(None) };
+    point_before(storage, name, *first).map(Some)
+}
+
+fn point_before<S: Storage>(storage: &S, name: &str, first: Sequence) -> Result<JournalPoint, JournalError> {
+    let header = SegmentReader::open(storage, name, first)?.header;
+    Ok(JournalPoint { sequence: Sequence(header.first.0.saturating_sub(1)), chain: header.chain })
 }

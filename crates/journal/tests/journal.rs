@@ -7,7 +7,8 @@ use common::{append, entry, options, payload, recover, recover_from, segment_nam
 use engine::{Sequence, Time};
 use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{
-    Disk, Durability, Journal, JournalError, JournalPoint, Options, Storage, oldest_point, read, visit_batches,
+    Disk, Durability, Journal, JournalError, JournalPoint, Options, Storage, file_point, oldest_point, read,
+    visit_batches,
 };
 
 #[test]
@@ -156,6 +157,27 @@ fn reading_yields_whole_batches_up_to_a_command_and_writes_nothing() {
     .unwrap();
     assert_eq!(firsts, (61..=120).step_by(3).collect::<Vec<_>>());
     assert_eq!(files(&disk), before);
+}
+
+#[test]
+fn the_segment_of_any_command_that_is_kept_is_found_and_read_from_its_beginning() {
+    let disk = SimulatedDisk::new();
+    let (mut journal, ..) = recover(&disk).unwrap();
+    for time in 0..40 {
+        append(&mut journal, time, 3).unwrap();
+    }
+    let segments = journal.segments();
+    assert!(segments.len() > 2);
+    // Also of one that is not appended yet.
+    for sequence in (1..=121).map(Sequence) {
+        let point = file_point(&disk, sequence).unwrap().unwrap();
+        let first = segments.iter().map(|segment| segment.first).rfind(|first| *first <= sequence).unwrap();
+        assert_eq!(point.sequence.next(), first, "of command {sequence}");
+        assert_eq!(read(&disk, point, None, &mut |_| Ok(())).unwrap().point, journal.point());
+    }
+    journal.retire(segments[0].last).unwrap();
+    assert_eq!(file_point(&disk, segments[0].last).unwrap(), None);
+    assert_eq!(file_point(&disk, segments[1].first).unwrap(), oldest_point(&disk).unwrap());
 }
 
 #[test]

@@ -18,8 +18,9 @@ use market::{Failed, Market, MarketOptions};
 use replica::{LogUrl, Standing};
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
-use web::{Hub, Records};
+use web::{AuditTrail, Hub, Records};
 
+use crate::audit_trail::JournalTrail;
 use crate::cluster;
 use crate::followers::Followers;
 use crate::join::{DataFolder, join};
@@ -101,6 +102,14 @@ impl Backend {
         match self {
             Backend::Folder(_) => None,
             Backend::Database(_, followed) => followed.as_ref().map(|(_, records)| records.clone() as Arc<dyn Records>),
+        }
+    }
+
+    /// Who asked for which command; none where the database tells it.
+    pub fn audit(&self) -> Option<Arc<dyn AuditTrail>> {
+        match self {
+            Backend::Folder(folder) => Some(Arc::new(JournalTrail::new(folder.storage.clone()))),
+            Backend::Database(..) => None,
         }
     }
 

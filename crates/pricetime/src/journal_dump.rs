@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use engine::{Command, Entry};
+use engine::{AccountId, Command, Entry};
 use journal::{Caller, CallerReader, Disk, JournalPoint, VisitError};
 use serde_json::json;
+
+use crate::named_account::account_of;
 
 #[derive(Args, Debug)]
 pub struct DumpArgs {
@@ -20,6 +22,9 @@ pub struct DumpArgs {
     /// Only what was asked for on this connection
     #[arg(long, value_name = "NUMBER")]
     session: Option<u64>,
+    /// Only what names this account
+    #[arg(long, value_name = "NUMBER", value_parser = account)]
+    account: Option<AccountId>,
     /// How to print
     #[arg(long, default_value = "text")]
     format: Format,
@@ -60,7 +65,7 @@ pub fn dump(
         let mut by = by.into_iter();
         let mut print = |entry: Entry| -> Result<(), VisitError> {
             let by = by.next().unwrap_or(By::Unknown);
-            if args.wants(by) {
+            if args.wants(by, &entry.command) {
                 let what = describe(&entry.command);
                 writeln!(out, "{}", args.format.line(&entry, &what, by))?;
             }
@@ -73,8 +78,15 @@ pub fn dump(
     Ok(ExitCode::SUCCESS)
 }
 
+fn account(text: &str) -> Result<AccountId, String> {
+    AccountId::parse(text.as_bytes()).map_err(|why| why.to_string())
+}
+
 impl DumpArgs {
-    fn wants(&self, by: By<'_>) -> bool {
+    fn wants(&self, by: By<'_>, command: &Command) -> bool {
+        if self.account.is_some() && account_of(command) != self.account {
+            return false;
+        }
         let By::Caller(caller) = by else {
             return self.member.is_none() && self.session.is_none();
         };

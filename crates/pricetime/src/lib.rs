@@ -3,6 +3,7 @@
 //! Nothing depends on this crate but the binary and tests.
 
 pub mod access_tool;
+mod audit_trail;
 pub mod backend;
 pub mod backup;
 pub mod check;
@@ -23,6 +24,7 @@ pub mod keys;
 pub mod logging;
 pub mod login;
 pub mod members;
+mod named_account;
 pub mod projection;
 pub mod records;
 mod replayed_callers;

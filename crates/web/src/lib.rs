@@ -5,6 +5,7 @@
 
 mod account_news;
 mod asking;
+mod audit;
 mod binance;
 mod body;
 mod calling;
@@ -65,6 +66,7 @@ mod vitals;
 mod waiting_list;
 mod wire;
 
+pub use audit::{AUDIT_PAGE_MAX, AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};
 pub use hub::Hub;
 pub use keys::{Key, Keys};
 pub use manual::files as manual_files;

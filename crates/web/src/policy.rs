@@ -40,7 +40,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 59] = [
+const OURS: [(&str, &str, Need); 60] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -52,6 +52,8 @@ const OURS: [(&str, &str, Need); 59] = [
     ("GET", "/api/v1/status", Need::Market),
     ("GET", "/api/v1/sandbox", Need::Market),
     ("PUT", "/api/v1/sandbox", Need::Operator),
+    // Whoever may not look at the venue is told what it asked for itself.
+    ("GET", "/api/v1/audit", Need::Market),
     ("GET", "/api/v1/sessions", Need::Told),
     ("POST", "/api/v1/sessions", Need::Told),
     ("DELETE", "/api/v1/sessions", Need::Told),

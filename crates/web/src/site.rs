@@ -9,6 +9,7 @@ use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::asking;
+use crate::audit::AuditTrail;
 use crate::hub::Hub;
 use crate::keys::Keys;
 use crate::listen_keys::ListenKeys;
@@ -74,6 +75,8 @@ pub struct Market {
     pub xml_port: u16,
     /// Simulated traders that can be started here; none where they cannot.
     pub sandbox: Option<Arc<dyn Sandbox>>,
+    /// Who asked for which command; none where that is not in files of this server.
+    pub audit: Option<Arc<dyn AuditTrail>>,
 }
 
 /// The parts of a market that handlers use while it is served.
@@ -88,6 +91,7 @@ pub(crate) struct Served {
     pub(crate) order_counts: OrderCounts,
     pub(crate) xml_port: u16,
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
+    pub(crate) audit: Option<Arc<dyn AuditTrail>>,
 }
 
 /// Shared by all handlers.
@@ -107,6 +111,8 @@ struct Inner {
     instruments: Instruments,
     /// Permits for replays at the same time.
     replays: Semaphore,
+    /// Permits for reading who asked for which command.
+    audits: Semaphore,
     /// Permits for making a piece of a long answer.
     pieces: Semaphore,
     /// Permits for gathering a long answer that is one message.
@@ -146,6 +152,7 @@ impl Site {
             audit,
             instruments,
             replays: Semaphore::new(1),
+            audits: Semaphore::new(1),
             pieces: Semaphore::new(PIECES_AT_ONCE),
             gathering: Semaphore::new(GATHERED_AT_ONCE),
             writing: Semaphore::new(1),
@@ -157,7 +164,7 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys, records, xml_port, sandbox } = market;
+        let Market { exchange, asker, keys, records, xml_port, sandbox, audit } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
         let telling = self.0.telling.clone();
@@ -170,7 +177,8 @@ impl Site {
         let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
         let order_counts = OrderCounts::default();
         let about = about.clone();
-        let served = Served { about, asker, submitter, keys, library, listen_keys, order_counts, xml_port, sandbox };
+        let served =
+            Served { about, asker, submitter, keys, library, listen_keys, order_counts, xml_port, sandbox, audit };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }
@@ -250,6 +258,10 @@ impl Site {
 
     pub(crate) fn replays(&self) -> &Semaphore {
         &self.0.replays
+    }
+
+    pub(crate) fn audits_at_once(&self) -> &Semaphore {
+        &self.0.audits
     }
 
     pub(crate) fn pieces(&self) -> &Semaphore {

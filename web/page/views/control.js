@@ -6,6 +6,7 @@ import { find, make, setAttribute, setText } from "../dom.js";
 import { group } from "../decimal.js";
 import { plural, timeOfDay } from "../format.js";
 import { accountControl } from "./control-account.js";
+import { auditControl } from "./control-audit.js";
 import { membersControl } from "./control-members.js";
 import { notice } from "./notices.js";
 import { phaseText } from "./phase.js";
@@ -36,6 +37,7 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
   const wrong = find("control-fault");
   /** @type {May} */
   let may = { operates: false, sees: false, members: false, accounts: [], roles: [], member: null };
+  let allowed = false;
   const visible = () => !find("control").hidden;
 
   /** Does something and says what came of it. @param {() => Promise<string>} what @returns {Promise<boolean>} */
@@ -56,6 +58,8 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
   const follow = (of) => activity.follow(of, vitals.seconds.at(-1)?.sequence ?? vitals.server?.sequence ?? 0);
   const account = accountControl({ api, attempt, follow, may: () => may });
   const members = membersControl({ api, attempt, follow, may: () => may });
+
+  const audit = auditControl({ api, may: () => may });
 
   const drawSymbols = keptRows(find("control-symbols"), {
     key: (/** @type {SymbolInfo} */ { symbol }) => symbol,
@@ -133,8 +137,10 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
       markReports();
       members.show();
       account.show();
+      if (allowed) audit.show();
     },
     allow(session) {
+      allowed = session !== null;
       const open = session !== null && !session.members;
       const roles = session?.roles ?? [];
       const operates = open || roles.includes("operator");

@@ -9,6 +9,7 @@ mod access_binance;
 mod access_proof;
 mod access_topics;
 mod audit;
+mod audit_trail;
 mod binance;
 mod binance_amendments;
 mod binance_calls;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 81] = [
+const CODES: [(&str, u16, &str); 83] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -19,6 +19,7 @@ const CODES: [(&str, u16, &str); 81] = [
     ("not-found", 404, "There is nothing at this path"),
     ("method-not-allowed", 405, "The method is not for this path"),
     ("no-sandbox", 409, "No simulated traders can be started here, or they trade already"),
+    ("no-audit", 409, "The market is kept in a database, which tells who asked for which command"),
     ("no-members", 409, "The server has no access file, so nobody logs in"),
     ("account-exists", 409, "There is such an account"),
     ("unknown-payer", 409, "The account that an issuer's budget is of does not exist"),
@@ -103,6 +104,7 @@ const CODES: [(&str, u16, &str); 81] = [
     ("too-many-orders", 429, "More orders a second than this member may place"),
     ("too-many-tries", 429, "Too many wrong proofs came from this address, or too many passwords are being compared"),
     ("members-unwritable", 500, "The access file cannot be changed or read"),
+    ("journal-unreadable", 500, "The files of the journal cannot be read"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
     ("read-only", 503, "The venue is read-only: members look, and change nothing"),

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod amend;
+mod audit;
 mod fees;
 mod groups;
 mod kills;
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(members::change, members::remove))
         .routes(routes!(members::add_key))
         .routes(routes!(members::remove_key))
+        .routes(routes!(audit::list))
         .routes(routes!(sandbox::of, sandbox::run))
         .routes(routes!(modes::mode, modes::change_mode))
         .routes(routes!(symbols::list))

@@ -1,0 +1,148 @@
+//! Who asked for which command, read from the journal of a running server. It writes nothing, and what it reads holds up nobody.
+
+use std::collections::VecDeque;
+use std::iter::repeat_n;
+
+use engine::{Command, Entry, Sequence};
+use journal::{BatchView, Caller, CallerReader, Disk, JournalError, JournalPoint, VisitError};
+use web::{AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};
+
+use crate::journal_tool::describe;
+use crate::named_account::account_of;
+
+/// A question looks at so many commands, and reads one file of the journal: what is older is the next page's.
+const COMMANDS_MAX: u64 = 100_000;
+/// Files that are retired in between are looked for anew so often.
+const ATTEMPTS: usize = 3;
+/// Batches between two offers of the core to those who match.
+const BATCHES: u64 = 64;
+
+/// The journal of a data folder.
+pub struct JournalTrail(Disk);
+
+impl JournalTrail {
+    pub fn new(disk: Disk) -> JournalTrail {
+        JournalTrail(disk)
+    }
+}
+
+impl AuditTrail for JournalTrail {
+    fn page(&self, question: &AuditQuestion) -> Result<AuditPage, NoAudit> {
+        let Some(last) = question.before.0.checked_sub(1).filter(|last| *last > 0) else {
+            return Ok(AuditPage::default());
+        };
+        for _ in 1..ATTEMPTS {
+            if let Ok(page) = self.read(Sequence(last), question) {
+                return page.ok_or(NoAudit::NoLongerKept);
+            }
+        }
+        let page = self.read(Sequence(last), question).map_err(|error| NoAudit::Unreadable(error.to_string()))?;
+        page.ok_or(NoAudit::NoLongerKept)
+    }
+}
+
+impl JournalTrail {
+    /// The page that ends with `last`; none if its file is gone.
+    fn read(&self, last: Sequence, question: &AuditQuestion) -> Result<Option<AuditPage>, JournalError> {
+        let Some(begin) = journal::file_point(&self.0, last)? else { return Ok(None) };
+        let mut looked =
+            Look { question, last, first: first_looked_at(begin, last), found: VecDeque::new(), more: false };
+        let (mut callers, mut batches, mut ended) = (CallerReader::default(), 0u64, false);
+        let read = journal::visit_batches(&self.0, begin, None, &mut |batch| {
+            looked.batch(batch, &mut callers)?;
+            batches = batches.wrapping_add(1);
+            if batches.is_multiple_of(BATCHES) {
+                std::thread::yield_now();
+            }
+            ended = batch.point.sequence >= last;
+            if ended { Err(Enough.into()) } else { Ok(()) }
+        });
+        match read {
+            Err(error) if !ended => Err(error),
+            Ok(_) | Err(_) => Ok(Some(looked.page())),
+        }
+    }
+}
+
+/// The oldest command that is looked at, of those of a file that begins there.
+fn first_looked_at(begin: JournalPoint, last: Sequence) -> Sequence {
+    begin.sequence.next().max(Sequence(last.0.saturating_sub(COMMANDS_MAX - 1)))
+}
+
+/// Ends the reading.
+#[derive(Debug, thiserror::Error)]
+#[error("all that was asked for is read")]
+struct Enough;
+
+/// What was found so far.
+struct Look<'a> {
+    question: &'a AuditQuestion,
+    first: Sequence,
+    last: Sequence,
+    /// The newest ones, oldest first.
+    found: VecDeque<(Entry, AuditedBy)>,
+    /// Some that were found had no room.
+    more: bool,
+}
+
+impl Look<'_> {
+    fn batch(&mut self, batch: &BatchView<'_>, callers: &mut CallerReader) -> Result<(), VisitError> {
+        let mut by = Vec::new();
+        let is_looked_at = batch.point.sequence >= self.first;
+        // Also of those that are not looked at: callers are introduced once in a file.
+        callers.read(batch, |asked| {
+            if is_looked_at {
+                by.extend(repeat_n(Some(asked.by), asked.commands as usize));
+            }
+        })?;
+        if !is_looked_at {
+            return Ok(());
+        }
+        let mut by = by.into_iter();
+        Ok(batch.entries(&mut |entry: Entry| {
+            self.entry(&entry, by.next().flatten());
+            Ok(())
+        })?)
+    }
+
+    /// `by`: none if that was not kept, and nobody of what the server did by itself.
+    fn entry(&mut self, entry: &Entry, by: Option<Option<&Caller>>) {
+        if !(self.first..=self.last).contains(&entry.sequence) || !self.wants(by.flatten(), &entry.command) {
+            return;
+        }
+        if self.found.len() == self.question.limit {
+            self.found.pop_front();
+            self.more = true;
+        }
+        let by = match by {
+            None => AuditedBy::Unknown,
+            Some(None) => AuditedBy::Server,
+            Some(Some(Caller { protocol, session, member, key, address })) => AuditedBy::Caller {
+                protocol: protocol.clone(),
+                session: *session,
+                member: member.clone(),
+                key: key.clone(),
+                address: address.clone(),
+            },
+        };
+        self.found.push_back((*entry, by));
+    }
+
+    fn wants(&self, by: Option<&Caller>, command: &Command) -> bool {
+        let AuditQuestion { member, session, account: wanted, .. } = self.question;
+        member.as_ref().is_none_or(|member| by.is_some_and(|by| by.member == *member))
+            && session.is_none_or(|session| by.is_some_and(|by| by.session == session))
+            && wanted.is_none_or(|wanted| account_of(command) == Some(wanted))
+    }
+
+    fn page(self) -> AuditPage {
+        let begins =
+            if self.more { self.found.front().map_or(self.first, |(oldest, _)| oldest.sequence) } else { self.first };
+        let next = (begins > Sequence(1)).then_some(begins);
+        AuditPage { commands: self.found.into_iter().rev().map(told).collect(), next }
+    }
+}
+
+fn told((Entry { sequence, time, command }, by): (Entry, AuditedBy)) -> AuditedCommand {
+    AuditedCommand { sequence, time, account: account_of(&command), what: describe(&command), by }
+}

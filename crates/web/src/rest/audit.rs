@@ -1,0 +1,157 @@
+//! Who asked for which command.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::Sequence;
+use exchange::Read;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::asking;
+use crate::audit::{AUDIT_PAGE_MAX, AuditQuestion, AuditedBy, AuditedCommand, NoAudit};
+use crate::input::{self, Parameters};
+use crate::problem::Problem;
+use crate::site::Site;
+use crate::values;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Audit {
+    /// Commands of a page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    #[serde(default, deserialize_with = "input::number")]
+    limit: Option<usize>,
+    /// The `next` of the page before.
+    #[param(value_type = Option<values::Sequence>)]
+    #[serde(default, deserialize_with = "input::number")]
+    before: Option<u64>,
+    /// Only what this member asked for.
+    #[param(value_type = Option<values::Name>)]
+    member: Option<String>,
+    /// Only what was asked for on this connection.
+    #[param(value_type = Option<u64>)]
+    #[serde(default, deserialize_with = "input::number")]
+    session: Option<u64>,
+    /// Only what names this account.
+    #[param(value_type = Option<values::Account>)]
+    account: Option<String>,
+}
+
+/// Commands, and where the next page begins.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Audit)]
+pub(crate) struct AuditShape {
+    commands: Vec<AuditedShape>,
+    /// The next page is of commands before this one. A page may have few commands, or none, and older ones behind it.
+    #[schema(value_type = Option<values::Sequence>, required = true)]
+    next: Option<u64>,
+}
+
+/// A command, and who asked for it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditedCommand)]
+struct AuditedShape {
+    #[schema(value_type = values::Sequence)]
+    sequence: u64,
+    #[schema(value_type = values::Time)]
+    time: u64,
+    /// The account that it names first; null if it names none.
+    #[schema(value_type = Option<values::Account>, required = true)]
+    account: Option<String>,
+    /// The command in words, for people.
+    what: String,
+    /// Null if that was not kept.
+    #[schema(required = true)]
+    by: Option<CallerShape>,
+}
+
+/// Who asked for a command. All of it is null of what the server does by itself.
+#[derive(Default, Serialize, ToSchema)]
+#[schema(as = AuditedCaller)]
+struct CallerShape {
+    #[schema(required = true)]
+    protocol: Option<String>,
+    /// The connection's number.
+    #[schema(required = true)]
+    session: Option<u64>,
+    /// Null where there is no access file.
+    #[schema(required = true)]
+    member: Option<String>,
+    /// What the member proved itself with.
+    #[schema(required = true)]
+    key: Option<String>,
+    #[schema(required = true)]
+    address: Option<String>,
+}
+
+/// Commands with who asked for them, newest first: for operators and auditors; a member gets what it asked for itself.
+#[utoipa::path(
+    get, path = "/audit", operation_id = "listAudit", tag = "Server",
+    params(Audit),
+    responses((status = 200, description = "A page of commands", body = AuditShape)),
+    extensions(("x-refusals" = json!(["unknown-account", "no-audit", "no-longer-kept", "journal-unreadable"]))),
+)]
+pub(crate) async fn list(
+    State(site): State<Site>,
+    Parameters(asked): Parameters<Audit>,
+) -> Result<Json<AuditShape>, Problem> {
+    let limit = input::count("limit", asked.limit, 100, AUDIT_PAGE_MAX)?;
+    let account = asked.account.as_deref().map(input::account).transpose()?;
+    if account.is_some_and(|account| !site.may_read(Read::Account(account))) {
+        return Err(Problem::unknown_account());
+    }
+    let member = whose(&site, asked.member)?;
+    let trail = site.market()?.audit.clone().ok_or_else(in_a_database)?;
+    // Nothing is told of what is not durable, and all of what was answered.
+    let last = site.look(|scene| scene.view.sequence()).await?;
+    let before = asked.before.map_or(last.next(), |before| Sequence(before).min(last.next()));
+    let question = AuditQuestion { before, limit, member, session: asked.session, account };
+    let _turn = site.audits_at_once().acquire().await.map_err(|_| Problem::not_ready())?;
+    let read = tokio::task::spawn_blocking(move || trail.page(&question)).await;
+    let page = read.map_err(|_| Problem::not_ready())?.map_err(|why| match why {
+        NoAudit::NoLongerKept => Problem::no_longer_kept(),
+        NoAudit::Unreadable(cause) => {
+            tracing::error!(%cause, "the journal cannot be read for the audit trail");
+            let detail = "the files of the journal cannot be read; the server's log says why";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "journal-unreadable", "Journal unreadable", detail)
+        }
+    })?;
+    let commands = page.commands.into_iter().map(AuditedShape::of).collect();
+    Ok(Json(AuditShape { commands, next: page.next.map(|next| next.0) }))
+}
+
+/// Whose commands are told: everybody's or those of the member asked for, or, to somebody who may not look at the venue, its own.
+fn whose(site: &Site, asked: Option<String>) -> Result<Option<String>, Problem> {
+    if site.may_read(Read::Venue) {
+        return Ok(asked);
+    }
+    let own = asking::asker().map(|asker| asker.principal.member().to_owned()).unwrap_or_default();
+    match asked {
+        Some(other) if other != own => Err(Problem::not_permitted()),
+        _ => Ok(Some(own)),
+    }
+}
+
+fn in_a_database() -> Problem {
+    let detail = "this server keeps its market in a database: there the view `audit` tells who asked for which command";
+    Problem::new(StatusCode::CONFLICT, "no-audit", "No audit trail here", detail)
+}
+
+impl AuditedShape {
+    fn of(command: AuditedCommand) -> AuditedShape {
+        let AuditedCommand { sequence, time, account, what, by } = command;
+        let by = match by {
+            AuditedBy::Unknown => None,
+            AuditedBy::Server => Some(CallerShape::default()),
+            AuditedBy::Caller { protocol, session, member, key, address } => {
+                let known = |word: String| (!word.is_empty()).then_some(word);
+                let (protocol, member, key, address) = (known(protocol), known(member), known(key), known(address));
+                Some(CallerShape { protocol, session: Some(session), member, key, address })
+            }
+        };
+        let account = account.map(|account| account.to_string());
+        AuditedShape { sequence: sequence.0, time: time.0, account, what, by }
+    }
+}

@@ -1,0 +1,104 @@
+// Who asked for which command: the newest ones, and older ones page by page. Operators and auditors see everybody's, a member its own.
+
+import { Refusal } from "../api.js";
+import { find, make, setAttribute, setText } from "../dom.js";
+import { count, dayAndTime } from "../format.js";
+import { clearFaults, showFault, valueOf } from "./faults.js";
+import { Table } from "./table.js";
+
+/** @import { Api } from "../api.js" */
+/** @import { AuditedCommand } from "../types.js" */
+/** @import { May } from "./control.js" */
+/** @import { Column } from "./table.js" */
+
+/** So many rows are kept; whoever looks further back filters. */
+const ROWS_MAX = 2_000;
+
+/** @param {AuditedCommand} row */
+const whoOf = ({ by }) => (by === null ? "not kept" : by.protocol === null ? "the server" : by.member ?? "–");
+/** @param {(by: NonNullable<AuditedCommand["by"]>) => string|number|null} part @returns {(row: AuditedCommand) => string} */
+const of = (part) => ({ by }) => String((by && part(by)) ?? "–");
+
+/** @type {Column<AuditedCommand>[]} */
+const COLUMNS = [
+  { head: "Command", text: ({ sequence }) => String(sequence), kind: "id", value: ({ sequence }) => sequence },
+  { head: "Time", text: ({ time }) => dayAndTime(time), kind: "number", value: ({ time }) => time },
+  { head: "Member", text: whoOf },
+  { head: "What", text: ({ what }) => what, kind: "what" },
+  { head: "Account", text: ({ account }) => account ?? "–", kind: "number wide" },
+  { head: "Protocol", text: of(({ protocol }) => protocol), kind: "wide" },
+  { head: "Key", text: of(({ key }) => key), kind: "wide" },
+  { head: "Session", text: of(({ session }) => session), kind: "number wide" },
+  { head: "Address", text: of(({ address }) => address), kind: "wide" },
+];
+
+/** @param {{api: Api, may: () => May}} parts */
+export function auditControl({ api, may }) {
+  const field = (/** @type {string} */ name, /** @type {string} */ text, /** @type {Record<string, string>} */ more) => {
+    const id = `control-audit-${name}`;
+    return [make("label", { class: "unseen", for: id }, text), make("input", { id, name, placeholder: text, autocomplete: "off", ...more })];
+  };
+  const wrong = make("p", { class: "fault", "data-fault": "form", role: "alert" });
+  const form = make("form", { id: "control-audit-form", novalidate: true, autocomplete: "off" },
+    ...field("member", "Member", { autocapitalize: "none", spellcheck: "false" }), ...field("account", "Account", { inputmode: "numeric", class: "number" }), make("button", { type: "submit" }, "Show"));
+  const whose = make("p", { class: "state", role: "status" });
+  const place = make("div", { class: "table-body audit", tabindex: "0", role: "group", "aria-labelledby": "control-audit-title" });
+  const panel = make("section", { id: "control-audit", class: "panel", "aria-labelledby": "control-audit-title" },
+    make("header", { class: "panel-head" }, make("h3", { id: "control-audit-title" }, "Who asked for what"), whose, form), wrong, place);
+  find("control").append(panel);
+  const memberInput = /** @type {HTMLInputElement} */ (form.elements.namedItem("member"));
+
+  const table = new Table(place, { caption: "Commands, newest first", columns: COLUMNS, key: ({ sequence }) => String(sequence), more: () => ask(false), resort: () => draw() });
+  /** @type {AuditedCommand[]} */
+  let rows = [];
+  /** @type {number|null} */
+  let next = null;
+  let asking = false;
+  let asked = false;
+
+  function draw() {
+    const empty = asking ? "Loading…" : next !== null ? `None of the commands from ${count(next)} on` : asked ? "No commands" : "";
+    table.draw(rows, { empty, more: next === null || asking || rows.length >= ROWS_MAX ? null : "Older" });
+  }
+
+  /** @param {boolean} anew from the newest one on, or what is older */
+  async function ask(anew) {
+    if (asking) return;
+    asking = true;
+    clearFaults(form);
+    setText(wrong, "");
+    if (anew) [rows, next] = [[], null];
+    draw();
+    try {
+      const page = await api.audit({ before: next, member: valueOf(form, "member") || null, account: valueOf(form, "account") || null });
+      rows = [...rows, ...page.commands];
+      next = page.next;
+      asked = true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // What is older may be kept no more: then the list ends there.
+      if (error.code === "no-longer-kept") next = null;
+      setText(wrong, error.message);
+      if (error.field) showFault(form, error.field, "");
+    } finally {
+      asking = false;
+      draw();
+    }
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    ask(true);
+  });
+
+  return {
+    show() {
+      const { sees, members } = may();
+      memberInput.hidden = !sees || !members;
+      setText(whose, sees ? "" : "by you");
+      setAttribute(whose, "hidden", sees);
+      // It is looked at: the rest is on demand, for each look reads a file of the journal.
+      if (!find("control").hidden && !asked) ask(true);
+    },
+  };
+}
