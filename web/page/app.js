@@ -14,6 +14,7 @@ import { Holdings } from "./state/holdings.js";
 import { Layout } from "./state/layout.js";
 import { Journeys } from "./state/journeys.js";
 import { Market } from "./state/market.js";
+import { Pair } from "./state/pair.js";
 import { Shown } from "./state/shown.js";
 import { Lines, Studies } from "./state/studies.js";
 import { Symbols } from "./state/symbols.js";
@@ -23,6 +24,7 @@ import { Theme } from "./theme.js";
 import { accountChooser } from "./views/accounts.js";
 import { accountView } from "./views/account.js";
 import { alertsView } from "./views/alerts.js";
+import { besideView } from "./views/beside.js";
 import { candlesView } from "./views/candles.js";
 import { confirmation } from "./views/confirm.js";
 import { connectionView } from "./views/connection.js";
@@ -58,9 +60,10 @@ const feed = new Feed(() => new WebSocket(`${location.protocol === "https:" ? "w
 const symbols = new Symbols();
 const vitals = new Vitals();
 const holdings = new Holdings(feed, api);
+const pair = new Pair(holdings, new Holdings(feed, api));
 const market = new Market(feed, api, rememberedInterval());
 const shown = new Shown(market, symbols);
-const fees = new Fees({ market, holdings, api });
+const fees = new Fees({ market, holdings: pair, api });
 const alerts = new Alerts(recalled("alerts"), (all) => remember("alerts", JSON.stringify(all)));
 const watchlist = new Watchlist(recalled("favourites"), {
   symbols,
@@ -88,8 +91,7 @@ const choices = {
   },
   /** @param {string} account */
   account(account) {
-    remember("account", account);
-    holdings.choose(account);
+    beside.first(account);
   },
   /** @param {Interval} interval */
   interval(interval) {
@@ -102,29 +104,35 @@ const confirm = confirmation();
 const actions = orderActions({ api, shown, confirm });
 
 const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choices.symbol });
-const accounts = accountChooser({ holdings, vitals, frames, api, choose: choices.account });
+const accounts = accountChooser({ root: find("account-chooser"), holdings, vitals, frames, api, choose: choices.account });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
-const ticket = ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, confirm, chooseAccount: () => accounts.open() });
-candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
-ladderView({ market, shown, holdings, frames, take: (limit) => {
+const ticket = ticketView({ market, symbols, shown, holdings: pair, fees, vitals, frames, api, confirm, chooseAccount: () => accounts.open() });
+candlesView({ market, shown, holdings: pair, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
+ladderView({ market, shown, holdings: pair, frames, take: (limit) => {
   ticket.take(limit);
   showSection("ticket");
 } });
 depthView({ market, shown, frames, theme });
-tapeView({ market, shown, holdings, frames });
+tapeView({ market, shown, holdings: pair, frames });
 watchlistView({ watchlist, market, shown, symbols, frames, choose: choices.symbol });
 alertsView({ alerts, market, shown, sound: new Sound(), frames });
 const openLayout = layoutView({ layout, frames });
 const journeys = new Journeys();
 whenPlaced((placed, timing) => journeys.note(placed, timing));
-const orders = orderDialog({ holdings, vitals, panels: [placePanel({ api }), wayPanel({ holdings, journeys })] });
-lastJourney({ holdings, journeys, open: orders.open });
+const orders = orderDialog({ pair, vitals, panels: [placePanel({ api }), wayPanel({ pair, journeys })] });
+lastJourney({ pair, journeys, open: orders.open });
 find("ticket-code").addEventListener("click", () => {
   const draft = ticket.draft();
   if (draft) orders.openDraft(draft);
 });
-accountView({ market, shown, holdings, frames, api, actions, portfolio: portfolioView({ holdings, symbols, shown, frames, theme, api }), openOrder: orders.open });
+holdings.choose(remembered("account"));
+const beside = besideView({
+  layout, market, pair, frames,
+  chooser: (root, choose) => accountChooser({ root, name: "second account", holdings: pair.second, vitals, frames, api, choose }),
+  fill: showAccount,
+});
+showAccount(holdings, "");
 connectionView({ feed, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
@@ -152,10 +160,12 @@ const create = createDialog({
 market.tape.watch(() => alerts.seeTape(market.tape.trades));
 
 // One's own trades are marked on the tape and the chart.
-holdings.watch(() => {
-  if (holdings.account && holdings.executed.state === "unasked") holdings.moreExecutions();
-});
-holdings.onExecution = executionNotices({ holdings, shown, filled: ticket.filled });
+for (const each of [pair.first, pair.second]) {
+  each.watch(() => {
+    if (each.account && each.executed.state === "unasked") each.moreExecutions();
+  });
+  each.onExecution = executionNotices({ holdings: each, shown, filled: ticket.filled, whose: () => (pair.second.id === null ? "" : `Account ${each.id}: `) });
+}
 
 /**
  * The symbols that a snapshot has no room for. Where a page of them cannot be had, the feed tells of those that change.
@@ -173,6 +183,12 @@ async function fetchSymbols(after) {
   }
 }
 
+/** The tables of an account, in the panel whose ids end so. @param {Holdings} of @param {string} suffix */
+function showAccount(of, suffix) {
+  const portfolio = portfolioView({ holdings: of, symbols, shown, frames, theme, api, suffix });
+  accountView({ market, shown, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, suffix });
+}
+
 chrome();
 follow();
 feed.subscribe({ channel: "symbols" }, {
@@ -186,7 +202,6 @@ feed.subscribe({ channel: "symbols" }, {
   },
 });
 feed.subscribe({ channel: "status" }, { message: (/** @type {StatusFeed} */ message) => vitals.add(message) });
-holdings.choose(remembered("account"));
 feed.watch(() => {
   if (feed.state === "open") greet();
 });
@@ -198,6 +213,7 @@ async function begin() {
   venue.allow(session);
   control.allow(session);
   orders.allow(session);
+  beside.allow(session);
   sandbox.allow(session);
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
@@ -364,6 +380,11 @@ function chrome() {
       find("account-filter").focus();
     }) },
     { key: "v", group: "Where to look", text: "The system view, and back", run: () => find(document.body.dataset.view === "trade" ? "view-system" : "view-trade").click() },
+    { key: "d", group: "Where to look", text: "Two accounts side by side, or one", run: trade(() => {
+      showSection("account");
+      beside.toggle();
+    }) },
+    { key: "y", group: "Trading", text: "Of two accounts, the ticket sends from the other", run: () => pair.turn() },
     { key: "w", group: "Where to look", text: "Show the watchlist, or hide it", run: () => layout.show("watch", layout.hides("watch")) },
     { key: "l", group: "Where to look", text: "Layout: density, panels, layouts of your own", run: openLayout },
     { key: "t", group: "Where to look", text: "Light or dark", run: () => theme.toggle() },

@@ -6,7 +6,7 @@ import { Watched } from "./watched.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { SymbolFees } from "../types.js" */
-/** @import { Holdings } from "./holdings.js" */
+/** @import { AccountSeen } from "./holdings.js" */
 /** @import { Market } from "./market.js" */
 
 /** Rates have so many decimals. */
@@ -29,7 +29,7 @@ export class Fees extends Watched {
   #holdings;
   #api;
 
-  /** @param {{market: Market, holdings: Holdings, api: Pick<Api, "fees">}} parts */
+  /** @param {{market: Market, holdings: AccountSeen, api: Pick<Api, "fees">}} parts */
   constructor({ market, holdings, api }) {
     super();
     this.#market = market;

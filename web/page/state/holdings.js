@@ -12,6 +12,11 @@ import { Watched } from "./watched.js";
  * @typedef {"unasked"|"asking"|"here"|"failed"} ListState
  */
 
+/**
+ * What is seen of an account, whatever keeps it.
+ * @typedef {Pick<Holdings, "id"|"account"|"open"|"executions"|"refused"|"position"|"tradesOf"|"watch">} AccountSeen
+ */
+
 /** So many done orders and executions the feed adds before the oldest fall out. */
 const KEPT = 2_000;
 

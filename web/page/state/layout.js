@@ -13,6 +13,8 @@ import { Watched } from "./watched.js";
  * @property {Density} density
  * @property {Hideable[]} hidden
  * @property {Record<string, number>} sizes by arrangement and track, in pixels
+ * @property {boolean} two whether a second account stands beside the first
+ * @property {string|null} beside its number
  */
 
 /** @type {Density[]} */
@@ -41,7 +43,7 @@ export class Layout extends Watched {
     super();
     this.#keep = keep;
     const { look, saved } = /** @type {{look?: unknown, saved?: unknown}} */ (kept ?? {});
-    this.#look = readLook(look) ?? { density: "standard", hidden, sizes: {} };
+    this.#look = readLook(look) ?? { density: "standard", hidden, sizes: {}, two: false, beside: null };
     for (const [name, each] of Array.isArray(saved) ? saved.slice(0, SAVED_MAX) : []) {
       const read = readLook(each);
       if (typeof name === "string" && read) this.saved.set(name.slice(0, NAME_MAX), read);
@@ -65,6 +67,19 @@ export class Layout extends Watched {
   /** @param {Hideable} part @param {boolean} shown */
   show(part, shown) {
     this.#change({ hidden: HIDEABLE.filter((each) => (each === part ? !shown : this.hides(each))) });
+  }
+
+  get two() {
+    return this.#look.two;
+  }
+
+  get beside() {
+    return this.#look.beside;
+  }
+
+  /** @param {boolean} two @param {string|null} [beside] the second account, where it is another one now */
+  showTwo(two, beside = this.#look.beside) {
+    this.#change({ two, beside });
   }
 
   /** Pixels; null for what the arrangement has by itself. @param {Arrangement} arrangement @param {Track} track @returns {number|null} */
@@ -117,7 +132,7 @@ export class Layout extends Watched {
 /** What a browser kept may be from another version, or anything. @param {unknown} kept @returns {Look|null} */
 function readLook(kept) {
   if (typeof kept !== "object" || kept === null) return null;
-  const { density, hidden, sizes } = /** @type {Record<string, unknown>} */ (kept);
+  const { density, hidden, sizes, two, beside } = /** @type {Record<string, unknown>} */ (kept);
   /** @type {Record<string, number>} */
   const read = {};
   for (const arrangement of ARRANGEMENTS) {
@@ -130,5 +145,7 @@ function readLook(kept) {
     density: DENSITIES.find((each) => each === density) ?? "standard",
     hidden: HIDEABLE.filter((each) => Array.isArray(hidden) && hidden.includes(each)),
     sizes: read,
+    two: two === true,
+    beside: typeof beside === "string" && /^\d{1,20}$/.test(beside) ? beside : null,
   };
 }

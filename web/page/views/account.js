@@ -38,17 +38,18 @@ const SURE_MS = 4_000;
 const CSV_ROWS_MAX = 20_000;
 const CSV_PAGE = 1_000;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>, openOrder: (order: Order) => void}} parts */
-export function accountView({ market, shown, holdings, frames, api, actions, portfolio, openOrder }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>, openOrder: (order: Order) => void, suffix?: string}} parts `suffix` ends the ids of its elements */
+export function accountView({ market, shown, holdings, frames, api, actions, portfolio, openOrder, suffix = "" }) {
+  const part = (/** @type {string} */ id) => find(id + suffix);
   /** @type {Price} */
   const price = (text, symbol) => shown.price(text, symbol);
-  const only = /** @type {HTMLInputElement} */ (find("only-symbol"));
-  const filter = /** @type {HTMLInputElement} */ (find("account-filter"));
-  const openCount = find("open-count");
+  const only = /** @type {HTMLInputElement} */ (part("only-symbol"));
+  const filter = /** @type {HTMLInputElement} */ (part("account-filter"));
+  const openCount = part("open-count");
   /** @type {Tab} */
   let tab = "tab-open";
 
-  const open = new Table(find("panel-open"), {
+  const open = new Table(part("panel-open"), {
     caption: "Open orders",
     columns: openColumns(price, openOrder),
     key: (order) => String(order.order_id),
@@ -58,11 +59,11 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
     edit: { label: "Edit", name: editName, value: (order) => (order.limit === null ? order.shares : `${order.shares} @ ${order.limit}`), run: actions.edit },
     resort: () => mark(),
   });
-  const history = new Table(find("panel-history"), { caption: "All orders", columns: historyColumns(price, openOrder), key: (order) => String(order.order_id), more: () => holdings.moreHistory(), resort: () => mark() });
-  const executions = new Table(find("panel-executions"), {
+  const history = new Table(part("panel-history"), { caption: "All orders", columns: historyColumns(price, openOrder), key: (order) => String(order.order_id), more: () => holdings.moreHistory(), resort: () => mark() });
+  const executions = new Table(part("panel-executions"), {
     caption: "Executions", columns: executionColumns(price), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(), resort: () => mark(),
   });
-  const balances = new Table(find("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what, resort: () => mark() });
+  const balances = new Table(part("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what, resort: () => mark() });
   const tables = { "tab-open": open, "tab-history": history, "tab-executions": executions, "tab-portfolio": portfolio.table, "tab-balances": balances };
 
   const wanted = (/** @type {{symbol: string}} */ { symbol }) => !only.checked || symbol === market.symbol;
@@ -70,7 +71,7 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
   const mark = frames.view(() => {
     const { account, id } = holdings;
     setText(openCount, account ? ` ${account.open_orders}` : "");
-    setText(find("only-symbol-name"), market.symbol ?? "this symbol");
+    setText(part("only-symbol-name"), market.symbol ?? "this symbol");
     drawCancelAll();
     // What the account has is of all symbols.
     const ofSymbol = only.closest("label");
@@ -91,8 +92,8 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
     }
   });
 
-  tabs(find("account-tabs"), (id) => {
-    tab = /** @type {Tab} */ (id);
+  tabs(part("account-tabs"), (id) => {
+    tab = /** @type {Tab} */ (id.slice(0, id.length - suffix.length));
     portfolio.show(tab === "tab-portfolio");
     for (const table of Object.values(tables)) table.seek(filter.value);
     mark();
@@ -103,13 +104,13 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
     portfolio.mark();
     mark();
   });
-  find("account-csv").addEventListener("click", takeAway);
+  part("account-csv").addEventListener("click", takeAway);
   market.watch(mark);
   holdings.watch(mark);
 
   /** What the tab lists, also what is not here yet, as a file. */
   async function takeAway() {
-    const button = /** @type {HTMLButtonElement} */ (find("account-csv"));
+    const button = /** @type {HTMLButtonElement} */ (part("account-csv"));
     const account = holdings.id;
     if (account === null || button.getAttribute("aria-disabled")) return;
     button.setAttribute("aria-disabled", "true");
@@ -145,7 +146,7 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
 
   /** The button, pressed twice. @returns {() => void} draws it */
   function cancelAll() {
-    const button = /** @type {HTMLButtonElement} */ (find("cancel-all"));
+    const button = /** @type {HTMLButtonElement} */ (part("cancel-all"));
     let asked = false;
     let sending = false;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
@@ -281,11 +282,11 @@ const openColumns = (price, press) => [
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
   { head: "Limit", text: (order) => limitOf(order, price), kind: "number", value: (order) => (order.limit === null ? null : exact(order.limit)), csv: (order) => order.limit ?? "" },
   { head: "Open", text: (order) => group(order.open), kind: "number", value: (order) => exact(order.open), csv: (order) => order.open },
-  { head: "Shares", text: (order) => group(order.shares), kind: "number wide", value: (row) => exact(row.shares), csv: (row) => row.shares },
+  { head: "Shares", text: (order) => group(order.shares), kind: "number widest", value: (row) => exact(row.shares), csv: (row) => row.shares },
   { head: "Executed", text: (order) => group(order.executed), kind: "number wide", value: (order) => exact(order.executed), csv: (order) => order.executed },
-  { head: "Kind", text: (order) => kindOf(order, price), kind: "wide" },
-  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide", value: (order) => order.time, csv: (order) => atUtc(order.time) },
-  { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number wide", value: (order) => order.until, csv: (order) => atUtc(order.until) },
+  { head: "Kind", text: (order) => kindOf(order, price), kind: "wider" },
+  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wider", value: (order) => order.time, csv: (order) => atUtc(order.time) },
+  { head: "Until", text: (order) => (order.until === null ? "–" : dayAndTime(order.until)), kind: "number widest", value: (order) => order.until, csv: (order) => atUtc(order.until) },
 ];
 
 /** @param {Price} price @param {(order: Order) => void} press @returns {Column<Order>[]} */
@@ -297,22 +298,22 @@ const historyColumns = (price, press) => [
   { head: "Average", text: (order) => (order.average_price ? price(order.average_price, order.symbol) : "–"), kind: "number wide", value: (order) => (order.average_price ? exact(order.average_price, MONEY_DECIMALS) : null), csv: (order) => order.average_price ?? "" },
   { head: "Executed", text: (order) => `${group(order.executed)} of ${group(order.shares)}`, kind: "number", value: (order) => exact(order.executed), csv: (order) => order.executed },
   { head: "Status", text: (order) => order.status },
-  { head: "Kind", text: (order) => kindOf(order, price), kind: "wide" },
-  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wide", value: (order) => order.time, csv: (order) => atUtc(order.time) },
-  { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number wide", value: (order) => order.done_time, csv: (order) => atUtc(order.done_time) },
+  { head: "Kind", text: (order) => kindOf(order, price), kind: "wider" },
+  { head: "Placed", text: (order) => dayAndTime(order.time), kind: "number wider", value: (order) => order.time, csv: (order) => atUtc(order.time) },
+  { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number widest", value: (order) => order.done_time, csv: (order) => atUtc(order.done_time) },
 ];
 
 /** @param {Price} price @returns {Column<Execution>[]} */
 const executionColumns = (price) => [
-  { head: "Trade", text: (execution) => String(execution.trade_id), kind: "id wide", value: (row) => row.trade_id },
+  { head: "Trade", text: (execution) => String(execution.trade_id), kind: "id widest", value: (row) => row.trade_id },
   { head: "Order", text: (execution) => String(execution.order_id), kind: "id", value: (row) => row.order_id },
   { head: "Symbol", text: (execution) => execution.symbol },
   { head: "Side", text: sideOf, direction, csv: ({ side }) => side },
   { head: "Price", text: (execution) => price(execution.price, execution.symbol), kind: "number", value: (execution) => exact(execution.price), csv: (execution) => execution.price },
   { head: "Shares", text: (execution) => group(execution.shares), kind: "number", value: (row) => exact(row.shares), csv: (row) => row.shares },
   { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide", value: moneyOf, csv: (execution) => format(moneyOf(execution), MONEY_DECIMALS) },
-  { head: "Fee", text: feeOf, kind: "number wide", value: (execution) => (execution.fee ? exact(execution.fee, MONEY_DECIMALS) : null), csv: (execution) => (execution.fee ? `${execution.fee} ${execution.fee_of === "shares" ? execution.symbol : "$"}` : "") },
-  { head: "Role", text: (execution) => execution.role, kind: "wide" },
+  { head: "Fee", text: feeOf, kind: "number wider", value: (execution) => (execution.fee ? exact(execution.fee, MONEY_DECIMALS) : null), csv: (execution) => (execution.fee ? `${execution.fee} ${execution.fee_of === "shares" ? execution.symbol : "$"}` : "") },
+  { head: "Role", text: (execution) => execution.role, kind: "wider" },
   { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number", value: (execution) => execution.time, csv: (execution) => atUtc(execution.time) },
 ];
 

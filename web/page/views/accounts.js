@@ -2,7 +2,7 @@
 
 import { Refusal } from "../api.js";
 import { group } from "../decimal.js";
-import { find, make } from "../dom.js";
+import { make } from "../dom.js";
 import { Chooser } from "./chooser.js";
 import { notice } from "./notices.js";
 
@@ -19,18 +19,18 @@ const SIMULATED = /^[1-4]0\d$/;
 const LISTED = 1_000;
 
 /**
- * @param {{holdings: Holdings, vitals: Vitals, frames: Frames, api: Api, choose: (id: string) => void}} parts
+ * @param {{root: HTMLElement, name?: string, holdings: Holdings, vitals: Vitals, frames: Frames, api: Api, choose: (id: string) => void}} parts
  * @returns {Chooser}
  */
-export function accountChooser({ holdings, vitals, frames, api, choose }) {
+export function accountChooser({ root, name = "account", holdings, vitals, frames, api, choose }) {
   let asking = false;
   /** In a demo the simulated traders are listed only for whoever asks for them. */
   let simulated = false;
   /** @type {[AccountLine[], string]} */
   let listed = [[], ""];
 
-  const chooser = new Chooser(find("account-chooser"), {
-    name: "account",
+  const chooser = new Chooser(root, {
+    name,
     choose,
     typed: async (text) => {
       try {

@@ -12,7 +12,7 @@ import { studiesView } from "./studies.js";
 /** @import { UTCTimestamp, Time } from "lightweight-charts" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Alerts } from "../state/alerts.js" */
-/** @import { Holdings } from "../state/holdings.js" */
+/** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Lines, Studies } from "../state/studies.js" */
@@ -33,7 +33,7 @@ const PAUSE_SPANS_MAX = 5_000;
 /** Drawing a chart takes most of a frame; nobody sees more than so many in a second. */
 const PAUSE_MS = 100;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, alerts: Alerts, studies: Studies, lines: Lines, frames: Frames, theme: Theme, actions: OrderActions, chooseInterval: (interval: Interval) => void}} parts */
+/** @param {{market: Market, shown: Shown, holdings: AccountSeen, alerts: Alerts, studies: Studies, lines: Lines, frames: Frames, theme: Theme, actions: OrderActions, chooseInterval: (interval: Interval) => void}} parts */
 export function candlesView({ market, shown, holdings, alerts, studies, lines, frames, theme, actions, chooseInterval }) {
   const container = find("candles");
   const legend = find("legend");

@@ -6,7 +6,7 @@ import { SECONDS_OF } from "../state/shown.js";
 import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mjs";
 
 /** @import { IPriceLine, ISeriesApi, ISeriesMarkersPluginApi, SeriesMarker, Time, UTCTimestamp } from "lightweight-charts" */
-/** @import { Holdings } from "../state/holdings.js" */
+/** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Theme } from "../theme.js" */
 /** @import { Shown } from "../state/shown.js" */
@@ -33,7 +33,7 @@ function whichOf({ limit, stop, take_profit, waits, pends_on }) {
 
 /**
  * @param {ISeriesApi<"Candlestick">} series
- * @param {{market: Market, holdings: Holdings, shown: Shown, theme: Theme, container: HTMLElement, mark: () => void, move: (order: Order, which: Which, to: string) => Promise<unknown>}} parts `mark` has the lines drawn again
+ * @param {{market: Market, holdings: AccountSeen, shown: Shown, theme: Theme, container: HTMLElement, mark: () => void, move: (order: Order, which: Which, to: string) => Promise<unknown>}} parts `mark` has the lines drawn again
  * @returns {() => number} draws the lines, and says how many
  */
 export function orderLines(series, { market, holdings, shown, theme, container, mark, move }) {
@@ -146,7 +146,7 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
 
 /**
  * @param {ISeriesMarkersPluginApi<Time>} markers
- * @param {{market: Market, holdings: Holdings, theme: Theme}} parts
+ * @param {{market: Market, holdings: AccountSeen, theme: Theme}} parts
  * @returns {() => number} draws the markers, and says how many
  */
 export function fillMarkers(markers, { market, holdings, theme }) {

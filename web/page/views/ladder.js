@@ -6,7 +6,7 @@ import { find, make, setAttribute, setText } from "../dom.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Level } from "../state/book.js" */
-/** @import { Holdings } from "../state/holdings.js" */
+/** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Phase, Side } from "../types.js" */
@@ -28,7 +28,7 @@ const ROWS_MAX = 40;
 /** Levels can be put together by so many steps of the price. */
 const GROUPS = [1n, 5n, 10n, 50n, 100n, 1_000n];
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, take: (limit: string) => void}} parts */
+/** @param {{market: Market, shown: Shown, holdings: AccountSeen, frames: Frames, take: (limit: string) => void}} parts */
 export function ladderView({ market, shown, holdings, frames, take }) {
   const root = find("ladder");
   const middle = find("ladder-middle");
@@ -246,7 +246,7 @@ function drawSide(rows, levels, { decimals, deepest, mine, side, money }) {
   });
 }
 
-/** The limits of one's own open orders, as levels are put together. @param {Holdings} holdings @param {string|null} symbol @param {bigint} step */
+/** The limits of one's own open orders, as levels are put together. @param {AccountSeen} holdings @param {string|null} symbol @param {bigint} step */
 function limitsOf(holdings, symbol, step) {
   /** @type {Record<Side, Set<bigint>>} */
   const limits = { buy: new Set(), sell: new Set() };

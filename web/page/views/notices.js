@@ -14,15 +14,14 @@ const SHOWN_AT_ONCE = 4;
 const TOGETHER_MS = 150;
 const TOLD_SINGLY = 3;
 
-/** @type {Execution[]} */
-let executions = [];
-
 /**
  * Tells of executions, those of an order together; of many orders at once only how many there were.
- * @param {{holdings: Holdings, shown: Shown, filled: (order: number, text: string) => void}} parts `filled` hears of each order, too
+ * @param {{holdings: Holdings, shown: Shown, filled: (order: number, text: string) => void, whose: () => string}} parts `filled` hears of each order, too; `whose` goes before what is told
  * @returns {(execution: Execution) => void}
  */
-export function executionNotices({ holdings, shown, filled }) {
+export function executionNotices({ holdings, shown, filled, whose }) {
+  /** @type {Execution[]} */
+  let executions = [];
   return (execution) => {
     executions.push(execution);
     if (executions.length === 1) setTimeout(tell, TOGETHER_MS);
@@ -34,13 +33,13 @@ export function executionNotices({ holdings, shown, filled }) {
     for (const execution of executions) of_order.set(execution.order_id, [...(of_order.get(execution.order_id) ?? []), execution]);
     const amount = executions.length;
     executions = [];
-    if (of_order.size > TOLD_SINGLY) notice(`${amount} executions of ${of_order.size} orders`);
+    if (of_order.size > TOLD_SINGLY) notice(`${whose()}${amount} executions of ${of_order.size} orders`);
     for (const [id, all] of of_order) {
       const [{ side, symbol }] = all;
       const order = holdings.orders.get(id);
       const text = told({ side, symbol, limit: order?.limit ?? null, shares: order?.shares ?? null }, all, (price) => shown.price(price, symbol));
       filled(id, text);
-      if (of_order.size <= TOLD_SINGLY) notice(`${side === "buy" ? "▲ Buy" : "▼ Sell"} ${text} (order ${id})`, side);
+      if (of_order.size <= TOLD_SINGLY) notice(`${whose()}${side === "buy" ? "▲ Buy" : "▼ Sell"} ${text} (order ${id})`, side);
     }
   }
 }

@@ -6,8 +6,8 @@ import { duration } from "../format.js";
 import { saidView } from "./said.js";
 import { tabs } from "./tabs.js";
 
-/** @import { Holdings } from "../state/holdings.js" */
 /** @import { Journeys } from "../state/journeys.js" */
+/** @import { Pair } from "../state/pair.js" */
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { ListKind, NewOrder, Order, Session } from "../types.js" */
 
@@ -24,9 +24,9 @@ import { tabs } from "./tabs.js";
  */
 
 /**
- * @param {{holdings: Holdings, vitals: Vitals, panels?: Panel[]}} parts
+ * @param {{pair: Pair, vitals: Vitals, panels?: Panel[]}} parts
  */
-export function orderDialog({ holdings, vitals, panels = [] }) {
+export function orderDialog({ pair, vitals, panels = [] }) {
   let members = false;
   const title = make("h2", { id: "order-title" });
   const about = make("p", { class: "muted order-about number" });
@@ -69,8 +69,8 @@ export function orderDialog({ holdings, vitals, panels = [] }) {
     setText(about, `${order.side === "buy" ? "▲ Buy" : "▼ Sell"} ${group(order.shares)} ${order.symbol} at ${order.limit === null ? "any price" : group(order.limit)}: ${statusOf(order)}`);
   }
 
-  holdings.watch(() => {
-    const newer = shown && holdings.orders.get(shown.order_id);
+  pair.watch(() => {
+    const newer = shown && pair.order(shown.order_id);
     if (!dialog.open || !newer || newer === shown) return;
     shown = newer;
     draw(newer);
@@ -110,9 +110,9 @@ export function orderDialog({ holdings, vitals, panels = [] }) {
 
 /**
  * How long the order took that was placed last, beside what the ticket says of it.
- * @param {{holdings: Holdings, journeys: Journeys, open: (order: Order, tab: string) => void}} parts
+ * @param {{pair: Pair, journeys: Journeys, open: (order: Order, tab: string) => void}} parts
  */
-export function lastJourney({ holdings, journeys, open }) {
+export function lastJourney({ pair, journeys, open }) {
   const line = find("ticket-journey");
   const button = make("button", { type: "button", class: "order-id", "aria-haspopup": "dialog" });
   line.append(button);
@@ -122,7 +122,7 @@ export function lastJourney({ holdings, journeys, open }) {
     if (journey) setText(button, `Durable in ${duration(journey.durable * 1000)}, answered in ${duration(journey.took * 1000)}`);
   });
   button.addEventListener("click", () => {
-    const order = journeys.last === null ? undefined : holdings.orders.get(journeys.last);
+    const order = journeys.last === null ? undefined : pair.order(journeys.last);
     if (order) open(order, "way");
   });
 }

@@ -44,14 +44,15 @@ const direction = (/** @type {bigint|null} */ amount) => (amount === null || amo
 const full = (/** @type {bigint|null} */ amount) => (amount === null ? "" : format(amount, MONEY_DECIMALS));
 
 /**
- * @param {{holdings: Holdings, symbols: Symbols, shown: Shown, frames: Frames, theme: Theme, api: Api}} parts
+ * @param {{holdings: Holdings, symbols: Symbols, shown: Shown, frames: Frames, theme: Theme, api: Api, suffix?: string}} parts `suffix` ends the ids of its elements
  */
-export function portfolioView({ holdings, symbols, shown, frames, theme, api }) {
-  const figures = find("portfolio-figures");
-  const note = find("portfolio-note");
-  const spans = find("portfolio-spans");
-  const table = new Table(find("portfolio-table"), { caption: "Portfolio", columns: columns(shown, () => sum), key: (line) => line.symbol, resort: () => mark() });
-  const curve = curveView({ canvas: /** @type {HTMLCanvasElement} */ (find("portfolio-curve")), readout: find("portfolio-readout"), theme, frames });
+export function portfolioView({ holdings, symbols, shown, frames, theme, api, suffix = "" }) {
+  const part = (/** @type {string} */ id) => find(id + suffix);
+  const figures = part("portfolio-figures");
+  const note = part("portfolio-note");
+  const spans = part("portfolio-spans");
+  const table = new Table(part("portfolio-table"), { caption: "Portfolio", columns: columns(shown, () => sum), key: (line) => line.symbol, resort: () => mark() });
+  const curve = curveView({ canvas: /** @type {HTMLCanvasElement} */ (part("portfolio-curve")), readout: part("portfolio-readout"), theme, frames });
   let inView = false;
   let span = "1d";
   /** @type {Line[]} */
@@ -83,7 +84,7 @@ export function portfolioView({ holdings, symbols, shown, frames, theme, api }) 
   const mark = frames.view(() => {
     if (!inView) return;
     const { account } = holdings;
-    find("portfolio").hidden = account === null;
+    part("portfolio").hidden = account === null;
     setText(note, account ? told() : holdings.id === null ? "Choose an account to see what it has" : holdings.refused ?? "Loading…");
     if (!account) {
       curve([]);
@@ -192,13 +193,13 @@ export function portfolioView({ holdings, symbols, shown, frames, theme, api }) 
 const columns = (shown, sum) => [
   { head: "Symbol", text: (line) => line.symbol },
   { head: "Shares", text: (line) => group(format(line.shares)), value: (line) => line.shares, csv: (line) => format(line.shares), kind: "number" },
-  { head: "Average cost", text: (line) => average(line, (cost) => shown.price(cost, line.symbol)), value: averageCost, csv: (line) => average(line, (cost) => cost, 8), kind: "number" },
-  { head: "Last", text: (line) => (line.last === null ? "–" : shown.price(format(line.last), line.symbol)), value: (line) => line.last, csv: (line) => (line.last === null ? "" : format(line.last)), kind: "number" },
+  { head: "Average cost", text: (line) => average(line, (cost) => shown.price(cost, line.symbol)), value: averageCost, csv: (line) => average(line, (cost) => cost, 8), kind: "number wide" },
+  { head: "Last", text: (line) => (line.last === null ? "–" : shown.price(format(line.last), line.symbol)), value: (line) => line.last, csv: (line) => (line.last === null ? "" : format(line.last)), kind: "number wider" },
   { head: "Value", text: (line) => (line.value === null ? "–" : money(line.value)), value: (line) => line.value, csv: (line) => full(line.value), kind: "number" },
   { head: "Unrealised", text: (line) => (line.unrealised === null ? "–" : `${signed(line.unrealised)}${withPercent(line)}`), value: (line) => line.unrealised, csv: (line) => full(line.unrealised), kind: "number", direction: (line) => direction(line.unrealised) },
   { head: "Realised", text: (line) => signed(line.realised), value: (line) => line.realised, csv: (line) => full(line.realised), kind: "number", direction: (line) => direction(line.realised) },
-  { head: "Fees", text: (line) => money(line.fees), value: (line) => line.fees, csv: (line) => full(line.fees), kind: "number wide" },
-  { head: "Part", text: (line) => `${percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "–"}%`, value: (line) => line.value, csv: (line) => percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "", kind: "number wide" },
+  { head: "Fees", text: (line) => money(line.fees), value: (line) => line.fees, csv: (line) => full(line.fees), kind: "number widest" },
+  { head: "Part", text: (line) => `${percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "–"}%`, value: (line) => line.value, csv: (line) => percent(line.value ?? 0n, sum()?.equity ?? 0n) ?? "", kind: "number widest" },
 ];
 
 /** @param {Line} line @param {(cost: string) => string} show @param {number} [places] */

@@ -8,7 +8,7 @@ import { make, setAttribute, setText } from "../dom.js";
  * @typedef {object} Column
  * @property {string} head
  * @property {(row: T) => string} text
- * @property {string} [kind] classes of its cells: number, wide
+ * @property {string} [kind] classes of its cells: number, and wide, wider or widest where it is left out of a table that has less room
  * @property {(row: T) => string|null} [direction] up or down, for its colour
  * @property {(row: T) => string|number|bigint|null} [value] what it is sorted by, and what CSV holds; its text without it
  * @property {(row: T) => string} [csv] what CSV holds, where that is another thing

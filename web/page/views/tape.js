@@ -5,7 +5,7 @@ import { find, make, setAttribute, setText } from "../dom.js";
 import { timeOfDay } from "../format.js";
 
 /** @import { Frames } from "../frames.js" */
-/** @import { Holdings } from "../state/holdings.js" */
+/** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Trade } from "../types.js" */
@@ -21,7 +21,7 @@ const ROWS_MAX = 60;
  * @property {number|null} trade_id
  */
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames}} parts */
+/** @param {{market: Market, shown: Shown, holdings: AccountSeen, frames: Frames}} parts */
 export function tapeView({ market, shown, holdings, frames }) {
   const list = find("tape");
   const note = find("tape-note");

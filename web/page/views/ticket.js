@@ -14,7 +14,7 @@ import { steps } from "./steps.js";
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Fees } from "../state/fees.js" */
-/** @import { Holdings } from "../state/holdings.js" */
+/** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Symbols } from "../state/symbols.js" */
@@ -60,7 +60,7 @@ const BOOK_PAUSE_MS = 100;
  */
 
 /**
- * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: Holdings, fees: Fees, vitals: Vitals, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: AccountSeen, fees: Fees, vitals: Vitals, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
 export function ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, confirm, chooseAccount }) {

@@ -4,8 +4,8 @@ import { duration } from "../format.js";
 import { exact, format, group } from "../decimal.js";
 import { make, setAttribute, setText } from "../dom.js";
 
-/** @import { Holdings } from "../state/holdings.js" */
 /** @import { Journeys, Part } from "../state/journeys.js" */
+/** @import { Pair } from "../state/pair.js" */
 /** @import { Order } from "../types.js" */
 /** @import { Panel } from "./order-dialog.js" */
 
@@ -23,8 +23,8 @@ const ROOMS = [
 
 const ms = (/** @type {number} */ time) => duration(Math.max(time, 0.001) * 1000);
 
-/** @param {{holdings: Holdings, journeys: Journeys}} parts @returns {Panel} */
-export function wayPanel({ holdings, journeys }) {
+/** @param {{pair: Pair, journeys: Journeys}} parts @returns {Panel} */
+export function wayPanel({ pair, journeys }) {
   const sum = make("p", { id: "way-sum", class: "way-sum" });
   const list = make("ol", { id: "way-rooms", class: "way", "aria-label": "The rooms that the order went through" });
   const note = make("p", { class: "note said-note" });
@@ -65,7 +65,7 @@ export function wayPanel({ holdings, journeys }) {
 
   /** What the engine did when the order came. @param {Order} order */
   function engineOf(order) {
-    const taken = holdings.executions.filter(({ order_id, role }) => order_id === order.order_id && role === "aggressor");
+    const taken = pair.executionsOf(order.order_id).filter(({ role }) => role === "aggressor");
     const shares = taken.reduce((all, execution) => all + exact(execution.shares), 0n);
     const there = order.waits || order.pends_on !== undefined ? "and lets it wait" : "and matches it with the other side of the book";
     const met = taken.length === 0 ? "It met nobody at once" : `It took ${group(format(shares))} from ${taken.length === 1 ? "one order" : `${taken.length} orders`}`;

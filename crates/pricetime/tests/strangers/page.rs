@@ -57,6 +57,15 @@ fn a_desk_is_arranged_and_remembered() {
     server.stop();
 }
 
+/// web/tests/pair.js: two accounts side by side.
+#[test]
+fn two_accounts_stand_side_by_side() {
+    let folder = Folder::new("page-pair");
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, "pair.js", "page-pair");
+    server.stop();
+}
+
 /// web/tests/lab.js: what only a local exchange can show.
 #[test]
 fn the_page_shows_what_only_a_local_exchange_can() {
