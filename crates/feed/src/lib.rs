@@ -26,7 +26,7 @@ pub use book::{Book, Level, LevelChange};
 pub use feed::{Asker, Feed, ReadModel, Watcher};
 pub use history::{
     Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, PastOrder, Relatives,
-    Report, ReportKey, SharedHistory, Sweep, Trade,
+    Report, ReportKey, SharedHistory, Sweep, Trade, TradedThen,
 };
 pub use holdings::{Holding, Holdings};
 pub use market::{FormerMarket, Listing, RECALLED, RECENT_MAX, Traded};

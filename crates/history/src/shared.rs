@@ -146,6 +146,10 @@ pub struct HistoryAt<'a> {
 }
 
 impl HistoryAt<'_> {
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
     /// As `History::is_whole`.
     pub fn is_whole(&self) -> bool {
         self.history.is_whole()

@@ -24,6 +24,7 @@ mod market;
 mod presence;
 mod protection;
 pub mod recovery;
+pub mod rewind;
 pub mod snapshots;
 pub mod timekeeper;
 pub mod turn;

@@ -63,6 +63,8 @@ pub enum LoadError {
     Import { name: String, source: ImportError },
     #[error("{name}: its state hashes to {found:016x}, but it was written as {written:016x}")]
     Hash { name: String, found: u64, written: u64 },
+    #[error("{name} has more than {most} items")]
+    TooLarge { name: String, most: u64 },
 }
 
 /// Opens a data folder, which may be empty. Leaves it as it would be after an orderly stop, but for the snapshot.
@@ -149,12 +151,20 @@ pub fn load_newest<S: Storage>(storage: &S, history: Option<Sequence>) -> Result
 
 /// Loads one snapshot and checks that its state is the one that was written.
 pub fn load<S: Storage>(storage: &S, info: &SnapshotInfo) -> Result<(Engine, JournalPoint), LoadError> {
+    load_some(storage, info, u64::MAX)
+}
+
+/// As `load`, if it has no more than `most` items.
+pub fn load_some<S: Storage>(storage: &S, info: &SnapshotInfo, most: u64) -> Result<(Engine, JournalPoint), LoadError> {
     let mut importer = Importer::new(random_seed(), DoneOrders::Drop);
     let import_error = |source| LoadError::Import { name: info.name.clone(), source };
     let items = snapshot::open(storage, info)?;
     let (point, written) = (items.point(), items.state_hash());
     let mut others = BackgroundYield::default();
-    for item in items {
+    for (before, item) in (0..).zip(items) {
+        if before == most {
+            return Err(LoadError::TooLarge { name: info.name.clone(), most });
+        }
         others.tick();
         importer.add(item?).map_err(import_error)?;
     }

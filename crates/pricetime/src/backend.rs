@@ -18,7 +18,7 @@ use market::{Failed, Market, MarketOptions};
 use replica::{LogUrl, Standing};
 use store::sql_reader;
 use store::{SqlMarket, SqlOptions, Stop, StoreUrl};
-use web::{AuditTrail, Hub, Records};
+use web::{AuditTrail, Hub, PastMarkets, Records};
 
 use crate::audit_trail::JournalTrail;
 use crate::cluster;
@@ -28,6 +28,7 @@ use crate::journal_tool;
 use crate::members;
 use crate::projection::Projection;
 use crate::records::SqlRecords;
+use crate::rewinds::Rewinds;
 use crate::settings::{Durability, Settings};
 use crate::store_location::StoreLocation;
 use crate::take_over::{self, Followed, TakenOver};
@@ -110,6 +111,18 @@ impl Backend {
         match self {
             Backend::Folder(folder) => Some(Arc::new(JournalTrail::new(folder.storage.clone()))),
             Backend::Database(..) => None,
+        }
+    }
+
+    /// Who makes markets of the past; none where there is no journal of ours, or the settings want none.
+    /// Errors: the system gives no thread.
+    pub fn past(&self, settings: &Settings) -> Result<Option<Arc<dyn PastMarkets>>, String> {
+        match self {
+            Backend::Folder(folder) if settings.replay_commands > 0 => {
+                let rewinds = Rewinds::start(folder.storage.clone(), settings.rewind_bounds()).map_err(no_threads)?;
+                Ok(Some(Arc::new(rewinds)))
+            }
+            Backend::Folder(_) | Backend::Database(..) => Ok(None),
         }
     }
 

@@ -28,6 +28,7 @@ mod named_account;
 pub mod projection;
 pub mod records;
 mod replayed_callers;
+mod rewinds;
 pub mod send;
 pub mod serve;
 pub mod settings;

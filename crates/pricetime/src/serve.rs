@@ -171,8 +171,8 @@ impl Server {
         if let Some(asker) = backend.asker() {
             let (xml_port, here) =
                 (gateway.local_addr().port(), sandbox.clone().map(|traders| traders as Arc<dyn Sandbox>));
-            let (records, audit) = (backend.records(), backend.audit());
-            web.open(web::Market { exchange, asker, keys, records, xml_port, sandbox: here, audit });
+            let (records, audit, past) = (backend.records(), backend.audit(), backend.past(settings)?);
+            web.open(web::Market { exchange, asker, keys, records, xml_port, sandbox: here, audit, past });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);

@@ -10,6 +10,7 @@ use history::Keep;
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
 use market::calendar::Calendar;
+use market::rewind::RewindBounds;
 use serde::{Deserialize, Serialize};
 
 use crate::store_location::StoreLocation;
@@ -160,6 +161,10 @@ settings! {
     keep_journal: bool = false, "PRICETIME_KEEP_JOURNAL";
     /// Take a snapshot when this many commands stand in full journal files since the last
     snapshot_every: u64 = 4_000_000, "PRICETIME_SNAPSHOT_EVERY";
+    /// The most commands that are replayed from a snapshot to show a moment of the past; 0 to show none
+    replay_commands: u64 = 10_000_000, "PRICETIME_REPLAY_COMMANDS";
+    /// The most accounts, positions and open orders of a moment of the past that is shown
+    replay_items: u64 = 2_000_000, "PRICETIME_REPLAY_ITEMS";
     /// Keep done orders and trades for so many days at least, as far as whole files or tables can go; 0 for ever
     history_keep_days: u64 = 0, "PRICETIME_HISTORY_KEEP_DAYS";
     /// With more than this the oldest done orders and trades go, in whole files or tables; 0 for any size
@@ -252,6 +257,11 @@ impl Settings {
         const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
         let some = |value: u64| (value > 0).then_some(value);
         Keep { age_us: some(self.history_keep_days * DAY_US), bytes: some(self.history_keep_bytes.0) }
+    }
+
+    /// How much is made again of the past.
+    pub fn rewind_bounds(&self) -> RewindBounds {
+        RewindBounds { commands: self.replay_commands, items: self.replay_items }
     }
 
     /// What clients may have the server keep.

@@ -36,6 +36,7 @@ mod outbox;
 mod page;
 mod page_files;
 mod past;
+mod past_markets;
 mod pieces;
 mod policy;
 mod problem;
@@ -70,6 +71,7 @@ pub use audit::{AUDIT_PAGE_MAX, AuditPage, AuditQuestion, AuditTrail, AuditedBy,
 pub use hub::Hub;
 pub use keys::{Key, Keys};
 pub use manual::files as manual_files;
+pub use past_markets::{NotShown, PastLook, PastMarket, PastMarkets, PastMoment, PastQuestion};
 pub use records::{NoAnswer, OfAccount, Page, Past, Question, Records, Since, Stretch, Told};
 pub use sandbox::{SANDBOX_RATE_MAX, Sandbox, SandboxAccount, SandboxPlan, SandboxStanding};
 pub use server::{Settings, Web};

@@ -6,7 +6,7 @@ mod candles;
 use std::time::Duration;
 
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
-use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Relatives, Report, Trade, View};
+use feed::{Amended, HistoryAt, HistoryError, Open, PastOrder, ReadModel, Relatives, Report, Trade, TradedThen, View};
 
 use crate::hub::Hub;
 use crate::records::{OfAccount, Page, Past, Question, Since};
@@ -110,6 +110,22 @@ pub(crate) async fn amendments(
         return read(site, move |_, history| history.amendments(order, from, most)).await;
     };
     as_new(site, library.look_up(|told| Question::Amendments { order, from, most, told })).await
+}
+
+/// What had been traded when a command had been applied, with some trades of a symbol; none where the history does not reach back so
+/// far. Where there are files alone.
+pub(crate) async fn traded_then(
+    site: &Site,
+    then: Sequence,
+    symbol: SymbolIndex,
+    limit: usize,
+) -> Result<Option<TradedThen>, Trouble> {
+    read(site, move |_, history| match history.traded_then(then, symbol, limit) {
+        Ok(traded) => Ok(Some(traded)),
+        Err(HistoryError::NoLongerKept { .. }) => Ok(None),
+        Err(error) => Err(error),
+    })
+    .await
 }
 
 /// What was reported of an account's orders, as the database has it: see `Question::Reports`.

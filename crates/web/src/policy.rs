@@ -40,7 +40,7 @@ pub(crate) enum Where {
 }
 
 /// Under `/api/v1`, and beside it.
-const OURS: [(&str, &str, Need); 60] = [
+const OURS: [(&str, &str, Need); 63] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
     ("GET", "/metrics", Need::Venue),
@@ -62,6 +62,10 @@ const OURS: [(&str, &str, Need); 60] = [
     ("GET", "/api/v1/symbols/{symbol}/book", Need::Market),
     // They say whose orders they are.
     ("GET", "/api/v1/symbols/{symbol}/book/orders", Need::AllAccounts),
+    // Of an account, too, if one is named.
+    ("GET", "/api/v1/symbols/{symbol}/past/book", Need::Read(Where::Query)),
+    ("GET", "/api/v1/symbols/{symbol}/past/book/orders", Need::AllAccounts),
+    ("GET", "/api/v1/symbols/{symbol}/past/events", Need::Read(Where::Query)),
     ("GET", "/api/v1/symbols/{symbol}/trades", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}/candles", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}/fees", Need::Market),

@@ -301,8 +301,8 @@ impl IntoResponse for Problem {
         let status = self.status();
         let body = crate::json::text(&self);
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
-        if self.code == "too-many-messages" {
-            // A second of them is free again by then.
+        if matches!(self.code, "too-many-messages" | "replay-busy") {
+            // A second of them is free again by then; what is replayed is further on.
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if status == StatusCode::UNAUTHORIZED {

@@ -16,6 +16,7 @@ use crate::listen_keys::ListenKeys;
 use crate::live_count::LiveCount;
 use crate::members::Members;
 use crate::order_counts::OrderCounts;
+use crate::past_markets::PastMarkets;
 use crate::problem::Problem;
 use crate::publish_cost::PublishCost;
 use crate::records::Records;
@@ -77,6 +78,8 @@ pub struct Market {
     pub sandbox: Option<Arc<dyn Sandbox>>,
     /// Who asked for which command; none where that is not in files of this server.
     pub audit: Option<Arc<dyn AuditTrail>>,
+    /// Who makes markets of the past; none where the market has no journal of its own, or the settings want none.
+    pub past: Option<Arc<dyn PastMarkets>>,
 }
 
 /// The parts of a market that handlers use while it is served.
@@ -92,6 +95,7 @@ pub(crate) struct Served {
     pub(crate) xml_port: u16,
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
     pub(crate) audit: Option<Arc<dyn AuditTrail>>,
+    pub(crate) past: Option<Arc<dyn PastMarkets>>,
 }
 
 /// Shared by all handlers.
@@ -164,7 +168,7 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys, records, xml_port, sandbox, audit } = market;
+        let Market { exchange, asker, keys, records, xml_port, sandbox, audit, past } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
         let telling = self.0.telling.clone();
@@ -178,7 +182,7 @@ impl Site {
         let order_counts = OrderCounts::default();
         let about = about.clone();
         let served =
-            Served { about, asker, submitter, keys, library, listen_keys, order_counts, xml_port, sandbox, audit };
+            Served { about, asker, submitter, keys, library, listen_keys, order_counts, xml_port, sandbox, audit, past };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }

@@ -44,6 +44,7 @@ mod one_market;
 mod order_kinds;
 mod order_lists;
 mod order_place;
+mod past_market;
 mod pending;
 mod phases;
 mod replace;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 83] = [
+const CODES: [(&str, u16, &str); 86] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -20,6 +20,7 @@ const CODES: [(&str, u16, &str); 83] = [
     ("method-not-allowed", 405, "The method is not for this path"),
     ("no-sandbox", 409, "No simulated traders can be started here, or they trade already"),
     ("no-audit", 409, "The market is kept in a database, which tells who asked for which command"),
+    ("no-journal", 409, "The market has no journal of its own, or the server's settings want no replays"),
     ("no-members", 409, "The server has no access file, so nobody logs in"),
     ("account-exists", 409, "There is such an account"),
     ("unknown-payer", 409, "The account that an issuer's budget is of does not exist"),
@@ -95,6 +96,11 @@ const CODES: [(&str, u16, &str); 83] = [
         422,
         "More shares of the symbol than an account, a request or all accounts together may be given",
     ),
+    (
+        "replay-too-large",
+        422,
+        "To show that moment would take more commands, or memory, than the server's settings allow",
+    ),
     ("no-accounts", 422, "The member has no accounts that could be killed"),
     ("too-many-accounts", 422, "The server keeps no more accounts, or a member has more than are killed together"),
     ("too-many-symbols", 422, "The server keeps no more symbols"),
@@ -104,12 +110,17 @@ const CODES: [(&str, u16, &str); 83] = [
     ("too-many-orders", 429, "More orders a second than this member may place"),
     ("too-many-tries", 429, "Too many wrong proofs came from this address, or too many passwords are being compared"),
     ("members-unwritable", 500, "The access file cannot be changed or read"),
-    ("journal-unreadable", 500, "The files of the journal cannot be read"),
+    ("journal-unreadable", 500, "The journal or a snapshot cannot be read"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
     ("read-only", 503, "The venue is read-only: members look, and change nothing"),
     ("read-only-node", 503, "The server only follows other nodes of its cluster: send it to one of those"),
     ("maintenance", 503, "The venue is under maintenance: there are no members but operators"),
+    (
+        "replay-busy",
+        503,
+        "Others are shown the past, or that moment takes longer than one answer may: ask again, `Retry-After`",
+    ),
     ("disk-low", 503, "The disk is nearly full"),
     ("store-away", 503, "The database cannot be reached"),
     (

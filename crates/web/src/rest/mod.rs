@@ -11,6 +11,7 @@ mod members;
 mod modes;
 mod order_lists;
 mod orders;
+mod past_market;
 mod phases;
 mod placing;
 mod replace;
@@ -48,6 +49,9 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(symbols::one))
         .routes(routes!(symbols::book))
         .routes(routes!(symbols::queues))
+        .routes(routes!(past_market::book))
+        .routes(routes!(past_market::queues))
+        .routes(routes!(past_market::events))
         .routes(routes!(symbols::trades))
         .routes(routes!(symbols::candles))
         .routes(routes!(symbols::issue))

@@ -101,7 +101,7 @@ pub(crate) struct Depth {
 }
 
 /// Levels a side: shown unless asked otherwise, and at most.
-const DEPTH: (usize, usize) = (50, 1000);
+pub(super) const DEPTH: (usize, usize) = (50, 1000);
 
 /// The best price levels.
 #[utoipa::path(
@@ -124,11 +124,11 @@ pub(crate) async fn book(
 #[schema(as = Queues)]
 pub(crate) struct QueuesShape {
     #[schema(value_type = values::Symbol)]
-    symbol: String,
+    pub(super) symbol: String,
     #[schema(value_type = values::Sequence)]
-    sequence: u64,
-    bids: Vec<QueuedShape>,
-    asks: Vec<QueuedShape>,
+    pub(super) sequence: u64,
+    pub(super) bids: Vec<QueuedShape>,
+    pub(super) asks: Vec<QueuedShape>,
 }
 
 /// The best open orders, in priority.

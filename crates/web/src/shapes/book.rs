@@ -91,12 +91,18 @@ pub(crate) struct QueuedShape {
 
 impl QueuedShape {
     pub(crate) fn of(scene: &ReadModel<impl Sized>, open: &Open) -> Result<QueuedShape, HistoryError> {
-        Ok(QueuedShape {
+        let time = scene.as_placed(open)?.placed_at();
+        Ok(QueuedShape { time: time.map(|time| time.0), ..QueuedShape::in_the_past(&scene.view, open) })
+    }
+
+    /// Of a view without a history: when it was placed is told if the view has seen it.
+    pub(crate) fn in_the_past(view: &View, open: &Open) -> QueuedShape {
+        QueuedShape {
             order_id: open.order.0,
-            account: scene.view.account(open.account).id.to_string(),
+            account: view.account(open.account).id.to_string(),
             limit: open.limit.to_string(),
             open: open.on_show().to_string(),
-            time: scene.as_placed(open)?.placed_at().map(|time| time.0),
-        })
+            time: open.placed_at().map(|time| time.0),
+        }
     }
 }

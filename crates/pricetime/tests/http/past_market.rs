@@ -1,0 +1,363 @@
+//! The market of the past over REST, compared with what was shown while it was the present.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::{Answer, Http};
+use crate::common::members::{AccessFile, Client, market};
+use crate::common::server::Launch;
+use crate::common::wait::{wait_for, wait_until};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Two accounts, and shares of two symbols.
+const MARKET: &str = r#"<create><account id="1" balance="100000000"/><account id="2" balance="100000000"/>
+    <symbol sym="SPY"><account id="1">1000000</account><account id="2">1000000</account></symbol>
+    <symbol sym="ACME"><account id="1">1000000</account><account id="2">1000000</account></symbol></create>"#;
+
+/// Numbers that look drawn, and are the same each time.
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Places an order of some kind, or cancels one.
+fn trade(http: &Http, drawn: &mut Drawn, placed: &mut Vec<(u64, u64)>) {
+    if !placed.is_empty() && drawn.below(4) == 0 {
+        let at = drawn.below(placed.len() as u64);
+        let (order, account) = placed.swap_remove(at as usize);
+        http.delete(&format!("/api/v1/orders/{order}?account={account}"));
+        return;
+    }
+    let account = 1 + drawn.below(2);
+    let side = ["buy", "sell"][drawn.below(2) as usize];
+    let limit = 95 + drawn.below(11);
+    let (account_id, limit_text) = (account.to_string(), limit.to_string());
+    let symbol = ["SPY", "SPY", "SPY", "ACME"][drawn.below(4) as usize];
+    let shares = (1 + drawn.below(50)).to_string();
+    let mut order =
+        json!({"account": account_id, "symbol": symbol, "side": side, "shares": shares, "limit": limit_text});
+    match drawn.below(8) {
+        0 => order["kind"] = json!("immediate_or_cancel"),
+        1 => (order["shares"], order["display"]) = (json!("60"), json!("7")),
+        2 => order["stop"] = json!(if side == "buy" { "104" } else { "96" }),
+        _ => {}
+    }
+    let answer = http.post("/api/v1/orders", &order);
+    if let Some(id) = answer.body["order_id"].as_u64() {
+        placed.push((id, account));
+    }
+}
+
+/// An answer about the past, asked for again while it is on its way.
+fn patiently(http: &Http, path: &str) -> Answer {
+    wait_for(path, PATIENCE, || Some(http.get(path)).filter(|answer| !is_busy(answer)))
+}
+
+fn is_busy(answer: &Answer) -> bool {
+    answer.status == 503 && answer.body["code"] == "replay-busy"
+}
+
+fn read(http: &Http, path: &str) -> Value {
+    let answer = patiently(http, path);
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    answer.body
+}
+
+fn past_book(http: &Http, query: &str) -> Value {
+    read(http, &format!("/api/v1/symbols/SPY/past/book?depth=1000&{query}"))
+}
+
+/// What a book and the events behind it have in common with what is shown live.
+fn essence(book: &Value) -> Value {
+    json!({"sequence": book["sequence"], "time": book["time"], "bids": book["bids"], "asks": book["asks"], "checksum": book["checksum"]})
+}
+
+/// All events from the beginning to the end, a page after the other.
+fn all_events(http: &Http, limit: u64, account: &str) -> Vec<Value> {
+    let (mut events, mut from) = (Vec::new(), 0);
+    loop {
+        let page = read(http, &format!("/api/v1/symbols/SPY/past/events?from={from}&limit={limit}&account={account}"));
+        assert_eq!(page["from"], from);
+        events.extend(page["events"].as_array().unwrap().iter().cloned());
+        let through = page["through"].as_u64().unwrap();
+        if through == page["newest"].as_u64().unwrap() {
+            return events;
+        }
+        assert!(through > from, "a page goes on: {page}");
+        from = through;
+    }
+}
+
+/// A naive follower: levels by side and limit.
+#[derive(Default)]
+struct Naive([BTreeMap<String, Value>; 2]);
+
+impl Naive {
+    fn take(&mut self, event: &Value) {
+        for (side, levels) in ["bids", "asks"].into_iter().zip(&mut self.0) {
+            for level in event[side].as_array().unwrap() {
+                let limit = level[0].as_str().unwrap().to_owned();
+                match level[2] == 0 {
+                    true => levels.remove(&limit),
+                    false => levels.insert(limit, level.clone()),
+                };
+            }
+        }
+    }
+
+    fn assert_is(&self, book: &Value) {
+        for (side, levels) in ["bids", "asks"].into_iter().zip(&self.0) {
+            let there: BTreeMap<String, Value> = book[side]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|level| (level[0].as_str().unwrap().to_owned(), level.clone()))
+                .collect();
+            assert_eq!(*levels, there, "{side} of {}", book["sequence"]);
+        }
+    }
+}
+
+#[test]
+fn the_past_is_what_was_shown_when_it_was_the_present() {
+    let folder = Folder::new("past-market");
+    // Small files and many snapshots: some moments are before all of them, some behind one.
+    let settings = "--keep-journal --segment-size 64KiB --snapshot-every 700 --max-connections-per-address 0";
+    let server = Launch::new(&folder.data()).with(settings).start();
+    let http = Http::new(server.http);
+    server.ask(MARKET);
+    let (mut drawn, mut placed, mut shown) = (Drawn(7), Vec::new(), Vec::new());
+    for round in 0..2_400 {
+        trade(&http, &mut drawn, &mut placed);
+        if round % 40 == 0 {
+            shown.push(http.read("/api/v1/symbols/SPY/book?depth=1000"));
+        }
+    }
+    let snapshots = || {
+        std::fs::read_dir(folder.data())
+            .unwrap()
+            .flatten()
+            .any(|file| file.file_name().to_string_lossy().starts_with("snapshot-"))
+    };
+    wait_until("a snapshot", PATIENCE, snapshots);
+    shown.push(http.read("/api/v1/symbols/SPY/book?depth=1000"));
+    // In an order that goes back and forth.
+    for at in (0..shown.len()).map(|at| at * 23 % shown.len()) {
+        let book = &shown[at];
+        let (sequence, time) = (&book["sequence"], &book["time"]);
+        assert_eq!(essence(&past_book(&http, &format!("at={sequence}"))), essence(book));
+        assert_eq!(essence(&past_book(&http, &format!("time={time}"))), essence(book), "by its time");
+    }
+    assert_eq!(past_book(&http, "")["sequence"], shown.last().unwrap()["sequence"], "without a moment it is now");
+
+    let events = all_events(&http, 97, "1");
+    let (mut naive, mut next) = (Naive::default(), 0);
+    for event in &events {
+        while next < shown.len() && shown[next]["sequence"].as_u64() < event["sequence"].as_u64() {
+            naive.assert_is(&shown[next]);
+            next += 1;
+        }
+        naive.take(event);
+        if next < shown.len() && shown[next]["sequence"] == event["sequence"] {
+            assert_eq!(shown[next]["checksum"], event["checksum"]);
+        }
+    }
+    naive.assert_is(shown.last().unwrap());
+    assert!(next > shown.len() / 2, "{next} of {}", shown.len());
+    trades_and_fills_are_those_of_the_history(&http, &events, &shown);
+    orders_are_those_of_the_book(&http, &events);
+    server.stop();
+}
+
+fn trades_and_fills_are_those_of_the_history(http: &Http, events: &[Value], shown: &[Value]) {
+    let told: Vec<Value> = events.iter().flat_map(|event| event["trades"].as_array().unwrap().clone()).collect();
+    let mut kept = Vec::new();
+    let mut before = String::new();
+    loop {
+        let page = http.read(&format!("/api/v1/symbols/SPY/trades?limit=1000{before}"));
+        kept.extend(page["trades"].as_array().unwrap().iter().cloned());
+        match page["next"].as_u64() {
+            Some(next) => before = format!("&before={next}"),
+            None => break,
+        }
+    }
+    kept.reverse();
+    assert!(kept.len() > 100, "{}", kept.len());
+    let names = ["trade_id", "price", "shares", "time", "aggressor", "buy_order", "sell_order"];
+    let facts = |trade: &Value| names.map(|name| trade[name].clone());
+    assert_eq!(told.iter().map(facts).collect::<Vec<_>>(), kept.iter().map(facts).collect::<Vec<_>>());
+
+    let executions = http.read("/api/v1/accounts/1/executions?limit=1000");
+    let mut own: Vec<Value> = executions["executions"].as_array().unwrap().clone();
+    own.retain(|execution| execution["symbol"] == "SPY");
+    own.reverse();
+    let newest = own.iter().map(|one| json!([one["trade_id"], one["side"], one["order_id"], one["role"]]));
+    let newest: std::collections::BTreeSet<String> = newest.map(|one| one.to_string()).collect();
+    let fills = told.iter().flat_map(|trade| {
+        let fills = trade["fills"].as_array().cloned().unwrap_or_default();
+        fills
+            .into_iter()
+            .map(|fill| json!([trade["trade_id"], fill["side"], fill["order_id"], fill["role"]]).to_string())
+    });
+    let fills: std::collections::BTreeSet<String> = fills.collect();
+    assert!(newest.len() > 50 && newest.is_subset(&fills), "{} and {}", newest.len(), fills.len());
+
+    // A book is shown with the trades before it.
+    let book = past_book(http, &format!("at={}", shown[shown.len() / 2]["sequence"]));
+    let then = book["time"].as_u64().unwrap();
+    let mut until: Vec<_> = kept.iter().filter(|trade| trade["time"].as_u64().unwrap() <= then).map(facts).collect();
+    until.reverse();
+    until.truncate(100);
+    assert_eq!(book["trades"].as_array().unwrap().iter().map(facts).collect::<Vec<_>>(), until);
+}
+
+/// Orders that are followed from the beginning come to those that an account has at the end.
+fn orders_are_those_of_the_book(http: &Http, events: &[Value]) {
+    let mut open = BTreeMap::new();
+    for order in events.iter().flat_map(|event| event["orders"].as_array().cloned().unwrap_or_default()) {
+        let id = order["order_id"].as_u64().unwrap();
+        let is_gone = order["open"] == "0";
+        if is_gone {
+            open.remove(&id)
+        } else {
+            open.insert(id, order)
+        };
+    }
+    let book = past_book(http, "account=1");
+    let there =
+        book["orders"].as_array().unwrap().iter().map(|order| (order["order_id"].as_u64().unwrap(), order.clone()));
+    let there: BTreeMap<u64, Value> = there.collect();
+    assert!(there.len() > 10);
+    assert_eq!(open, there);
+    let live = http.read("/api/v1/symbols/SPY/book/orders?depth=1000");
+    let past = http.read("/api/v1/symbols/SPY/past/book/orders?depth=1000");
+    for side in ["bids", "asks"] {
+        let without_times = |orders: &Value| -> Vec<Value> {
+            let orders = orders[side].as_array().unwrap().iter();
+            orders.map(|one| json!([one["order_id"], one["account"], one["limit"], one["open"]])).collect()
+        };
+        assert_eq!(without_times(&live), without_times(&past));
+    }
+}
+
+#[test]
+fn the_past_has_a_beginning_and_an_end() {
+    let folder = Folder::new("past-bounds");
+    let settings = "--segment-size 64KiB --snapshot-every 300";
+    let launch = Launch::new(&folder.data()).with(settings);
+    let server = launch.start();
+    let http = Http::new(server.http);
+    server.ask(MARKET);
+    let early = http.read("/api/v1/symbols/SPY/past/book?at=0");
+    assert_eq!((&early["bids"], &early["sequence"], &early["trades"]), (&json!([]), &json!(0), &json!([])));
+    let book = |query: &str| patiently(&http, &format!("/api/v1/symbols/SPY/past/book?{query}"));
+    for (query, field) in [("at=999999", "at"), ("at=1&time=1", "time"), ("depth=0", "depth")] {
+        let answer = book(query);
+        assert_eq!((answer.code(), &answer.body["field"]), ((400, "malformed"), &json!(field)), "{}", answer.text);
+    }
+    assert_eq!(book("at=18446744073709551616").status, 400);
+    assert_eq!(book("at=1&account=99").code(), (404, "unknown-account"));
+    assert_eq!(http.get("/api/v1/symbols/NONE/past/book").code(), (404, "unknown-symbol"));
+    let events = |query: &str| patiently(&http, &format!("/api/v1/symbols/SPY/past/events?{query}"));
+    assert_eq!(events("from=999999").body["field"], "from");
+    assert_eq!(events("from=0&limit=1001").body["field"], "limit");
+    assert_eq!(events("").body["events"], json!([]), "nothing has followed the last command");
+    let far = book(&format!("time={}", u64::MAX));
+    assert_eq!((far.status, &far.body["sequence"]), (200, &far.body["newest"]), "the future has not happened yet");
+
+    // Journal files are retired behind the second snapshot: what is kept begins there, and says so.
+    let (mut drawn, mut placed) = (Drawn(3), Vec::new());
+    let retired = wait_for("the journal's beginning to go", PATIENCE, || {
+        (0..50).for_each(|_| trade(&http, &mut drawn, &mut placed));
+        Some(book("at=1")).filter(|answer| answer.status != 200)
+    });
+    assert_eq!(retired.code(), (410, "no-longer-kept"));
+    let first: u64 = retired.body["detail"].as_str().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(first > 1, "{}", retired.text);
+    assert_eq!(events("from=1").code(), (410, "no-longer-kept"));
+    assert_eq!(book("time=1").code(), (410, "no-longer-kept"));
+    // It may have gone on meanwhile, so its word is taken at a server that rests.
+    server.stop();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    let book = |query: &str| patiently(&http, &format!("/api/v1/symbols/SPY/past/book?{query}"));
+    let told = book("at=1");
+    let first: u64 = told.body["detail"].as_str().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    assert_eq!(book(&format!("at={}", first - 1)).code(), (410, "no-longer-kept"));
+    assert_eq!(book(&format!("at={first}")).body["sequence"], first);
+    server.stop();
+}
+
+#[test]
+fn what_the_past_may_cost_is_bounded() {
+    let folder = Folder::new("past-costs");
+    let launch = || Launch::new(&folder.data());
+    let server = launch().start();
+    let http = Http::new(server.http);
+    server.ask(MARKET);
+    let (mut drawn, mut placed) = (Drawn(5), Vec::new());
+    (0..600).for_each(|_| trade(&http, &mut drawn, &mut placed));
+    // Whoever comes when three are asking already is told to come again, and is answered then.
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let ask = |at: usize| http.get(&format!("/api/v1/symbols/SPY/past/book?at={}", 600 - at % 100));
+        let all: Vec<_> = (0..48).map(|at| scope.spawn(move || (0..8).map(|_| ask(at)).collect::<Vec<_>>())).collect();
+        all.into_iter().flat_map(|asking| asking.join().unwrap()).collect()
+    });
+    let busy = answers.iter().filter(|answer| is_busy(answer)).count();
+    let shown = answers.iter().filter(|answer| answer.status == 200).count();
+    assert!(busy > 0 && shown > 0 && busy + shown == answers.len(), "{busy} busy, {shown} shown");
+    server.stop();
+
+    let server = launch().with("--replay-commands 100").start();
+    let http = Http::new(server.http);
+    let book = |query: &str| patiently(&http, &format!("/api/v1/symbols/SPY/past/book?{query}"));
+    assert_eq!(book("").status, 200, "the snapshot of the stop is near");
+    assert_eq!(book("time=18446744073709551615").status, 200, "and as near to the end of time");
+    assert_eq!(book("at=500").code(), (422, "replay-too-large"));
+    assert_eq!(book("at=100").body["sequence"], 100);
+    let by_time = book("time=1");
+    assert_eq!((by_time.status, &by_time.body["sequence"]), (200, &json!(0)), "nothing is to be replayed for it");
+    server.stop();
+
+    let server = launch().with("--replay-items 3").start();
+    let http = Http::new(server.http);
+    assert_eq!(http.get("/api/v1/symbols/SPY/past/book").code(), (422, "replay-too-large"), "of a snapshot");
+    server.stop();
+
+    let server = launch().with("--replay-commands 0").start();
+    let http = Http::new(server.http);
+    assert_eq!(http.get("/api/v1/symbols/SPY/past/book").code(), (409, "no-journal"));
+    server.stop();
+}
+
+#[test]
+fn an_account_of_the_past_is_for_those_who_may_look_at_it() {
+    let folder = Folder::new("past-members");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    let [_, own] = market(&http);
+    let get =
+        |member: &str, path: &str| Client { http: &http, member }.get(&format!("/api/v1/symbols/SPY/past/{path}"));
+    let book = get("bob", "book?account=2");
+    assert_eq!((book.status, &book.body["orders"][0]["order_id"]), (200, &json!(own)));
+    let nobodys = get("bob", "book");
+    assert_eq!((nobodys.status, nobodys.body.get("orders")), (200, None));
+    for path in ["book?account=1", "events?from=0&account=1", "book?account=2&account=1", "book?account=99"] {
+        let answer = get("bob", path);
+        assert!([400, 404].contains(&answer.status), "{path}: {}", answer.text);
+    }
+    assert_eq!(get("", "book").status, 401);
+    assert_eq!(get("igor", "events?from=0").status, 200, "the market is for members of any role");
+    for (member, status) in [("bob", 403), ("vera", 403), ("otto", 200), ("olga", 200)] {
+        assert_eq!(get(member, "book/orders").status, status, "{member}");
+    }
+    server.stop();
+}

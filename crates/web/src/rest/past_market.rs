@@ -1,0 +1,422 @@
+//! A symbol's market as it was behind a command, and what followed. Nobody who trades waits for it.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::{AccountId, AccountIndex, Sequence, Side, Symbol, SymbolIndex, Time};
+use feed::{News, Open, TradedThen, View};
+use serde::Deserialize;
+use tokio::sync::oneshot;
+use utoipa::IntoParams;
+
+use super::symbols::{DEPTH, QueuesShape, of_symbol};
+use super::troubled;
+use crate::input::{self, Named, Parameters};
+use crate::past;
+use crate::past_markets::{NotShown, PastMarket, PastMoment, PastQuestion};
+use crate::problem::Problem;
+use crate::shapes::{
+    PastBookShape, PastEventShape, PastEventsShape, PastOrderShape, PastTradeShape, PhaseShape, QueuedShape, checksum,
+    sides,
+};
+use crate::site::Site;
+use crate::values;
+
+/// Trades that a book of the past is shown with.
+const TRADES_SHOWN: usize = 100;
+/// Orders of an account that it is shown with.
+const ORDERS_SHOWN: usize = 1_000;
+/// Events of a page: shown unless asked otherwise, and at most.
+const EVENTS: (usize, usize) = (500, 1_000);
+/// Commands that are gone through for a page, whatever they changed.
+const COMMANDS_MAX: usize = 100_000;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct At {
+    /// Behind this command; without it, and without a time, behind the last one.
+    #[param(value_type = Option<values::Sequence>)]
+    #[serde(default, deserialize_with = "input::number")]
+    at: Option<u64>,
+    /// Behind the last command of this time or of an earlier one.
+    #[param(value_type = Option<values::Time>)]
+    #[serde(default, deserialize_with = "input::number")]
+    time: Option<u64>,
+    /// Levels, or orders, a side.
+    #[param(minimum = 1, maximum = 1000, default = 50)]
+    #[serde(default, deserialize_with = "input::number")]
+    depth: Option<usize>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BookAt {
+    /// Behind this command; without it, and without a time, behind the last one.
+    #[param(value_type = Option<values::Sequence>)]
+    #[serde(default, deserialize_with = "input::number")]
+    at: Option<u64>,
+    /// Behind the last command of this time or of an earlier one.
+    #[param(value_type = Option<values::Time>)]
+    #[serde(default, deserialize_with = "input::number")]
+    time: Option<u64>,
+    /// Levels a side.
+    #[param(minimum = 1, maximum = 1000, default = 50)]
+    #[serde(default, deserialize_with = "input::number")]
+    depth: Option<usize>,
+    /// Whose orders and fills are told.
+    #[param(value_type = Option<values::Account>)]
+    account: Option<String>,
+}
+
+/// The best price levels at a moment of the past, with the trades before it.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/past/book", operation_id = "getPastBook", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), BookAt),
+    responses((status = 200, description = "The book as it was", body = PastBookShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "journal-unreadable", "history-unreadable", "record-damaged"]))),
+)]
+pub(crate) async fn book(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Parameters(asked): Parameters<BookAt>,
+) -> Result<Json<PastBookShape>, Problem> {
+    let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
+    let ground = Ground::of(&site, &name, asked.account.as_deref()).await?;
+    let moment = ground.moment(asked.at, asked.time)?;
+    let (symbol, account, newest) = (ground.name, ground.account_id, ground.newest.0);
+    let look = move |market: &mut dyn PastMarket| {
+        let view = market.view();
+        let found = view.find_symbol(symbol);
+        let side = |side: Side| {
+            let levels = found.into_iter().flat_map(|symbol| view.listing(symbol).book.levels(side));
+            levels.take(depth).map(|(limit, at)| (limit.to_string(), at.shares.to_string(), at.orders)).collect()
+        };
+        Ok(PastBookShape {
+            symbol: symbol.to_string(),
+            sequence: view.sequence().0,
+            time: view.time().0,
+            newest,
+            bids: side(Side::Buy),
+            asks: side(Side::Sell),
+            checksum: found.map_or(0, |symbol| checksum(view, symbol)),
+            phase: found.and_then(|symbol| PhaseShape::of(view.listing(symbol))),
+            trades: None,
+            orders: account.map(|account| orders(view, account, found)),
+        })
+    };
+    let mut shown = ground.look(&site, moment, look)?.found().await?;
+    let then = Sequence(shown.sequence);
+    let traded = past::traded_then(&site, then, ground.symbol, TRADES_SHOWN).await.map_err(troubled)?;
+    let shapes =
+        |traded: TradedThen| traded.trades.iter().map(|trade| PastTradeShape::of(trade, ground.account)).collect();
+    shown.trades = traded.map(shapes);
+    Ok(Json(shown))
+}
+
+/// What an account had in the book.
+fn orders(view: &View, account: AccountId, symbol: Option<SymbolIndex>) -> Vec<PastOrderShape> {
+    let Some(account) = view.find_account(account) else { return Vec::new() };
+    let in_it = |open: &Open| Some(open.symbol) == symbol && stands(open);
+    view.orders_of(account).filter(in_it).take(ORDERS_SHOWN).map(|open| PastOrderShape::of(&open)).collect()
+}
+
+/// The best open orders at a moment of the past, in priority. When an order was placed is told where it was placed since the snapshot.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/past/book/orders", operation_id = "getPastBookOrders", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), At),
+    responses((status = 200, description = "The orders as they were", body = QueuesShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "journal-unreadable"]))),
+)]
+pub(crate) async fn queues(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Parameters(asked): Parameters<At>,
+) -> Result<Json<QueuesShape>, Problem> {
+    let depth = input::count("depth", asked.depth, DEPTH.0, DEPTH.1)?;
+    let ground = Ground::of(&site, &name, None).await?;
+    let moment = ground.moment(asked.at, asked.time)?;
+    let symbol = ground.name;
+    let look = move |market: &mut dyn PastMarket| {
+        let view = market.view();
+        let found = view.find_symbol(symbol);
+        let side = |side: Side| {
+            let queue = found.into_iter().flat_map(|symbol| view.queue(symbol, side));
+            queue.take(depth).map(|open| QueuedShape::in_the_past(view, &open)).collect()
+        };
+        Ok(QueuesShape {
+            symbol: symbol.to_string(),
+            sequence: view.sequence().0,
+            bids: side(Side::Buy),
+            asks: side(Side::Sell),
+        })
+    };
+    ground.look(&site, moment, look)?.found().await.map(Json)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct From {
+    /// What followed this command; without it the last one, which nothing has followed yet.
+    #[param(value_type = Option<values::Sequence>)]
+    #[serde(default, deserialize_with = "input::number")]
+    from: Option<u64>,
+    /// Events of a page.
+    #[param(minimum = 1, maximum = 1000, default = 500)]
+    #[serde(default, deserialize_with = "input::number")]
+    limit: Option<usize>,
+    /// Whose orders and fills are told.
+    #[param(value_type = Option<values::Account>)]
+    account: Option<String>,
+}
+
+/// What changed in a symbol behind a command, command by command. A page goes through 100,000 commands at most.
+#[utoipa::path(
+    get, path = "/symbols/{symbol}/past/events", operation_id = "listPastEvents", tag = "Symbols",
+    params(("symbol" = values::Symbol, Path, description = "The symbol's name"), From),
+    responses((status = 200, description = "A page of events", body = PastEventsShape)),
+    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "journal-unreadable", "history-unreadable", "record-damaged"]))),
+)]
+pub(crate) async fn events(
+    State(site): State<Site>,
+    Named(name): Named<String>,
+    Parameters(asked): Parameters<From>,
+) -> Result<Json<PastEventsShape>, Problem> {
+    let limit = input::count("limit", asked.limit, EVENTS.0, EVENTS.1)?;
+    let ground = Ground::of(&site, &name, asked.account.as_deref()).await?;
+    let from = asked.from.map_or(ground.newest, Sequence);
+    ground.check("from", from)?;
+    let (symbol, account, newest) = (ground.name, ground.account_id, ground.newest.0);
+    let look = move |market: &mut dyn PastMarket| {
+        let mut watch = Watch { symbol, account, watched: (None, None) };
+        watch.begin(market.view());
+        let (mut events, mut gone_through) = (Vec::new(), 0);
+        let stepped = loop {
+            if events.len() == limit || gone_through == COMMANDS_MAX {
+                break Ok(());
+            }
+            match market.step() {
+                Ok(true) => events.extend(watch.news(market.view())),
+                Ok(false) => break Ok(()),
+                Err(why) => break Err(why),
+            }
+            gone_through += 1;
+        };
+        watch.end(market.view());
+        // What comes before it is told, and whoever asks on is told what is wrong.
+        if let Err(why) = stepped
+            && gone_through == 0
+        {
+            return Err(problem(why));
+        }
+        let (began, view) = (market.began(), market.view());
+        let (through, time) = (view.sequence().0, view.time().0);
+        Ok((began, PastEventsShape { symbol: symbol.to_string(), from: from.0, through, time, newest, events }))
+    };
+    let (began, mut shown) = ground.look(&site, PastMoment::Command(from), look)?.found().await?;
+    number(&site, began, ground.symbol, &mut shown.events).await?;
+    Ok(Json(shown))
+}
+
+/// Gives trades that count from 1 behind a command the numbers that the history has for them.
+async fn number(
+    site: &Site,
+    began: Sequence,
+    symbol: SymbolIndex,
+    events: &mut [PastEventShape],
+) -> Result<(), Problem> {
+    if events.iter().all(|event| event.trades.is_empty()) {
+        return Ok(());
+    }
+    let before = past::traded_then(site, began, symbol, 0).await.map_err(troubled)?.map(|then| then.next_trade - 1);
+    for trade in events.iter_mut().flat_map(|event| &mut event.trades) {
+        trade.trade_id = trade.trade_id.zip(before).map(|(number, before)| before + number);
+    }
+    Ok(())
+}
+
+/// What a question is about, as it is known by now.
+struct Ground {
+    name: Symbol,
+    symbol: SymbolIndex,
+    account_id: Option<AccountId>,
+    account: Option<AccountIndex>,
+    /// The last command that others have been told of.
+    newest: Sequence,
+}
+
+impl Ground {
+    async fn of(site: &Site, name: &str, account: Option<&str>) -> Result<Ground, Problem> {
+        let account_id = account.map(input::account).transpose()?;
+        let Json(ground) = of_symbol(site, name, move |scene, symbol| {
+            let find = |id| scene.view.find_account(id).ok_or_else(Problem::unknown_account);
+            let account = account_id.map(find).transpose()?;
+            let (name, newest) = (scene.view.listing(symbol).name, scene.view.sequence());
+            Ok(Ground { name, symbol, account_id, account, newest })
+        })
+        .await?;
+        Ok(ground)
+    }
+
+    fn moment(&self, at: Option<u64>, time: Option<u64>) -> Result<PastMoment, Problem> {
+        match (at.map(Sequence), time) {
+            (Some(_), Some(_)) => Err(Problem::field("time", "a command or a time is asked for, not both")),
+            (None, Some(time)) => Ok(PastMoment::Time(Time(time))),
+            (at, None) => {
+                let at = at.unwrap_or(self.newest);
+                self.check("at", at).map(|()| PastMoment::Command(at))
+            }
+        }
+    }
+
+    fn check(&self, field: &str, at: Sequence) -> Result<(), Problem> {
+        let beyond = || Problem::field(field, format!("{field} is {at}; the last command is {}", self.newest));
+        if at > self.newest { Err(beyond()) } else { Ok(()) }
+    }
+
+    /// Has `look` look at the market of that moment.
+    fn look<T: Send + 'static>(
+        &self,
+        site: &Site,
+        moment: PastMoment,
+        look: impl FnOnce(&mut dyn PastMarket) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<Seen<T>, Problem> {
+        let markets = site.market()?.past.clone().ok_or_else(no_journal)?;
+        let (told, seen) = oneshot::channel();
+        let answer = move |found: Result<&mut dyn PastMarket, NotShown>| {
+            // Whoever has gone away needs no answer.
+            if !told.is_closed() {
+                drop(told.send(found.map_err(problem).and_then(look)));
+            }
+        };
+        markets.ask(PastQuestion { moment, newest: self.newest, look: Box::new(answer) });
+        Ok(Seen(seen))
+    }
+}
+
+/// What is found in a market of the past.
+struct Seen<T>(oneshot::Receiver<Result<T, Problem>>);
+
+impl<T> Seen<T> {
+    async fn found(self) -> Result<T, Problem> {
+        self.0.await.map_err(|_| busy("others are being shown the past: ask again in a second"))?
+    }
+}
+
+/// Watches a symbol, and an account, in a past market, once they are there.
+struct Watch {
+    symbol: Symbol,
+    account: Option<AccountId>,
+    watched: (Option<SymbolIndex>, Option<AccountIndex>),
+}
+
+impl Watch {
+    fn begin(&mut self, view: &mut View) {
+        if self.watched.0.is_none() {
+            self.watched.0 = view.find_symbol(self.symbol);
+            self.watched.0.inspect(|symbol| view.watch_symbol(*symbol, true));
+        }
+        if self.watched.1.is_none() {
+            self.watched.1 = self.account.and_then(|account| view.find_account(account));
+            self.watched.1.inspect(|account| view.watch_account(*account, true));
+        }
+    }
+
+    fn end(self, view: &mut View) {
+        self.watched.0.inspect(|symbol| view.watch_symbol(*symbol, false));
+        self.watched.1.inspect(|account| view.watch_account(*account, false));
+    }
+
+    /// What the last command changed.
+    fn news(&mut self, view: &mut View) -> Option<PastEventShape> {
+        let (symbols, news) = (view.take_symbols(), view.take_news());
+        self.begin(view);
+        let symbol = self.watched.0?;
+        let orders = changed(view, symbol, &news);
+        if symbols.is_empty() && orders.is_empty() {
+            return None;
+        }
+        let (touched, trades) = view.take_symbol_news(symbol);
+        let listing = view.listing(symbol);
+        let (bids, asks) = sides(touched.into_iter().map(|(side, limit)| listing.book.level(side, limit)));
+        Some(PastEventShape {
+            sequence: view.sequence().0,
+            time: view.time().0,
+            bids,
+            asks,
+            checksum: checksum(view, symbol),
+            phase: PhaseShape::of(listing),
+            trades: trades.iter().map(|trade| PastTradeShape::of(trade, self.watched.1)).collect(),
+            orders,
+        })
+    }
+}
+
+/// Orders in a symbol that came to its book, changed there or left it, each once.
+fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShape> {
+    let mut orders: Vec<Open> = Vec::new();
+    for news in news {
+        let changed = match news {
+            News::Order(_, order) => view.open_order(*order),
+            News::Amended(_, amended) => view.open_order(amended.order),
+            News::Ended(_, ended) => Some(ended.order),
+            News::Account(_) | News::Placed(..) | News::Traded(..) | News::Noted(..) => None,
+        };
+        let Some(open) = changed.filter(|open| open.symbol == symbol && stands(open)) else { continue };
+        orders.retain(|other| other.order != open.order);
+        orders.push(open);
+    }
+    orders.iter().map(PastOrderShape::of).collect()
+}
+
+/// Whether an order is in its book, or was when it ended.
+fn stands(open: &Open) -> bool {
+    !open.waits && open.pends_on.is_none()
+}
+
+fn no_journal() -> Problem {
+    let detail = "the past is shown of a journal in a data folder: this server's market has none of its own, or its settings want no replays (--replay-commands)";
+    Problem::new(StatusCode::CONFLICT, "no-journal", "No journal", detail)
+}
+
+fn busy(detail: impl Into<String>) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "replay-busy", "Replay busy", detail)
+}
+
+fn problem(why: NotShown) -> Problem {
+    match why {
+        NotShown::OnItsWay { at } => busy(format!("it is on its way, at command {at}: ask again, and it goes on")),
+        NotShown::TooEarly { first } => {
+            let detail = format!("no longer kept: what is kept of the journal begins at command {first}");
+            Problem::new(StatusCode::GONE, "no-longer-kept", "No longer kept", detail)
+        }
+        NotShown::TooMuch(detail) => {
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "replay-too-large", "Too much to replay", detail)
+        }
+        NotShown::Unreadable => {
+            let detail = "the journal or a snapshot cannot be read; the server's log says why";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "journal-unreadable", "Journal unreadable", detail)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::header::RETRY_AFTER;
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    #[test]
+    fn who_has_to_wait_is_told_how_long() {
+        let refused = problem(NotShown::OnItsWay { at: Sequence(7) });
+        assert!(refused.detail.contains("at command 7"), "{refused}");
+        let response = refused.into_response();
+        assert_eq!(
+            (response.status(), &response.headers()[RETRY_AFTER]),
+            (StatusCode::SERVICE_UNAVAILABLE, &"1".parse().expect("a header"))
+        );
+    }
+}
