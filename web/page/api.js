@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, AuditPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, AuditPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, PastBook, PastEvents, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, TradesPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -166,6 +166,15 @@ export const api = {
    */
   candles: (symbol, interval, before, limit = 500) =>
     request("GET", `/symbols/${at(symbol)}/candles${query({ interval, limit, before })}`),
+
+  /** Those before a trade, newest first. @param {string} symbol @param {number} before @param {number} limit @returns {Promise<TradesPage>} */
+  trades: (symbol, before, limit) => request("GET", `/symbols/${at(symbol)}/trades${query({ before, limit })}`),
+
+  /** A symbol's market at a moment of the past, with what an account had in it. @param {string} symbol @param {{at?: number, time?: number}} moment @param {string|null} account @returns {Promise<PastBook>} */
+  pastBook: (symbol, { at: command, time }, account) => request("GET", `/symbols/${at(symbol)}/past/book${query({ at: command, time, depth: 1_000, account })}`),
+
+  /** What followed a command. @param {string} symbol @param {number} from @param {string|null} account @returns {Promise<PastEvents>} */
+  pastEvents: (symbol, from, account) => request("GET", `/symbols/${at(symbol)}/past/events${query({ from, account })}`),
 
   /**
    * @param {string} symbol

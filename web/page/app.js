@@ -48,6 +48,7 @@ import { tapeView } from "./views/tape.js";
 import { ticketView } from "./views/ticket.js";
 import { watchlistView } from "./views/watchlist.js";
 
+/** @import { Moment } from "./state/replay.js" */
 /** @import { Interval, StatusFeed, SymbolsFeed } from "./types.js" */
 
 const INTERVALS = ["1s", "1m", "5m", "15m", "1h", "1d"];
@@ -87,7 +88,14 @@ const choices = {
   /** @param {string} symbol */
   symbol(symbol) {
     remember("symbol", symbol);
-    location.hash = write({ view: "trade", symbol });
+    // In a replay it is the same moment of another symbol.
+    location.hash = write({ view: "trade", symbol, moment: replay.moment() });
+  },
+  /** Shows a moment of the past, or with null the live market. @param {string} symbol @param {Moment|null} moment */
+  moment(symbol, moment) {
+    const hash = write({ view: "trade", symbol, moment });
+    if (location.hash === hash) replay.show(symbol, moment, true);
+    else location.hash = hash;
   },
   /** @param {string} account */
   account(account) {
@@ -100,6 +108,8 @@ const choices = {
   },
 };
 
+const replay = laterReplay();
+const replayAt = (/** @type {string} */ symbol, /** @type {number} */ time) => choices.moment(symbol, { time });
 const confirm = confirmation();
 const actions = orderActions({ api, shown, confirm });
 
@@ -120,7 +130,7 @@ alertsView({ alerts, market, shown, sound: new Sound(), frames });
 const openLayout = layoutView({ layout, frames });
 const journeys = new Journeys();
 whenPlaced((placed, timing) => journeys.note(placed, timing));
-const orders = orderDialog({ pair, vitals, panels: [placePanel({ api }), wayPanel({ pair, journeys })] });
+const orders = orderDialog({ pair, vitals, replay: replayAt, panels: [placePanel({ api }), wayPanel({ pair, journeys })] });
 lastJourney({ pair, journeys, open: orders.open });
 find("ticket-code").addEventListener("click", () => {
   const draft = ticket.draft();
@@ -157,7 +167,9 @@ const create = createDialog({
 });
 
 // Of the symbol that is looked at each trade counts, not only the last of a quarter of a second.
-market.tape.watch(() => alerts.seeTape(market.tape.trades));
+market.tape.watch(() => {
+  if (!market.past) alerts.seeTape(market.tape.trades);
+});
 
 // One's own trades are marked on the tape and the chart.
 for (const each of [pair.first, pair.second]) {
@@ -186,7 +198,7 @@ async function fetchSymbols(after) {
 /** The tables of an account, in the panel whose ids end so. @param {Holdings} of @param {string} suffix */
 function showAccount(of, suffix) {
   const portfolio = portfolioView({ holdings: of, symbols, shown, frames, theme, api, suffix });
-  accountView({ market, shown, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, suffix });
+  accountView({ market, shown, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, replay: replayAt, suffix });
 }
 
 chrome();
@@ -249,6 +261,48 @@ function laterControl() {
   };
 }
 
+/** What a replay needs is fetched when somebody wants one. */
+function laterReplay() {
+  /** @type {Promise<{state: import("./state/replay.js").Replay, view: ReturnType<typeof import("./views/replay.js").replayView>}>|null} */
+  let asked = null;
+  /** @type {import("./state/replay.js").Replay|null} */
+  let state = null;
+  /** What is to be shown once it is here. @type {{symbol: string, moment: Moment}|null} */
+  let wanted = null;
+  const fetchIt = () => {
+    asked ??= Promise.all([import("./state/replay.js"), import("./views/replay.js")]).then(([{ Replay }, { replayView }]) => {
+      const made = new Replay(market, api);
+      state = made;
+      holdings.watch(() => made.look(holdings.id));
+      return { state: made, view: replayView({ replay: made, market, frames, api, go: choices.moment }) };
+    });
+    return asked;
+  };
+  return {
+    /** @param {string} symbol @param {Moment|null} moment null for the live market @param {boolean} [again] also where it is shown already */
+    async show(symbol, moment, again = false) {
+      wanted = moment && { symbol, moment };
+      if (!moment) {
+        state?.close();
+        market.choose(symbol);
+        return;
+      }
+      const fetched = await fetchIt();
+      if (wanted?.moment === moment && (again || !fetched.state.isAt(symbol, moment))) fetched.state.open(symbol, moment, holdings.id);
+    },
+    /** The moment that is shown; null while the market is live. @returns {Moment|null} */
+    moment: () => (market.past && state ? state.moment : null),
+    choose: async () => (await fetchIt()).view.open(),
+    /** @param {"toggle"|"step"|"back"|"toTrade"} what nothing of it is done while the market is live */
+    async act(what) {
+      if (!market.past) return;
+      const fetched = await fetchIt();
+      if (what === "toggle") fetched.view.toggle();
+      else fetched.state[what]();
+    },
+  };
+}
+
 /** Shows what the address says; without a symbol in it, the one looked at last, or the first there is. */
 function follow() {
   const place = read(location.hash);
@@ -266,8 +320,10 @@ function follow() {
 
   const last = remembered("symbol");
   const symbol = place.symbol ?? market.symbol ?? (last && symbols.all.has(last) ? last : symbols.first());
-  market.choose(symbol);
-  setAttribute(find("view-trade"), "href", write({ view: "trade", symbol: market.symbol }));
+  if (symbol && place.moment) replay.show(symbol, place.moment);
+  // Who looks elsewhere for a while finds a replay again.
+  else if (place.view === "trade" || !market.past) symbol ? replay.show(symbol, null) : market.choose(null);
+  if (place.view === "trade") setAttribute(find("view-trade"), "href", write({ view: "trade", symbol, moment: place.moment }));
 }
 
 /** Asks who is there: whether it is a demo, and whether the account that is remembered still is. */
@@ -308,6 +364,7 @@ function chrome() {
   const keys = () => keysDialog.showModal();
   find("keys").addEventListener("click", keys);
   find("layout-open").addEventListener("click", openLayout);
+  find("replay-open").addEventListener("click", replay.choose);
   find("create-open").addEventListener("click", create);
   find("welcome-create").addEventListener("click", create);
   find("unknown-choose").addEventListener("click", () => symbolChooser.open());
@@ -386,6 +443,11 @@ function chrome() {
     }) },
     { key: "y", group: "Trading", text: "Of two accounts, the ticket sends from the other", run: () => pair.turn() },
     { key: "w", group: "Where to look", text: "Show the watchlist, or hide it", run: () => layout.show("watch", layout.hides("watch")) },
+    { key: "r", group: "Replay", text: "Choose a moment of the past", run: trade(replay.choose) },
+    { key: "k", group: "Replay", text: "Play it, or pause", run: () => replay.act("toggle") },
+    { key: ",", group: "Replay", text: "One command back", run: () => replay.act("back") },
+    { key: ".", group: "Replay", text: "One command on", run: () => replay.act("step") },
+    { key: "n", group: "Replay", text: "To the next trade", run: () => replay.act("toTrade") },
     { key: "l", group: "Where to look", text: "Layout: density, panels, layouts of your own", run: openLayout },
     { key: "t", group: "Where to look", text: "Light or dark", run: () => theme.toggle() },
     { key: "?", group: "Where to look", text: "These keys", run: keys },

@@ -20,6 +20,14 @@ export function dayAndTime(time_us) {
   return `${shown.format(date)} ${clock.format(date)}`;
 }
 
+/** The day and the time, as 2026-11-24 10:32:05 in this browser's time. @param {number} time_us */
+export function dayTimeOfYear(time_us) {
+  const date = new Date(time_us / 1000);
+  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
+  const day = [String(date.getFullYear()).padStart(4, "0"), two(date.getMonth() + 1), two(date.getDate())].join("-");
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")}`;
+}
+
 /** @param {number} value */
 export function count(value) {
   return Math.abs(value) < 10 && value % 1 !== 0 ? precise.format(value) : counts.format(value);

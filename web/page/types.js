@@ -81,6 +81,52 @@
  * @property {number} sell_order
  */
 
+/** @typedef {{trades: Trade[], next: number|null}} TradesPage */
+
+/**
+ * A trade of the past, with what was executed of the account that was asked for.
+ * @typedef {object} PastTrade
+ * @property {number|null} trade_id null where the history does not reach back so far
+ * @property {string} price
+ * @property {string} shares
+ * @property {number} time
+ * @property {Side} aggressor
+ * @property {number} buy_order
+ * @property {number} sell_order
+ * @property {{side: Side, order_id: number, role: "maker"|"aggressor"}[]|undefined} [fills]
+ */
+
+/** An order in the book of the past; with nothing open once it is gone. @typedef {{order_id: number, side: Side, limit: string, open: string}} PastOrder */
+
+/**
+ * @typedef {object} PastBook
+ * @property {string} symbol
+ * @property {number} sequence
+ * @property {number} time
+ * @property {number} newest the last command by now
+ * @property {WireLevel[]} bids
+ * @property {WireLevel[]} asks
+ * @property {number} checksum
+ * @property {Phase} [phase]
+ * @property {PastTrade[]|null} trades newest first
+ * @property {PastOrder[]} [orders]
+ */
+
+/**
+ * What one command changed.
+ * @typedef {object} PastEvent
+ * @property {number} sequence
+ * @property {number} time
+ * @property {WireLevel[]} bids
+ * @property {WireLevel[]} asks
+ * @property {number} checksum
+ * @property {Phase} [phase]
+ * @property {PastTrade[]} trades oldest first
+ * @property {PastOrder[]} [orders]
+ */
+
+/** @typedef {{symbol: string, from: number, through: number, time: number, newest: number, events: PastEvent[]}} PastEvents */
+
 /**
  * @typedef {object} Candle
  * @property {number} start microseconds

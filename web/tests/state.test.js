@@ -189,4 +189,6 @@ test("the address says what is shown, and nonsense in it is passed over", () => 
   assert.deepEqual(read(""), { view: "trade", symbol: null });
   assert.deepEqual(read("#/trade/<script>"), { view: "trade", symbol: null });
   assert.equal(write(read("#/trade/SPY")), "#/trade/SPY");
+  for (const moment of [{ at: 1042 }, { time: 1_763_690_000_000_000 }, { at: 0 }]) assert.deepEqual(read(write({ view: "trade", symbol: "SPY", moment })), { view: "trade", symbol: "SPY", moment });
+  for (const wrong of ["at/-1", "at/1e3", "at", "at/99999999999999999", "on/5"]) assert.deepEqual(read(`#/trade/SPY/${wrong}`), { view: "trade", symbol: "SPY" }, wrong);
 });

@@ -10,6 +10,7 @@ import { Watched } from "./watched.js";
 /** @import { Api } from "../api.js" */
 /** @import { Feed } from "../feed.js" */
 /** @import { BookFault } from "./book.js" */
+/** @import { Past } from "./replay.js" */
 /** @import { BookFeed, CandlesSnapshot, CandleUpdate, FeedError, Interval, Topic, TradesFeed } from "../types.js" */
 
 /** A book that stood so long was sound: the next fault is mended at once again. */
@@ -22,6 +23,8 @@ export class Market extends Watched {
   interval;
   /** Why the symbol cannot be shown. @type {string|null} */
   refused = null;
+  /** What is shown instead of the live market, by a replay; null while it is live. @type {Past|null} */
+  past = null;
   book = new Book();
   tape = new Tape();
   candles = new Candles();
@@ -46,16 +49,17 @@ export class Market extends Watched {
     this.interval = interval;
   }
 
-  /** @param {string|null} symbol */
-  choose(symbol) {
-    if (symbol === this.symbol && !this.refused) return;
-    if (this.symbol) for (const topic of this.#topics(this.symbol)) this.#feed.unsubscribe(topic);
+  /** @param {string|null} symbol @param {Past|null} [past] it is not followed: somebody else fills it */
+  choose(symbol, past = null) {
+    if (symbol === this.symbol && !this.refused && past === this.past) return;
+    if (this.symbol && !this.past) for (const topic of this.#topics(this.symbol)) this.#feed.unsubscribe(topic);
     this.symbol = symbol;
     this.refused = null;
+    this.past = past;
     this.book.clear();
     this.tape.clear();
     this.candles.clear();
-    if (symbol) {
+    if (symbol && !past) {
       this.#subscribeBook(symbol);
       this.#subscribeTrades(symbol);
       this.#subscribeCandles(symbol, this.interval);
@@ -66,10 +70,11 @@ export class Market extends Watched {
   /** @param {Interval} interval */
   chooseInterval(interval) {
     if (interval === this.interval) return;
-    if (this.symbol) this.#feed.unsubscribe({ channel: "candles", symbol: this.symbol, interval: this.interval });
+    const live = this.symbol !== null && !this.past;
+    if (this.symbol && live) this.#feed.unsubscribe({ channel: "candles", symbol: this.symbol, interval: this.interval });
     this.interval = interval;
     this.candles.clear();
-    if (this.symbol) this.#subscribeCandles(this.symbol, interval);
+    if (this.symbol && live) this.#subscribeCandles(this.symbol, interval);
     this.changed();
   }
 

@@ -13,6 +13,9 @@ const DECIMALS_MIN = 2;
 /** @type {Record<Interval, number>} */
 export const SECONDS_OF = { "1s": 1, "1m": 60, "5m": 300, "15m": 900, "1h": 3_600, "1d": 86_400 };
 
+/** What is known of a symbol of which nothing is. */
+const UNKNOWN = { last: null, last_time: null, change: null, change_percent: null, open_24h: null, high_24h: null, low_24h: null, volume_24h: null, money_24h: null, trades_24h: null, best_bid: null, best_ask: null };
+
 export class Shown {
   /** @type {string|null} */
   #symbol = null;
@@ -28,7 +31,10 @@ export class Shown {
 
   /** @returns {SymbolInfo|undefined} */
   get info() {
-    return this.#market.symbol ? this.#symbols.all.get(this.#market.symbol) : undefined;
+    const { symbol, past } = this.#market;
+    const info = symbol ? this.#symbols.all.get(symbol) : undefined;
+    // Of the past only what does not change is known.
+    return info && past ? { ...UNKNOWN, symbol: info.symbol, issued: info.issued, ...(info.rules && { rules: info.rules }) } : info;
   }
 
   /** @returns {Rules|undefined} */
@@ -79,6 +85,7 @@ export class Shown {
   get day() {
     const { info, last } = this;
     const open = info?.open_24h;
+    if (this.#market.past) return { change: null, percent: null, high: null, low: null };
     if (!info || !last || !open) return { change: info?.change ?? null, percent: info?.change_percent ?? null, high: info?.high_24h ?? last, low: info?.low_24h ?? last };
     const change = exact(last) - exact(open);
     const percent = (Number(change) / Number(exact(open))) * 100;

@@ -38,8 +38,8 @@ const SURE_MS = 4_000;
 const CSV_ROWS_MAX = 20_000;
 const CSV_PAGE = 1_000;
 
-/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>, openOrder: (order: Order) => void, suffix?: string}} parts `suffix` ends the ids of its elements */
-export function accountView({ market, shown, holdings, frames, api, actions, portfolio, openOrder, suffix = "" }) {
+/** @param {{market: Market, shown: Shown, holdings: Holdings, frames: Frames, api: Api, actions: OrderActions, portfolio: ReturnType<typeof portfolioView>, openOrder: (order: Order) => void, replay: (symbol: string, time: number) => void, suffix?: string}} parts `replay` shows the market of a past moment; `suffix` ends the ids of its elements */
+export function accountView({ market, shown, holdings, frames, api, actions, portfolio, openOrder, replay, suffix = "" }) {
   const part = (/** @type {string} */ id) => find(id + suffix);
   /** @type {Price} */
   const price = (text, symbol) => shown.price(text, symbol);
@@ -61,7 +61,7 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
   });
   const history = new Table(part("panel-history"), { caption: "All orders", columns: historyColumns(price, openOrder), key: (order) => String(order.order_id), more: () => holdings.moreHistory(), resort: () => mark() });
   const executions = new Table(part("panel-executions"), {
-    caption: "Executions", columns: executionColumns(price), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(), resort: () => mark(),
+    caption: "Executions", columns: executionColumns(price, ({ symbol, time }) => replay(symbol, time)), key: (execution) => `${execution.trade_id}/${execution.order_id}`, more: () => holdings.moreExecutions(), resort: () => mark(),
   });
   const balances = new Table(part("panel-balances"), { caption: "Balance and positions", columns: balanceColumns, key: (line) => line.what, resort: () => mark() });
   const tables = { "tab-open": open, "tab-history": history, "tab-executions": executions, "tab-portfolio": portfolio.table, "tab-balances": balances };
@@ -303,8 +303,8 @@ const historyColumns = (price, press) => [
   { head: "Done", text: (order) => (order.done_time === null ? "–" : dayAndTime(order.done_time)), kind: "number widest", value: (order) => order.done_time, csv: (order) => atUtc(order.done_time) },
 ];
 
-/** @param {Price} price @returns {Column<Execution>[]} */
-const executionColumns = (price) => [
+/** @param {Price} price @param {(execution: Execution) => void} press @returns {Column<Execution>[]} */
+const executionColumns = (price, press) => [
   { head: "Trade", text: (execution) => String(execution.trade_id), kind: "id widest", value: (row) => row.trade_id },
   { head: "Order", text: (execution) => String(execution.order_id), kind: "id", value: (row) => row.order_id },
   { head: "Symbol", text: (execution) => execution.symbol },
@@ -314,7 +314,7 @@ const executionColumns = (price) => [
   { head: "Money", text: (execution) => group(format(total(exact(execution.price), exact(execution.shares)), MONEY_DECIMALS)), kind: "number wide", value: moneyOf, csv: (execution) => format(moneyOf(execution), MONEY_DECIMALS) },
   { head: "Fee", text: feeOf, kind: "number wider", value: (execution) => (execution.fee ? exact(execution.fee, MONEY_DECIMALS) : null), csv: (execution) => (execution.fee ? `${execution.fee} ${execution.fee_of === "shares" ? execution.symbol : "$"}` : "") },
   { head: "Role", text: (execution) => execution.role, kind: "wider" },
-  { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number", value: (execution) => execution.time, csv: (execution) => atUtc(execution.time) },
+  { head: "Time", text: (execution) => dayAndTime(execution.time), kind: "number", value: (execution) => execution.time, csv: (execution) => atUtc(execution.time), press, hint: "The market then" },
 ];
 
 /** @type {Column<Line>[]} */

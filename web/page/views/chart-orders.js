@@ -118,7 +118,8 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
   });
 
   return () => {
-    const open = [...holdings.open.values()].filter((order) => order.symbol === market.symbol && whichOf(order) !== null).slice(0, LINES_MAX);
+    // What is past is not moved.
+    const open = market.past ? [] : [...holdings.open.values()].filter((order) => order.symbol === market.symbol && whichOf(order) !== null).slice(0, LINES_MAX);
     const wanted = new Set(open.map(({ order_id }) => order_id));
     for (const [id, { line }] of lines) {
       if (wanted.has(id)) continue;
@@ -156,8 +157,9 @@ export function fillMarkers(markers, { market, holdings, theme }) {
     const span = SECONDS_OF[market.interval] * 1_000_000;
     /** One for each side of a candle. @type {Map<string, {time: number, side: Side}>} */
     const places = new Map();
-    for (const { symbol, side, time } of holdings.executions) {
-      if (symbol !== market.symbol || time < first) continue;
+    const fills = market.past?.fills ?? holdings.executions.filter(({ symbol }) => symbol === market.symbol);
+    for (const { side, time } of fills) {
+      if (time < first) continue;
       const start = Math.floor(time / span) * span;
       places.set(`${start} ${side}`, { time: start / 1_000_000, side });
     }

@@ -80,7 +80,7 @@ export function ladderView({ market, shown, holdings, frames, take }) {
     const step = group_by.step(shown.step, symbol);
     const levels = { buy: grouped(book.bids, "buy", step, rows.buy.length), sell: grouped(book.asks, "sell", step, rows.sell.length) };
     if (held) for (const side of SIDES) levels[side] = heldLevels(held[side], grouped(book.side(side), side, step, Infinity));
-    const mine = limitsOf(holdings, symbol, step);
+    const mine = limitsOf(holdings, market, step);
     const { decimals } = shown;
     const money = unit.value === "money";
     const deepest = Math.max(...SIDES.map((side) => totalOf(levels[side], rows[side].length, money)));
@@ -246,12 +246,13 @@ function drawSide(rows, levels, { decimals, deepest, mine, side, money }) {
   });
 }
 
-/** The limits of one's own open orders, as levels are put together. @param {AccountSeen} holdings @param {string|null} symbol @param {bigint} step */
-function limitsOf(holdings, symbol, step) {
+/** The limits of one's own open orders, as levels are put together. @param {AccountSeen} holdings @param {Market} market @param {bigint} step */
+function limitsOf(holdings, { past, symbol }, step) {
   /** @type {Record<Side, Set<bigint>>} */
   const limits = { buy: new Set(), sell: new Set() };
-  for (const order of holdings.open.values()) {
-    if (order.symbol === symbol && order.limit !== null) limits[order.side].add(roundTo(exact(order.limit), order.side, step));
+  const orders = past ? past.orders.values() : [...holdings.open.values()].filter((order) => order.symbol === symbol);
+  for (const order of orders) {
+    if (order.limit !== null) limits[order.side].add(roundTo(exact(order.limit), order.side, step));
   }
   return limits;
 }

@@ -35,8 +35,7 @@ export function marketBar({ market, symbols, shown, frames, choose }) {
 
   const mark = frames.view(() => {
     chooser.show(market.symbol, symbols.state === "waiting" ? "Loading…" : "No symbol");
-    const info = market.symbol ? symbols.all.get(market.symbol) : undefined;
-    const { day, decimals } = shown;
+    const { info, day, decimals } = shown;
     const price = (/** @type {string|null} */ text) => (text ? group(atLeast(text, decimals)) : NONE);
     const direction = directionOf(day.change);
     setText(last, price(shown.last));

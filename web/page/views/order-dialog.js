@@ -24,12 +24,13 @@ import { tabs } from "./tabs.js";
  */
 
 /**
- * @param {{pair: Pair, vitals: Vitals, panels?: Panel[]}} parts
+ * @param {{pair: Pair, vitals: Vitals, replay: (symbol: string, time: number) => void, panels?: Panel[]}} parts `replay` shows the market of a past moment
  */
-export function orderDialog({ pair, vitals, panels = [] }) {
+export function orderDialog({ pair, vitals, replay, panels = [] }) {
   let members = false;
   const title = make("h2", { id: "order-title" });
   const about = make("p", { class: "muted order-about number" });
+  const then = make("button", { id: "order-then", type: "button", class: "order-id" }, "The market when it was placed");
   const said = saidView({ where: () => ({ host: location.host, hostname: location.hostname, secure: location.protocol === "https:", xml_port: vitals.server?.xml_port ?? null, members }), demo: () => vitals.server?.demo === true });
   /** @type {Panel[]} */
   const all = [...panels, { id: "said", name: "In code", root: said.root, show: (order) => said.order(order) }];
@@ -42,7 +43,7 @@ export function orderDialog({ pair, vitals, panels = [] }) {
   }
   const close = make("button", { type: "button", class: "quiet icon", "data-close": true, "aria-label": "Close" }, "×");
   const dialog = make("dialog", { id: "order", class: "dialog order", "aria-labelledby": "order-title" },
-    make("header", {}, make("div", {}, title, about), close), tabList, ...all.map(({ root }) => root));
+    make("header", {}, make("div", {}, title, about, then), close), tabList, ...all.map(({ root }) => root));
   document.body.append(dialog);
 
   /** @type {Order|null} */
@@ -69,6 +70,11 @@ export function orderDialog({ pair, vitals, panels = [] }) {
     setText(about, `${order.side === "buy" ? "▲ Buy" : "▼ Sell"} ${group(order.shares)} ${order.symbol} at ${order.limit === null ? "any price" : group(order.limit)}: ${statusOf(order)}`);
   }
 
+  then.addEventListener("click", () => {
+    const order = shown;
+    dialog.close();
+    if (order) replay(order.symbol, order.time);
+  });
   pair.watch(() => {
     const newer = shown && pair.order(shown.order_id);
     if (!dialog.open || !newer || newer === shown) return;
@@ -91,7 +97,7 @@ export function orderDialog({ pair, vitals, panels = [] }) {
       if (tab) find(`tab-${tab}`).click();
       shown = order;
       draw(order);
-      tabList.hidden = false;
+      tabList.hidden = then.hidden = false;
       begin(order);
       dialog.showModal();
       find(`tab-${chosen}`).focus();
@@ -100,7 +106,7 @@ export function orderDialog({ pair, vitals, panels = [] }) {
     openDraft(draft) {
       setText(title, draft.orders.length > 1 ? "These orders in code" : "This order in code");
       setText(about, "Nothing is sent: run it yourself");
-      tabList.hidden = true;
+      tabList.hidden = then.hidden = true;
       for (const { root } of all) root.hidden = root !== said.root;
       said.draft(draft);
       dialog.showModal();

@@ -13,6 +13,7 @@ import { make, setAttribute, setText } from "../dom.js";
  * @property {(row: T) => string|number|bigint|null} [value] what it is sorted by, and what CSV holds; its text without it
  * @property {(row: T) => string} [csv] what CSV holds, where that is another thing
  * @property {(row: T) => void} [press] its text is a button
+ * @property {string} [hint] what pressing it does, where its text does not say it
  */
 
 /** What a row is sorted by; null comes last. @param {string|number|bigint|null} a @param {string|number|bigint|null} b */
@@ -196,9 +197,9 @@ export class Table {
   }
 
   /** @param {Column<T>} column @param {string} key */
-  #pressed({ head, press }, key) {
+  #pressed({ head, press, hint }, key) {
     if (!press) return [];
-    const button = make("button", { type: "button", class: "order-id", "aria-haspopup": "dialog", title: `More of this ${head.toLowerCase()}` });
+    const button = make("button", { type: "button", class: "order-id", "aria-haspopup": hint ? null : "dialog", title: hint ?? `More of this ${head.toLowerCase()}` });
     button.addEventListener("click", () => {
       const row = this.#current.get(key);
       if (row !== undefined) press(row);

@@ -43,7 +43,7 @@ export function tapeView({ market, shown, holdings, frames }) {
     if (needed === decimals) rows = turned(rows, seen, list);
     else for (const row of rows) row.trade_id = null;
     decimals = needed;
-    const mine = holdings.tradesOf(market.symbol);
+    const mine = market.past?.sides ?? holdings.tradesOf(market.symbol);
     rows.forEach((row, at) => {
       fill(row, seen[at], decimals);
       const own = mine.get(seen[at]?.trade_id);

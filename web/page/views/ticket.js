@@ -91,6 +91,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   const sum = find("ticket-total");
   const done = find("ticket-done");
   const forecastLine = find("ticket-forecast");
+  const pastNote = find("ticket-past");
   /** What was executed of orders whose answer is still on its way, or was the last. @type {Map<number, string>} */
   const fills = new Map();
   /** The orders whose fate is unknown; sent again they keep their ids, and cannot be placed twice. @type {Asked|null} */
@@ -204,9 +205,14 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     const halted = rules()?.trading === false;
     limit.placeholder = rules()?.tick ?? "0.00";
     amount.input.placeholder = amount.unit.value === "shares" ? rules()?.lot ?? "0" : "0";
-    submit.disabled = sending || !market.symbol || halted;
+    const past = market.past !== null;
+    // Nothing of it can be used: a sentence above says why.
+    setAttribute(form, "inert", past);
+    pastNote.hidden = !past;
+    submit.disabled = sending || !market.symbol || halted || past;
     const action = selling ? "Sell" : "Buy";
-    if (halted) setText(submit, "Trading is halted");
+    if (past) setText(submit, "No orders in a replay");
+    else if (halted) setText(submit, "Trading is halted");
     else if (!holdings.id) setText(submit, "Choose an account");
     else setText(submit, sending ? "Sending…" : unanswered ? `Send again: ${action.toLowerCase()}` : `${action} ${market.symbol ?? ""}`.trim());
   });
@@ -272,6 +278,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   }
 
   async function send() {
+    if (market.past) return;
     if (!holdings.id) return chooseAccount();
     if (!market.symbol || sending) return;
     clearFaults(form);

@@ -75,6 +75,15 @@ fn the_page_shows_what_only_a_local_exchange_can() {
     server.stop();
 }
 
+/// web/tests/replays.js: the market of a past moment, played.
+#[test]
+fn the_market_of_the_past_is_played_on_the_page() {
+    let folder = Folder::new("page-replays");
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, "replays.js", "page-replays");
+    server.stop();
+}
+
 /// Runs a script of web/tests on a server; its screenshots go to a folder of that name.
 fn browse(server: &Server, script: &str, screenshots: &str) {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
