@@ -116,7 +116,7 @@ struct Inner {
     /// Permits for replays at the same time.
     replays: Semaphore,
     /// Permits for reading who asked for which command.
-    audits: Semaphore,
+    audits: Arc<Semaphore>,
     /// Permits for making a piece of a long answer.
     pieces: Semaphore,
     /// Permits for gathering a long answer that is one message.
@@ -156,7 +156,7 @@ impl Site {
             audit,
             instruments,
             replays: Semaphore::new(1),
-            audits: Semaphore::new(1),
+            audits: Arc::new(Semaphore::new(1)),
             pieces: Semaphore::new(PIECES_AT_ONCE),
             gathering: Semaphore::new(GATHERED_AT_ONCE),
             writing: Semaphore::new(1),
@@ -264,7 +264,7 @@ impl Site {
         &self.0.replays
     }
 
-    pub(crate) fn audits_at_once(&self) -> &Semaphore {
+    pub(crate) fn audits_at_once(&self) -> &Arc<Semaphore> {
         &self.0.audits
     }
 

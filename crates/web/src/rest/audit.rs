@@ -1,5 +1,7 @@
 //! Who asked for which command.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -108,8 +110,13 @@ pub(crate) async fn list(
     let last = site.look(|scene| scene.view.sequence()).await?;
     let before = asked.before.map_or(last.next(), |before| Sequence(before).min(last.next()));
     let question = AuditQuestion { before, limit, member, session: asked.session, account };
-    let _turn = site.audits_at_once().acquire().await.map_err(|_| Problem::not_ready())?;
-    let read = tokio::task::spawn_blocking(move || trail.page(&question)).await;
+    let turn = Arc::clone(site.audits_at_once()).acquire_owned().await.map_err(|_| Problem::not_ready())?;
+    // It is held until all is read, also when the client has hung up.
+    let read = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        trail.page(&question)
+    })
+    .await;
     let page = read.map_err(|_| Problem::not_ready())?.map_err(|why| match why {
         NoAudit::NoLongerKept => Problem::no_longer_kept(),
         NoAudit::Unreadable(cause) => {
