@@ -47,7 +47,7 @@ async function visit(context, size) {
   await page.waitForFunction(() => document.querySelector("#login-form [data-fault=form]")?.textContent === "Member or password is wrong");
   await look(page, `${size}-wrong`);
   await signIn(page, password);
-  await page.waitForFunction(() => document.body.dataset.connection === "open");
+  await page.waitForFunction(() => document.body?.dataset.connection === "open");
   await account_shown(page);
   assert.equal(await page.getAttribute("#sign-out", "aria-label"), `Sign out ${member}`);
   assert.ok(!(await page.isVisible("#create-open")), "a trader creates nothing");

@@ -60,6 +60,8 @@ values! {
     Trade "TradeId" number(1, 3);
     /// How many commands the exchange has taken.
     Sequence "Sequence" number(0, 1042);
+    /// A connection's number: the microsecond since the Unix epoch in which it began, or a later one.
+    Connection "Connection" number(0, 1_763_690_000_000_000);
     /// Microseconds since the Unix epoch.
     Time "Time" number(0, 1_763_690_000_000_000);
     /// How many there are.

@@ -33,7 +33,7 @@ pub(crate) struct Audit {
     #[param(value_type = Option<values::Name>)]
     member: Option<String>,
     /// Only what was asked for on this connection.
-    #[param(value_type = Option<u64>)]
+    #[param(value_type = Option<values::Connection>)]
     #[serde(default, deserialize_with = "input::number")]
     session: Option<u64>,
     /// Only what names this account.
@@ -75,8 +75,7 @@ struct AuditedShape {
 struct CallerShape {
     #[schema(required = true)]
     protocol: Option<String>,
-    /// The connection's number.
-    #[schema(required = true)]
+    #[schema(value_type = Option<values::Connection>, required = true)]
     session: Option<u64>,
     /// Null where there is no access file.
     #[schema(required = true)]
