@@ -157,7 +157,7 @@ fn without_values(message: &str) -> String {
 }
 
 /// Letters, digits and a few signs, so that names can be shown and sent anywhere.
-pub(crate) fn check_name(field: &str, name: &str) -> Result<(), String> {
+pub fn check_name(field: &str, name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@".contains(&byte);
     if name.is_empty() || name.len() > ID_BYTES_MAX {
         return Err(format!("{field} has {} bytes; it must have 1 to {ID_BYTES_MAX}", name.len()));

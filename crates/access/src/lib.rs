@@ -31,7 +31,7 @@ use exchange::{Connections, ModeSwitch, Principal, Rights};
 pub use crate::budget::BudgetText;
 pub use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
 pub use crate::edit::{Author, add, list, revoke, set_mode};
-pub use crate::file::read_secrets;
+pub use crate::file::{check_name, read_secrets};
 pub use crate::limits::LimitsText;
 pub use crate::listing::{KeyKind, ListedKey, ListedMember};
 pub use crate::proof::{hash_of_password, hash_of_secret, hmac_hex};

@@ -181,8 +181,19 @@ impl Site {
         let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());
         let order_counts = OrderCounts::default();
         let about = about.clone();
-        let served =
-            Served { about, asker, submitter, keys, library, listen_keys, order_counts, xml_port, sandbox, audit, past };
+        let served = Served {
+            about,
+            asker,
+            submitter,
+            keys,
+            library,
+            listen_keys,
+            order_counts,
+            xml_port,
+            sandbox,
+            audit,
+            past,
+        };
         if self.0.market.set(served).is_err() {
             tracing::error!("a market is served already");
         }

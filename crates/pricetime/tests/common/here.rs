@@ -54,7 +54,16 @@ impl Here {
     pub fn serve(&self, keys: Keys) {
         let (exchange, asker, records) =
             (self.backend.exchange(), self.backend.asker().unwrap(), self.backend.records());
-        self.web.open(web::Market { exchange, asker, keys, records, xml_port: 0, sandbox: None, audit: None, past: None });
+        self.web.open(web::Market {
+            exchange,
+            asker,
+            keys,
+            records,
+            xml_port: 0,
+            sandbox: None,
+            audit: None,
+            past: None,
+        });
         self.status.set(State::Ready);
     }
 

@@ -64,7 +64,9 @@ fn the_trail_is_that_of_the_journal_in_pages_and_by_member_session_and_account()
     let of = |query: &str| all(&olga, query).iter().map(|one| one["sequence"].as_u64().unwrap()).collect::<Vec<_>>();
     assert_eq!(of("account=2&member=bob"), [9, 7, 6]);
     assert_eq!(of("account=1"), [8, 5, 4, 1]);
-    for (wrong, field) in [("limit=0", "limit"), ("limit=1001", "limit"), ("account=x", "account")] {
+    for (wrong, field) in
+        [("limit=0", "limit"), ("limit=1001", "limit"), ("account=x", "account"), ("member=a%20b", "member")]
+    {
         let answer = olga.get(&format!("/api/v1/audit?{wrong}"));
         assert_eq!((answer.status, &answer.body["field"]), (400, &json!(field)), "{wrong}: {}", answer.text);
     }

@@ -103,6 +103,8 @@ pub(crate) async fn list(
     if account.is_some_and(|account| !site.may_read(Read::Account(account))) {
         return Err(Problem::unknown_account());
     }
+    let named = |member: &String| access::check_name("member", member).map_err(|why| Problem::field("member", why));
+    asked.member.as_ref().map(named).transpose()?;
     let member = whose(&site, asked.member)?;
     let trail = site.market()?.audit.clone().ok_or_else(in_a_database)?;
     // Nothing is told of what is not durable, and all of what was answered.
