@@ -31,6 +31,9 @@ impl HistoryAt<'_> {
 impl History {
     fn traded_then(&self, then: Sequence, symbol: SymbolIndex, limit: usize) -> Result<TradedThen, HistoryError> {
         let next_trade = self.next_trade_behind(then)?;
+        if limit == 0 {
+            return Ok(TradedThen { next_trade, trades: Vec::new() });
+        }
         let mut near = Near::default();
         let looked_at = (1..next_trade).rev().take(LOOKED_AT_MAX as usize);
         for number in looked_at {
@@ -41,7 +44,7 @@ impl History {
                 Err(error) => return Err(error),
             };
             if found.symbol == symbol {
-                let older = match self.trades_of(symbol, Some(number), limit.saturating_sub(1)) {
+                let older = match self.trades_of(symbol, Some(number), limit - 1) {
                     Ok(page) => page.map_or_else(Vec::new, |(trades, _)| trades),
                     Err(HistoryError::NoLongerKept { .. }) => Vec::new(),
                     Err(error) => return Err(error),
