@@ -6,7 +6,8 @@ use std::net::IpAddr;
 
 use axum::RequestExt;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{ConnectInfo, FromRequest, MatchedPath, Path, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Path, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -19,7 +20,7 @@ use crate::asking::{self, Asker};
 use crate::binance;
 use crate::calling::{self, Calling};
 use crate::certain::ascertain;
-use crate::input::BODY_BYTES_MAX;
+use crate::input;
 use crate::listener::Life;
 use crate::members::{Members, Signed, Unsigned};
 use crate::policy::{Need, Where, need};
@@ -170,9 +171,12 @@ fn unproven(members: &Members, life: &Life) -> Asker {
 
 /// Who asks. Of several proofs the first counts. A wrong one is answered when its address's turn has come.
 async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Problem> {
-    let headers = request.headers();
-    match Signed::of(headers) {
-        Ok(_) => return by_signature(members, life.there(), request).await,
+    let (parts, body) = request.into_parts();
+    match Signed::of(&parts.headers) {
+        Ok(signed) => {
+            let (asker, body) = by_signature(members, life.there(), &signed, &parts, body).await?;
+            return Ok((asker, Request::from_parts(parts, body.into())));
+        }
         Err(Unsigned::Not) => {}
         Err(Unsigned::Partly) => {
             let why =
@@ -184,6 +188,8 @@ async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker,
             return Err(Problem::unauthenticated(why));
         }
     }
+    let request = Request::from_parts(parts, body);
+    let headers = request.headers();
     if headers.contains_key(header::AUTHORIZATION) {
         if !life.is_private() {
             return Err(Problem::not_private());
@@ -212,29 +218,22 @@ fn writes(request: &Request) -> bool {
     !matches!(*request.method(), Method::GET | Method::HEAD) || request.headers().contains_key(header::UPGRADE)
 }
 
-async fn by_signature(members: &Members, address: IpAddr, request: Request) -> Result<(Asker, Request), Problem> {
-    let (parts, body) = request.into_parts();
-    let bytes = match body.is_end_stream() {
-        true => Bytes::new(),
-        false => {
-            // Its size is bounded where it is read by others, too.
-            let request = Request::from_parts(parts.clone(), body);
-            Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
-                StatusCode::PAYLOAD_TOO_LARGE => {
-                    let detail = format!("a body may have {BODY_BYTES_MAX} bytes");
-                    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
-                }
-                _ => Problem::malformed(rejection.body_text()),
-            })?
-        }
-    };
-    let proven = match Signed::of(&parts.headers) {
-        Ok(signed) => members.by_signature(&signed, &[signed.head(&parts.method, &parts.uri).as_bytes(), &bytes]),
+/// Whoever has signed a request, and its body, which is read for that.
+async fn by_signature(
+    members: &Members,
+    address: IpAddr,
+    signed: &Signed<'_>,
+    parts: &Parts,
+    body: Body,
+) -> Result<(Asker, Bytes), Problem> {
+    let body = input::whole(body).await?;
+    let proven = match signed.is_of_now() {
+        true => members.by_signature(signed, &[signed.head(&parts.method, &parts.uri).as_bytes(), &body]),
         // It was of now when it came, and its body took too long.
-        Err(_) => Err(Problem::unproven()),
+        false => Err(Problem::unproven()),
     };
     match proven {
-        Ok(asker) => Ok((asker, Request::from_parts(parts, Body::from(bytes)))),
+        Ok(asker) => Ok((asker, body)),
         Err(problem) => Err(members.refuse(problem, address).await),
     }
 }

@@ -1,9 +1,10 @@
 //! Reads requests strictly: JSON bodies and query strings with known fields only, and the values in them.
 
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -13,6 +14,7 @@ use engine::{
 };
 use exchange::{DEADLINE_MAX, deadline_at};
 use feed::Interval;
+use http_body_util::LengthLimitError;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 
 use crate::problem::Problem;
@@ -23,20 +25,14 @@ pub(crate) struct Body<T>(pub(crate) T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Body<T>, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Body<T>, Problem> {
         let kind =
             request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
             let detail = "a write needs the header content-type: application/json";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "Not JSON", detail));
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                let detail = format!("a body may have {BODY_BYTES_MAX} bytes");
-                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
-            }
-            _ => Problem::malformed(rejection.body_text()),
-        })?;
+        let bytes = whole(request.into_body()).await?;
         // What is read into named fields would be taken from a list, too, in their order.
         if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
             return Err(Problem::malformed("the body is a JSON object"));
@@ -47,6 +43,17 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
 /// The longest body.
 pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// All bytes of a body. Errors: there are too many, or not all of them came.
+pub(crate) async fn whole(body: axum::body::Body) -> Result<Bytes, Problem> {
+    to_bytes(body, BODY_BYTES_MAX).await.map_err(|error| {
+        if error.source().is_some_and(|why| why.is::<LengthLimitError>()) {
+            let detail = format!("a body may have {BODY_BYTES_MAX} bytes");
+            return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail);
+        }
+        Problem::malformed(format!("the body could not be read: {error}"))
+    })
+}
 
 /// Parameters behind the `?`.
 pub(crate) struct Parameters<T>(pub(crate) T);

@@ -50,14 +50,13 @@ impl Replays {
         mark.iter_mut().zip(digest.iter()).for_each(|(byte, of)| *byte = *of);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.go_on(now, self.lasting);
-        if seen.this.contains(&mark) || seen.last.contains(&mark) {
+        if seen.last.contains(&mark) {
             return Err(NotTaken::Again);
         }
-        if seen.this.len() >= REMEMBERED_MAX {
+        if seen.this.len() >= REMEMBERED_MAX && !seen.this.contains(&mark) {
             return Err(NotTaken::Full);
         }
-        seen.this.insert(mark);
-        Ok(())
+        seen.this.insert(mark).then_some(()).ok_or(NotTaken::Again)
     }
 }
 

@@ -37,19 +37,26 @@ pub(crate) enum Unsigned {
 impl Signed<'_> {
     /// Errors: there is no signature, or no whole one, or it is not of now.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Signed<'_>, Unsigned> {
-        if [KEY, TIME, SIGNATURE].iter().all(|name| !headers.contains_key(name)) {
+        let all = [KEY, TIME, SIGNATURE].map(|name| {
+            let mut values = headers.get_all(name).iter();
+            (values.next(), values.next())
+        });
+        if all.iter().all(|(first, _)| first.is_none()) {
             return Err(Unsigned::Not);
         }
-        let only = |name| {
-            let mut values = headers.get_all(name).iter();
-            let first = values.next().and_then(|value| value.to_str().ok()).ok_or(Unsigned::Partly)?;
-            values.next().map_or(Ok(first), |_| Err(Unsigned::Partly))
-        };
-        let signed = Signed { key: only(&KEY)?, time: only(&TIME)?, signature: only(&SIGNATURE)? };
-        match is_of_now(signed.time, now()) {
+        let [key, time, signature] = all.map(|values| match values {
+            (Some(only), None) => only.to_str().map_err(|_| Unsigned::Partly),
+            _ => Err(Unsigned::Partly),
+        });
+        let signed = Signed { key: key?, time: time?, signature: signature? };
+        match signed.is_of_now() {
             true => Ok(signed),
             false => Err(Unsigned::NotOfNow),
         }
+    }
+
+    pub(crate) fn is_of_now(&self) -> bool {
+        is_of_now(self.time, now())
     }
 
     /// What stands before the body in what is signed: the method, the path with its query, and the time, a line each.
