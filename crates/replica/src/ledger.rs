@@ -113,6 +113,8 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     unsettled: Unsettled,
     /// The message of the last turn, until the node has waited for more behind it.
     sent: Option<Sent>,
+    /// What the node has said at a mark while it began to stop: it did not wait for it, and it may still come.
+    given_up: Option<Bytes>,
     inbox: Arc<Inbox>,
     standing: Standing,
 }
@@ -139,7 +141,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
         let (asked, callers, unsettled) = (AskedCommands::default(), Callers::default(), Unsettled::default());
-        let sent = None;
+        let (sent, given_up) = (None, None);
         let mut ledger = ReplicaLedger {
             own,
             client,
@@ -154,6 +156,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             callers,
             unsettled,
             sent,
+            given_up,
             inbox,
             standing,
         };
@@ -305,7 +308,8 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             };
         }
         let is_own = (node, epoch) == (self.member.node, self.epoch) && self.epoch > 0;
-        if is_own && !sent.contains(bytes) {
+        let is_awaited = is_own && sent.contains(bytes);
+        if is_own && !is_awaited && self.given_up.as_ref() != Some(bytes) {
             return Err(ReplicaError::Replaced { node, epoch });
         }
         let time = time.max(engine.time());
@@ -345,7 +349,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             }
             self.compare(compared)?;
         }
-        if is_own && number > 0 {
+        if is_awaited && number > 0 {
             return Ok(Some(time));
         }
         decoded.iter().for_each(|command| self.apply(engine, time, command));
@@ -353,7 +357,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         if is_told_of || self.unsettled.messages >= UNSETTLED_MAX || self.unsettled.bytes >= UNSETTLED_BYTES_MAX {
             self.settle(engine)?;
         }
-        Ok(is_own.then_some(time))
+        Ok(is_awaited.then_some(time))
     }
 
     /// Errors: more nodes have another state.
@@ -376,10 +380,13 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             return self.compare(compared);
         }
         let message = self.message(self.next_number(engine), (0, 1), (0, statement.to_bytes())).to_bytes();
-        match self.send(engine, &[message]) {
+        match self.send(engine, std::slice::from_ref(&message)) {
             Ok(_) => {}
-            // It is said at the next mark.
-            Err(ReplicaError::Stopping) => return self.settle(engine),
+            // Nobody waits for it.
+            Err(ReplicaError::Stopping) => {
+                self.given_up = Some(message);
+                return self.settle(engine);
+            }
             Err(error) => return Err(error),
         }
         self.own.applied(engine);

@@ -38,6 +38,8 @@ struct Log {
     messages: Vec<(Time, Bytes)>,
     /// Sent, and not come yet.
     late: VecDeque<Bytes>,
+    /// Nothing comes now.
+    holds_back: bool,
     faults: Faults,
     random: u64,
 }
@@ -60,6 +62,21 @@ impl SimulatedLog {
         self.lock().messages.iter().map(|(_, bytes)| bytes.clone()).collect()
     }
 
+    /// From now on nothing comes.
+    pub fn hold_back(&self) {
+        self.lock().holds_back = true;
+    }
+
+    /// What was held back comes. Gives how many messages.
+    pub fn let_go(&self) -> usize {
+        let mut log = self.lock();
+        log.holds_back = false;
+        let held = std::mem::take(&mut log.late);
+        let count = held.len();
+        held.into_iter().for_each(|message| log.arrive(message));
+        count
+    }
+
     /// As a damaged log would: changes what has come.
     pub fn tamper(&self, change: impl FnOnce(&mut Vec<(Time, Bytes)>)) {
         change(&mut self.lock().messages);
@@ -80,6 +97,9 @@ impl Log {
     }
 
     fn send(&mut self, message: Bytes) {
+        if self.holds_back {
+            return self.late.push_back(message);
+        }
         let Faults { lost, late, twice } = self.faults;
         if self.percent(lost) {
             return;

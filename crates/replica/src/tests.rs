@@ -55,6 +55,7 @@ struct Node {
     disk: SimulatedDisk,
     maker: SnapshotMaker<SimulatedDisk>,
     standing: Standing,
+    inbox: Arc<Inbox>,
 }
 
 impl Node {
@@ -100,7 +101,8 @@ impl Node {
         let client = log.client(seen, MESSAGE_BYTES);
         let inbox = Arc::new(Inbox::default());
         let standing = Standing::new(Status::new(), metrics.clone());
-        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox, standing.clone()))?;
+        let ledger =
+            ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing.clone()))?;
         let options = TurnOptions {
             limits: AnswerLimits { request_executions_max: 1_000 },
             bounds: Bounds::NONE,
@@ -110,7 +112,7 @@ impl Node {
             calendar: Calendar::default(),
             audit: false,
         };
-        Ok(Node { turn: Turn::new(engine, ledger, options), disk: disk.clone(), maker, standing })
+        Ok(Node { turn: Turn::new(engine, ledger, options), disk: disk.clone(), maker, standing, inbox })
     }
 
     fn ask(&mut self, commands: &[Command]) -> Result<Vec<Answer>, ReplicaError> {
@@ -189,6 +191,23 @@ fn a_process_that_is_replaced_finds_out_and_what_it_sent_late_counts_nowhere() {
     // The message of the old one came to the log: nobody takes it.
     assert_eq!(new.engine().account_count(), 2);
     assert_eq!(new.ask(&[create(2)]).expect("the log is whole"), [Answer::Reply(Reply::Created)]);
+}
+
+#[test]
+fn what_a_node_says_at_a_mark_may_come_when_it_has_begun_to_stop() {
+    let log = SimulatedLog::new(1, Faults::default());
+    let mut node = Node::open(&log, 1, &SimulatedDisk::new()).expect("it begins");
+    // Enough for a mark, of which the node has something to say when the snapshot is made.
+    (1..150).for_each(|number| drop(node.ask(&[create(number)]).expect("the log is whole")));
+    log.hold_back();
+    node.inbox.close();
+    node.idle().expect("what it says is given up");
+    assert_eq!(node.standing.report().mark, None);
+    assert!(log.let_go() > 0, "it has said something");
+    node.turn.idle().expect("it is what this process has said");
+    let mark = node.standing.report().mark.expect("it was said");
+    assert_eq!((mark.same, mark.other), (1, 0), "{mark:?}");
+    node.turn.close().map(drop).expect("the disk has no faults");
 }
 
 /// Three nodes that trade in turns, and make snapshots at the marks.
