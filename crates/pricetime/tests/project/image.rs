@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -20,18 +20,20 @@ dockerd --data-root "$1/data" --exec-root "$1/exec" --pidfile "$1/pid" --host "u
 read -r _
 kill $! && wait
 "#;
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-struct Daemon {
+pub(super) struct Daemon {
     folder: TempDir,
     keeper: Child,
     pipe: Option<ChildStdin>,
     compose: Vec<&'static str>,
+    /// Of a project's containers, where this has started it.
+    file: PathBuf,
 }
 
 impl Daemon {
     /// None, and a line that says why, where it takes what is not here.
-    fn start() -> Option<Daemon> {
+    pub(super) fn start(file: PathBuf) -> Option<Daemon> {
         let works =
             |words: &[&str]| Command::new(words[0]).args(&words[1..]).output().is_ok_and(|ran| ran.status.success());
         let compose = [vec!["docker", "compose"], vec!["docker-compose"]];
@@ -59,7 +61,7 @@ impl Daemon {
             .spawn()
             .unwrap();
         let pipe = keeper.stdin.take();
-        let daemon = Daemon { folder, keeper, pipe, compose };
+        let daemon = Daemon { folder, keeper, pipe, compose, file };
         let is_up = || daemon.docker(&["info"]).status.success();
         let said = || std::fs::read_to_string(daemon.folder.path().join("log")).unwrap();
         let runs = wait_for("a daemon, or its end", PATIENCE, || match is_up() {
@@ -74,7 +76,7 @@ impl Daemon {
         }
     }
 
-    fn with_it(&self, program: &str) -> Command {
+    pub(super) fn with_it(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("DOCKER_HOST", format!("unix://{}/sock", self.folder.path().display()));
         // Not this user's settings.
@@ -85,13 +87,20 @@ impl Daemon {
         command
     }
 
-    fn docker(&self, words: &[&str]) -> Output {
+    pub(super) fn docker(&self, words: &[&str]) -> Output {
         self.with_it("docker").args(words).output().unwrap()
     }
 
-    fn compose(&self) -> Command {
+    /// The image that the compose files name, of the programs as they are.
+    pub(super) fn build(&self) {
+        crate::common::bench::binary();
+        let built = self.with_it(deploy("image").to_str().unwrap()).output().unwrap();
+        assert!(built.status.success(), "{}", said(&built));
+    }
+
+    pub(super) fn compose(&self) -> Command {
         let mut command = self.with_it(self.compose[0]);
-        command.args(&self.compose[1..]).arg("-f").arg(deploy("compose.yaml"));
+        command.args(&self.compose[1..]).arg("-f").arg(&self.file);
         command
     }
 
@@ -107,16 +116,13 @@ impl Daemon {
     }
 
     /// Asks the server by the port that it publishes, as a program on its machine does.
-    fn ask(&self, request: &str) -> String {
+    pub(super) fn ask(&self, port: u16, request: &str) -> String {
         let mut asking = Command::new("nsenter");
-        asking.arg(format!("--net=/proc/{}/ns/net", self.keeper.id())).args([
-            BINARY,
-            "send",
-            "--to",
-            "127.0.0.1:12345",
-        ]);
+        asking.arg(format!("--net=/proc/{}/ns/net", self.keeper.id()));
+        asking.args([BINARY, "send", "--to", &format!("127.0.0.1:{port}")]);
         let mut asking = asking.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        asking.stdin.take().unwrap().write_all(request.as_bytes()).unwrap();
+        // One that reaches nobody does not read it.
+        let _ = asking.stdin.take().unwrap().write_all(request.as_bytes());
         said(&asking.wait_with_output().unwrap())
     }
 }
@@ -129,18 +135,16 @@ impl Drop for Daemon {
     }
 }
 
-fn not_tried(why: &str) -> Option<Daemon> {
+pub(super) fn not_tried(why: &str) -> Option<Daemon> {
     // Not by eprintln!, which is shown of failed tests only.
-    std::io::stderr().write_all(format!("not tried: the image and compose.yaml: {why}\n").as_bytes()).unwrap();
+    std::io::stderr().write_all(format!("not tried: the image and its compose files: {why}\n").as_bytes()).unwrap();
     None
 }
 
 #[test]
 fn the_image_is_built_takes_its_load_and_finds_everything_again_when_it_is_killed() {
-    crate::common::bench::binary();
-    let Some(daemon) = Daemon::start() else { return };
-    let built = daemon.with_it(deploy("image").to_str().unwrap()).output().unwrap();
-    assert!(built.status.success(), "{}", said(&built));
+    let Some(daemon) = Daemon::start(deploy("compose.yaml")) else { return };
+    daemon.build();
     // Debug lines stay outside: it is little larger than the programs are without theirs.
     let size = said(&daemon.docker(&["image", "inspect", "--format", "{{.Size}} {{.Config.User}}", "pricetime"]));
     let (size, user) = size.trim().split_once(' ').unwrap();
@@ -157,14 +161,16 @@ fn the_image_is_built_takes_its_load_and_finds_everything_again_when_it_is_kille
 
     let container = daemon.serve();
     let created = daemon.ask(
+        12345,
         r#"<create><account id="901" balance="100"/><symbol sym="KEPT"><account id="901">7</account></symbol></create>"#,
     );
     assert_eq!(created.matches("<created").count(), 2, "{created}");
-    let opened = daemon.ask(r#"<transactions id="901"><order sym="KEPT" amount="-7" limit="3"/></transactions>"#);
+    let opened =
+        daemon.ask(12345, r#"<transactions id="901"><order sym="KEPT" amount="-7" limit="3"/></transactions>"#);
     let id = opened.split("\" id=\"").nth(1).unwrap().split('"').next().unwrap();
     let killed = daemon.docker(&["kill", &container]);
     assert!(killed.status.success(), "{}", said(&killed));
     daemon.serve();
-    let found = daemon.ask(&format!(r#"<transactions id="901"><query id="{id}"/></transactions>"#));
+    let found = daemon.ask(12345, &format!(r#"<transactions id="901"><query id="{id}"/></transactions>"#));
     assert!(found.contains(r#"<open shares="7"/>"#), "{found}");
 }

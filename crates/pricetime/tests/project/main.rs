@@ -5,6 +5,7 @@
 mod common;
 
 mod chapters;
+mod cluster_compose;
 mod deploy;
 mod documents;
 mod image;
