@@ -82,12 +82,16 @@ impl Node {
         }
     }
 
+    pub fn is_running(&mut self) -> bool {
+        self.server.as_mut().is_some_and(|server| server.process.is_running())
+    }
+
     /// How it ended, if it did.
     pub fn ended(&mut self) -> Option<Ended> {
-        let server = self.server.as_mut()?;
-        if server.process.is_running() {
+        if self.is_running() {
             return None;
         }
+        let server = self.server.as_mut()?;
         let ended = server.process.wait_for_end(PATIENCE);
         self.server = None;
         Some(ended)

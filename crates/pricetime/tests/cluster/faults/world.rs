@@ -10,6 +10,7 @@ use super::stage::{NODES, Stage, Target, lock};
 use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
+use crate::common::server::Server;
 use crate::common::wait::wait_until;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -56,6 +57,11 @@ impl World {
                 && node.may_end
             {
                 disk.make_room();
+                // Whoever met the full disk may still be on its way to its end.
+                wait_until("a node whose disk was full has ended, or takes requests", PATIENCE, || {
+                    let server = node.server.as_ref();
+                    server.is_none_or(|server| takes_requests(server)) || !node.is_running()
+                });
             }
             if let Some(ended) = node.ended() {
                 let is_full = node.may_end && ended.stderr.contains("No space left on device");
@@ -76,12 +82,7 @@ impl World {
         // A node has one message on its way: when it answers, those before it were taken. In vain, and yet it goes through the log.
         for node in &self.nodes {
             let server = node.server.as_ref().unwrap();
-            wait_until("a node takes requests", PATIENCE, || {
-                let Ok(mut client) = Client::connect(server.xml, PATIENCE) else { return false };
-                let request = "<create><account id=\"1\" balance=\"1\"/></create>";
-                let sent = client.send_request(request).is_ok();
-                sent && client.reply().is_ok_and(|reply| reply.contains("created") || reply.contains("already exists"))
-            });
+            wait_until("a node takes requests", PATIENCE, || takes_requests(server));
         }
         let sequence =
             |node: &Node| Http::new(node.server.as_ref().unwrap().http).read("/api/v1/status")["sequence"].clone();
@@ -137,4 +138,12 @@ impl World {
             node.server = Some(node.launch().start());
         }
     }
+}
+
+/// Whether a request went through the log.
+fn takes_requests(server: &Server) -> bool {
+    let Ok(mut client) = Client::connect(server.xml, PATIENCE) else { return false };
+    let request = "<create><account id=\"1\" balance=\"1\"/></create>";
+    let sent = client.send_request(request).is_ok();
+    sent && client.reply().is_ok_and(|reply| reply.contains("created") || reply.contains("already exists"))
 }
