@@ -4,11 +4,9 @@
 // $OUT, or to a temporary folder. Every step waits for a condition; the first that does not come about ends it with 1.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { Complaints } from "./complaints.js";
+import { launch, look, out } from "./launch.js";
 import { OwnMarket, ask } from "./own-market.js";
 
 /** @import { BrowserContext, Page } from "playwright-core" */
@@ -19,8 +17,6 @@ if (!base) {
   console.error("PRICETIME_HTTP is not set: the address of a running server, such as http://127.0.0.1:8080");
   process.exit(2);
 }
-const out = process.env.OUT ?? mkdtempSync(join(tmpdir(), "pricetime-page-"));
-mkdirSync(out, { recursive: true });
 
 /** All that opening the page and its system view may transfer, in bytes, headers included. */
 const TRANSFER_MAX = 400_000;
@@ -43,26 +39,6 @@ async function step(name, run) {
   }
 }
 
-/** What the page complains about; while it is cut off on purpose, its failed attempts to connect are none. */
-class Complaints {
-  /** @type {string[]} */
-  heard = [];
-  cut_off = false;
-
-  /** @param {Page} page */
-  listen(page) {
-    page.on("console", (message) => {
-      if (message.type() !== "error" && message.type() !== "warning") return;
-      const connecting = /WebSocket connection to|ERR_INTERNET_DISCONNECTED|Failed to load resource/.test(message.text());
-      // A refusal of the interface is an answer: the browser logs it, the page shows it.
-      const refusal = /Failed to load resource/.test(message.text()) && message.location().url.includes("/api/v1/");
-      if (refusal || (this.cut_off && connecting)) return;
-      this.heard.push(`${message.type()}: ${message.text()} (${message.location().url})`);
-    });
-    page.on("pageerror", (error) => this.heard.push(`exception: ${error.stack ?? error.message}`));
-  }
-}
-
 /** Lets the test close the page's sockets, as a network would. @param {BrowserContext} context */
 async function keepSockets(context) {
   await context.addInitScript(() => {
@@ -78,11 +54,6 @@ async function keepSockets(context) {
       }
     };
   });
-}
-
-/** @param {Page} page @param {string} name */
-async function look(page, name) {
-  await page.screenshot({ path: join(out, `${name}.png`) });
 }
 
 /** On a telephone one section is in view at a time. @param {Page} page @param {boolean} phone @param {string} section */
@@ -409,7 +380,7 @@ async function trade(context, name, market) {
     await page.selectOption("#ticket-ends", "until");
     await page.click("#ticket-submit");
     await page.waitForSelector("#ticket-until-fault:has-text('The time is missing')");
-    await page.fill("#ticket-until", "2001-01-01T00:00:00");
+    await page.fill("#ticket-until", "2001-01-01T00:00:01");
     await page.selectOption("#ticket-self-trade", "cancel_oldest");
     await page.fill("#ticket-limit", "120");
     await page.fill("#ticket-shares", "8");
@@ -723,10 +694,7 @@ async function foreignPage(market) {
   elsewhere.close();
 }
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP rebound.example 127.0.0.1"],
-});
+const browser = await launch(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP rebound.example 127.0.0.1"]);
 try {
   /** @type {{symbols: SymbolInfo[]}} */
   const { symbols } = await ask("GET", "/symbols");

@@ -3,9 +3,8 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { promisify } from "node:util";
-import { base, browser, go, market, out, step, visit } from "./visits.js";
+import { base, browser, go, look, market, out, step, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -25,7 +24,7 @@ async function looks(name, open, selector = "dialog[open]") {
         await open(page);
         const box = await page.locator(selector).first().boundingBox();
         assert.ok(box && box.x >= 0 && box.x + box.width <= width && box.y + Math.min(box.height, height) <= height + 1, `${name} at ${width}: ${JSON.stringify(box)}`);
-        await page.screenshot({ path: join(out, `${name}-${width}-${colorScheme}.png`) });
+        await look(page, `${name}-${width}-${colorScheme}`);
       });
     }
   }
@@ -45,19 +44,20 @@ try {
     const page = await browser.newPage({ viewport: { width: 1366, height: 650 } });
     await page.goto(`${base}/`);
     await page.waitForSelector("#welcome-sandbox");
-    await page.screenshot({ path: join(out, "welcome.png") });
+    await look(page, "welcome");
     await page.click("#welcome-sandbox");
     await page.waitForSelector("body[data-market=chosen]");
     await page.waitForSelector("#ticket-available:has-text('100,000')");
     await page.waitForSelector("#tape li");
-    await page.screenshot({ path: join(out, "sandbox-trades.png") });
+    await look(page, "sandbox-trades");
     await page.click("#view-system");
     await page.click("#sandbox-open");
     await page.waitForSelector("#sandbox-about:has-text('They trade')");
     assert.equal(await page.locator("#sandbox tbody tr").count(), 13);
     await page.click("#sandbox-run");
     await page.waitForSelector("#sandbox-about:has-text('Nobody trades')");
-    await page.fill("#sandbox-seed", "5");
+    await page.press("#sandbox-seed", "ControlOrMeta+a");
+    await page.keyboard.type("5");
     await page.uncheck("#sandbox input[value=noise]");
     await page.click("#sandbox-run");
     await page.waitForSelector("#sandbox-about:has-text('They trade')");

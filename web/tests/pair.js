@@ -3,8 +3,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { base, browser, go, market, out, step, visit } from "./visits.js";
+import { base, browser, go, look, market, out, paint, step, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -12,8 +11,6 @@ import { ask } from "./own-market.js";
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const SIZES = [[1920, 1080], [1366, 650], [1024, 700], [768, 1024], [360, 640]];
 
-/** @param {Page} page @param {string} name */
-const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });
 /** @param {Page} page @param {string} selector @param {string|RegExp} text */
 const shows = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
 
@@ -186,8 +183,7 @@ try {
       }));
       assert.deepEqual(scrolls, []);
       for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-        await page.emulateMedia({ colorScheme });
-        await page.waitForSelector(`html[data-theme=${colorScheme}]`);
+        await paint(page, colorScheme);
         assert.deepEqual(await faultsOf(page), [], colorScheme);
         await look(page, `pair-${width}x${height}-${colorScheme}`);
       }

@@ -3,9 +3,8 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ask } from "./own-market.js";
-import { base, browser, go, market, out, step, visit } from "./visits.js";
+import { base, browser, go, look, market, out, step, visit } from "./visits.js";
 
 /** @import { Page } from "playwright-core" */
 
@@ -70,7 +69,7 @@ try {
     await hasBook(page, book);
     assert.equal(await page.locator("#market-high").innerText(), "–", "the day of now is not that of then");
     await page.waitForSelector("#candles[data-candles]:not([data-candles='0'])");
-    await page.screenshot({ path: join(out, "replay.png") });
+    await look(page, "replay");
   }));
 
   await step("nothing can be ordered in a replay, and the page says why", () => visit({}, async (page) => {
@@ -207,7 +206,7 @@ try {
             const box = await page.locator(`#${id}`).boundingBox();
             assert.ok(box && box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height, `${id} at ${width}: ${JSON.stringify(box)}`);
           }
-          await page.screenshot({ path: join(out, `replay-${width}-${colorScheme}.png`) });
+          await look(page, `replay-${width}-${colorScheme}`);
           if (width === 1366 || width === 360) {
             await page.evaluate(axe);
             const found = await page.evaluate(async () => {
@@ -218,7 +217,7 @@ try {
           }
           await page.click("#replay-go");
           await page.waitForSelector("#replay-dialog[open]");
-          await page.screenshot({ path: join(out, `replay-dialog-${width}-${colorScheme}.png`) });
+          await look(page, `replay-dialog-${width}-${colorScheme}`);
         });
       }
     }

@@ -2,8 +2,7 @@
 // says where the server is; with an argument only steps whose names hold it are run. Screenshots go to $OUT.
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { browser, go, market, out, step, visit } from "./visits.js";
+import { browser, go, look, market, out, step, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -84,7 +83,7 @@ try {
         await lead(page);
         await page.waitForTimeout(30);
         const { reached, wide, outside, unseen } = await reach(page);
-        await page.screenshot({ path: join(out, `${width}x${height}-${state.replaceAll(" ", "-")}.png`) });
+        await look(page, `${width}x${height}-${state.replaceAll(" ", "-")}`);
         assert.deepEqual({ state, reached, wide, outside, unseen }, { state, reached: true, wide: false, outside: [], unseen: [] });
       }
     }));

@@ -1,20 +1,17 @@
 // A browser and a market for tests of the page: each visit is a fresh one, with an account chosen. PRICETIME_HTTP says where the server is.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { Complaints } from "./complaints.js";
+import { in_firefox, launch } from "./launch.js";
 import { OwnMarket } from "./own-market.js";
 
 /** @import { BrowserContextOptions, Page } from "playwright-core" */
 
 export const base = process.env.PRICETIME_HTTP?.replace(/\/$/, "");
-export const out = process.env.OUT ?? mkdtempSync(join(tmpdir(), "pricetime-visits-"));
-mkdirSync(out, { recursive: true });
+export { in_firefox, look, out } from "./launch.js";
 const only = process.argv[2] ?? "";
 
-export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+export const browser = await launch();
 export const market = new OwnMarket();
 
 /** @param {string} name @param {() => Promise<unknown>} run */
@@ -29,22 +26,38 @@ export async function step(name, run) {
   }
 }
 
+/** A step that the driver of Firefox cannot take. @param {string} name @param {string} why @param {() => Promise<unknown>} run */
+export async function stepInChromium(name, why, run) {
+  if (in_firefox) console.log(`passed  ${name}: ${why}`);
+  else await step(name, run);
+}
+
 /** @param {BrowserContextOptions} options @param {(page: Page) => Promise<unknown>} use @param {(page: Page) => Promise<unknown>} [before] the page is opened */
 export async function visit(options, use, before) {
   const context = await browser.newContext({ viewport: { width: 1366, height: 650 }, colorScheme: "dark", ...options });
-  context.setDefaultTimeout(10_000);
-  await context.addInitScript((account) => localStorage.setItem("pricetime.account", account), market.trader);
+  context.setDefaultTimeout(30_000);
+  const kept = { "pricetime.account": market.trader, ...(in_firefox && options.colorScheme === "light" && { "pricetime.theme": "light" }) };
+  await context.addInitScript((all) => {
+    // Firefox runs it in the empty page of a new tab, too, which has no storage.
+    if (location.protocol === "http:") for (const [name, value] of Object.entries(all)) localStorage.setItem(name, value);
+  }, kept);
   const page = await context.newPage();
-  /** @type {string[]} */
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(error.stack ?? error.message));
+  const complaints = new Complaints();
+  complaints.listen(page);
   await before?.(page);
   await page.goto(`${base}/#/trade/${market.symbol}`);
   await page.waitForSelector("body[data-connection=open][data-market=chosen]");
   await page.waitForFunction(() => document.querySelector("#ticket-available")?.textContent?.match(/\d/));
   await use(page);
-  assert.deepEqual(complaints, [], "the page complained");
+  assert.deepEqual(complaints.heard, [], "the page complained");
   await context.close();
+}
+
+/** Has the page in dark or in light colours: by the system's, or where the driver cannot change these, by the page's own button. @param {Page} page @param {"dark"|"light"} colours */
+export async function paint(page, colours) {
+  if (!in_firefox) await page.emulateMedia({ colorScheme: colours });
+  else if ((await page.getAttribute("html", "data-theme")) !== colours) await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector("#theme")).click());
+  await page.waitForSelector(`html[data-theme=${colours}]`);
 }
 
 /** On a telephone one section is in view at a time. @param {Page} page @param {string} section */
