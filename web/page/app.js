@@ -108,6 +108,9 @@ const choices = {
   },
 };
 
+let known = () => {};
+/** Kept when it is known who looks at the page, and with which account. @type {Promise<void>} */
+const somebody = new Promise((then) => (known = then));
 const replay = laterReplay();
 const replayAt = (/** @type {string} */ symbol, /** @type {number} */ time) => choices.moment(symbol, { time });
 const confirm = confirmation();
@@ -230,6 +233,7 @@ async function begin() {
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
+  known();
   feed.connect();
 }
 
@@ -287,7 +291,8 @@ function laterReplay() {
         market.choose(symbol);
         return;
       }
-      const fetched = await fetchIt();
+      // Nobody is shown the past before they are signed in.
+      const [fetched] = await Promise.all([fetchIt(), somebody]);
       if (wanted?.moment === moment && (again || !fetched.state.isAt(symbol, moment))) fetched.state.open(symbol, moment, holdings.id);
     },
     /** The moment that is shown; null while the market is live. @returns {Moment|null} */

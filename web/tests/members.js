@@ -2,22 +2,15 @@
 // Somebody signs in, trades, signs out; pages of others get nothing by it. Screenshots go to $OUT.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { Complaints } from "./complaints.js";
+import { launch, look } from "./launch.js";
 
 /** @import { BrowserContext, Page } from "playwright-core" */
 
 const { PRICETIME_HTTP: base = "", MEMBER: member = "", PASSWORD: password = "", ACCOUNT: account = "", SYMBOL: symbol = "", OPERATOR: operator = "" } = process.env;
-const out = process.env.OUT ?? join(tmpdir(), "pricetime-members");
-mkdirSync(out, { recursive: true });
 
 const sizes = { desk: { width: 1366, height: 650 }, phone: { width: 375, height: 667 } };
-
-/** @param {Page} page @param {string} name */
-const look = (page, name) => page.screenshot({ path: join(out, `${name}.png`) });
 
 /** @param {Page} page @param {string} secret @param {string} [who] */
 async function signIn(page, secret, who = member) {
@@ -33,9 +26,8 @@ const account_shown = (page) => page.waitForFunction((id) => document.querySelec
 /** @param {BrowserContext} context @param {keyof typeof sizes} size */
 async function visit(context, size) {
   const page = await context.newPage();
-  /** @type {string[]} */
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  const complaints = new Complaints();
+  complaints.listen(page);
   await page.goto(`${base}/#/trade/${symbol}`);
   await page.waitForSelector("#login[open]");
   await page.keyboard.press("Escape");
@@ -73,7 +65,7 @@ async function visit(context, size) {
     assert.equal(await page.innerText("#second-chooser .chooser-label"), "No account");
     await page.click("#beside-open");
   }
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(complaints.heard, []);
   return { page, cookie };
 }
 
@@ -113,6 +105,23 @@ async function stopEverything(page, size) {
   assert.deepEqual([await put(`/symbols/${symbol}/kill`, { killed: false }), await put("/mode", { mode: "normal" })], [200, 200]);
   await page.click("#sign-out");
   await page.waitForSelector("#login[open]");
+}
+
+/** Somebody follows a link to a replay, and has to sign in first. @param {BrowserContext} context @param {keyof typeof sizes} size */
+async function followToReplay(context, size) {
+  const page = await context.newPage();
+  const complaints = new Complaints();
+  complaints.listen(page);
+  await page.goto(`${base}/#/trade/${symbol}/at/6`);
+  await signIn(page, password);
+  await page.waitForSelector("#replay[data-state=still]:has-text('command 6')");
+  await page.waitForSelector("#ladder-bids .level-price:has-text('10.00')");
+  await account_shown(page);
+  await look(page, `${size}-replay`);
+  assert.deepEqual(complaints.heard, []);
+  await page.click("#sign-out");
+  await page.waitForSelector("#login[open]");
+  await page.close();
 }
 
 /** What a member sees of the venue: its own. And what an operator does there. @param {Page} page @param {keyof typeof sizes} size */
@@ -238,14 +247,12 @@ async function foreignPage(context, host) {
   elsewhere.close();
 }
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
-});
+const browser = await launch(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]);
 try {
   for (const size of /** @type {const} */ (["desk", "phone"])) {
     const context = await browser.newContext({ viewport: sizes[size], isMobile: size === "phone", hasTouch: size === "phone", reducedMotion: "reduce" });
     context.setDefaultTimeout(20_000);
+    await followToReplay(context, size);
     const { page, cookie } = await visit(context, size);
     for (const host of ["127.0.0.1", "localhost"]) await foreignPage(context, host);
     const orders = await page.evaluate(async (id) => (await (await fetch(`/api/v1/accounts/${id}/orders`)).json()).orders.map((/** @type {{limit: string}} */ one) => one.limit), account);

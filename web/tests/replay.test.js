@@ -114,6 +114,18 @@ test("a replay takes the market's place, and gives it back", async () => {
   assert.equal(market.past, null);
 });
 
+// An account that was chosen while the moment was looked up, as after a sign-in, led to the market before the first command.
+test("another account that is chosen meanwhile has the moment that was asked for", async () => {
+  const { api, market, replay } = replayed();
+  const opened = replay.open("SPY", { at: 500 }, null);
+  replay.look("1");
+  await opened;
+  await settle();
+  assert.deepEqual(api.asked.filter((one) => one.startsWith("book")), ["book 500", "book 500"]);
+  assert.deepEqual([replay.state, replay.sequence], ["still", 500]);
+  assertAt(market, 500);
+});
+
 test("it steps forwards and backwards by commands, and to the next trade", async () => {
   const { api, market, replay } = replayed();
   await replay.open("SPY", { at: 100 }, "1");

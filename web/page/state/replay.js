@@ -113,7 +113,8 @@ export class Replay extends Watched {
   /** Another account is looked at: the same moment, with what that did. @param {string|null} account */
   look(account) {
     const { symbol } = this.#market;
-    if (this.state !== "off" && account !== this.#account && symbol) this.open(symbol, { at: this.sequence }, account);
+    const { moment } = this;
+    if (this.state !== "off" && account !== this.#account && symbol && moment) this.open(symbol, moment, account);
   }
 
   /** Ends it; who looks at the market then sees it live. */
