@@ -24,7 +24,7 @@ import { tabs } from "./tabs.js";
 /** @typedef {"tab-open"|"tab-history"|"tab-executions"|"tab-portfolio"|"tab-balances"} Tab */
 
 const direction = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "up" : "down");
-const sideOf = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "▲ Buy" : "▼ Sell");
+const sideOf = (/** @type {{side: Side}} */ { side }) => (side === "buy" ? "▲\u00a0Buy" : "▼\u00a0Sell");
 const feeOf = (/** @type {Execution} */ { fee, fee_of, symbol }) => (fee ? `${group(fee)} ${fee_of === "shares" ? symbol : "$"}` : "–");
 
 const moneyOf = (/** @type {Execution} */ { price, shares }) => total(exact(price), exact(shares));

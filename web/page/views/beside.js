@@ -53,6 +53,8 @@ export function besideView({ layout, market, pair, frames, chooser, fill }) {
   });
   /** @type {Chooser|null} */
   let choosing = null;
+  /** @type {HTMLElement|null} */
+  let beside = null;
   /** @type {string[]} */
   let own = [];
 
@@ -64,6 +66,7 @@ export function besideView({ layout, market, pair, frames, chooser, fill }) {
     const copy = twin(pattern, SUFFIX);
     copy.classList.add("beside");
     panel.after(copy);
+    beside = copy;
     setText(find(`account-title${SUFFIX}`), "Second account");
     setAttribute(find(`account-tabs${SUFFIX}`), "aria-label", "Second account");
     const sum = sumOf(SUFFIX);
@@ -97,6 +100,7 @@ export function besideView({ layout, market, pair, frames, chooser, fill }) {
     if (layout.two) complete();
     // At once: what opens in the second panel takes the focus.
     setAttribute(trade, "data-two", layout.two);
+    if (beside) beside.hidden = !layout.two;
     const wanted = layout.two && layout.beside !== first.id ? layout.beside : null;
     if (wanted !== second.id) second.choose(wanted);
     mark();

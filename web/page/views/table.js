@@ -176,7 +176,9 @@ export class Table {
 
   /** @param {string} key */
   #make(key) {
-    const cells = this.#columns.map((column) => make("td", { class: column.kind ?? null }, ...this.#pressed(column, key)));
+    // Where a row is made of lines, an amount stands behind its name.
+    const named = (/** @type {Column<T>} */ { head, kind = "" }) => (/number|wide/.test(kind) ? head : null);
+    const cells = this.#columns.map((column) => make("td", { class: column.kind ?? null, "data-head": named(column) }, ...this.#pressed(column, key)));
     const tr = make("tr", { "data-key": key }, ...cells);
     if (this.#action) {
       const { label, run } = this.#action;

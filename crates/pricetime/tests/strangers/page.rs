@@ -1,4 +1,4 @@
-//! The live page in a real browser, on a real server: web/tests/browser.js clicks through it and looks at it.
+//! The live page in real browsers, on a real server: scripts of web/tests click through it and look at it.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,92 +11,85 @@ use crate::common::server::{Launch, Server};
 use flate2::read::GzDecoder;
 use ureq::http::HeaderMap as Headers;
 
+/// What a person looks at the page with. The scripts of `web/tests` are the same for both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Browser {
+    Chromium,
+    Firefox,
+}
+
+/// web/tests/browser.js: somebody trades, the connection is lost, a page of others tries what it can.
 #[test]
 fn a_browser_trades_on_the_page() {
-    let folder = Folder::new("page");
+    let folder = Folder::new("page-browser");
     let calendar = folder.path().join("calendar");
     std::fs::write(&calendar, "00:00 * day-ends\n").unwrap();
     let server = Launch::new(&folder.data()).with(&format!("--calendar {}", calendar.display())).start();
-    browse(&server, "browser.js", "page");
+    browse(&server, "browser", Browser::Chromium, &[]);
     server.stop();
+}
+
+/// web/tests/widths.js: at no size has anything to be scrolled sideways, in any view.
+#[test]
+fn nothing_on_the_page_has_to_be_scrolled_sideways() {
+    run("widths", Browser::Chromium);
 }
 
 /// web/tests/sizes.js: the button that sends an order can be pressed at every size and in every state of the ticket.
 #[test]
 fn an_order_can_be_sent_at_every_size_of_a_window() {
-    let folder = Folder::new("page-sizes");
-    let server = Launch::new(&folder.data()).start();
-    browse(&server, "sizes.js", "page-sizes");
-    server.stop();
+    run("sizes", Browser::Chromium);
+}
+
+#[test]
+fn an_order_can_be_sent_at_every_size_of_a_window_of_firefox() {
+    run("sizes", Browser::Firefox);
 }
 
 /// web/tests/flows.js: what somebody does on the page, and what it does in return.
 #[test]
 fn the_page_does_in_return_what_it_should() {
-    let folder = Folder::new("page-flows");
-    let server = Launch::new(&folder.data()).start();
-    browse(&server, "flows.js", "page-flows");
-    server.stop();
+    run("flows", Browser::Chromium);
+}
+
+#[test]
+fn the_page_does_in_return_what_it_should_in_firefox() {
+    run("flows", Browser::Firefox);
 }
 
 /// web/tests/trading.js: the ticket's orders, the account's tables and the portfolio.
 #[test]
 fn all_that_is_traded_and_owned_is_on_the_page() {
-    let folder = Folder::new("page-trading");
-    let server = Launch::new(&folder.data()).start();
-    browse(&server, "trading.js", "page-trading");
-    server.stop();
+    run("trading", Browser::Chromium);
 }
 
 /// web/tests/desk.js: the watchlist, alerts, indicators and lines, and the layout.
 #[test]
 fn a_desk_is_arranged_and_remembered() {
-    let folder = Folder::new("page-desk");
-    let server = Launch::new(&folder.data()).start();
-    browse(&server, "desk.js", "page-desk");
-    server.stop();
+    run("desk", Browser::Chromium);
 }
 
 /// web/tests/pair.js: two accounts side by side.
 #[test]
 fn two_accounts_stand_side_by_side() {
-    let folder = Folder::new("page-pair");
-    let server = Launch::new(&folder.data()).start();
-    browse(&server, "pair.js", "page-pair");
-    server.stop();
+    run("pair", Browser::Chromium);
 }
 
 /// web/tests/lab.js: what only a local exchange can show.
 #[test]
 fn the_page_shows_what_only_a_local_exchange_can() {
-    let folder = Folder::new("page-lab");
-    let server = Launch::new(&folder.data()).start();
-    browse(&server, "lab.js", "page-lab");
-    server.stop();
+    run("lab", Browser::Chromium);
 }
 
 /// web/tests/replays.js: the market of a past moment, played.
 #[test]
 fn the_market_of_the_past_is_played_on_the_page() {
-    let folder = Folder::new("page-replays");
-    let server = Launch::new(&folder.data()).start();
-    browse(&server, "replays.js", "page-replays");
-    server.stop();
+    run("replays", Browser::Chromium);
 }
 
-/// Runs a script of web/tests on a server; its screenshots go to a folder of that name.
-fn browse(server: &Server, script: &str, screenshots: &str) {
-    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
-    let ran = Command::new("node")
-        .arg(format!("tests/{script}"))
-        .current_dir(web)
-        .env("PRICETIME_HTTP", format!("http://{}", server.http))
-        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join(screenshots))
-        .output()
-        .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));
-    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(ran.status.success(), "{said}");
-    println!("{said}");
+#[test]
+fn the_market_of_the_past_is_played_in_firefox() {
+    run("replays", Browser::Firefox);
 }
 
 /// web/tests/members.js signs in, trades and signs out, and tries as a page of others.
@@ -105,24 +98,46 @@ fn a_member_signs_in_on_the_page() {
     let folder = Folder::new("page-members");
     let server = AccessFile::new(&folder).launch(&folder).start();
     members::market(&Http::new(server.http));
+    let who = [
+        ("MEMBER", "alice"),
+        ("PASSWORD", members::PASSWORD),
+        ("ACCOUNT", "1"),
+        ("SYMBOL", "SPY"),
+        ("OPERATOR", "olga"),
+    ];
+    browse(&server, "members", Browser::Chromium, &who);
+    server.stop();
+}
+
+/// Runs a script of web/tests on a server of its own.
+fn run(script: &str, browser: Browser) {
+    let folder = Folder::new(&format!("page-{script}-{browser:?}"));
+    let server = Launch::new(&folder.data()).start();
+    browse(&server, script, browser, &[]);
+    server.stop();
+}
+
+/// Runs a script of web/tests on a server; its screenshots go to a folder of its name.
+fn browse(server: &Server, script: &str, browser: Browser, settings: &[(&str, &str)]) {
+    // Where no Firefox can be installed ./test says so.
+    if browser == Browser::Firefox && std::env::var_os("PRICETIME_WITHOUT_FIREFOX").is_some() {
+        println!("{script}.js was not run in Firefox: there is none here");
+        return;
+    }
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let name = format!("{browser:?}").to_lowercase();
     let ran = Command::new("node")
-        .arg("tests/members.js")
+        .arg(format!("tests/{script}.js"))
         .current_dir(web)
         .env("PRICETIME_HTTP", format!("http://{}", server.http))
-        .envs([
-            ("MEMBER", "alice"),
-            ("PASSWORD", members::PASSWORD),
-            ("ACCOUNT", "1"),
-            ("SYMBOL", "SPY"),
-            ("OPERATOR", "olga"),
-        ])
-        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join("page-members"))
+        .env("OUT", Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{script}-{name}")))
+        .env("BROWSER", name)
+        .envs(settings.iter().copied())
         .output()
         .unwrap_or_else(|error| panic!("node: {error}; ./test installs what the tests need"));
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{said}");
-    server.stop();
+    println!("{said}");
 }
 
 #[test]
