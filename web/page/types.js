@@ -190,6 +190,7 @@
  * How simulated traders stand.
  * @typedef {object} Sandbox
  * @property {boolean} possible
+ * @property {boolean} made
  * @property {string|null} why why not
  * @property {boolean} running
  * @property {boolean} stopping

@@ -2,7 +2,7 @@
 //! markets are kept for a while, so that whoever plays on goes on where they were.
 
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use engine::Sequence;
@@ -41,7 +41,12 @@ impl Rewinds {
 
 impl PastMarkets for Rewinds {
     fn ask(&self, question: PastQuestion) {
-        drop(self.0.try_send(question));
+        let (question, why) = match self.0.try_send(question) {
+            Ok(()) => return,
+            Err(TrySendError::Full(question)) => (question, NotShown::Busy),
+            Err(TrySendError::Disconnected(question)) => (question, NotShown::Ended),
+        };
+        (question.look)(Err(why));
     }
 }
 
@@ -194,5 +199,32 @@ fn told(error: RewindError) -> NotShown {
             tracing::error!(%error, "a market of the past cannot be made");
             NotShown::Unreadable
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn a_question_that_cannot_be_left_is_told_why() {
+        let (ask, asked) = sync_channel(1);
+        let (rewinds, (told, why)) = (Rewinds(ask), channel());
+        let leave = || {
+            let told = told.clone();
+            let look = Box::new(move |found: Result<&mut dyn PastMarket, NotShown>| {
+                told.send(found.err()).expect("it is listened to");
+            });
+            rewinds.ask(PastQuestion { moment: PastMoment::Command(Sequence(1)), newest: Sequence(1), look });
+        };
+        leave();
+        assert!(why.try_recv().is_err(), "it waits");
+        leave();
+        assert_eq!(why.try_recv(), Ok(Some(NotShown::Busy)));
+        drop(asked);
+        leave();
+        assert_eq!(why.try_recv(), Ok(Some(NotShown::Ended)));
     }
 }

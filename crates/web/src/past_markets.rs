@@ -24,6 +24,10 @@ pub enum NotShown {
     TooMuch(String),
     /// What is kept cannot be read. The log says why.
     Unreadable,
+    /// Others are shown the past, and no more may wait.
+    Busy,
+    /// Whoever showed the past has ended, and shows nothing any more.
+    Ended,
 }
 
 /// A market as it was. It goes forwards.
@@ -49,6 +53,6 @@ pub struct PastQuestion {
 
 /// Who makes past markets. It does so aside, a few at a time.
 pub trait PastMarkets: Send + Sync + 'static {
-    /// Leaves a question, and waits for nothing. One for which there is no room is dropped.
+    /// Leaves a question, and waits for nothing. Where it cannot be left it is told so at once.
     fn ask(&self, question: PastQuestion);
 }

@@ -24,11 +24,27 @@ pub struct Problem {
     pub detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
+    /// Seconds after which it is worth to ask again: the header `Retry-After`.
+    #[serde(skip)]
+    again_in_s: Option<u32>,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Problem {
-        Problem { kind: "about:blank", title, status: status.as_u16(), code, detail: detail.into(), field: None }
+        Problem {
+            kind: "about:blank",
+            title,
+            status: status.as_u16(),
+            code,
+            detail: detail.into(),
+            field: None,
+            again_in_s: None,
+        }
+    }
+
+    /// It will have passed after so many seconds.
+    pub fn again_in(self, seconds: u32) -> Problem {
+        Problem { again_in_s: Some(seconds), ..self }
     }
 
     pub fn status(&self) -> StatusCode {
@@ -229,6 +245,7 @@ impl Problem {
             }
             Limit::MessagesPerSecond(_) => {
                 Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-messages", "Too many messages", detail)
+                    .again_in(1)
             }
             Limit::Connections(_) => Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -301,9 +318,8 @@ impl IntoResponse for Problem {
         let status = self.status();
         let body = crate::json::text(&self);
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
-        if matches!(self.code, "too-many-messages" | "replay-busy") {
-            // A second of them is free again by then; what is replayed is further on.
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.again_in_s {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -120,7 +120,8 @@ export function sandboxDialog({ api, choose }) {
   });
   welcome.addEventListener("click", async () => {
     await set(true);
-    if (!standing?.running) return open();
+    // Where its market is not there yet, the dialog says how it stands.
+    if (!standing?.running || !standing.made) return open();
     const { accounts: [{ account }], symbols: [symbol] } = standing;
     choose(account, symbol);
   });

@@ -23,7 +23,7 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
     let http = Http::new(server.http);
     let standing = http.read("/api/v1/sandbox");
     assert_eq!((&standing["possible"], &standing["why"]), (&json!(true), &Value::Null));
-    assert_eq!(standing["running"], false);
+    assert_eq!((&standing["running"], &standing["made"]), (&json!(false), &json!(false)));
     for wrong in [json!({"running": true, "rate": 0}), json!({"running": true, "rate": 1001})] {
         assert_eq!(put(&http, &wrong).body["field"], "rate");
     }
@@ -35,6 +35,7 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
 
     let started = put(&http, &json!({"running": true, "rate": 500, "seed": 7}));
     assert_eq!((started.status, &started.body["running"], &started.body["seed"]), (200, &json!(true), &json!(7)));
+    assert_eq!(started.body["made"], true);
     // The answer came when all of it was there.
     let status = http.read("/api/v1/status");
     assert_eq!((&status["accounts"], &status["symbols"]), (&json!(13), &json!(4)));

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::common::callers::{ASKED, ask_all, log_in};
 use crate::common::folder::Folder;
+use crate::common::http::Http;
 use crate::common::members::AccessFile;
 use crate::common::server::{Launch, Server};
 use crate::postgres::{Database, database};
@@ -49,6 +50,16 @@ fn sql_says_who_asked_for_each_command_over_each_interface() {
     );
     assert_eq!(joined, ["1|alice", "2|bob", "3|alice", "4|bob"]);
     assert!(database.refusal("DELETE FROM pricetime.audited").contains("only the"), "somebody else writes");
+    server.stop();
+}
+
+#[test]
+fn rest_sends_whoever_asks_for_the_audit_trail_to_the_rows() {
+    let (folder, database) = (Folder::new("audit-rest"), database());
+    let server = Launch::new(&folder.data()).in_database(database.url().secret()).start();
+    let refused = Http::new(server.http).get("/api/v1/audit");
+    assert_eq!(refused.code(), (409, "no-audit"));
+    assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("the view `audit`")), "{refused:?}");
     server.stop();
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 86] = [
+const CODES: [(&str, u16, &str); 87] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -18,7 +18,11 @@ const CODES: [(&str, u16, &str); 86] = [
     ("unknown-key", 404, "The member has no such key"),
     ("not-found", 404, "There is nothing at this path"),
     ("method-not-allowed", 405, "The method is not for this path"),
-    ("no-sandbox", 409, "No simulated traders can be started here, or they trade already"),
+    (
+        "no-sandbox",
+        409,
+        "No simulated traders can be started here, they trade already, or they ended before their market was there",
+    ),
     ("no-audit", 409, "The market is kept in a database, which tells who asked for which command"),
     ("no-journal", 409, "The market has no journal of its own, or the server's settings want no replays"),
     ("no-members", 409, "The server has no access file, so nobody logs in"),
@@ -111,6 +115,7 @@ const CODES: [(&str, u16, &str); 86] = [
     ("too-many-tries", 429, "Too many wrong proofs came from this address, or too many passwords are being compared"),
     ("members-unwritable", 500, "The access file cannot be changed or read"),
     ("journal-unreadable", 500, "The journal or a snapshot cannot be read"),
+    ("replay-ended", 500, "The server shows the past no more until it is started again"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
     ("read-only", 503, "The venue is read-only: members look, and change nothing"),

@@ -75,7 +75,7 @@ pub(crate) struct BookAt {
     get, path = "/symbols/{symbol}/past/book", operation_id = "getPastBook", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), BookAt),
     responses((status = 200, description = "The book as it was", body = PastBookShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "journal-unreadable", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable", "history-unreadable", "record-damaged"]))),
 )]
 pub(crate) async fn book(
     State(site): State<Site>,
@@ -127,7 +127,7 @@ fn orders(view: &View, account: AccountId, symbol: Option<SymbolIndex>) -> Vec<P
     get, path = "/symbols/{symbol}/past/book/orders", operation_id = "getPastBookOrders", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), At),
     responses((status = 200, description = "The orders as they were", body = QueuesShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "journal-unreadable"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable"]))),
 )]
 pub(crate) async fn queues(
     State(site): State<Site>,
@@ -177,7 +177,7 @@ pub(crate) struct From {
     get, path = "/symbols/{symbol}/past/events", operation_id = "listPastEvents", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), From),
     responses((status = 200, description = "A page of events", body = PastEventsShape)),
-    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "journal-unreadable", "history-unreadable", "record-damaged"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "unknown-account", "no-journal", "no-longer-kept", "replay-too-large", "replay-busy", "replay-ended", "journal-unreadable", "history-unreadable", "record-damaged"]))),
 )]
 pub(crate) async fn events(
     State(site): State<Site>,
@@ -301,7 +301,8 @@ struct Seen<T>(oneshot::Receiver<Result<T, Problem>>);
 
 impl<T> Seen<T> {
     async fn found(self) -> Result<T, Problem> {
-        self.0.await.map_err(|_| busy("others are being shown the past: ask again in a second"))?
+        // A question that nobody has answered went with the thread that had it.
+        self.0.await.map_err(|_| problem(NotShown::Ended))?
     }
 }
 
@@ -382,7 +383,8 @@ fn no_journal() -> Problem {
 }
 
 fn busy(detail: impl Into<String>) -> Problem {
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "replay-busy", "Replay busy", detail)
+    // By then whoever is shown the past may be done, and what is on its way is further on.
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "replay-busy", "Replay busy", detail).again_in(1)
 }
 
 fn problem(why: NotShown) -> Problem {
@@ -398,6 +400,11 @@ fn problem(why: NotShown) -> Problem {
         NotShown::Unreadable => {
             let detail = "the journal or a snapshot cannot be read; the server's log says why";
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "journal-unreadable", "Journal unreadable", detail)
+        }
+        NotShown::Busy => busy("others are being shown the past: ask again in a second"),
+        NotShown::Ended => {
+            let detail = "this server shows the past no more until it is started again; its log says why, and nobody who trades is touched";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "replay-ended", "Replay ended", detail)
         }
     }
 }
@@ -418,5 +425,16 @@ mod tests {
             (response.status(), &response.headers()[RETRY_AFTER]),
             (StatusCode::SERVICE_UNAVAILABLE, &"1".parse().expect("a header"))
         );
+        assert_eq!(problem(NotShown::Busy).into_response().headers()[RETRY_AFTER], "1");
+    }
+
+    // A question went with the thread that was to answer it, and whoever asked was told to ask again, for ever.
+    #[tokio::test]
+    async fn who_asks_a_thread_that_has_ended_is_told_that_it_has() {
+        let (told, seen) = oneshot::channel::<Result<(), Problem>>();
+        drop(told);
+        let refused = Seen(seen).found().await.expect_err("nobody answers");
+        assert_eq!((refused.code, refused.status()), ("replay-ended", StatusCode::INTERNAL_SERVER_ERROR));
+        assert!(refused.into_response().headers().get(RETRY_AFTER).is_none());
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct SandboxShape {
     running: bool,
     /// They take their orders back.
     stopping: bool,
+    /// Whether all their accounts and symbols are there. While they run and these are not, they are being made.
+    made: bool,
     /// Orders and cancels a second of all together.
     #[schema(value_type = values::Count)]
     rate: u32,
@@ -71,6 +73,8 @@ pub(crate) struct RunBody {
 
 const NOT_HERE: &str = "no simulated traders can be started here: this is a demo, or the server only follows others";
 const AMONG_OTHERS: &str = "this market has accounts or symbols of others, among which no simulated traders are let";
+const ENDED_BEFORE: &str =
+    "the traders were stopped, or ended, before all their accounts and symbols were there; the server's log says more";
 /// An answer waits so long for the accounts and symbols of the traders.
 const MADE_WITHIN: Duration = Duration::from_secs(10);
 /// And looks for them so often.
@@ -91,20 +95,24 @@ pub(crate) async fn of(State(site): State<Site>) -> Result<Json<SandboxShape>, P
     }
 }
 
-/// Starts simulated traders, with accounts and symbols of their own, on a market that is empty or theirs, and answers when these are there; or
-/// stops them, and their orders are canceled.
+/// Starts simulated traders, with accounts and symbols of their own, on a market that is empty or theirs, and answers when these are there, or
+/// after ten seconds with 202; or stops them, and their orders are canceled.
 #[utoipa::path(
     put, path = "/sandbox", operation_id = "runSandbox", tag = "Server",
     request_body = RunBody,
-    responses((status = 200, description = "How they stand now", body = SandboxShape)),
+    responses((status = 200, description = "How they stand now", body = SandboxShape),
+        (status = 202, description = "They are started, and their accounts and symbols are still being made", body = SandboxShape)),
     extensions(("x-refusals" = json!(["no-sandbox"]))),
 )]
-pub(crate) async fn run(State(site): State<Site>, Body(asked): Body<RunBody>) -> Result<Json<SandboxShape>, Problem> {
+pub(crate) async fn run(
+    State(site): State<Site>,
+    Body(asked): Body<RunBody>,
+) -> Result<(StatusCode, Json<SandboxShape>), Problem> {
     let sandbox = sandbox(&site)?;
     let plan = plan(&asked, sandbox.strategies())?;
     if !asked.running {
         sandbox.stop();
-        return tell(&site, &*sandbox).await;
+        return Ok((StatusCode::OK, tell(&site, &*sandbox).await?));
     }
     let ground = ground(&site, &*sandbox).await?;
     if ground == Ground::Others {
@@ -112,7 +120,17 @@ pub(crate) async fn run(State(site): State<Site>, Body(asked): Body<RunBody>) ->
     }
     sandbox.start(plan, ground == Ground::Empty).map_err(|why| refused(&why))?;
     made(&site, &*sandbox).await?;
-    tell(&site, &*sandbox).await
+    let told = tell(&site, &*sandbox).await?;
+    Ok((begun(told.made, told.running)?, told))
+}
+
+/// What whoever had traders started is told of them: whether their market was made, and whether they still run.
+fn begun(made: bool, running: bool) -> Result<StatusCode, Problem> {
+    match (made, running) {
+        (true, _) => Ok(StatusCode::OK),
+        (false, true) => Ok(StatusCode::ACCEPTED),
+        (false, false) => Err(refused(ENDED_BEFORE)),
+    }
 }
 
 fn sandbox(site: &Site) -> Result<Arc<dyn Sandbox>, Problem> {
@@ -188,6 +206,7 @@ impl SandboxShape {
             why: Some(NOT_HERE),
             running: false,
             stopping: false,
+            made: false,
             rate: RATE,
             seed: 1,
             strategies: Vec::new(),
@@ -199,8 +218,10 @@ impl SandboxShape {
 }
 
 async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, Problem> {
-    let possible = ground(site, sandbox).await? != Ground::Others;
     let SandboxStanding { running, stopping, plan, commands } = sandbox.standing();
+    let ground = ground(site, sandbox).await?;
+    // While they make their accounts and symbols these are theirs, though not all of them are there.
+    let possible = ground != Ground::Others || running;
     let accounts = sandbox.accounts();
     let accounts = accounts.iter().map(|one| SandboxAccountShape {
         account: one.account.to_string(),
@@ -212,6 +233,7 @@ async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, 
         why: (!possible).then_some(AMONG_OTHERS),
         running,
         stopping,
+        made: ground == Ground::Theirs,
         rate: plan.rate,
         seed: plan.seed,
         strategies: plan.strategies,
@@ -219,4 +241,17 @@ async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, 
         accounts: accounts.collect(),
         symbols: sandbox.symbols().iter().map(ToString::to_string).collect(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Whoever had traders started was told after ten seconds that all was there, whether it was or not.
+    #[test]
+    fn a_market_that_is_not_made_is_not_said_to_be_there() {
+        assert_eq!(begun(true, true), Ok(StatusCode::OK));
+        assert_eq!(begun(false, true), Ok(StatusCode::ACCEPTED));
+        assert_eq!(begun(false, false).expect_err("they ended").code, "no-sandbox");
+    }
 }
