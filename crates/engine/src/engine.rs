@@ -217,6 +217,21 @@ impl Engine {
         self.apply_command(entry.sequence, entry.time, &entry.command, executions, events)
     }
 
+    /// As `apply`, for whoever is not on the way of an order: its code stands in the program once, and not once for each who gets events.
+    pub fn apply_told(
+        &mut self,
+        entry: &Entry,
+        executions: &mut Vec<Execution>,
+        events: &mut dyn FnMut(Event),
+    ) -> Reply {
+        self.apply(entry, executions, &mut |event| events(event))
+    }
+
+    /// As `apply_told`, where nobody gets the events: they are not even made.
+    pub fn apply_untold(&mut self, entry: &Entry, executions: &mut Vec<Execution>) -> Reply {
+        self.apply(entry, executions, &mut |_| {})
+    }
+
     /// As `apply`, for a command that is not copied into an entry.
     #[inline]
     pub fn apply_command(

@@ -18,7 +18,7 @@ use crate::trail::Trail;
 
 impl Engine {
     /// Visits the state, item by item, in the order that [`StateItem`] describes. Done orders are not part of it.
-    pub fn export(&self, visit: &mut impl FnMut(StateItem)) {
+    pub fn export(&self, visit: &mut dyn FnMut(StateItem)) {
         visit(StateItem::Head { sequence: self.sequence, time: self.time, next_order: self.next_order });
         for account in self.accounts.all() {
             visit(StateItem::Account { id: account.id, balance: account.balance });
@@ -92,7 +92,7 @@ impl Engine {
         symbol: SymbolIndex,
         side: Side,
         executions: &mut Vec<Execution>,
-        visit: &mut impl FnMut(StateItem),
+        visit: &mut dyn FnMut(StateItem),
     ) {
         self.books.walk(symbol, side, &self.orders, &mut |level, slot| {
             let order = self.orders.get(slot);

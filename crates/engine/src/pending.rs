@@ -306,7 +306,7 @@ impl Engine {
         released
     }
 
-    pub(crate) fn export_pendings(&self, visit: &mut impl FnMut(StateItem)) {
+    pub(crate) fn export_pendings(&self, visit: &mut dyn FnMut(StateItem)) {
         for &Pending { order, slot, is_second, is_due, placed } in self.pendings.all() {
             let (account, working) = (self.orders.get(slot).account, Event::working(order, is_second));
             visit(StateItem::Pending { order, account, placed, working, is_due });

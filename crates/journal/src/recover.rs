@@ -73,13 +73,13 @@ impl<S: Storage> Journal<S> {
 /// to be synced with it, durable. They may have been written and not synced. After a failed sync the system may take their bytes for
 /// clean, so that syncing alone would do nothing. So they are written again.
 fn repair<F: File>(walked: &Walked<F>, tail: &Tail) -> Result<(), JournalError> {
-    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    let zeros = vec![0; 1 << 16];
     let SegmentReader { name, file, .. } = &walked.reader;
     let failed = |source| JournalError::Io { action: format!("repair the end of {name}"), source };
     let mut offset = walked.end;
     while offset < tail.written_end {
-        let bytes = (ZEROS.len() as u64).min(tail.written_end - offset);
-        file.write_all_at(&ZEROS[..bytes as usize], offset).map_err(failed)?;
+        let bytes = (zeros.len() as u64).min(tail.written_end - offset);
+        file.write_all_at(&zeros[..bytes as usize], offset).map_err(failed)?;
         offset += bytes;
     }
     let start = walked.last_commands.unwrap_or(0);

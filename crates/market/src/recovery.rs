@@ -91,9 +91,9 @@ pub fn open_followed<S: Storage>(
             match &mut replay {
                 Some(replay) => {
                     replay.begin(&entry);
-                    engine.apply(&entry, &mut scratch, &mut |event| replay.add(entry.sequence, event));
+                    engine.apply_told(&entry, &mut scratch, &mut |event| replay.add(entry.sequence, event));
                 }
-                None => drop(engine.apply(&entry, &mut scratch, &mut |_| {})),
+                None => drop(engine.apply_untold(&entry, &mut scratch)),
             }
             scratch.clear();
             Ok(())

@@ -166,7 +166,7 @@ impl<S: Storage> Rewound<S> {
     }
 
     fn apply(&mut self, entry: &Entry, visit: &mut dyn FnMut(&Entry, Event)) {
-        self.engine.apply(entry, &mut self.scratch, &mut |event| visit(entry, event));
+        self.engine.apply_told(entry, &mut self.scratch, &mut |event| visit(entry, event));
         self.scratch.clear();
     }
 
@@ -185,7 +185,7 @@ impl<S: Storage> Rewound<S> {
             batch.entries(&mut |entry| {
                 match goal.filter(|(moment, _)| waiting.is_empty() && moment.has(&entry) && entry.sequence <= newest) {
                     Some(_) => {
-                        engine.apply(&entry, scratch, &mut |_| {});
+                        engine.apply_untold(&entry, scratch);
                         scratch.clear();
                         others.tick();
                     }

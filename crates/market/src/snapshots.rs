@@ -240,7 +240,7 @@ fn replicate<S: Storage>(
     let mut scratch = Vec::new();
     let mut others = BackgroundYield::default();
     let end = journal::read(storage, from, Some(up_to), &mut |entry: Entry| -> Result<(), VisitError> {
-        engine.apply(&entry, &mut scratch, &mut |_| {});
+        engine.apply_untold(&entry, &mut scratch);
         scratch.clear();
         others.tick();
         if entry.sequence.0.is_multiple_of(4096) && stopping.load(Ordering::Acquire) {

@@ -62,7 +62,7 @@ fn read(disk: &Disk) -> Result<Inspected, String> {
     };
     let mut scratch = Vec::new();
     let end = journal::read(disk, from, None, &mut |entry: Entry| -> Result<(), VisitError> {
-        engine.apply(&entry, &mut scratch, &mut |_| {});
+        engine.apply_untold(&entry, &mut scratch);
         scratch.clear();
         Ok(())
     });

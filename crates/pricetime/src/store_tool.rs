@@ -113,7 +113,7 @@ fn replay(disk: &Disk, mut writer: Writer) -> Result<(), String> {
         callers.note(batch, effects.audit())?;
         Ok(batch.entries(&mut |entry: Entry| -> Result<(), VisitError> {
             let Entry { sequence, time, .. } = entry;
-            engine.apply(&entry, &mut scratch, &mut |event| effects.add(sequence, time, event));
+            engine.apply_told(&entry, &mut scratch, &mut |event| effects.add(sequence, time, event));
             scratch.clear();
             effects.seal(&engine);
             Ok(())

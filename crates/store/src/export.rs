@@ -22,7 +22,7 @@ const DONE_IDS: &str = "
 /// Visits the state at one moment.
 pub(crate) async fn state(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<Standing, StoreError> {
     load::begin_snapshot(session).await?;
     let standing = load::visit_state(session, visit).await?;

@@ -150,7 +150,7 @@ pub(crate) async fn load_here(
 /// Visits the state within a snapshot that was begun, in the order that [`StateItem`] describes.
 pub(crate) async fn visit_state(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<Standing, StoreError> {
     let standing = standing::standing(session).await.map_err(|error| session.error(&error, ACTION))?;
     let head = standing.head;
@@ -208,7 +208,7 @@ pub(crate) async fn visit_state(
 
 async fn visit_orders(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut executions: HashMap<OrderId, Vec<Execution>> = HashMap::new();
     each_row(session, &fee_rows::named(EXECUTIONS), &mut |fields| {
@@ -232,7 +232,7 @@ async fn visit_orders(
 
 async fn visit_stops(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     each_row(session, WATCHED, &mut |fields| {
         visit(StateItem::Watch { symbol: SymbolIndex(fields.next()?), last: fields.maybe()? })
@@ -253,7 +253,7 @@ async fn visit_stops(
 
 async fn visit_pendings(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     each_row(session, PENDING, &mut |fields| {
         let order = OrderId(fields.next()?);
@@ -266,7 +266,7 @@ async fn visit_pendings(
 
 async fn visit_deadlines(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     each_row(session, DEADLINES, &mut |fields| {
         let order = OrderId(fields.next()?);
@@ -278,7 +278,7 @@ async fn visit_deadlines(
 
 async fn visit_icebergs(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     each_row(session, ICEBERGS, &mut |fields| {
         visit(StateItem::Iceberg { order: OrderId(fields.next()?), display: fields.next()?, shown: fields.next()? })
@@ -288,7 +288,7 @@ async fn visit_icebergs(
 
 async fn visit_client_orders(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     each_row(session, CLIENT_ORDERS, &mut |fields| {
         let order = OrderId(fields.next()?);
@@ -303,7 +303,7 @@ async fn visit_client_orders(
 
 async fn visit_fees(
     session: &Session,
-    visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+    visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     each_row(session, FEES, &mut |fields| {
         let (symbol, tier, fees) = fee_rows::take_fees(fields)?;

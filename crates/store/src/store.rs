@@ -126,7 +126,7 @@ impl Store {
     /// Visits the state, item by item, in the order that [`StateItem`] describes; gives where it stands.
     pub fn export_state(
         &mut self,
-        visit: &mut impl FnMut(StateItem) -> Result<(), StoreError>,
+        visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
     ) -> Result<Standing, StoreError> {
         self.read(async |session| export::state(&session, visit).await)
     }
