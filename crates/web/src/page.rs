@@ -1,4 +1,5 @@
-//! The live page, and the documents beside it. Their files are part of the program. Each is compressed when it is first asked for, and kept so.
+//! The live page, and the documents beside it. The page's files are part of the program, and packed there. A document is packed when it is first
+//! asked for, and kept so.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -8,22 +9,13 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use include_dir::File;
 
-use crate::manual;
-use crate::page_files::FILES;
+use crate::manual::{self, Contents};
+use crate::page_files::Packed;
 
-/// By path, what was compressed so far.
-static COMPRESSED: LazyLock<HashMap<String, OnceLock<Vec<u8>>>> = LazyLock::new(|| {
-    let mut folders = vec![&FILES];
-    let mut slots = HashMap::new();
-    while let Some(folder) = folders.pop() {
-        folders.extend(folder.dirs());
-        slots.extend(folder.files().filter_map(|file| Some((file.path().to_str()?.to_owned(), OnceLock::new()))));
-    }
-    slots.extend(manual::paths().map(|path| (format!("{MANUAL}{path}"), OnceLock::new())));
-    slots
-});
+/// By path in the site, the documents that were packed so far.
+static COMPRESSED: LazyLock<HashMap<String, OnceLock<Vec<u8>>>> =
+    LazyLock::new(|| manual::made_paths().map(|path| (path, OnceLock::new())).collect());
 
 /// Where the documents are.
 const MANUAL: &str = "docs/";
@@ -43,8 +35,7 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         "docs/" => "docs/index.html",
         path => path,
     };
-    let of_manual = || manual::file(path.strip_prefix(MANUAL)?);
-    let Some(contents) = FILES.get_file(path).map(File::contents).or_else(of_manual) else {
+    let Some(contents) = find(path) else {
         return (StatusCode::NOT_FOUND, "there is nothing here; the page is at /, the interface at /api/v1\n")
             .into_response();
     };
@@ -52,10 +43,10 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         let detail = format!("{method} is not for a file of the page; GET and HEAD are\n");
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")], detail).into_response();
     }
-    let compressed = takes_gzip(&headers).then(|| compressed(path, contents)).flatten();
+    let compressed = takes_gzip(&headers).then(|| compressed(path, &contents)).flatten();
     // It changes with the program alone. What is compressed is another representation, with a tag of its own.
     let suffix = if compressed.is_some() { "-gzip" } else { "" };
-    let tag = format!("\"{:08x}{suffix}\"", crc32fast::hash(contents));
+    let tag = format!("\"{:08x}{suffix}\"", checksum(&contents));
     let headers_sent = [
         (header::CONTENT_TYPE, kind(path).to_owned()),
         (header::CONTENT_SECURITY_POLICY, POLICY.to_owned()),
@@ -68,7 +59,19 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     match (same, compressed) {
         (true, _) => (StatusCode::NOT_MODIFIED, headers_sent).into_response(),
         (false, Some(bytes)) => (headers_sent, [(header::CONTENT_ENCODING, "gzip")], bytes).into_response(),
-        (false, None) => (headers_sent, contents).into_response(),
+        (false, None) => (headers_sent, contents.plain()).into_response(),
+    }
+}
+
+fn find(path: &str) -> Option<Contents> {
+    let of_page = Packed::of_page(path).map(Contents::Packed);
+    of_page.or_else(|| manual::file(path.strip_prefix(MANUAL)?))
+}
+
+fn checksum(contents: &Contents) -> u32 {
+    match contents {
+        Contents::Packed(packed) => packed.checksum(),
+        Contents::Made(made) => crc32fast::hash(made),
     }
 }
 
@@ -90,10 +93,16 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     any
 }
 
-/// A file's contents in gzip; none if that is not shorter.
-fn compressed(path: &str, contents: &[u8]) -> Option<&'static [u8]> {
-    let compressed = COMPRESSED.get(path)?.get_or_init(|| gzip(contents).unwrap_or_default());
-    (!compressed.is_empty() && compressed.len() < contents.len()).then_some(compressed)
+/// A file's contents in gzip; none if that cannot be made.
+fn compressed(path: &str, contents: &Contents) -> Option<&'static [u8]> {
+    match contents {
+        Contents::Packed(packed) => Some(packed.gzip()),
+        Contents::Made(made) => {
+            let slot = COMPRESSED.get(path.strip_prefix(MANUAL)?)?;
+            let compressed = slot.get_or_init(|| gzip(made).unwrap_or_default());
+            (!compressed.is_empty()).then_some(compressed)
+        }
+    }
 }
 
 fn gzip(contents: &[u8]) -> std::io::Result<Vec<u8>> {
@@ -137,10 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_page_has_a_place_to_be_compressed_in() {
-        assert!(COMPRESSED.len() > 40);
-        let is_there =
-            |path: &str| FILES.get_file(path).is_some() || path.strip_prefix(MANUAL).and_then(manual::file).is_some();
-        assert!(COMPRESSED.keys().all(|path| is_there(path)));
+    fn every_document_has_a_place_to_be_compressed_in() {
+        assert!(COMPRESSED.len() > 20);
+        for path in COMPRESSED.keys().map(|path| format!("{MANUAL}{path}")) {
+            let contents = find(&path).expect("it is there");
+            let packed = compressed(&path, &contents).expect("it is compressed");
+            assert!(packed.len() < contents.plain().len(), "{path}");
+        }
     }
 }

@@ -1,5 +1,65 @@
-//! The files of the page, as they are in the program.
+//! The files of the page and the documents, as the build packed them into the program (`build.rs`): each in gzip.
 
-use include_dir::{Dir, include_dir};
+use std::collections::HashMap;
+use std::io::Read;
+use std::ops::Range;
+use std::sync::LazyLock;
 
-pub(crate) static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/page");
+use flate2::read::GzDecoder;
+
+static CONTENTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/packed.gz"));
+/// Where each stands in the contents.
+static PLACES: &[(&str, Range<usize>)] = include!(concat!(env!("OUT_DIR"), "/packed.rs"));
+
+static FILES: LazyLock<HashMap<&str, Packed>> =
+    LazyLock::new(|| PLACES.iter().map(|(path, place)| (*path, Packed(&CONTENTS[place.clone()]))).collect());
+
+/// A file, packed.
+#[derive(Clone, Copy)]
+pub(crate) struct Packed(&'static [u8]);
+
+impl Packed {
+    /// A file by its path in the repository.
+    pub fn find(path: &str) -> Option<Packed> {
+        FILES.get(path).copied()
+    }
+
+    /// A file of the page, by its path in it.
+    pub fn of_page(path: &str) -> Option<Packed> {
+        Packed::find(&format!("web/page/{path}"))
+    }
+
+    pub fn gzip(self) -> &'static [u8] {
+        self.0
+    }
+
+    pub fn plain(self) -> Vec<u8> {
+        let mut plain = Vec::new();
+        GzDecoder::new(self.0).read_to_end(&mut plain).expect("invariant: what the build packed can be unpacked");
+        plain
+    }
+
+    /// CRC-32 of the plain contents: gzip has it in front of their length, at its end.
+    pub fn checksum(self) -> u32 {
+        let [.., a, b, c, d, _, _, _, _] = *self.0 else { return 0 };
+        u32::from_le_bytes([a, b, c, d])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_packed_file_is_what_it_was_and_has_its_checksum() {
+        assert!(PLACES.len() > 100);
+        for (path, _) in PLACES {
+            let packed = Packed::find(path).expect("it is there");
+            let file = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path));
+            assert!(packed.plain() == file.expect("it can be read"), "{path}");
+            assert_eq!(packed.checksum(), crc32fast::hash(&packed.plain()), "{path}");
+        }
+    }
+}

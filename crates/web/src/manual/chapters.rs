@@ -1,12 +1,13 @@
 //! Which documents the site has, in their order.
 
+use crate::page_files::Packed;
+
 /// A document.
 pub(super) struct Chapter {
     /// What it belongs to.
     pub group: &'static str,
     /// Where it stands in the repository.
     pub source: &'static str,
-    pub text: &'static str,
 }
 
 impl Chapter {
@@ -17,12 +18,21 @@ impl Chapter {
         let name = name.trim_end_matches("/README");
         if name == "README" { "index.html".to_owned() } else { format!("{name}.html") }
     }
+
+    pub fn text(&self) -> String {
+        text(self.source).expect("invariant: the build packs every document")
+    }
+}
+
+/// What is written in a document, or in a picture that is a drawing.
+pub(super) fn text(source: &str) -> Option<String> {
+    String::from_utf8(Packed::find(source)?.plain()).ok()
 }
 
 macro_rules! chapters {
     ($($group:literal: $($source:literal)*;)*) => {
         pub(super) const CHAPTERS: &[Chapter] = &[$($(
-            Chapter { group: $group, source: $source, text: include_str!(concat!("../../../../", $source)) },
+            Chapter { group: $group, source: $source },
         )*)*];
     };
 }
@@ -34,13 +44,6 @@ chapters! {
     "How it works": "docs/ARCHITECTURE.md" "docs/JOURNAL.md" "docs/HISTORY.md" "docs/PROOF.md" "docs/BENCHMARKS.md";
     "The project": "docs/GLOSSARY.md" "docs/DEPENDENCIES.md" "CONTRIBUTING.md" "CHANGELOG.md";
 }
-
-/// The pictures of the documents, by where they stand in the repository: drawings, which take the colours of the page.
-pub(super) const PICTURES: [(&str, &str); 3] = [
-    ("docs/pictures/order-path.svg", include_str!("../../../../docs/pictures/order-path.svg")),
-    ("docs/pictures/ledgers.svg", include_str!("../../../../docs/pictures/ledgers.svg")),
-    ("docs/pictures/cluster.svg", include_str!("../../../../docs/pictures/cluster.svg")),
-];
 
 #[cfg(test)]
 mod tests {
@@ -57,5 +60,6 @@ mod tests {
         for name in names {
             assert!(CHAPTERS.iter().any(|chapter| chapter.source == format!("docs/{name}")), "{name}");
         }
+        assert!(CHAPTERS.iter().all(|chapter| !chapter.text().is_empty()));
     }
 }

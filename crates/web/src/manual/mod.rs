@@ -5,12 +5,13 @@ mod chapters;
 mod render;
 mod template;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde_json::json;
 
-use crate::page_files::FILES;
+use crate::page_files::Packed;
 use chapters::CHAPTERS;
 use render::{Rendered, render};
 
@@ -22,7 +23,7 @@ const INDEX: &str = "search.json";
 
 /// What was made of the documents, by name.
 static MADE: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
-    let rendered: Vec<Rendered> = CHAPTERS.iter().map(render).collect();
+    let rendered: Vec<Rendered> = CHAPTERS.iter().map(|chapter| render(chapter, &chapter.text())).collect();
     let pages = CHAPTERS.iter().zip(&rendered).map(|(chapter, made)| {
         let html = template::page(chapter, made, &CHAPTERS.iter().zip(&rendered).collect::<Vec<_>>());
         (chapter.file(), html.into_bytes())
@@ -38,20 +39,39 @@ static MADE: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
 });
 
 /// A file of the site, by its path in it.
-pub(crate) fn file(path: &str) -> Option<&'static [u8]> {
+pub(crate) fn file(path: &str) -> Option<Contents> {
     match SHARED.contains(&path) {
-        true => FILES.get_file(path).map(include_dir::File::contents),
-        false => MADE.get(path).map(Vec::as_slice),
+        true => Packed::of_page(path).map(Contents::Packed),
+        false => MADE.get(path).map(|made| Contents::Made(made)),
+    }
+}
+
+/// What a file of the page or of the site holds.
+pub(crate) enum Contents {
+    Packed(Packed),
+    Made(&'static [u8]),
+}
+
+impl Contents {
+    pub fn plain(&self) -> Cow<'static, [u8]> {
+        match self {
+            Contents::Packed(packed) => packed.plain().into(),
+            Contents::Made(made) => (*made).into(),
+        }
     }
 }
 
 /// The paths of all files of the site, in it.
-pub(crate) fn paths() -> impl Iterator<Item = String> {
-    let made = CHAPTERS.iter().map(chapters::Chapter::file).chain([INDEX.to_owned()]);
-    made.chain(SHARED.map(str::to_owned))
+fn paths() -> impl Iterator<Item = String> {
+    made_paths().chain(SHARED.map(str::to_owned))
+}
+
+/// The paths of those that are made, not packed.
+pub(crate) fn made_paths() -> impl Iterator<Item = String> {
+    CHAPTERS.iter().map(chapters::Chapter::file).chain([INDEX.to_owned()])
 }
 
 /// All files of the site, by their paths in it.
-pub fn files() -> impl Iterator<Item = (String, &'static [u8])> {
-    paths().filter_map(|path| file(&path).map(|contents| (path, contents)))
+pub fn files() -> impl Iterator<Item = (String, Cow<'static, [u8]>)> {
+    paths().filter_map(|path| file(&path).map(|contents| (path, contents.plain())))
 }

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
-use super::chapters::{CHAPTERS, Chapter, PICTURES};
+use super::chapters::{CHAPTERS, Chapter, text};
 
 /// A document, made.
 pub(super) struct Rendered {
@@ -24,8 +24,8 @@ pub(super) struct Heading {
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else a library knows of documents stays as it is")]
-pub(super) fn render(chapter: &Chapter) -> Rendered {
-    let events: Vec<Event<'_>> = Parser::new_ext(chapter.text, Options::ENABLE_TABLES).collect();
+pub(super) fn render(chapter: &Chapter, text: &str) -> Rendered {
+    let events: Vec<Event<'_>> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
     let (mut out, mut taken) = (Vec::with_capacity(events.len()), HashMap::new());
     let mut headings: Vec<Heading> = Vec::new();
     // Whether each link that is open leads somewhere.
@@ -82,7 +82,7 @@ pub(super) fn render(chapter: &Chapter) -> Rendered {
             other => out.push(other.clone()),
         }
     }
-    let mut made = String::with_capacity(chapter.text.len() * 2);
+    let mut made = String::with_capacity(text.len() * 2);
     html::push_html(&mut made, out.into_iter());
     let title = headings.first().map_or_else(|| chapter.source.to_owned(), |heading| heading.text.clone());
     Rendered { title, html: made.replace("<pre><code", "<pre tabindex=\"0\"><code"), headings }
@@ -123,8 +123,7 @@ fn unique(slug: &str, taken: &mut HashMap<String, usize>) -> String {
 
 /// A drawing without the colours that it has by itself: here they are the page's.
 fn drawing(chapter: &Chapter, link: &str) -> Option<String> {
-    let path = within(chapter, link);
-    let (_, text) = PICTURES.iter().find(|(source, _)| Path::new(source) == path)?;
+    let text = text(within(chapter, link).to_str()?)?;
     let (before, rest) = text.split_once("<style>")?;
     let (_, after) = rest.split_once("</style>\n")?;
     Some(format!("<span class=\"wide\" tabindex=\"0\">{before}{}</span>", after.trim_end()))
@@ -160,7 +159,7 @@ mod tests {
     use super::*;
 
     fn rendered(text: &'static str) -> Rendered {
-        render(&Chapter { group: "", source: "docs/API.md", text })
+        render(&Chapter { group: "", source: "docs/API.md" }, text)
     }
 
     #[test]
