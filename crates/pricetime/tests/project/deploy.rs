@@ -64,12 +64,6 @@ fn what_the_images_build_installs_serves_and_stops() {
     let installed = install(&root);
     assert!(installed.status.success(), "{}", said(&installed));
     let binary = root.join("usr/local/bin/pricetime");
-    if is_there("objcopy", &["--version"]) {
-        // Debug lines stand in a file beside the program, which says how it is called.
-        assert!(root.join("usr/local/bin/.debug/pricetime.debug").is_file());
-        let program = std::fs::read(&binary).unwrap();
-        assert!(program.windows(15).any(|bytes| bytes == b"pricetime.debug"));
-    }
     // As the image runs it, by its environment alone, but for the ports.
     let child = Command::new(&binary)
         .args(["serve", "--config"])
@@ -99,6 +93,31 @@ fn what_the_images_build_installs_serves_and_stops() {
     kill_process(Pid::from_child(&started.0), Signal::TERM).unwrap();
     assert!(started.0.wait().unwrap().success());
     assert!(!healthy(&address("health")).status.success(), "nobody is there any more");
+}
+
+#[test]
+fn a_stack_trace_finds_names_in_the_file_beside_the_program() {
+    if !is_there("objcopy", &["--version"]) || !Path::new("/dev/full").exists() {
+        return;
+    }
+    let folder = Folder::new("deploy");
+    let root = folder.path().join("root");
+    assert!(install(&root).status.success());
+    let program = root.join("usr/local/bin/pricetime");
+    let beside = root.join("usr/local/bin/.debug/pricetime.debug");
+    assert!(std::fs::metadata(&program).unwrap().len() < std::fs::metadata(BINARY).unwrap().len() * 9 / 10);
+    // Nowhere to say how many files it wrote: that is a panic.
+    let stack_trace = || {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut panics = Command::new(&program);
+        let panics = panics.arg("docs").arg(folder.path().join("docs")).env("RUST_BACKTRACE", "1").stdout(full);
+        said(&panics.output().unwrap())
+    };
+    let told = stack_trace();
+    assert!(told.contains("pricetime::docs_tool::run"), "{told}");
+    std::fs::remove_file(beside).unwrap();
+    let told = stack_trace();
+    assert!(told.contains("stack backtrace") && !told.contains("docs_tool"), "the program has no names: {told}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::deploy::{BINARY, deploy, is_there, said};
 use crate::common::folder::Folder;
@@ -37,14 +37,15 @@ dpkg --purge --no-triggers pricetime
 echo purged'
 "#;
 
-fn release(to: &Path) -> String {
+/// The programs of a test's build are larger than a release's.
+const PROGRAM_MB: &str = "80";
+
+fn release(to: &Path, program_mb: &str) -> Output {
     crate::common::bench::binary();
     let mut command = Command::new(deploy("release"));
     command.arg(to).env("BINARY", BINARY).env("COMPRESSION", "none").env("MAINTAINER", "Tests <tests@debian.org>");
     // No daemon: the image has a test of its own.
-    let ran = command.env("DOCKER_HOST", "unix:///nowhere/docker.sock").output().unwrap();
-    assert!(ran.status.success(), "{}", said(&ran));
-    said(&ran)
+    command.env("DOCKER_HOST", "unix:///nowhere/docker.sock").env("PROGRAM_MB", program_mb).output().unwrap()
 }
 
 fn names(folder: &Path) -> BTreeSet<String> {
@@ -60,7 +61,9 @@ fn listed(package: &Path, what: &str) -> String {
 fn a_release_holds_program_package_and_site_and_says_what_it_skipped() {
     let folder = Folder::new("release");
     let made = folder.path().join("made");
-    let told = release(&made);
+    let ran = release(&made, PROGRAM_MB);
+    let told = said(&ran);
+    assert!(ran.status.success(), "{told}");
     assert!(told.contains("skipped:\n") && told.contains("  the image: "), "{told}");
     let names = names(&made);
     let sums = std::fs::read_to_string(made.join("SHA256SUMS")).unwrap();
@@ -101,6 +104,16 @@ fn a_release_holds_program_package_and_site_and_says_what_it_skipped() {
     let fields = std::fs::read_to_string(control.join("control")).unwrap();
     assert!(fields.contains(&format!("\nVersion: {version}\n")) && fields.contains("libc6 (>= 2."), "{fields}");
     try_it(&folder, &package);
+}
+
+#[test]
+fn a_program_that_is_too_large_is_not_released() {
+    let folder = Folder::new("release");
+    let made = folder.path().join("made");
+    let ran = release(&made, "5");
+    let told = said(&ran);
+    assert!(!ran.status.success() && told.contains("the program has ") && told.contains(" more than 5 MB"), "{told}");
+    assert!(names(&made).is_empty());
 }
 
 fn try_it(folder: &Folder, package: &PathBuf) {
