@@ -145,7 +145,7 @@ pub(super) fn not_tried(why: &str) -> Option<Daemon> {
 fn the_image_is_built_takes_its_load_and_finds_everything_again_when_it_is_killed() {
     let Some(daemon) = Daemon::start(deploy("compose.yaml")) else { return };
     daemon.build();
-    // It is little larger than the programs are, with the server's names and debug lines beside it.
+    // It is little larger than the programs are, with the names of the server's functions beside it.
     let size = said(&daemon.docker(&["image", "inspect", "--format", "{{.Size}} {{.Config.User}}", "pricetime"]));
     let (size, user) = size.trim().split_once(' ').unwrap();
     let programs =
