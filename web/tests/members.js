@@ -115,7 +115,7 @@ async function followToReplay(context, size) {
   await page.goto(`${base}/#/trade/${symbol}/at/6`);
   await signIn(page, password);
   await page.waitForSelector("#replay[data-state=still]:has-text('command 6')");
-  await page.waitForSelector("#ladder-bids .level-price:has-text('10.00')");
+  await page.waitForSelector("#ladder-bids .level-price:has-text('10.00')", { state: "attached" });
   await account_shown(page);
   await look(page, `${size}-replay`);
   assert.deepEqual(complaints.heard, []);
