@@ -60,7 +60,7 @@ impl World {
                 // Whoever met the full disk may still be on its way to its end.
                 wait_until("a node whose disk was full has ended, or takes requests", PATIENCE, || {
                     let server = node.server.as_ref();
-                    server.is_none_or(|server| takes_requests(server)) || !node.is_running()
+                    server.is_none_or(takes_requests) || !node.is_running()
                 });
             }
             if let Some(ended) = node.ended() {
