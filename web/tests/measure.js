@@ -3,7 +3,7 @@
 // Prints how soon it paints and can be traded on, what it transfers until then, the frames of a page that is watched for SECONDS (20), and
 // what its heap holds over MINUTES (0: not measured). What the server does meanwhile is said, too: `pricetime demo --rate 1000` does much.
 
-import { chromium } from "playwright-core";
+import { launch } from "./launch.js";
 
 const base = process.env.PRICETIME_HTTP?.replace(/\/$/, "");
 if (!base) {
@@ -26,7 +26,7 @@ const spread = (values) => {
 
 const sequence = async () => Number((await (await fetch(`${base}/api/v1/status`)).json()).sequence);
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await launch();
 
 async function open() {
   const context = await browser.newContext({ viewport: { width: 1366, height: 768 } });

@@ -28,7 +28,7 @@ export async function step(name, run) {
 
 /** A step that the driver of Firefox cannot take. @param {string} name @param {string} why @param {() => Promise<unknown>} run */
 export async function stepInChromium(name, why, run) {
-  if (in_firefox) console.log(`passed  ${name}: ${why}`);
+  if (in_firefox) console.log(`skipped ${name}: ${why}`);
   else await step(name, run);
 }
 
