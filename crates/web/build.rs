@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", from.display());
         gather(&from, path == "docs", &mut files)?;
     }
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
     let (mut list, mut contents) = (String::from("&[\n"), Vec::new());
     for file in files {
         let begin = contents.len();
