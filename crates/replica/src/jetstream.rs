@@ -23,7 +23,7 @@ use crate::log_check::{self, LastGiven, check_taken, time_of};
 use crate::log_url::LogUrl;
 use crate::parts::WINDOW;
 use crate::retention::Retention;
-use crate::servers::{connect, missing, stream_if_there};
+use crate::servers::{BETWEEN_TRIES, connect, missing, stream_if_there};
 use crate::standing::Standing;
 use crate::status_subject;
 use crate::stream_config::{LogTerms, subject, weaknesses};
@@ -31,8 +31,6 @@ use crate::survey::ask;
 use crate::upgrade::Written;
 use crate::versions::NEWEST;
 
-/// How long to wait before the next try where the servers do not answer.
-const BETWEEN_TRIES: Duration = Duration::from_millis(250);
 /// A message was sent, and for so long nothing came: perhaps the server that delivers is gone. Another one is asked.
 const SILENCE: Duration = Duration::from_millis(1500);
 /// Messages that came and that the loop did not take yet. While there are so many no more are read.

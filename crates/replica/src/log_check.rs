@@ -9,6 +9,7 @@ use engine::{LogMessage, Time};
 
 use crate::client::{Delivered, LogError};
 use crate::message::{Message, checksum};
+use crate::servers;
 
 /// How often a node that follows asks.
 const EVERY: Duration = Duration::from_secs(5);
@@ -17,8 +18,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// node knows, at this time.
 pub(crate) async fn check_taken(stream: &Stream, taken: LogMessage, known_until: Time) -> Result<(), LogError> {
     let LogMessage { position, node, epoch, number } = taken;
-    let found = stream.get_raw_message(position).await;
-    let found = found.map_err(|error| LogError(format!("message {position} of the log cannot be read: {error}")))?;
+    let found = servers::message(stream, position).await?;
     let read =
         Message::read(&found.payload).map_err(|error| LogError(format!("message {position} of the log {error}")))?;
     if (read.node, read.epoch, read.number) != (node, epoch, number) {

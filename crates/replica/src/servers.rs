@@ -1,9 +1,10 @@
 //! The servers that keep a log.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use async_nats::jetstream::context::GetStreamErrorKind;
-use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
+use async_nats::jetstream::message::StreamMessage;
+use async_nats::jetstream::stream::{RawMessageError, RawMessageErrorKind, Stream};
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{Client, ConnectOptions};
 
@@ -13,8 +14,14 @@ use crate::log_url::LogUrl;
 /// How long an answer of the servers may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often the servers are asked in vain. They choose another leader in less time than that takes, and answer then.
-const TRIES: usize = 3;
+/// How long the servers are asked again while none of them leads: they choose another leader in less time, and answer then.
+const CHOOSING: Duration = Duration::from_secs(15);
+
+/// How long to wait before the next try where the servers do not answer.
+pub(crate) const BETWEEN_TRIES: Duration = Duration::from_millis(250);
+
+/// What they say while they have no leader.
+const UNAVAILABLE: usize = 503;
 
 /// A connection, and what runs it.
 pub(crate) fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, Context), LogError> {
@@ -32,21 +39,45 @@ pub(crate) fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, 
     Ok((runtime, client, context))
 }
 
-/// The stream of a log, if there is one. Errors: nobody answers.
-pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<Option<Stream>, LogError> {
-    let is_missing = |kind: GetStreamErrorKind| match kind {
-        GetStreamErrorKind::JetStream(error) => error.error_code() == ErrorCode::STREAM_NOT_FOUND,
-        GetStreamErrorKind::EmptyName | GetStreamErrorKind::Request | GetStreamErrorKind::InvalidStreamName => false,
-    };
-    let mut tries = 1;
+/// What the servers answer, asked again while they have no leader, or do not answer in time.
+async fn answered<T, E, F: Future<Output = Result<T, E>>>(
+    ask: impl Fn() -> F,
+    is_away: impl Fn(&E) -> bool,
+) -> Result<T, E> {
+    let begun = Instant::now();
     loop {
-        match context.get_stream(url.name()).await {
-            Ok(stream) => return Ok(Some(stream)),
-            Err(error) if is_missing(error.kind()) => return Ok(None),
-            Err(error) if error.kind() == GetStreamErrorKind::Request && tries < TRIES => tries += 1,
-            Err(error) => return Err(LogError(format!("{url} cannot be asked for: {error}"))),
+        match ask().await {
+            Err(error) if is_away(&error) && begun.elapsed() < CHOOSING => tokio::time::sleep(BETWEEN_TRIES).await,
+            answer => return answer,
         }
     }
+}
+
+/// The stream of a log, if there is one. Errors: nobody answers.
+pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<Option<Stream>, LogError> {
+    let is_away = |error: &GetStreamError| match error.kind() {
+        GetStreamErrorKind::Request => true,
+        GetStreamErrorKind::JetStream(error) => error.code() == UNAVAILABLE,
+        GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => false,
+    };
+    match answered(|| context.get_stream(url.name()), is_away).await {
+        Ok(stream) => Ok(Some(stream)),
+        Err(error) => match error.kind() {
+            GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => Ok(None),
+            _ => Err(LogError(format!("{url} cannot be asked for: {error}"))),
+        },
+    }
+}
+
+/// A message of a log. Errors: there is none, or nobody answers.
+pub(crate) async fn message(stream: &Stream, position: u64) -> Result<StreamMessage, LogError> {
+    let is_away = |error: &RawMessageError| match error.kind() {
+        RawMessageErrorKind::Other => true,
+        RawMessageErrorKind::JetStream(error) => error.code() == UNAVAILABLE,
+        RawMessageErrorKind::NoMessageFound | RawMessageErrorKind::InvalidSubject => false,
+    };
+    let found = answered(|| stream.get_raw_message(position), is_away).await;
+    found.map_err(|error| LogError(format!("message {position} of the log cannot be read: {error}")))
 }
 
 /// The stream of a log. Errors: there is none.

@@ -44,3 +44,27 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     wait_until("the node is ready", Duration::from_secs(20), || node.readiness().contains("ok"));
     node.stop();
 }
+
+#[test]
+fn a_node_that_starts_while_the_log_has_no_leader_waits_for_one() {
+    let folder = Folder::new("cluster-away-start");
+    let mut servers = LogServers::start(folder.path(), 3);
+    let url = servers.create("market", 3);
+    let launch = Launch::new(&folder.path().join("node-1")).with(&format!("--store {url} --node 1"));
+    let node = launch.start();
+    assert!(node.ask(CREATE).contains("created"));
+    node.stop();
+    servers.kill(0);
+    servers.kill(1);
+    let node = thread::scope(|scope| {
+        let starting = scope.spawn(|| launch.start());
+        // Longer than a start takes, and shorter than a node waits.
+        thread::sleep(Duration::from_secs(3));
+        assert!(!starting.is_finished(), "it waits");
+        servers.restart(0);
+        servers.restart(1);
+        starting.join().unwrap()
+    });
+    assert!(node.ask(&sell(1)).contains("<opened"));
+    node.stop();
+}
