@@ -1,6 +1,6 @@
 //! Three servers of the log, each a process of its own on free ports and a folder of its own. Killed when dropped.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -103,13 +103,23 @@ impl LogServers {
 
     /// What a server answers at a subject of its own. It has to be one that leads nothing else than what it is asked for.
     pub fn ask(&self, subject: &str, body: &str) -> Value {
-        serde_json::from_slice(&self.publish(subject, body.as_bytes(), 1).pop().unwrap()).unwrap()
+        let answers = self.publish(subject, body.as_bytes(), 1, Duration::from_secs(20));
+        serde_json::from_slice(&answers.unwrap().pop().unwrap()).unwrap()
     }
 
-    /// Publishes so many times, and gives the answers.
-    fn publish(&self, subject: &str, body: &[u8], times: usize) -> Vec<Vec<u8>> {
+    /// Whether a server says that none of them leads. As long as it looks for a leader, it says nothing.
+    pub fn is_without_leader(&self) -> bool {
+        let answers = self.publish("$JS.API.INFO", b"", 1, Duration::from_millis(300));
+        answers.is_ok_and(|mut answers| {
+            let answer: Value = serde_json::from_slice(&answers.pop().unwrap()).unwrap();
+            answer["error"]["code"] == 503
+        })
+    }
+
+    /// Publishes so many times, and gives the answers. Errors: none came for so long.
+    fn publish(&self, subject: &str, body: &[u8], times: usize, patience: Duration) -> io::Result<Vec<Vec<u8>>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.ports[0])).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(patience)).unwrap();
         let mut sent = b"CONNECT {\"verbose\":false}\r\nSUB answer 1\r\n".to_vec();
         for _ in 0..times {
             sent.extend_from_slice(format!("PUB {subject} answer {}\r\n", body.len()).as_bytes());
@@ -120,14 +130,14 @@ impl LogServers {
         let (mut lines, mut answers) = (BufReader::new(stream), Vec::new());
         while answers.len() < times {
             let mut line = String::new();
-            assert!(lines.read_line(&mut line).unwrap() > 0, "the server of the log ended the connection");
+            assert!(lines.read_line(&mut line)? > 0, "the server of the log ended the connection");
             if let Some(message) = line.strip_prefix("MSG ") {
                 let mut answer = vec![0; message.trim().rsplit(' ').next().unwrap().parse().unwrap()];
-                lines.read_exact(&mut answer).unwrap();
+                lines.read_exact(&mut answer)?;
                 answers.push(answer);
             }
         }
-        answers
+        Ok(answers)
     }
 
     /// Sends a log's first message again, so many times. It counts nowhere.
@@ -135,7 +145,7 @@ impl LogServers {
         let first = self.ask(&format!("$JS.API.STREAM.MSG.GET.{name}"), r#"{"seq":1}"#);
         let bytes = BASE64_STANDARD.decode(first["message"]["data"].as_str().unwrap()).unwrap();
         for _ in 0..times.div_ceil(500) {
-            self.publish(&format!("pricetime.{name}.log"), &bytes, 500);
+            self.publish(&format!("pricetime.{name}.log"), &bytes, 500, Duration::from_secs(20)).unwrap();
         }
     }
 
