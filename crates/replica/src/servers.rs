@@ -60,12 +60,11 @@ pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<O
         GetStreamErrorKind::JetStream(error) => error.code() == UNAVAILABLE,
         GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => false,
     };
+    let is_missing = |error: &GetStreamError| matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND);
     match answered(|| context.get_stream(url.name()), is_away).await {
         Ok(stream) => Ok(Some(stream)),
-        Err(error) => match error.kind() {
-            GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => Ok(None),
-            _ => Err(LogError(format!("{url} cannot be asked for: {error}"))),
-        },
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(LogError(format!("{url} cannot be asked for: {error}"))),
     }
 }
 
