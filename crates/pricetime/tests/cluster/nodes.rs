@@ -1,7 +1,10 @@
 //! Nodes that come, trade, die and come back.
 
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -9,6 +12,9 @@ use crate::common::server::{Launch, Server, state_of};
 use crate::common::wait::wait_until;
 
 use super::log_servers::{LogServers, status};
+
+/// How often nodes are stopped until all have stopped at the same message.
+pub const STOPS: usize = 10;
 
 pub fn node(folder: &Folder, number: u16, url: &str) -> Launch {
     Launch::new(&folder.path().join(format!("node-{number}"))).with(&format!("--store {url} --node {number}"))
@@ -28,14 +34,27 @@ pub fn settle(nodes: &[(u16, Server)]) {
     });
 }
 
-/// Stops all nodes and compares what they have.
-pub fn stop_and_compare(folder: &Folder, nodes: Vec<(u16, Server)>) {
+/// Stops all nodes and compares what they have. What a node says of its state at a mark while others stop already is in its own state alone:
+/// then all start again, and stop again.
+pub fn stop_and_compare(folder: &Folder, mut nodes: Vec<(u16, Server)>, start: impl Fn(u16) -> Server) {
     let numbers: Vec<u16> = nodes.iter().map(|(number, _)| *number).collect();
-    settle(&nodes);
-    nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
-    let hashes: Vec<String> =
-        numbers.iter().map(|number| hash(&folder.path().join(format!("node-{number}")))).collect();
-    assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
+    for _ in 0..STOPS {
+        settle(&nodes);
+        thread::scope(|scope| {
+            for (_, server) in nodes {
+                scope.spawn(move || drop(server.stop()));
+            }
+        });
+        let states: Vec<Value> =
+            numbers.iter().map(|number| state_of(&folder.path().join(format!("node-{number}")))).collect();
+        let all = |field: &str| states.iter().all(|state| state[field] == states[0][field]);
+        if all("log_message") {
+            assert!(all("state_hash"), "{states:?}");
+            return;
+        }
+        nodes = numbers.iter().map(|number| (*number, start(*number))).collect();
+    }
+    panic!("nodes that stop together stop at different messages, {STOPS} times");
 }
 
 pub const CREATE: &str = "<create><account id=\"1\" balance=\"1000000\"/><account id=\"2\" balance=\"1000000\"/>\
@@ -77,7 +96,7 @@ fn what_one_node_answers_all_do_and_a_new_one_catches_up() {
     }
     nodes.push((4, node(&folder, 4, &url).start()));
     assert!(nodes[3].1.ask(query).contains("<executed shares=\"1\" price=\"10\""));
-    stop_and_compare(&folder, nodes);
+    stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
 }
 
 #[test]
@@ -113,7 +132,7 @@ fn nodes_and_servers_of_the_log_are_killed_and_nothing_is_lost_or_done_twice() {
             "node {number}: {listed}"
         );
     }
-    stop_and_compare(&folder, nodes);
+    stop_and_compare(&folder, nodes, |number| start(number).1);
 }
 
 #[test]
@@ -149,5 +168,5 @@ fn nodes_compare_their_states_and_say_how_they_are() {
     dead.process.kill();
     let (told, is_well) = status(&url);
     assert!(!is_well && told.contains(&format!("{number:>5}  no answer; its last message is ")), "{told}");
-    stop_and_compare(&folder, nodes);
+    stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
 }

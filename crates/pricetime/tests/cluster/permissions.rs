@@ -63,5 +63,5 @@ fn nodes_do_with_the_permissions_of_nodes_over_tls_and_nobody_with_less() {
     assert!(copied && said.contains("sound at command"), "{said}");
     let (copied, said) = run(&format!("backup {watcher} {}", folder.path().join("not").display()), &certificate);
     assert!(!copied, "who only asks how the cluster is gets no copy of it: {said}");
-    stop_and_compare(&folder, nodes);
+    stop_and_compare(&folder, nodes, |number| launch(number).start());
 }

@@ -77,7 +77,7 @@ fn a_node_that_only_follows_shows_all_and_changes_nothing() {
     assert!(status(&url).1);
     nodes.push((2, node(&folder, 2, &url).start()));
     assert!(nodes[1].1.ask(&sell(3)).contains("<opened"));
-    stop_and_compare(&folder, nodes);
+    stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
 }
 
 #[test]

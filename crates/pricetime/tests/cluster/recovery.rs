@@ -45,5 +45,5 @@ fn a_log_that_is_lost_is_stood_in_for_by_what_the_nodes_have() {
     settle(&nodes);
     drop(nodes.remove(0).1.stop());
     nodes.push((2, node(&folder, 2, &other).start()));
-    stop_and_compare(&folder, nodes);
+    stop_and_compare(&folder, nodes, |number| node(&folder, number, &other).start());
 }

@@ -54,7 +54,7 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
     );
     let given = folder.path().join("node-1/copy-for-a-node");
     wait_until("copies are removed", Duration::from_secs(20), || !given.exists());
-    stop_and_compare(&folder, nodes);
+    stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
     assert_eq!(hash(&copy).len(), 16);
     // It is a node's folder like any other.
     let restored = Launch::new(&copy).with(&format!("--store {url} --node 5")).start();

@@ -61,6 +61,7 @@ fn what_all_nodes_know_is_written_when_somebody_says_so() {
     assert_eq!(first, second);
     assert!(!first[0], "{first:?}");
 
+    stop_and_compare(&folder, nodes, start);
     // A program that does not know what is written does not begin.
     let mut config = servers.ask("$JS.API.STREAM.INFO.market", "")["config"].clone();
     config["metadata"]["pricetime-rules"] = json!("9");
@@ -68,5 +69,4 @@ fn what_all_nodes_know_is_written_when_somebody_says_so() {
     assert!(updated["error"].is_null(), "{updated}");
     let ended = node(&folder, 3, &url).spawn().wait_for_end(Duration::from_secs(20));
     assert!(ended.stderr.contains("has messages of version 9, and this program reads versions up to 3"), "{ended:?}");
-    stop_and_compare(&folder, nodes);
 }

@@ -12,10 +12,9 @@ use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::server::Server;
 use crate::common::wait::wait_until;
+use crate::nodes::STOPS;
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often all nodes may stop until they do so at the same message of the log.
-const STOPS: usize = 10;
 
 pub struct World {
     // Before the folder, which they use.
