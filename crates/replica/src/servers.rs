@@ -23,6 +23,9 @@ pub(crate) const BETWEEN_TRIES: Duration = Duration::from_millis(250);
 /// What they say while they have no leader.
 const UNAVAILABLE: usize = 503;
 
+/// What to do then.
+const HELP: &str = "; start this again when a majority of the log's servers runs and they reach each other";
+
 /// A connection, and what runs it.
 pub(crate) fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, Context), LogError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -64,6 +67,7 @@ pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<O
     match answered(|| context.get_stream(url.name()), is_away).await {
         Ok(stream) => Ok(Some(stream)),
         Err(error) if is_missing(&error) => Ok(None),
+        Err(error) if is_away(&error) => Err(LogError(format!("{url} cannot be asked for: {error}{HELP}"))),
         Err(error) => Err(LogError(format!("{url} cannot be asked for: {error}"))),
     }
 }
@@ -76,7 +80,10 @@ pub(crate) async fn message(stream: &Stream, position: u64) -> Result<StreamMess
         RawMessageErrorKind::NoMessageFound | RawMessageErrorKind::InvalidSubject => false,
     };
     let found = answered(|| stream.get_raw_message(position), is_away).await;
-    found.map_err(|error| LogError(format!("message {position} of the log cannot be read: {error}")))
+    found.map_err(|error| {
+        let help = if is_away(&error) { HELP } else { "" };
+        LogError(format!("message {position} of the log cannot be read: {error}{help}"))
+    })
 }
 
 /// The stream of a log. Errors: there is none.
