@@ -59,8 +59,8 @@ fn a_node_that_starts_while_the_log_has_no_leader_waits_for_one() {
     wait_until("the server that is left says that none leads", Duration::from_secs(60), || servers.is_without_leader());
     let node = thread::scope(|scope| {
         let starting = scope.spawn(|| launch.start());
-        // Longer than a start takes, and shorter than a node waits.
-        thread::sleep(Duration::from_secs(3));
+        // It is refused at once if it does not wait.
+        thread::sleep(Duration::from_secs(1));
         servers.restart(1);
         servers.restart(2);
         starting.join().unwrap()
