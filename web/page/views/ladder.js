@@ -14,15 +14,20 @@ import { find, make, setAttribute, setText } from "../dom.js";
 /**
  * @typedef {object} Row
  * @property {HTMLButtonElement} button
+ * @property {HTMLElement} bar as long as its part of the deepest total
  * @property {HTMLElement} price
  * @property {HTMLElement} shares
  * @property {HTMLElement} total
  * @property {string} shown all that stands in it
+ * @property {number} longest so many characters has the longest of its texts
  * @property {Level|null} level
  */
 
 /** Room for the spread between the sides. */
 const MIDDLE_PX = 26;
+/** What of a row's width is not in its three columns, and how wide a character is at most, in ems. */
+const GAPS_PX = 36;
+const CHARACTER_EM = 0.65;
 const ROWS_MIN = 3;
 const ROWS_MAX = 40;
 /** Levels can be put together by so many steps of the price. */
@@ -43,6 +48,9 @@ export function ladderView({ market, shown, holdings, frames, take }) {
   /** Best first. @type {Record<Side, Row[]>} */
   const rows = { buy: [], sell: [] };
   let height = 0;
+  let width = 0;
+  /** So many characters surely fit into a column. */
+  let room = 0;
   /** @type {"both"|Side} */
   let sides = "both";
   /** The prices of the rows while one of them is pointed at: nothing moves under the pointer. @type {Record<Side, (bigint|null)[]>|null} */
@@ -68,7 +76,9 @@ export function ladderView({ market, shown, holdings, frames, take }) {
   }
 
   function refit() {
-    const row = Number.parseFloat(getComputedStyle(root).getPropertyValue("--row"));
+    const style = getComputedStyle(root);
+    const row = Number.parseFloat(style.getPropertyValue("--row"));
+    room = (width - GAPS_PX) / 3 / (CHARACTER_EM * Number.parseFloat(style.fontSize));
     fit(Math.min(ROWS_MAX, Math.max(ROWS_MIN, Math.floor((height - MIDDLE_PX) / 2 / row))));
     mark();
   }
@@ -85,6 +95,7 @@ export function ladderView({ market, shown, holdings, frames, take }) {
     const money = unit.value === "money";
     const deepest = Math.max(...SIDES.map((side) => totalOf(levels[side], rows[side].length, money)));
     for (const side of SIDES) drawSide(rows[side], levels[side], { decimals, deepest, mine: mine[side], side, money });
+    setAttribute(root, "data-long", SIDES.some((side) => rows[side].some(({ level, longest }) => level && longest > room)));
     setText(middle, book.phase ? phaseText(book.phase) : spread(book.bids[0], book.asks[0], decimals));
     const empty = book.bids.length + book.asks.length === 0;
     note.hidden = !empty;
@@ -98,7 +109,7 @@ export function ladderView({ market, shown, holdings, frames, take }) {
 
   fit(ROWS_MIN);
   new ResizeObserver(([entry]) => {
-    height = entry.contentRect.height;
+    ({ width, height } = entry.contentRect);
     refit();
   }).observe(root);
 
@@ -208,12 +219,13 @@ function heldLevels(prices, levels) {
 
 /** @returns {Row & {item: HTMLLIElement}} */
 function makeRow() {
+  const bar = make("span", { class: "bar", "aria-hidden": "true" });
   const price = make("span", { class: "level-price" });
   const shares = make("span", {});
   const total = make("span", {});
-  const button = make("button", { type: "button", class: "level", tabindex: "-1" }, make("span", { class: "bar", "aria-hidden": "true" }), price, shares, total);
+  const button = make("button", { type: "button", class: "level", tabindex: "-1" }, bar, price, shares, total);
   button.hidden = true;
-  return { item: make("li", {}, button), button, price, shares, total, shown: "", level: null };
+  return { item: make("li", {}, button), button, bar, price, shares, total, shown: "", longest: 0, level: null };
 }
 
 /**
@@ -236,10 +248,10 @@ function drawSide(rows, levels, { decimals, deepest, mine, side, money }) {
     setAttribute(row.button, "tabindex", at === 0 ? "0" : "-1");
     if (shown === row.shown) return;
     row.shown = shown;
-    setText(row.price, group(atLeast(level.limit, decimals)));
-    setText(row.shares, level.amount === 0n ? "–" : group(level.shares));
-    setText(row.total, group(text));
-    row.button.style.setProperty("--part", part.toFixed(3));
+    const texts = [group(atLeast(level.limit, decimals)), level.amount === 0n ? "–" : group(level.shares), group(text)];
+    [row.price, row.shares, row.total].forEach((cell, at) => setText(cell, texts[at]));
+    row.longest = Math.max(...texts.map(({ length }) => length));
+    row.bar.style.backgroundSize = `${(100 * part).toFixed(1)}% 100%`;
     setAttribute(row.button, "data-mine", own);
     const orders = `${level.orders} ${level.orders === 1 ? "order" : "orders"}${own ? ", yours among them" : ""}`;
     setAttribute(row.button, "title", `${side === "buy" ? "Buy" : "Sell"}: ${orders}`);

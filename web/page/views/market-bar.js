@@ -50,7 +50,8 @@ export function marketBar({ market, symbols, shown, frames, choose }) {
     const told = info?.rules ? rulesOf(info.rules) : "";
     rulesField.hidden = told === "";
     setText(rules, told);
-    document.title = market.symbol ? `${shown.last ? `${price(shown.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
+    const title = market.symbol ? `${shown.last ? `${price(shown.last)} ` : ""}${market.symbol} · Pricetime` : "Pricetime";
+    if (document.title !== title) document.title = title;
   });
   market.watch(mark);
   market.tape.watch(mark);
