@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { Complaints } from "./complaints.js";
-import { launch, look, out } from "./launch.js";
+import { in_firefox, launch, look, out } from "./launch.js";
 import { OwnMarket, ask } from "./own-market.js";
 
 /** @import { BrowserContext, Page } from "playwright-core" */
@@ -651,8 +651,10 @@ async function foreignPage(market) {
     }, /** @type {const} */ ([String(base), account, String(order.order_id), market.maker]));
     // Not even that there was an answer: what we say is for pages of ours (cross-origin-resource-policy).
     for (const [name, result] of Object.entries(tried)) assert.equal(result, "refused", name);
-    assert.equal(answers.some((answer) => answer.startsWith("POST")), false, "no answer to a write gets as far as the page");
-    assert.deepEqual(withheld, ["POST", "POST", "POST"]);
+    // Chromium's driver tells that an answer was withheld, Firefox's tells the refusal that was.
+    const writes = answers.filter((answer) => answer.startsWith("POST"));
+    assert.deepEqual(in_firefox ? writes : withheld, Array(3).fill(in_firefox ? "POST 403" : "POST"));
+    if (!in_firefox) assert.deepEqual(writes, [], "no answer to a write gets as far as the page");
     assert.equal(answers.some((answer) => answer.startsWith("DELETE")), false, "the browser asked first and was not allowed");
   });
 
@@ -678,7 +680,9 @@ async function foreignPage(market) {
       document.body.append(frame);
       return new Promise((loaded) => frame.addEventListener("load", loaded));
     }, String(base));
-    assert.deepEqual(page.frames().slice(1).map((frame) => frame.url()), ["chrome-error://chromewebdata/"]);
+    const shown = page.frames().slice(1).map((frame) => frame.url());
+    assert.equal(shown.length, 1);
+    assert.match(shown[0], /^(chrome-error:|about:neterror\?e=cspBlocked&)/);
   });
 
   await step("a foreign page: a name that points here is not this server's", async () => {
@@ -694,7 +698,7 @@ async function foreignPage(market) {
   elsewhere.close();
 }
 
-const browser = await launch(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP rebound.example 127.0.0.1"]);
+const browser = await launch(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"], "rebound.example");
 try {
   /** @type {{symbols: SymbolInfo[]}} */
   const { symbols } = await ask("GET", "/symbols");

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { browser, go, look, market, out, step, stepInChromium, visit } from "./visits.js";
+import { browser, go, look, market, out, step, takeAway, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -175,22 +175,18 @@ try {
     await cancelAll();
   }));
 
-  await stepInChromium("tables are taken away as CSV", "its downloads are not told", () => visit({}, async (page) => {
+  await step("tables are taken away as CSV", () => visit({}, async (page) => {
     await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "101", shares: "20" });
     await page.waitForSelector("#panel-open tbody tr");
     await page.fill("#account-filter", "101");
-    const csv = async () => {
-      const [file] = await Promise.all([page.waitForEvent("download"), page.click("#account-csv")]);
-      return { name: file.suggestedFilename(), lines: readFileSync(await file.path(), "utf8").trimEnd().split("\r\n") };
-    };
-    const open = await csv();
-    assert.equal(open.name, `account-${market.trader}-open.csv`);
-    assert.equal(open.lines[0], "Order,Symbol,Side,Limit,Open,Shares,Executed,Kind,Placed,Until");
-    assert.match(open.lines[1], new RegExp(`^\\d+,${market.symbol},buy,101,20,20,0,limit,20[-0-9T:.]+Z,$`));
+    const csv = async (/** @type {string} */ tab) => (await takeAway(page, "#account-csv", `account-${market.trader}-${tab}.csv`)).trimEnd().split("\r\n");
+    const open = await csv("open");
+    assert.equal(open[0], "Order,Symbol,Side,Limit,Open,Shares,Executed,Kind,Placed,Until");
+    assert.match(open[1], new RegExp(`^\\d+,${market.symbol},buy,101,20,20,0,limit,20[-0-9T:.]+Z,$`));
     await page.fill("#account-filter", "");
     await page.click("#tab-executions");
     const { executions } = await ask("GET", `/accounts/${market.trader}/executions?limit=1000`);
-    assert.equal((await csv()).lines.length, executions.length + 1);
+    assert.equal((await csv("executions")).length, executions.length + 1);
     await cancelAll();
   }));
 

@@ -1,8 +1,10 @@
 // A browser and a market for tests of the page: each visit is a fresh one, with an account chosen. PRICETIME_HTTP says where the server is.
 
 import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { Complaints } from "./complaints.js";
-import { in_firefox, launch } from "./launch.js";
+import { in_firefox, launch, out } from "./launch.js";
 import { OwnMarket } from "./own-market.js";
 
 /** @import { BrowserContextOptions, Page } from "playwright-core" */
@@ -58,6 +60,19 @@ export async function paint(page, colours) {
   if (!in_firefox) await page.emulateMedia({ colorScheme: colours });
   else if ((await page.getAttribute("html", "data-theme")) !== colours) await page.evaluate(() => /** @type {HTMLElement} */ (document.querySelector("#theme")).click());
   await page.waitForSelector(`html[data-theme=${colours}]`);
+}
+
+/** What a press on something stores in a file of a name. Firefox's driver does not tell of it, and it is looked for where it goes. @param {Page} page @param {string} selector @param {string} name */
+export async function takeAway(page, selector, name) {
+  if (in_firefox) {
+    await page.click(selector);
+    const path = join(out, name);
+    while (!existsSync(path) || statSync(path).size === 0) await page.waitForTimeout(100);
+    return readFileSync(path, "utf8");
+  }
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
+  assert.equal(file.suggestedFilename(), name);
+  return readFileSync(await file.path(), "utf8");
 }
 
 /** On a telephone one section is in view at a time. @param {Page} page @param {string} section */

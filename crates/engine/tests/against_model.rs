@@ -4,6 +4,7 @@
 mod common;
 
 use common::duel::Duel;
+use common::situations::Situations;
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
     Pause, Phase, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
@@ -12,7 +13,13 @@ use proptest::prelude::*;
 
 #[test]
 fn the_engine_does_what_the_model_does() {
-    let situations = common::run(1, 3_600_000, &mut |_| {});
+    let halves = std::thread::scope(|scope| {
+        [1, 2]
+            .map(|seed| scope.spawn(move || common::run(seed, 1_800_000, &mut |_| {})))
+            .map(|half| half.join().unwrap())
+    });
+    let mut situations = Situations::new();
+    halves.iter().for_each(|half| situations.add(half));
     let rare = situations.rarer_than(30);
     assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
 }

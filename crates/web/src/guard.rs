@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::binance;
 use crate::listener::Life;
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::site::Site;
 
 /// Headers of every answer, unless it sets them itself. They tell a browser not to guess another content type, to let
@@ -28,15 +28,30 @@ pub(crate) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
+    let is_for_a_person = takes_pages(&request);
     let mut response = match check(site.hosts(), &life, &request) {
         Ok(()) => next.run(request).await,
         Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
     };
+    let headers = response.headers_mut();
+    // Instead of a refusal of a kind that it cannot show, Firefox shows a page that says nothing of it.
+    if is_for_a_person && headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == problem::KIND) {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     for (name, value) in SAID_ALWAYS {
-        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// Whether the answer is to be looked at: a browser that opens an address says that it takes a page.
+fn takes_pages(request: &Request) -> bool {
+    request
+        .headers()
+        .get(header::ACCEPT)
+        .and_then(|takes| takes.to_str().ok())
+        .is_some_and(|takes| takes.contains("text/html"))
 }
 
 fn check(hosts: &[String], life: &Life, request: &Request) -> Result<(), Problem> {

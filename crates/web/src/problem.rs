@@ -11,6 +11,9 @@ use serde::Serialize;
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+/// The content type of a refusal.
+pub(crate) const KIND: &str = "application/problem+json";
+
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -317,7 +320,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = self.status();
         let body = crate::json::text(&self);
-        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        let mut response = (status, [(header::CONTENT_TYPE, KIND)], body).into_response();
         if let Some(seconds) = self.again_in_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -287,6 +287,10 @@ fn a_name_that_was_given_is_the_servers_own() {
         assert_eq!(post(3, &[("origin", foreign)]).code(), (403, "foreign-origin"), "{foreign}");
     }
     assert_eq!(http.send("GET", "/", None, &[("host", "evil.example")]).code(), (403, "foreign-host"));
+    // A browser is answered what it can show.
+    let shown = http.send("GET", "/", None, &[("host", "evil.example"), ("accept", "text/html,*/*;q=0.8")]);
+    assert_eq!((shown.status, shown.kind.as_str()), (403, "application/json"));
+    assert!(shown.text.contains("--http-hosts"), "it says what to do: {}", shown.text);
     server.stop();
 }
 

@@ -21,11 +21,20 @@ enum Browser {
 /// web/tests/browser.js: somebody trades, the connection is lost, a page of others tries what it can.
 #[test]
 fn a_browser_trades_on_the_page() {
+    trade(Browser::Chromium);
+}
+
+#[test]
+fn firefox_trades_on_the_page() {
+    trade(Browser::Firefox);
+}
+
+fn trade(browser: Browser) {
     let folder = Folder::new("page-browser");
     let calendar = folder.path().join("calendar");
     std::fs::write(&calendar, "00:00 * day-ends\n").unwrap();
     let server = Launch::new(&folder.data()).with(&format!("--calendar {}", calendar.display())).start();
-    browse(&server, "browser", Browser::Chromium, &[]);
+    browse(&server, "browser", browser, &[]);
     server.stop();
 }
 
@@ -95,6 +104,15 @@ fn the_market_of_the_past_is_played_in_firefox() {
 /// web/tests/members.js signs in, trades and signs out, and tries as a page of others.
 #[test]
 fn a_member_signs_in_on_the_page() {
+    sign_in(Browser::Chromium);
+}
+
+#[test]
+fn a_member_signs_in_on_the_page_in_firefox() {
+    sign_in(Browser::Firefox);
+}
+
+fn sign_in(browser: Browser) {
     let folder = Folder::new("page-members");
     let server = AccessFile::new(&folder).launch(&folder).start();
     members::market(&Http::new(server.http));
@@ -105,7 +123,7 @@ fn a_member_signs_in_on_the_page() {
         ("SYMBOL", "SPY"),
         ("OPERATOR", "olga"),
     ];
-    browse(&server, "members", Browser::Chromium, &who);
+    browse(&server, "members", browser, &who);
     server.stop();
 }
 
