@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { Complaints } from "./complaints.js";
-import { in_firefox, launch, look, out } from "./launch.js";
+import { in_firefox, launch, look, out, rebound } from "./launch.js";
 import { OwnMarket, ask } from "./own-market.js";
 
 /** @import { BrowserContext, Page } from "playwright-core" */
@@ -686,7 +686,7 @@ async function foreignPage(market) {
   });
 
   await step("a foreign page: a name that points here is not this server's", async () => {
-    const answer = await page.goto(`http://rebound.example:${new URL(String(base)).port}/`);
+    const answer = await page.goto(`http://${rebound}:${new URL(String(base)).port}/`);
     assert.equal(answer?.status(), 403);
     assert.match(await page.innerText("body"), /foreign-host/);
   });
@@ -698,7 +698,7 @@ async function foreignPage(market) {
   elsewhere.close();
 }
 
-const browser = await launch(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"], "rebound.example");
+const browser = await launch(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]);
 try {
   /** @type {{symbols: SymbolInfo[]}} */
   const { symbols } = await ask("GET", "/symbols");

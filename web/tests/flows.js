@@ -129,6 +129,16 @@ try {
     await page.waitForSelector("#ladder-bids .level");
   }));
 
+  await step("what is too long for its column of the book ends in dots, and all rows keep their columns", () => visit({}, async (page) => {
+    assert.equal(await page.getAttribute("#ladder", "data-long"), null);
+    const long = await market.place("buy", "144.99", "123456.1234");
+    await page.waitForSelector("#ladder[data-long] .level:has-text('123,456.1234')");
+    const begins = await page.locator("#ladder .level:not([hidden])").evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll("span:not(.bar)")].map((cell) => Math.round(cell.getBoundingClientRect().left)).join()));
+    assert.ok(begins.length > 3 && new Set(begins).size === 1, begins.join(" | "));
+    await ask("DELETE", `/orders/${long.order_id}?account=${market.maker}`);
+    await page.waitForSelector("#ladder:not([data-long])");
+  }));
+
   await step("after a row's cancel the focus is on the next one's, and “Cancel all” stands where orders are", () => visit({}, async (page) => {
     assert.equal(await page.isVisible("#cancel-all"), false);
     for (const limit of ["100", "101", "102"]) await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit, shares: "1" });

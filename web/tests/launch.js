@@ -12,9 +12,12 @@ export const in_firefox = process.env.BROWSER === "firefox";
 export const out = process.env.OUT ?? mkdtempSync(join(tmpdir(), "pricetime-page-"));
 mkdirSync(out, { recursive: true });
 
-/** @param {string[]} args of Chromium's command line @param {string} here a name that the browser takes for this machine's */
-export function launch(args = [], here = "nowhere.example") {
-  if (!in_firefox) return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", `--host-resolver-rules=MAP ${here} 127.0.0.1`, ...args] });
+/** A name that leads here, as a name server of others could have it. */
+export const rebound = "rebound.example";
+
+/** @param {string[]} args of Chromium's command line */
+export function launch(args = []) {
+  if (!in_firefox) return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", `--host-resolver-rules=MAP ${rebound} 127.0.0.1`, ...args] });
   return firefox.launch({
     executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
     channel: "moz-firefox",
@@ -22,7 +25,7 @@ export function launch(args = [], here = "nowhere.example") {
     firefoxUserPrefs: {
       // The driver cannot tell Firefox which colours the system has: it begins with dark ones, as tests in Chromium do.
       "layout.css.prefers-color-scheme.content-override": 0,
-      "network.dns.localDomains": here,
+      "network.dns.localDomains": rebound,
     },
   });
 }

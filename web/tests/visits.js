@@ -67,8 +67,11 @@ export async function takeAway(page, selector, name) {
   if (in_firefox) {
     await page.click(selector);
     const path = join(out, name);
-    while (!existsSync(path) || statSync(path).size === 0) await page.waitForTimeout(100);
-    return readFileSync(path, "utf8");
+    for (let tries = 0; tries < 300; tries += 1) {
+      if (existsSync(path) && statSync(path).size > 0) return readFileSync(path, "utf8");
+      await page.waitForTimeout(100);
+    }
+    assert.fail(`${path} was not stored within 30 s`);
   }
   const [file] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
   assert.equal(file.suggestedFilename(), name);
