@@ -1,15 +1,26 @@
 //! Packs the files of the page and the documents, as the program carries them. In gzip they take a third of the room, and that is what
-//! browsers are sent.
+//! browsers are sent. A page takes its style sheets and its first script along: its first paint waits for no other file.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use flate2::{Compression, GzBuilder};
+use sha2::{Digest, Sha256};
 
 /// What is packed, by its path in the repository: files, and all that is in folders. Of `docs` itself the documents alone.
 const PACKED: [&str; 7] =
     ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "deploy/README.md", "docs", "docs/pictures", "web/page"];
+
+/// What pages took along, as a policy names it: by its hash.
+#[derive(Default)]
+struct Inlined {
+    styles: BTreeSet<String>,
+    scripts: BTreeSet<String>,
+}
 
 fn main() -> io::Result<()> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -20,16 +31,20 @@ fn main() -> io::Result<()> {
         gather(&from, path == "docs", &mut files)?;
     }
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
-    let (mut list, mut contents) = (String::from("&[\n"), Vec::new());
+    let (mut list, mut contents, mut inlined) = (String::from("&[\n"), Vec::new(), Inlined::default());
     for file in files {
         let begin = contents.len();
         // Without a time in it, so that the same files make the same program.
         let mut encoder = GzBuilder::new().write(&mut contents, Compression::best());
-        encoder.write_all(&fs::read(&file)?)?;
+        let is_page = file.extension().is_some_and(|extension| extension == "html");
+        encoder.write_all(&if is_page { inlined.page(&file)? } else { fs::read(&file)? })?;
         encoder.finish()?;
         let path = file.strip_prefix(&project).unwrap_or(&file);
         list += &format!("({path:?}, {begin}..{}),\n", contents.len());
     }
+    let named = |hashes: &BTreeSet<String>| hashes.iter().cloned().collect::<Vec<String>>().join(" ");
+    fs::write(out.join("styles.txt"), named(&inlined.styles))?;
+    fs::write(out.join("scripts.txt"), named(&inlined.scripts))?;
     fs::write(out.join("packed.gz"), contents)?;
     fs::write(out.join("packed.rs"), list + "]\n")
 }
@@ -44,4 +59,41 @@ fn gather(path: &Path, documents_alone: bool, into: &mut Vec<PathBuf>) -> io::Re
     entries.retain(|entry| !documents_alone || entry.extension().is_some_and(|extension| extension == "md"));
     entries.sort();
     entries.iter().try_for_each(|entry| gather(entry, documents_alone, into))
+}
+
+impl Inlined {
+    /// A page with the sheets and the classic scripts that its head names in their places, sheets that follow one another as one.
+    fn page(&mut self, page: &Path) -> io::Result<Vec<u8>> {
+        let read = |name: &str| fs::read_to_string(page.with_file_name(name));
+        let (mut whole, mut sheets) = (String::new(), String::new());
+        for line in fs::read_to_string(page)?.lines() {
+            if let Some(name) = named(line, "<link rel=\"stylesheet\" href=\"", "\">") {
+                sheets += &read(name)?;
+                continue;
+            }
+            if !sheets.is_empty() {
+                self.styles.insert(hash(&sheets));
+                whole += &format!("<style>{}</style>\n", std::mem::take(&mut sheets));
+            }
+            if let Some(name) = named(line, "<script src=\"", "\"></script>") {
+                let script = read(name)?;
+                self.scripts.insert(hash(&script));
+                whole += &format!("<script>{script}</script>\n");
+            } else {
+                whole += line;
+                whole.push('\n');
+            }
+        }
+        Ok(whole.into_bytes())
+    }
+}
+
+/// The file that a line names between these.
+fn named<'a>(line: &'a str, before: &str, behind: &str) -> Option<&'a str> {
+    line.trim().strip_prefix(before)?.strip_suffix(behind)
+}
+
+/// As a policy names it.
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }

@@ -20,9 +20,14 @@ static COMPRESSED: LazyLock<HashMap<String, OnceLock<Vec<u8>>>> =
 /// Where the documents are.
 const MANUAL: &str = "docs/";
 
-/// Only our own files run, and no other page may frame ours.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Only our own files run, and what the build put into pages; and no other page may frame ours.
+const POLICY: &str = concat!(
+    "default-src 'none'; script-src 'self' ",
+    include_str!(concat!(env!("OUT_DIR"), "/scripts.txt")),
+    "; style-src 'self' ",
+    include_str!(concat!(env!("OUT_DIR"), "/styles.txt")),
+    "; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+);
 
 /// Answers with a file of the page. Files can only be read.
 pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {

@@ -59,9 +59,24 @@ mod tests {
         assert!(PLACES.len() > 100);
         for (path, _) in PLACES {
             let packed = Packed::find(path).expect("it is there");
-            let file = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path));
-            assert!(packed.plain() == file.expect("it can be read"), "{path}");
+            assert!(path.ends_with(".html") || packed.plain() == file(path), "{path}");
             assert_eq!(packed.checksum(), crc32fast::hash(&packed.plain()), "{path}");
         }
+    }
+
+    #[test]
+    fn a_page_has_its_sheets_in_their_order_and_its_first_script_in_it() {
+        let text = |path: &str| String::from_utf8(file(path)).expect("it is text");
+        let whole = String::from_utf8(Packed::of_page("index.html").expect("it is there").plain()).expect("it is text");
+        assert!(!whole.contains("rel=\"stylesheet\"") && !whole.contains("<script src="));
+        assert!(whole.contains(&format!("<script>{}</script>", text("web/page/early.js"))));
+        let page = text("web/page/index.html");
+        let names = page.lines().filter_map(|line| line.trim().strip_prefix("<link rel=\"stylesheet\" href=\""));
+        let sheets = names.map(|name| text(&format!("web/page/{}", name.trim_end_matches("\">")))).collect::<String>();
+        assert!(sheets.len() > 10_000 && whole.contains(&format!("<style>{sheets}</style>")));
+    }
+
+    fn file(path: &str) -> Vec<u8> {
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).expect("it can be read")
     }
 }
