@@ -336,6 +336,7 @@
  * @property {boolean} demo
  * @property {string} store
  * @property {number} [xml_port] the port of the XML protocol
+ * @property {number} [fix_port] that of FIX
  * @property {boolean} [orders_for_the_day] whether orders may end with the day
  * @property {number} time
  * @property {number} sequence

@@ -20,6 +20,7 @@ pub enum Protocol {
     Binance,
     /// The same over a WebSocket.
     BinanceWebSocket,
+    Fix,
 }
 
 impl Protocol {
@@ -30,6 +31,7 @@ impl Protocol {
             Protocol::Rest => "rest",
             Protocol::Binance => "binance",
             Protocol::BinanceWebSocket => "binance-websocket",
+            Protocol::Fix => "fix",
         }
     }
 }

@@ -20,8 +20,15 @@ pub struct Account {
     pub holdings: Holdings,
     pub open_orders: u32,
     pub(crate) orders: List,
-    /// Somebody is told what happens to it.
-    pub(crate) watched: bool,
+    /// How many are told what happens to it.
+    pub(crate) watchers: u32,
+}
+
+impl Account {
+    /// Whether somebody is told what happens to it.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watchers > 0
+    }
 }
 
 /// All accounts, by index and by id.
@@ -70,7 +77,7 @@ impl Accounts {
             holdings: Holdings::default(),
             open_orders: 0,
             orders: List::default(),
-            watched: false,
+            watchers: 0,
         });
         let (all, hasher) = (&self.all, &self.hasher);
         self.by_id.insert_unique(hasher.hash_one(id), index, |at| hasher.hash_one(all[*at as usize].id));

@@ -11,6 +11,7 @@ use exchange::EventFollower;
 use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
 
 use crate::candles::candles;
+use crate::listeners::Listeners;
 use crate::orders::Open;
 use crate::view::{InitialHistory, View};
 
@@ -25,6 +26,8 @@ pub struct ReadModel<W> {
     /// None where the history is not in files of ours.
     pub history: Option<SharedHistory>,
     pub watcher: W,
+    /// Who hears of accounts beside the watcher.
+    pub listeners: Listeners,
 }
 
 /// Who tells others what changed.
@@ -52,7 +55,7 @@ impl<W: Watcher> Feed<W> {
         if let Some(history) = &history {
             view.recall(&history.read())?;
         }
-        Feed::follow(ReadModel { view, history, watcher })
+        Feed::follow(ReadModel { view, history, watcher, listeners: Listeners::default() })
     }
 
     /// Starts to follow from `engine`'s state without history files. The history is kept elsewhere (in a database), and
@@ -60,7 +63,7 @@ impl<W: Watcher> Feed<W> {
     pub fn start_from(engine: &Engine, known: &InitialHistory, watcher: W) -> Result<Feed<W>, HistoryError> {
         let mut view = View::new(engine, None);
         view.recognize(known);
-        Feed::follow(ReadModel { view, history: None, watcher })
+        Feed::follow(ReadModel { view, history: None, watcher, listeners: Listeners::default() })
     }
 
     fn follow(scene: ReadModel<W>) -> Result<Feed<W>, HistoryError> {

@@ -15,9 +15,11 @@ mod book;
 mod candles;
 mod feed;
 mod holdings;
+mod listeners;
 mod market;
 mod orders;
 mod place;
+mod standing;
 mod symbols;
 mod view;
 
@@ -29,8 +31,10 @@ pub use history::{
     Report, ReportKey, SharedHistory, Sweep, Trade, TradedThen,
 };
 pub use holdings::{Holding, Holdings};
+pub use listeners::{Listener, Listeners};
 pub use market::{FormerMarket, Listing, RECALLED, RECENT_MAX, Traded};
 pub use orders::Open;
 pub use place::{Place, Queued};
+pub use standing::{Standing, standings};
 pub use symbols::SymbolFollowers;
 pub use view::{Ended, InitialHistory, News, View};

@@ -116,6 +116,21 @@ pub enum News {
     Noted(AccountIndex, Note),
 }
 
+impl News {
+    /// Whose it is.
+    pub fn account(&self) -> AccountIndex {
+        match self {
+            News::Account(account)
+            | News::Placed(account, _)
+            | News::Order(account, _)
+            | News::Ended(account, _)
+            | News::Amended(account, _)
+            | News::Traded(account, ..)
+            | News::Noted(account, _) => *account,
+        }
+    }
+}
+
 impl View {
     /// The last command whose events are in.
     pub fn sequence(&self) -> Sequence {
@@ -266,9 +281,10 @@ impl View {
         self.changed.take(who, most)
     }
 
-    /// Whether somebody is to be told of this account from now on.
+    /// One more is to be told of this account from now on, or one less.
     pub fn watch_account(&mut self, account: AccountIndex, watched: bool) {
-        self.accounts.get_mut(account).watched = watched;
+        let watchers = &mut self.accounts.get_mut(account).watchers;
+        *watchers = if watched { *watchers + 1 } else { watchers.saturating_sub(1) };
     }
 
     /// Gives what watched accounts are to be told, and forgets it.
@@ -368,7 +384,7 @@ impl View {
             Event::OrderOpened { order, account, placed } => {
                 let open = Open::of(order, account, placed, self.time);
                 let slot = self.enter(&open);
-                if self.accounts.get(account).watched {
+                if self.accounts.get(account).is_watched() {
                     self.news.push(News::Placed(account, open.placed(self.sequence)));
                 }
                 self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
@@ -591,7 +607,7 @@ impl View {
         let client_id = if self.client_ids.is_empty() { None } else { self.client_ids.remove(&order) };
         let account = self.accounts.get_mut(its_account);
         account.open_orders -= 1;
-        if account.watched {
+        if account.is_watched() {
             let order = Open { money, ..self.orders.get(slot) };
             let ended = Ended { order, client_id, canceled, why, time: self.time, sequence: self.sequence };
             self.news.push(News::Ended(its_account, ended));
@@ -613,7 +629,7 @@ impl View {
     }
 
     fn tell(&mut self, account: AccountIndex, news: News) {
-        if self.accounts.get(account).watched {
+        if self.accounts.get(account).is_watched() {
             self.news.push(news);
         }
     }

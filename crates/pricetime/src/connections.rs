@@ -1,6 +1,6 @@
-//! How many connections clients may have: what the server's own files leave of the limit, shared between XML and HTTP, so
-//! that neither takes the other's, nor any number of them keeps the next journal file from being opened; and how many of
-//! them one source address may have, over both.
+//! How many connections clients may have: what the server's own files leave of the limit, shared between XML, HTTP and FIX, so
+//! that none takes the others', nor any number of them keeps the next journal file from being opened; and how many of
+//! them one source address may have, over all.
 
 use exchange::Addresses;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -11,6 +11,9 @@ use crate::settings::Settings;
 const HTTP_MAX: usize = 1024;
 /// The part of few connections that HTTP has: one in so many.
 const HTTP_PART: usize = 4;
+/// Connections over FIX at most, and their part of few ones.
+const FIX_MAX: usize = 256;
+const FIX_PART: usize = 8;
 
 /// Files of the server itself: journal, snapshots, history, connections to a database, listeners and event loops,
 /// places for those who look after the server, and some that are open for a moment.
@@ -29,7 +32,9 @@ pub struct Connections {
     pub xml: usize,
     /// Connections over HTTP at once.
     pub http: usize,
-    /// Counts the connections of each source, over both.
+    /// Connections over FIX at once; none where it is not spoken.
+    pub fix: usize,
+    /// Counts the connections of each source, over all.
     pub addresses: Addresses,
 }
 
@@ -38,7 +43,8 @@ impl Connections {
     pub fn allowed(settings: &Settings) -> Result<Connections, String> {
         let all = connections_allowed(settings.workers, !settings.binance_at.is_empty())?;
         let http = (all / HTTP_PART).min(HTTP_MAX);
-        let left = all - http;
+        let fix = if settings.fix.is_empty() { 0 } else { (all / FIX_PART).min(FIX_MAX) };
+        let left = all - http - fix;
         let xml = match settings.max_connections {
             0 => left,
             asked => asked.min(left),
@@ -50,7 +56,7 @@ impl Connections {
                 "fewer connections than asked for: the limit of open files (ulimit -n) allows no more"
             );
         }
-        Ok(Connections { xml, http, addresses: Addresses::new(settings.max_connections_per_address) })
+        Ok(Connections { xml, http, fix, addresses: Addresses::new(settings.max_connections_per_address) })
     }
 }
 

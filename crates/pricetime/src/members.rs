@@ -64,6 +64,7 @@ fn refuse_strangers(settings: &Settings) -> Result<(), String> {
         ("--xml", Some(settings.xml)),
         ("--http", Some(settings.http)),
         ("--binance-at", settings.compatible_address().unwrap_or_default()),
+        ("--fix", settings.fix_address().unwrap_or_default()),
     ];
     let is_open = |address: &SocketAddr| !address.ip().to_canonical().is_loopback();
     match listening.into_iter().find_map(|(flag, address)| Some((flag, address.filter(is_open)?))) {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use engine::Sequence;
 use exchange::{Metrics, State, Status};
+use fix::Fix;
 use journal::ARCHIVE_NAME;
 use market::timekeeper::Clock;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -74,7 +75,8 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
     let about =
         About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days, read_only: settings.read_only };
-    let metrics = if demo.is_some() { Metrics::new(&["xml", "rest", crate::demo::GATEWAY]) } else { metrics() };
+    let metrics =
+        metrics(settings.fix_address()?.map(|_| "fix").into_iter().chain(demo.as_ref().map(|_| crate::demo::GATEWAY)));
     let connections = Connections::allowed(&settings)?;
     let access = members.as_ref().map(|members| members.access.clone());
     let tls = encryption::open(&settings)?;
@@ -127,6 +129,8 @@ struct Server {
     sandbox: Option<Arc<sandbox::Traders>>,
     backend: Backend,
     gateway: Gateway,
+    /// None where it is not spoken.
+    fix: Option<Fix>,
     opened: Opened,
     members: Option<Members>,
 }
@@ -155,6 +159,7 @@ impl Server {
         };
         let (backend, opened) = Backend::open(settings, status, metrics.clone(), Clock::system(), failed)?;
         let exchange = members::guarded(members.as_ref(), backend.exchange());
+        let fix = fix_settings(settings, connections, tls.clone())?.zip(backend.asker());
         let xml_settings = xml::Settings {
             desk: members::desk(members.as_ref()),
             ..xml_settings(settings, connections, &metrics, tls)
@@ -166,13 +171,22 @@ impl Server {
             gateway.when_answered(settings.stop_after_requests, Box::new(move || drop(endings.send(Ending::Answered))));
         }
         web.watch(Arc::new(gateway.counting()));
+        let start_fix = |(fix_settings, asker): (fix::Settings, _)| {
+            let access = members.as_ref().map(|members| members.access.clone());
+            let (exchange, metrics) = (Arc::clone(&exchange), metrics.gateway("fix"));
+            let market = fix::Market::new(exchange, asker, access, metrics, members::audits(settings));
+            let address = fix_settings.address;
+            Fix::start(fix_settings, market).map_err(|error| cannot_listen(address, "--fix", &error))
+        };
+        let fix = fix.map(start_fix).transpose()?;
         let can_have = demo.is_none() && !settings.read_only;
         let sandbox = can_have.then(|| Arc::new(sandbox::Traders::new(backend.exchange(), metrics.gateway("rest"))));
         if let Some(asker) = backend.asker() {
-            let (xml_port, here) =
-                (gateway.local_addr().port(), sandbox.clone().map(|traders| traders as Arc<dyn Sandbox>));
+            let (xml_port, fix_port) =
+                (gateway.local_addr().port(), fix.as_ref().map_or(0, |fix| fix.local_addr().port()));
+            let here = sandbox.clone().map(|traders| traders as Arc<dyn Sandbox>);
             let (records, audit, past) = (backend.records(), backend.audit(), backend.past(settings)?);
-            web.open(web::Market { exchange, asker, keys, records, xml_port, sandbox: here, audit, past });
+            web.open(web::Market { exchange, asker, keys, records, xml_port, fix_port, sandbox: here, audit, past });
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);
@@ -180,7 +194,7 @@ impl Server {
             .map(|(plan, crowd)| plan.start(crowd, backend.exchange(), metrics.gateway(crate::demo::GATEWAY)))
             .transpose();
         let traders = traders.map_err(|error| format!("cannot start the simulated traders: {error}"))?;
-        Ok(Server { web, traders, sandbox, backend, gateway, opened, members })
+        Ok(Server { web, traders, sandbox, backend, gateway, fix, opened, members })
     }
 
     /// Says where everything is, what was recovered, and how to try it.
@@ -208,6 +222,10 @@ impl Server {
         if let Some(address) = compatible {
             text += &format!("  Binance    {http_scheme}://{address}/api/v3, {ws_scheme}://{address}/ws\n");
         }
+        let fix = self.fix.as_ref().map(Fix::local_addr);
+        if let Some(address) = fix {
+            text += &format!("  FIX        {address} (FIX 4.4{})\n", if is_tls { ", TLS" } else { "" });
+        }
         if let Some(members) = &self.members {
             text += &format!("  members    {} keys\n", members.access.keys());
         }
@@ -217,7 +235,12 @@ impl Server {
         for note in notes {
             text += &format!("  {note}\n");
         }
-        let listening = [Some(("XML", xml)), Some(("HTTP", http)), compatible.map(|address| ("Binance", address))];
+        let listening = [
+            Some(("XML", xml)),
+            Some(("HTTP", http)),
+            compatible.map(|address| ("Binance", address)),
+            fix.map(|address| ("FIX", address)),
+        ];
         for (what, address) in listening.into_iter().flatten() {
             if self.members.is_none() && !address.ip().is_loopback() {
                 text += &format!(
@@ -311,6 +334,7 @@ impl Server {
                 "clients did not take their replies in {DRAIN_PATIENCE:?}; they find by queries what was done"
             );
         }
+        drop(self.fix);
         drop(self.web);
         if let Some(traders) = self.traders {
             traders.stop();
@@ -322,9 +346,25 @@ impl Server {
     }
 }
 
-/// What the server measures, of both its gateways.
-pub fn metrics() -> Metrics {
-    Metrics::new(&["xml", "rest"])
+/// What the server measures, of its gateways: those that it always has, and these.
+pub fn metrics(others: impl Iterator<Item = &'static str>) -> Metrics {
+    Metrics::new(&["xml", "rest"].into_iter().chain(others).collect::<Vec<&str>>())
+}
+
+/// What FIX needs of the settings; none where it is not spoken.
+fn fix_settings(
+    settings: &Settings,
+    connections: &Connections,
+    tls: Option<ServerTls>,
+) -> Result<Option<fix::Settings>, String> {
+    let of = |address| fix::Settings {
+        address,
+        backlog: settings.backlog,
+        connections_max: connections.fix,
+        addresses: connections.addresses.clone(),
+        tls,
+    };
+    Ok(settings.fix_address()?.map(of))
 }
 
 fn xml_settings(

@@ -89,6 +89,8 @@ settings! {
     http_hosts: String = String::new(), "PRICETIME_HTTP_HOSTS";
     /// Another address for the compatible interface alone, at its root: for clients that cannot be told a path; empty for none
     binance_at: String = String::new(), "PRICETIME_BINANCE_AT";
+    /// Address of FIX 4.4; empty for none
+    fix: String = String::new(), "PRICETIME_FIX";
     /// API keys of the compatible interface; `pricetime keys add` makes them
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
     /// Who may do what: an access file, which `pricetime access` makes; without one it is access.toml in the data folder, if it is there
@@ -126,7 +128,7 @@ settings! {
     backlog: u32 = 8192, "PRICETIME_BACKLOG";
     /// Connections at once; further ones wait in the backlog. 0 for as many as the limit of open files allows
     max_connections: usize = 0, "PRICETIME_MAX_CONNECTIONS";
-    /// Connections at once from one source address (IPv6: one /64 network), XML and HTTP together; 0 for no bound
+    /// Connections at once from one source address (IPv6: one /64 network), XML, HTTP and FIX together; 0 for no bound
     max_connections_per_address: usize = 16_384, "PRICETIME_MAX_CONNECTIONS_PER_ADDRESS";
     /// The longest request
     max_request: ByteSize = ByteSize(1 << 20), "PRICETIME_MAX_REQUEST";
@@ -227,10 +229,12 @@ impl Settings {
 
     /// Where the compatible interface has an address of its own.
     pub fn compatible_address(&self) -> Result<Option<SocketAddr>, String> {
-        match self.binance_at.as_str() {
-            "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| format!("binance-at is {text:?}; it is ADDRESS:PORT")),
-        }
+        address("binance-at", &self.binance_at)
+    }
+
+    /// Where FIX is spoken.
+    pub fn fix_address(&self) -> Result<Option<SocketAddr>, String> {
+        address("fix", &self.fix)
     }
 
     /// The longest reply in bytes.
@@ -299,6 +303,9 @@ impl Settings {
     fn check(&self) -> Result<(), String> {
         self.calendar()?;
         self.compatible_address()?;
+        if self.fix_address()?.is_some() && !self.feed {
+            return Err("fix tells what becomes of orders from the feed, which feed = false leaves out".to_string());
+        }
         let at_least = |name: &str, value: u64, bound: u64| {
             if value < bound { Err(format!("{name} is {value}; at least {bound}")) } else { Ok(()) }
         };
@@ -366,6 +373,14 @@ impl Settings {
             return Err("idle-timeout is 0s; at least 1ms".to_string());
         }
         Ok(())
+    }
+}
+
+/// An address that may be none.
+fn address(name: &str, text: &str) -> Result<Option<SocketAddr>, String> {
+    match text {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| format!("{name} is {text:?}; it is ADDRESS:PORT")),
     }
 }
 

@@ -40,6 +40,7 @@ pub enum ClientCertificates {
 pub enum Protocol {
     Xml,
     Http,
+    Fix,
 }
 
 /// A server's TLS. Clones are the same one.
@@ -53,6 +54,7 @@ struct Inner {
     handshake_patience: Duration,
     xml: Handshakes,
     http: Handshakes,
+    fix: Handshakes,
     reloads: AtomicU64,
     reloads_refused: AtomicU64,
 }
@@ -82,9 +84,9 @@ impl ServerTls {
     /// Reads the files. A handshake may take `handshake_patience`. Errors: the file that cannot be used, and why.
     pub fn open(files: Files, handshake_patience: Duration) -> Result<ServerTls, TlsError> {
         let current = RwLock::new(load(&files)?);
-        let (xml, http) = (Handshakes::default(), Handshakes::default());
+        let [xml, http, fix] = std::array::from_fn(|_| Handshakes::default());
         let (reloads, reloads_refused) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(ServerTls(Arc::new(Inner { files, current, handshake_patience, xml, http, reloads, reloads_refused })))
+        Ok(ServerTls(Arc::new(Inner { files, current, handshake_patience, xml, http, fix, reloads, reloads_refused })))
     }
 
     /// Reads the files again, for connections that begin from now on. Errors: as for `open`; then nothing has changed.
@@ -113,7 +115,8 @@ impl ServerTls {
     pub fn config(&self, protocol: Protocol) -> Arc<ServerConfig> {
         let current = self.0.current.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(match protocol {
-            Protocol::Xml => &current.xml,
+            // Neither has a name in TLS.
+            Protocol::Xml | Protocol::Fix => &current.xml,
             Protocol::Http => &current.http,
         })
     }
@@ -133,6 +136,7 @@ impl ServerTls {
         match protocol {
             Protocol::Xml => &self.0.xml,
             Protocol::Http => &self.0.http,
+            Protocol::Fix => &self.0.fix,
         }
     }
 

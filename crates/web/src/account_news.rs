@@ -21,13 +21,7 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
     let mut all: Vec<(AccountIndex, AccountNews)> = Vec::new();
     let mut places: HashMap<AccountIndex, usize> = HashMap::new();
     for news in news {
-        let account = match news {
-            News::Account(account) | News::Order(account, _) | News::Ended(account, _) => account,
-            News::Placed(account, _)
-            | News::Traded(account, ..)
-            | News::Noted(account, _)
-            | News::Amended(account, _) => account,
-        };
+        let account = news.account();
         let at = *places.entry(account).or_insert_with(|| {
             all.push((account, AccountNews::default()));
             all.len() - 1

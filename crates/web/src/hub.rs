@@ -259,7 +259,7 @@ impl Hub {
         for symbol in symbols {
             Hub::publish_symbol(scene, symbol);
         }
-        let news = scene.view.take_news();
+        let news = scene.take_news();
         Hub::with_streams(scene, |streams, scene| streams.follow_accounts(scene, &news));
         for (account, news) in by_account(news) {
             let hub = &scene.watcher;

@@ -74,6 +74,8 @@ pub struct Market {
     pub records: Option<Arc<dyn Records>>,
     /// The port of the XML protocol, which is told to whoever asks how the server stands; 0 if there is none.
     pub xml_port: u16,
+    /// That of FIX.
+    pub fix_port: u16,
     /// Simulated traders that can be started here; none where they cannot.
     pub sandbox: Option<Arc<dyn Sandbox>>,
     /// Who asked for which command; none where that is not in files of this server.
@@ -93,6 +95,7 @@ pub(crate) struct Served {
     pub(crate) listen_keys: ListenKeys,
     pub(crate) order_counts: OrderCounts,
     pub(crate) xml_port: u16,
+    pub(crate) fix_port: u16,
     pub(crate) sandbox: Option<Arc<dyn Sandbox>>,
     pub(crate) audit: Option<Arc<dyn AuditTrail>>,
     pub(crate) past: Option<Arc<dyn PastMarkets>>,
@@ -168,7 +171,7 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys, records, xml_port, sandbox, audit, past } = market;
+        let Market { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
         let telling = self.0.telling.clone();
@@ -190,6 +193,7 @@ impl Site {
             listen_keys,
             order_counts,
             xml_port,
+            fix_port,
             sandbox,
             audit,
             past,

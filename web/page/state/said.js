@@ -27,7 +27,7 @@ import { exact } from "../decimal.js";
 
 /** Orders that are placed, or one that is there. @typedef {{act: "place", kind: ListKind, orders: Terms[]}|{act: "query"|"cancel", order: Order}} Said */
 
-/** Where it is sent: the page's host and address, the port of XML, and whether somebody has to prove who asks. @typedef {{host: string, hostname: string, secure: boolean, xml_port: number|null, members: boolean}} Where */
+/** Where it is sent: the page's host and address, the ports of XML and FIX, and whether somebody has to prove who asks. @typedef {{host: string, hostname: string, secure: boolean, xml_port: number|null, fix_port: number|null, members: boolean}} Where */
 
 /** A protocol's words, or why it has none. @typedef {{id: string, name: string, run: string, text: string|null, why: string|null}} Words */
 
@@ -41,6 +41,7 @@ export const PROTOCOLS = [
   { id: "websocket", name: "WebSocket", run: "in a shell, with Node.js 20 or newer", say: websocket },
   { id: "ccxt", name: "ccxt", run: "with Python, and ccxt installed", say: ccxt },
   { id: "binance", name: "Binance REST", run: "in a shell", say: binance },
+  { id: "fix", name: "FIX", run: "with Python", say: fix },
 ];
 
 /** Names and values of a request, in order. @typedef {[string, string][]} Pairs */
@@ -278,12 +279,69 @@ function upper(text) {
   return text.toUpperCase();
 }
 
+// --- FIX
+
+/** @param {Said} said @param {Where} where */
+function fix(said, { hostname, secure, fix_port, members }) {
+  if (fix_port === null) throw new NoWords("This server does not speak FIX: started with --fix 127.0.0.1:12346, it does");
+  const [kind, pairs] = fixMessage(said);
+  const fields = pairs.map(([tag, value]) => `, ${JSON.stringify(`${tag}=${value}`)}`).join("");
+  const proof = members ? ', "553=" + os.environ["API_KEY"], "554=" + os.environ["API_SECRET"]' : "";
+  const socket = `socket.create_connection(("${hostname}", ${fix_port}))`;
+  return [
+    `import ${members || secure ? "os, " : ""}socket, ${secure ? "ssl, " : ""}time`,
+    "",
+    "def message(kind, number, *fields):",
+    '    now = time.strftime("%Y%m%d-%H:%M:%S", time.gmtime())',
+    '    head = [f"35={kind}", "49=PAGE", "56=PRICETIME", f"34={number}", f"52={now}"]',
+    '    body = "".join(field + "\x01" for field in [*head, *fields])',
+    '    whole = f"8=FIX.4.4\x019={len(body)}\x01{body}".encode()',
+    '    return whole + f"10={sum(whole) % 256:03}\x01".encode()',
+    "",
+    'now = time.strftime("%Y%m%d-%H:%M:%S", time.gmtime())',
+    secure ? `server = ssl.create_default_context(cafile=os.environ["CA_FILE"]).wrap_socket(${socket}, server_hostname="${hostname}")` : `server = ${socket}`,
+    `server.sendall(message("A", 1, "98=0", "108=30", "141=Y"${proof}))`,
+    `server.sendall(message("${kind}", 2, f"11={time.time_ns()}", f"60={now}"${fields}))`,
+    'told = b""',
+    "# A report or a refusal is the answer.",
+    'while not any(b"\x0135=" + answer + b"\x01" in told for answer in [b"8", b"9", b"3", b"5"]):',
+    "    told += server.recv(4096)",
+    'print(told.replace(b"\x01", b"|").decode())',
+  ].join("\n");
+}
+
+/** What asks for it: MsgType, and the fields beside the message's own name. @param {Said} said @returns {[string, [number, string][]]} */
+function fixMessage(said) {
+  if (said.act !== "place") {
+    const { account, order_id, symbol, side, shares } = said.order;
+    const named = /** @type {[number, string][]} */ ([[37, String(order_id)], [1, account], [55, symbol], [54, side === "buy" ? "1" : "2"]]);
+    return said.act === "query" ? ["H", named] : ["F", [...named, [41, "NONE"], [38, shares]]];
+  }
+  if (said.orders.length > 1) throw new NoWords("FIX has no orders here of which one cancels or follows another: say it in XML or with curl");
+  const [{ account, symbol, side, kind, shares, funds, limit, stop, take_profit, trail, trail_bips, self_trade, until, tif, display }] = said.orders;
+  if (trail !== undefined || trail_bips !== undefined) throw new NoWords("FIX has no stops here that follow the market: say it in XML or with curl");
+  if (unusual(self_trade)) throw new NoWords("FIX 4.4 does not say what becomes of an order that meets its own account: say it in XML or with curl");
+  if (kind === "post_only_move" || (take_profit && kind !== "market")) throw new NoWords("FIX 4.4 has no post-only orders that move, and no limit for orders that take a profit: say it in XML or with curl");
+  const type = kind === "market" ? (stop ? "3" : take_profit ? "J" : "1") : stop ? "4" : "2";
+  const in_force = { immediate_or_cancel: "3", fill_or_kill: "4" }[kind] ?? (tif === "DAY" ? "0" : until ? "6" : type === "1" ? "3" : "1");
+  return ["D", present([
+    [1, account], [55, symbol], [54, side === "buy" ? "1" : "2"], [38, shares], [152, funds], [40, type], [44, kind === "market" ? null : limit],
+    [99, stop ?? take_profit], [59, in_force], [126, until ? fixTime(until) : null], [18, kind === "post_only" ? "6" : null], [111, display],
+  ])];
+}
+
+/** @param {number} micros */
+function fixTime(micros) {
+  const [date, clock] = new Date(Math.floor(micros / 1_000_000) * 1000).toISOString().slice(0, 19).split("T");
+  return `${date.replaceAll("-", "")}-${clock}.${String(micros % 1_000_000).padStart(6, "0")}`;
+}
+
 /** What becomes of it where it meets its own account, unless that is what every order does. @param {string|undefined} self_trade */
 function unusual(self_trade) {
   return self_trade === "allowed" ? undefined : self_trade;
 }
 
-/** Those that have a value. @param {[string, string|null|undefined][]} pairs @returns {Pairs} */
+/** Those that have a value. @template {string|number} Name @param {[Name, string|null|undefined][]} pairs @returns {[Name, string][]} */
 function present(pairs) {
-  return pairs.flatMap(([name, value]) => (value === null || value === undefined ? [] : [/** @type {[string, string]} */ ([name, value])]));
+  return pairs.flatMap(([name, value]) => (value === null || value === undefined ? [] : [/** @type {[Name, string]} */ ([name, value])]));
 }

@@ -88,6 +88,7 @@ function needs({ id }, said, { members, secure }, demo) {
   const account = said.act === "place" ? said.orders[0].account : said.order.account;
   const files = id === "xml" ? [...(members ? ["API_KEY and API_SECRET_FILE: your key, and the file of its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])] : [];
   if (id === "xml") return files.join("; ");
+  if (id === "fix") return [...(members ? ["API_KEY and API_SECRET: a key of yours, and its secret"] : []), ...(secure ? ["CA_FILE: the server's certificate"] : [])].join("; ");
   if (members) return "API_KEY and API_SECRET: a key of yours, and its secret";
   if (id === "curl") return "";
   const key = `API_KEY and API_SECRET: a key of account ${account}, and its secret`;

@@ -11,8 +11,8 @@ use engine::{
 };
 use exchange::{EventBatch, EventFork, EventSink};
 use feed::{
-    Amended, Canceled, Candle, Feed, History, Interval, Note, Noted, PastOrder, ReadModel, Report, ReportKey,
-    SharedHistory, Trade, View, Watcher,
+    Amended, Canceled, Candle, Feed, History, Interval, Listeners, Note, Noted, PastOrder, ReadModel, Report,
+    ReportKey, SharedHistory, Trade, View, Watcher,
 };
 use history::{Keeper, Sizes};
 use journal::Disk;
@@ -630,7 +630,7 @@ pub fn follow_sized(market: &Market, disk: &SimulatedDisk, turns: usize, sizes: 
 
 /// A view with a history that nobody changes any more.
 pub fn scene(view: View, history: History) -> ReadModel<Nobody> {
-    ReadModel { view, history: Some(SharedHistory::new(history)), watcher: Nobody }
+    ReadModel { view, history: Some(SharedHistory::new(history)), watcher: Nobody, listeners: Listeners::default() }
 }
 
 pub fn apply(market: &Market, view: &mut View, history: &mut History, turns: std::ops::Range<usize>) {

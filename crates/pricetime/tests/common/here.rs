@@ -28,7 +28,7 @@ impl Here {
         let free = Some("127.0.0.1:0".parse().unwrap());
         let given = Given { xml: free, http: free, workers: Some(1), ..given };
         let settings = ServeArgs { given, ..ServeArgs::default() }.settings().unwrap();
-        let (status, metrics) = (Status::new(), metrics());
+        let (status, metrics) = (Status::new(), metrics(std::iter::empty()));
         let failed = Arc::new(|fault: String| panic!("{fault}"));
         let (backend, _) = Backend::open(&settings, &status, metrics.clone(), clock, failed).unwrap();
         let about = About {
@@ -60,6 +60,7 @@ impl Here {
             keys,
             records,
             xml_port: 0,
+            fix_port: 0,
             sandbox: None,
             audit: None,
             past: None,

@@ -10,6 +10,7 @@ pub mod client;
 pub mod day_orders;
 pub mod decimal;
 pub mod exposition;
+pub mod fix;
 pub mod folder;
 pub mod here;
 pub mod http;

@@ -154,7 +154,8 @@ impl Process {
             };
             let (xml, http) = (address("XML"), address("health"));
             let compatible = self.printed.contains("\n  Binance ").then(|| address("Binance"));
-            Ok(Server { xml, http, compatible, banner: self.printed.clone(), started_in, process: self })
+            let fix = self.printed.contains("\n  FIX ").then(|| address("FIX"));
+            Ok(Server { xml, http, compatible, fix, banner: self.printed.clone(), started_in, process: self })
         } else {
             Err(self.wait_for_end(PATIENCE))
         }
@@ -262,6 +263,8 @@ pub struct Server {
     pub http: SocketAddr,
     /// Where it has the compatible interface at the root.
     pub compatible: Option<SocketAddr>,
+    /// Where it speaks FIX.
+    pub fix: Option<SocketAddr>,
     /// What it printed on starting.
     pub banner: String,
     /// From the start of the process to the end of what it printed.

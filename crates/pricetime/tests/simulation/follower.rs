@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::{Engine, Event, Sequence};
 use exchange::{EventBatch, EventQueue, EventSink};
-use feed::{History, HistoryError, ReadModel, SharedHistory, View};
+use feed::{History, HistoryError, Listeners, ReadModel, SharedHistory, View};
 use history::Sizes;
 use journal::{Durability, Storage};
 
@@ -165,7 +165,7 @@ impl Follower {
 fn scene(engine: &Engine, history: &SharedHistory) -> Result<ReadModel<Nobody>, HistoryError> {
     let mut view = View::new(engine, Some(&history.read()));
     view.recall(&history.read())?;
-    Ok(ReadModel { view, history: Some(history.clone()), watcher: Nobody })
+    Ok(ReadModel { view, history: Some(history.clone()), watcher: Nobody, listeners: Listeners::default() })
 }
 
 impl EventQueue for Follower {

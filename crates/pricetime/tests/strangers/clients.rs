@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::keys::KeyFile;
-use crate::common::server::{Server, connect};
+use crate::common::server::{Launch, Server, connect};
 
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="10000000"/>
     <account id="3" balance="10000000"/><symbol sym="SPY"><account id="1">500</account><account id="2">100000</account>
@@ -133,6 +133,20 @@ fn go_binance_trades_here() {
     });
 }
 
+/// QuickFIX's own dictionary of FIX 4.4 is what each message is held against.
+#[test]
+fn quickfix_go_trades_here() {
+    let folder = Folder::new("quickfix-go");
+    let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
+    server.ask(MARKET);
+    let mut go = Command::new("go");
+    go.args(["run", "."]).current_dir(root().join("clients/fix"));
+    let ran = go.env("PRICETIME_FIX", server.fix.unwrap().to_string()).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{}", said.replace('\x01', "|"));
+    server.stop();
+}
+
 #[test]
 fn binance_rs_async_trades_here() {
     trades_here("binance-rs-async", |server, keys| {
@@ -148,7 +162,7 @@ fn binance_rs_async_trades_here() {
 fn what_the_page_says_in_code_does_what_it_says() {
     let folder = Folder::new("clients-said");
     let keys = KeyFile::new(&folder);
-    let server = keys.launch(&folder).start();
+    let server = keys.launch(&folder).with("--fix 127.0.0.1:0").start();
     let programs = Path::new(env!("CARGO_BIN_EXE_pricetime")).parent().unwrap().to_owned();
     let path = std::env::var_os("PATH").unwrap();
     let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path))).unwrap();

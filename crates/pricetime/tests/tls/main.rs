@@ -9,6 +9,7 @@ mod common;
 mod certificates;
 mod ends;
 mod files;
+mod fix;
 mod floods;
 mod members;
 mod peer;

@@ -28,9 +28,8 @@ struct Standing {
     order: Order,
     /// Of its account.
     group: Group,
-    shares: Shares,
-    executed: Shares,
-    money: Money,
+    /// As it stands between them.
+    at: feed::Standing,
 }
 
 /// What happened to an order.
@@ -121,45 +120,15 @@ fn micros(time: Time) -> u64 {
     time.0
 }
 
-/// The orders that the news is about, each with what it had executed before the news.
+/// The orders that the news is about, each as it was before the news.
 fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
-    let mut standings: HashMap<OrderId, Standing> = HashMap::new();
-    let mut add = |order: Order, account: AccountIndex| {
-        let group = view.groups().of(account);
-        let (shares, executed, money) = (order.shares, order.executed, order.money.unwrap_or(Money::ZERO));
-        standings.insert(order.id, Standing { order, group, shares, executed, money });
+    let standings = feed::standings(view, news).into_iter();
+    let of = |at: feed::Standing| Standing {
+        order: Order::of(view, &at.order, at.client_id),
+        group: view.groups().of(at.order.account),
+        at,
     };
-    for news in news {
-        match news {
-            News::Ended(_, ended) => {
-                let open = Order::of(view, &ended.order, ended.client_id);
-                add(Order { executed: open.executed.less(ended.canceled), ..open }, ended.order.account);
-            }
-            News::Order(_, order) => {
-                if let Some(open) = view.open_order(*order) {
-                    add(Order::of(view, &open, view.client_id(*order)), open.account);
-                }
-            }
-            News::Traded(..) | News::Account(_) | News::Placed(..) | News::Noted(..) | News::Amended(..) => {}
-        }
-    }
-    for news in news {
-        match news {
-            News::Traded(_, trade, side) => {
-                if let Some(standing) = standings.get_mut(&trade.order(*side)) {
-                    standing.executed = standing.executed.less(trade.shares);
-                    standing.money = standing.money.minus(trade.money());
-                }
-            }
-            News::Amended(_, amended) => {
-                if let Some(standing) = standings.get_mut(&amended.order) {
-                    standing.shares = standing.shares.plus(amended.taken());
-                }
-            }
-            News::Ended(..) | News::Order(..) | News::Account(_) | News::Placed(..) | News::Noted(..) => {}
-        }
-    }
-    standings
+    standings.map(|(order, at)| (order, of(at))).collect()
 }
 
 impl Standing {
@@ -168,13 +137,11 @@ impl Standing {
         let placed = self.order.time.map_or(0, micros);
         let (shares, price, id, maker) = match &happened {
             Happened::Executed(trade, side) => {
-                let all = self.executed.units().checked_add(trade.shares.units()).and_then(Shares::from_units);
-                self.executed = all.unwrap_or(self.shares);
-                self.money = self.money.plus(trade.money());
+                self.at.execute(trade);
                 (trade.shares, Some(trade.price), i64::try_from(trade.id).unwrap_or(-1), *side != trade.aggressor)
             }
             Happened::Amended(amended) => {
-                self.shares = self.shares.less(amended.taken());
+                self.at.amend(amended);
                 (Shares::ZERO, None, -1, false)
             }
             Happened::Placed | Happened::Canceled(..) => (Shares::ZERO, None, -1, false),
@@ -204,7 +171,7 @@ impl Standing {
             "S": order.side_name(),
             "o": order.type_name(),
             "f": time_in_force(order.kind),
-            "q": numbers::shares(self.shares),
+            "q": numbers::shares(self.at.shares),
             "p": order.price_text(),
             "P": order.stop_price_text(),
             "F": order.display_text(),
@@ -216,7 +183,7 @@ impl Standing {
             "r": "NONE",
             "i": order.id.0,
             "l": numbers::shares(shares),
-            "z": numbers::shares(self.executed),
+            "z": numbers::shares(self.at.executed),
             "L": numbers::price_or_zero(price),
             "n": paid.as_ref().map_or("0", |(amount, _)| amount),
             "N": paid.as_ref().map(|(_, asset)| asset),
@@ -228,7 +195,7 @@ impl Standing {
             "m": maker,
             "M": false,
             "O": placed,
-            "Z": numbers::money(self.money),
+            "Z": numbers::money(self.at.money),
             "Y": price.map_or_else(numbers::zero, |price| numbers::money(price.times(shares))),
             "Q": numbers::zero(),
             "W": working.map_or(json!(-1), |time| json!(micros(time))),
@@ -250,8 +217,8 @@ impl Standing {
             Happened::Canceled(_, why) => canceled_status(*why),
             Happened::Placed if self.order.pends_on.is_some() => "PENDING_NEW",
             Happened::Placed => "NEW",
-            Happened::Executed(..) | Happened::Amended(_) if self.executed == self.shares => "FILLED",
-            Happened::Executed(..) | Happened::Amended(_) if self.executed.is_zero() => "NEW",
+            Happened::Executed(..) | Happened::Amended(_) if self.at.executed == self.at.shares => "FILLED",
+            Happened::Executed(..) | Happened::Amended(_) if self.at.executed.is_zero() => "NEW",
             Happened::Executed(..) | Happened::Amended(_) => "PARTIALLY_FILLED",
         }
     }

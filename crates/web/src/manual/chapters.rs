@@ -39,7 +39,7 @@ macro_rules! chapters {
 
 chapters! {
     "First steps": "README.md" "docs/FIRST_SESSION.md" "docs/FIRST_BOT.md" "docs/RUNNING_A_CLASS.md" "docs/RUNNING_A_VENUE.md";
-    "Protocols": "docs/PROTOCOL.md" "docs/API.md" "docs/BINANCE.md";
+    "Protocols": "docs/PROTOCOL.md" "docs/API.md" "docs/BINANCE.md" "docs/FIX.md";
     "Running it": "deploy/README.md" "docs/COMMANDS.md" "docs/SETTINGS.md" "docs/SECURITY.md" "docs/METRICS.md" "docs/POSTGRES.md" "docs/CLUSTER.md";
     "How it works": "docs/ARCHITECTURE.md" "docs/JOURNAL.md" "docs/HISTORY.md" "docs/PROOF.md" "docs/BENCHMARKS.md";
     "The project": "docs/GLOSSARY.md" "docs/DEPENDENCIES.md" "CONTRIBUTING.md" "CHANGELOG.md";

@@ -11,8 +11,8 @@ use crate::metrics::exposition::Exposition;
 impl Scrape {
     pub(super) fn tls(&self, out: &mut Exposition<'_>) -> fmt::Result {
         let Some(tls) = &self.0.instruments().tls else { return Ok(()) };
-        let gateways =
-            [("xml", Protocol::Xml), ("http", Protocol::Http)].map(|(name, of)| (name, tls.handshakes(of).counts()));
+        let gateways = [("xml", Protocol::Xml), ("http", Protocol::Http), ("fix", Protocol::Fix)]
+            .map(|(name, of)| (name, tls.handshakes(of).counts()));
         let outcomes = gateways.iter().flat_map(|(gateway, counts)| {
             let HandshakeCounts { done, failed, timed_out, plain, .. } = *counts;
             [("done", done), ("failed", failed), ("timed_out", timed_out), ("plain", plain)]
@@ -28,7 +28,11 @@ impl Scrape {
         )?;
         let of = |gateway: usize, which: fn(&HandshakeCounts) -> usize| which(&gateways[gateway].1) as u64;
         let each = |which: fn(&HandshakeCounts) -> usize| {
-            [(&[("gateway", "xml")][..], of(0, which)), (&[("gateway", "http")][..], of(1, which))]
+            [
+                (&[("gateway", "xml")][..], of(0, which)),
+                (&[("gateway", "http")][..], of(1, which)),
+                (&[("gateway", "fix")][..], of(2, which)),
+            ]
         };
         out.gauges(
             family("pricetime_tls_handshakes_open", None, "TLS handshakes that have begun and not ended."),

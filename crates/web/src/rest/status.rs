@@ -27,6 +27,10 @@ pub(crate) struct StatusShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u16>, required = false)]
     xml_port: Option<u16>,
+    /// The port of FIX; absent where it is not spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u16>, required = false)]
+    fix_port: Option<u16>,
     /// True where orders may end with the day: the calendar says of some symbols when their day ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
@@ -59,7 +63,8 @@ pub(crate) struct StatusShape {
     responses((status = 200, description = "How it stands", body = StatusShape)),
 )]
 pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>, Problem> {
-    let (about, xml_port) = (site.market()?.about.clone(), site.market()?.xml_port);
+    let (about, ports) = (site.market()?.about.clone(), [site.market()?.xml_port, site.market()?.fix_port]);
+    let [xml_port, fix_port] = ports.map(|port| Some(port).filter(|port| *port > 0));
     let status = match site.status().get() {
         Standing::Standby => "standby",
         Standing::Recovering => "recovering",
@@ -77,7 +82,8 @@ pub(crate) async fn status(State(site): State<Site>) -> Result<Json<StatusShape>
             version: about.version,
             demo: about.demo,
             store: about.store,
-            xml_port: Some(xml_port).filter(|port| *port > 0),
+            xml_port,
+            fix_port,
             orders_for_the_day: about.days,
             mode,
             time: now(),

@@ -1,0 +1,75 @@
+//! Orders as they stood between two pieces of news: the view has only what they came to.
+
+use std::collections::HashMap;
+
+use engine::{ClientOrderId, Money, OrderId, Shares};
+use history::{Amended, Trade};
+
+use crate::orders::Open;
+use crate::view::{News, View};
+
+/// An order as it is between two pieces of news of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// As it is after all of them.
+    pub order: Open,
+    pub client_id: Option<ClientOrderId>,
+    /// All shares that it has.
+    pub shares: Shares,
+    /// Those of them that are executed.
+    pub executed: Shares,
+    /// What was paid for those.
+    pub money: Money,
+}
+
+/// The orders that news is about, each as it was before the news.
+pub fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
+    let mut standings: HashMap<OrderId, Standing> = HashMap::new();
+    let mut add = |order: Open, client_id, canceled: Shares| {
+        let executed = order.shares.less(order.open).less(canceled);
+        let standing = Standing { order, client_id, shares: order.shares, executed, money: order.money };
+        standings.insert(order.order, standing);
+    };
+    for news in news {
+        match news {
+            News::Ended(_, ended) => add(ended.order, ended.client_id, ended.canceled),
+            News::Order(_, order) => {
+                if let Some(open) = view.open_order(*order) {
+                    add(open, view.client_id(*order), Shares::ZERO);
+                }
+            }
+            News::Traded(..) | News::Account(_) | News::Placed(..) | News::Noted(..) | News::Amended(..) => {}
+        }
+    }
+    for news in news {
+        match news {
+            News::Traded(_, trade, side) => {
+                if let Some(standing) = standings.get_mut(&trade.order(*side)) {
+                    standing.executed = standing.executed.less(trade.shares);
+                    standing.money = standing.money.minus(trade.money());
+                }
+            }
+            News::Amended(_, amended) => {
+                if let Some(standing) = standings.get_mut(&amended.order) {
+                    standing.shares = standing.shares.plus(amended.taken());
+                }
+            }
+            News::Ended(..) | News::Order(..) | News::Account(_) | News::Placed(..) | News::Noted(..) => {}
+        }
+    }
+    standings
+}
+
+impl Standing {
+    /// Some of it was executed.
+    pub fn execute(&mut self, trade: &Trade) {
+        let all = self.executed.units().checked_add(trade.shares.units()).and_then(Shares::from_units);
+        self.executed = all.unwrap_or(self.shares);
+        self.money = self.money.plus(trade.money());
+    }
+
+    /// Shares were taken off it.
+    pub fn amend(&mut self, amended: &Amended) {
+        self.shares = self.shares.less(amended.taken());
+    }
+}

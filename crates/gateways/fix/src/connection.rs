@@ -1,0 +1,310 @@
+//! A connection, from its Logon to its end: what comes from its socket, what is heard of its accounts, and the clock.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use access::Access;
+use exchange::{Caller, Connected, Principal, Protocol};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
+use tokio::time::{sleep_until, timeout};
+
+use crate::following::Ears;
+use crate::frame::{self, MESSAGE_BYTES_MAX};
+use crate::market::{Market, Unknown};
+use crate::message::Message;
+use crate::orders::{self, Asked};
+use crate::reports::Happening;
+use crate::session::{Logon, Session, refusal};
+use crate::tags;
+use crate::trader::{TOGETHER_MAX, Trader};
+
+/// How long a client may take to log on.
+const LOGON_PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may not read what is written.
+const WRITE_PATIENCE: Duration = Duration::from_secs(10);
+/// Reports that are written at once.
+const TOLD_AT_ONCE: usize = 256;
+/// Bytes that are read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Where a connection comes from.
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    /// Nobody else reads what is sent.
+    pub(crate) is_private: bool,
+    /// The SHA-256 of the certificate that it has proven to have.
+    pub(crate) certificate: Option<[u8; 32]>,
+}
+
+/// Serves a connection until it ends.
+pub(crate) async fn serve(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    peer: Peer,
+    market: Market,
+    mut stopped: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    let logged_on = tokio::select! {
+        logged_on = timeout(LOGON_PATIENCE, log_on(&mut stream, &mut bytes, &peer, &market)) => logged_on,
+        () = told(&mut stopped) => return Ok(()),
+    };
+    let Ok(logged_on) = logged_on else {
+        return last_words(&mut stream, &refusal(None, "no Logon came in time")).await;
+    };
+    let Some((mut session, mut trader, mut heard, _counted)) = logged_on? else { return Ok(()) };
+    let (mut read, mut is_read) = (vec![0; READ_BYTES], false);
+    // A client may send more before its Logon is answered.
+    take_messages(&mut bytes, &mut stream, &mut session, &mut trader).await?;
+    loop {
+        send(&mut stream, &mut session).await?;
+        if session.has_ended() {
+            return last_words(&mut stream, &[]).await;
+        }
+        // What came before the clock is looked at is taken before: a client is not silent of which it is just not read.
+        let happened = tokio::select! {
+            biased;
+            () = told(&mut stopped) => {
+                session.end("the server stops");
+                continue;
+            }
+            count = stream.read(&mut read), if !is_read => {
+                let count = count?;
+                if count == 0 {
+                    return Ok(());
+                }
+                bytes.extend_from_slice(&read[..count]);
+                take_messages(&mut bytes, &mut stream, &mut session, &mut trader).await?;
+                // What happened has its turn, too, however fast messages come.
+                is_read = true;
+                continue;
+            }
+            happened = heard.recv() => happened,
+            () = std::future::ready(()), if is_read => {
+                is_read = false;
+                continue;
+            }
+            () = sleep_until(session.next_look().into()) => {
+                session.look_at_the_clock(Instant::now());
+                continue;
+            }
+        };
+        is_read = false;
+        match happened {
+            Some(happened) => {
+                for some in happened.chunks(TOLD_AT_ONCE) {
+                    trader.tell(some, &mut session);
+                    send(&mut stream, &mut session).await?;
+                }
+            }
+            None => session.end("too many reports waited: their reader is too slow"),
+        }
+    }
+}
+
+/// Takes the messages that have come wholly.
+async fn take_messages(
+    bytes: &mut Vec<u8>,
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    trader: &mut Trader,
+) -> io::Result<()> {
+    let (mut taken, mut asked) = (0, Vec::new());
+    let mut is_whole = true;
+    while !session.has_ended() && is_whole {
+        match frame::first(&bytes[taken..]) {
+            Ok(Some(frame)) => {
+                taken += frame.bytes;
+                if let Err(Unknown) = take(frame.body, &mut asked, session, trader).await {
+                    return Err(io::ErrorKind::ConnectionAborted.into());
+                }
+                if session.is_full() {
+                    send(stream, session).await?;
+                }
+            }
+            Ok(None) => is_whole = false,
+            Err(fault) => {
+                settle(&mut asked, session, trader).await?;
+                trader.count_malformed();
+                session.end(&fault.to_string());
+            }
+        }
+    }
+    bytes.drain(..taken);
+    settle(&mut asked, session, trader).await
+}
+
+async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) -> io::Result<()> {
+    match asked.is_empty() {
+        true => Ok(()),
+        false => trader
+            .have_done(std::mem::take(asked), session)
+            .await
+            .map_err(|Unknown| io::ErrorKind::ConnectionAborted.into()),
+    }
+}
+
+/// Takes a message. What it asks for is done with others, before anything is told that comes behind it.
+async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) -> Result<(), Unknown> {
+    let message = match Message::read(body) {
+        Ok(message) => message,
+        Err(fault) => {
+            trader.have_done(std::mem::take(asked), session).await?;
+            trader.count_malformed();
+            session.end(&fault.text);
+            return Ok(());
+        }
+    };
+    if !session.take(&message, Instant::now()) {
+        return Ok(());
+    }
+    match orders::read(&message, trader.own()) {
+        Ok(Some(its)) => {
+            asked.push(its);
+            if asked.len() >= TOGETHER_MAX {
+                trader.have_done(std::mem::take(asked), session).await?;
+            }
+        }
+        Ok(None) => {
+            trader.have_done(std::mem::take(asked), session).await?;
+            trader.refuse_kind(&message, session);
+        }
+        Err(fault) => {
+            trader.have_done(std::mem::take(asked), session).await?;
+            trader.count_malformed();
+            session.reject(&message, &fault);
+        }
+    }
+    Ok(())
+}
+
+/// A session with who trades in it, what is heard for it, and its place among those of its member.
+type LoggedOn = (Session, Trader, UnboundedReceiver<Vec<Happening>>, Option<Connected>);
+
+/// Waits for the Logon. None: it was refused, or none came.
+async fn log_on(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    bytes: &mut Vec<u8>,
+    peer: &Peer,
+    market: &Market,
+) -> io::Result<Option<LoggedOn>> {
+    let mut read = vec![0; MESSAGE_BYTES_MAX];
+    let (body, count) = loop {
+        match frame::first(bytes) {
+            Ok(Some(frame)) => break (frame.body.to_vec(), frame.bytes),
+            Ok(None) => {}
+            Err(fault) => {
+                market.metrics().malformed(1);
+                last_words(stream, &refusal(None, &fault.to_string())).await?;
+                return Ok(None);
+            }
+        }
+        match stream.read(&mut read).await? {
+            0 => return Ok(None),
+            count => bytes.extend_from_slice(&read[..count]),
+        }
+    };
+    bytes.drain(..count);
+    let logged_on = match Message::read(&body) {
+        Err(fault) => Err((None, fault.text)),
+        Ok(message) => {
+            let theirs = message.get(tags::SENDER_COMP_ID).ok().flatten().map(str::to_owned);
+            match Logon::read(&message) {
+                Err(fault) => Err((theirs, fault.text)),
+                Ok(logon) => match who(&logon, peer, market.access()) {
+                    Err(text) => Err((theirs, text)),
+                    Ok((principal, connected)) => Ok((Session::begin(&logon, Instant::now()), principal, connected)),
+                },
+            }
+        }
+    };
+    let (session, principal, connected) = match logged_on {
+        Ok(logged_on) => logged_on,
+        Err((theirs, text)) => {
+            last_words(stream, &refusal(theirs.as_deref(), &text)).await?;
+            return Ok(None);
+        }
+    };
+    let caller = market.audits().then(|| caller(peer, principal.as_ref()));
+    let (ears, heard) = Ears::new(market.waiting());
+    let mut trader = Trader::new(market.clone(), principal, caller, ears);
+    let began = trader.begin().await;
+    Ok(began.ok().map(|()| (session, trader, heard, connected)))
+}
+
+fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {
+    exchange::Session::begin(peer.address).caller(Protocol::Fix, principal)
+}
+
+/// Who logs on, and their place among the connections of their member. Errors: why nobody does.
+fn who(
+    logon: &Logon<'_>,
+    peer: &Peer,
+    access: Option<&Access>,
+) -> Result<(Option<Principal>, Option<Connected>), String> {
+    let Some(access) = access else { return Ok((None, None)) };
+    let principal = prove(logon, peer, access)?;
+    let connected = access.connections().open(&principal).map_err(|past| past.to_string())?;
+    tracing::debug!(member = principal.member(), address = %peer.address, "logged on over FIX");
+    Ok((Some(principal), Some(connected)))
+}
+
+fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, String> {
+    let now = SystemTime::now();
+    let (key, secret) = match (logon.username, logon.password) {
+        (Some(key), Some(secret)) => (key, secret),
+        (None, None) => {
+            let by_certificate = peer.certificate.as_ref().and_then(|sha256| access.by_certificate(sha256, now));
+            let known = by_certificate.or_else(|| access.by_address(peer.address, now));
+            let text = "who logs on is not known: Username(553) is a key, and Password(554) its secret";
+            return known.ok_or_else(|| text.to_owned());
+        }
+        (Some(_), None) | (None, Some(_)) => {
+            return Err("Username(553) and Password(554) come together: a key and its secret".to_owned());
+        }
+    };
+    if !peer.is_private {
+        return Err("a secret may be sent over TLS or from this machine only".to_owned());
+    }
+    if let Err(patience) = access.tries().may_try(peer.address, Instant::now()) {
+        return Err(format!(
+            "too many wrong secrets came from this address: try again in {} s",
+            patience.as_secs() + 1
+        ));
+    }
+    access.by_secret(key, secret, now).ok_or_else(|| {
+        let _ = access.tries().turn(peer.address, Instant::now());
+        tracing::warn!(address = %peer.address, "a logon over FIX was refused");
+        "what was shown is not the secret of any key".to_owned()
+    })
+}
+
+/// Sends what is to be sent.
+async fn send(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session) -> io::Result<()> {
+    let out = session.take_out();
+    if out.is_empty() { Ok(()) } else { write(stream, &out).await }
+}
+
+async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    let written = async {
+        stream.write_all(bytes).await?;
+        stream.flush().await
+    };
+    timeout(WRITE_PATIENCE, written).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+/// Sends this, and ends the connection.
+pub(crate) async fn last_words(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    write(stream, bytes).await?;
+    let _ = timeout(WRITE_PATIENCE, stream.shutdown()).await;
+    Ok(())
+}
+
+/// Returns when the server is to stop.
+pub(crate) async fn told(stopped: &mut watch::Receiver<bool>) {
+    // Its sender lives as long as the server.
+    let _ = stopped.wait_for(|stop| *stop).await;
+}

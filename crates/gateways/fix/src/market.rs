@@ -1,0 +1,152 @@
+//! What a session asks, and of whom: the exchange for what is done, the feed for what is open.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Instant;
+
+use access::Access;
+use engine::{Execution, Op, OrderId, Reply};
+use exchange::{Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, Lookup, Outcome, Principal, Requests};
+use feed::{Asker, Watcher};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::following::Scene;
+
+/// Ops of all sessions on their way at most. A part of what one worker of the XML gateway may have.
+const IN_FLIGHT_MAX: usize = 4096;
+/// Executions of a done order that are added up at most.
+const EXECUTIONS_MAX: usize = 1 << 20;
+
+type Question = Box<dyn FnOnce(&mut dyn Scene) + Send>;
+
+/// What is behind the gateway. Clones are the same.
+#[derive(Clone)]
+pub struct Market(Arc<Inner>);
+
+struct Inner {
+    exchange: Arc<dyn Exchange>,
+    ask: Box<dyn Fn(Question) + Send + Sync>,
+    access: Option<Access>,
+    metrics: GatewayMetrics,
+    audit: bool,
+    /// For ops on their way; further ones wait.
+    room: Semaphore,
+    /// Reports that wait for sessions.
+    waiting: Arc<AtomicUsize>,
+}
+
+/// Who asks.
+pub(crate) struct Who<'a> {
+    pub(crate) principal: Option<&'a Principal>,
+    pub(crate) caller: Option<&'a Arc<Caller>>,
+}
+
+/// Nobody knows yet what becomes of what was asked.
+pub(crate) struct Unknown;
+
+impl Market {
+    /// `access`: who may do what; none if everybody may do everything. `audit`: whether it is kept whose each command is.
+    pub fn new<W: Watcher>(
+        exchange: Arc<dyn Exchange>,
+        asker: Asker<W>,
+        access: Option<Access>,
+        metrics: GatewayMetrics,
+        audit: bool,
+    ) -> Market {
+        let ask = Box::new(move |question: Question| asker.ask(move |scene| question(scene)));
+        let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Arc::default());
+        Market(Arc::new(Inner { exchange, ask, access, metrics, audit, room, waiting }))
+    }
+
+    pub(crate) fn access(&self) -> Option<&Access> {
+        self.0.access.as_ref()
+    }
+
+    pub(crate) fn metrics(&self) -> &GatewayMetrics {
+        &self.0.metrics
+    }
+
+    /// Counts the reports that wait for sessions.
+    pub(crate) fn waiting(&self) -> &Arc<AtomicUsize> {
+        &self.0.waiting
+    }
+
+    /// Whether it is kept whose each command is.
+    pub(crate) fn audits(&self) -> bool {
+        self.0.audit
+    }
+
+    /// Has ops done, each a request of its own. Gives the answers with the executions that they refer to.
+    pub(crate) async fn have_done(&self, ops: &[Op], who: &Who<'_>) -> Result<(Vec<Answer>, Vec<Execution>), Unknown> {
+        let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
+        let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
+        let (back, answered) = oneshot::channel();
+        let mut batch = Batch::calling(move |batch| drop(back.send(batch)));
+        for op in ops {
+            batch.requests.push(&[*op]);
+            self.say_who(&mut batch.requests, who);
+        }
+        self.0.metrics.hand_in(batch, &*self.0.exchange);
+        let mut batch = answered.await.map_err(|_| Unknown)?;
+        self.0.metrics.came_back(&batch, Instant::now(), done);
+        if batch.is_abandoned() {
+            return Err(Unknown);
+        }
+        Ok((std::mem::take(&mut batch.answers), std::mem::take(&mut batch.executions)))
+    }
+
+    fn say_who(&self, requests: &mut Requests, who: &Who<'_>) {
+        if let Some(principal) = who.principal {
+            requests.asked_by(principal);
+        }
+        if let Some(caller) = who.caller {
+            requests.called_by(caller);
+        }
+    }
+
+    /// Looks up an order that is done.
+    pub(crate) async fn look_up(&self, op: Op, order: OrderId) -> Result<(Answer, Vec<Execution>), Unknown> {
+        for executions_max in [None, Some(EXECUTIONS_MAX)] {
+            let (back, found) = oneshot::channel();
+            let lookup = Lookup::new(std::iter::once((&op, order)), executions_max, move |lookup| {
+                drop(back.send(lookup));
+            });
+            self.0.exchange.look_up(lookup);
+            let lookup = found.await.map_err(|_| Unknown)?;
+            if !lookup.is_too_short() {
+                let mut executions = Vec::new();
+                let answer = lookup.answers(&mut executions).of(&op, order);
+                return Ok((answer, executions));
+            }
+        }
+        Err(Unknown)
+    }
+
+    /// Looks at the market as it is after all that was answered. Errors: the feed has ended.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut dyn Scene) -> T + Send + 'static,
+    ) -> Result<T, Unknown> {
+        let (told, seen) = oneshot::channel();
+        (self.0.ask)(Box::new(move |scene| drop(told.send(look(scene)))));
+        seen.await.map_err(|_| Unknown)
+    }
+
+    /// The same, for nobody who waits.
+    pub(crate) fn have_looked(&self, look: impl FnOnce(&mut dyn Scene) + Send + 'static) {
+        (self.0.ask)(Box::new(look));
+    }
+}
+
+/// What becomes of an op about an order that is done: it is looked up in the history.
+fn done(kind: Kind) -> Option<Outcome> {
+    Some(if kind == Kind::Query { Outcome::Accepted } else { Outcome::Conflict })
+}
+
+/// The order that an answer says is done.
+pub(crate) fn done_order(answer: &Answer) -> Option<OrderId> {
+    match answer {
+        Answer::Reply(Reply::Done(order)) => Some(*order),
+        Answer::Reply(_) | Answer::Unavailable(_) => None,
+    }
+}

@@ -1,0 +1,181 @@
+//! The fields of a message: read from what came, and written for what goes.
+
+use std::fmt::{self, Display, Write};
+
+use crate::frame::SOH;
+use crate::tags::{self, Tag};
+
+/// A message that came: its fields in their order.
+#[derive(Debug)]
+pub(crate) struct Message<'a> {
+    fields: Vec<(Tag, &'a str)>,
+}
+
+/// Why a message, or a field of it, is not taken: for a Reject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) tag: Option<Tag>,
+    pub(crate) reason: Reason,
+    pub(crate) text: String,
+}
+
+/// SessionRejectReason(373).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    InvalidTag = 0,
+    Missing = 1,
+    Empty = 4,
+    Value = 5,
+    Format = 6,
+    CompId = 9,
+    Twice = 13,
+    Other = 99,
+}
+
+impl Fault {
+    pub(crate) fn of(tag: Tag, reason: Reason, text: impl Into<String>) -> Fault {
+        Fault { tag: Some(tag), reason, text: text.into() }
+    }
+
+    pub(crate) fn value(tag: Tag, text: impl Display) -> Fault {
+        Fault::of(tag, Reason::Value, text.to_string())
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Reads a body, whose last byte ends a field.
+    pub(crate) fn read(body: &'a [u8]) -> Result<Message<'a>, Fault> {
+        let mut fields = Vec::with_capacity(24);
+        for field in body.strip_suffix(&[SOH]).unwrap_or(body).split(|byte| *byte == SOH) {
+            let no_field = |text: &str| Fault { tag: None, reason: Reason::InvalidTag, text: text.to_owned() };
+            let text = std::str::from_utf8(field).map_err(|_| no_field("a field is text in UTF-8"))?;
+            let (tag, value) = text.split_once('=').ok_or_else(|| no_field("a field is a tag, = and a value"))?;
+            let is_tag = (1..=9).contains(&tag.len()) && tag.bytes().all(|byte| byte.is_ascii_digit());
+            let tag = tag.parse().ok().filter(|tag: &Tag| is_tag && *tag > 0);
+            let tag = tag.ok_or_else(|| no_field("a tag is a number above zero"))?;
+            if value.is_empty() {
+                return Err(Fault::of(tag, Reason::Empty, format!("the field {tag} has no value")));
+            }
+            fields.push((tag, value));
+        }
+        match fields.first() {
+            Some((tags::MSG_TYPE, _)) => Ok(Message { fields }),
+            Some(_) | None => {
+                Err(Fault::of(tags::MSG_TYPE, Reason::Other, "MsgType(35) comes right behind BodyLength(9)"))
+            }
+        }
+    }
+
+    /// MsgType.
+    pub(crate) fn kind(&self) -> &'a str {
+        self.fields.first().map_or("", |(_, value)| value)
+    }
+
+    /// A field, if it is there. Errors: it is there twice.
+    pub(crate) fn get(&self, tag: Tag) -> Result<Option<&'a str>, Fault> {
+        let mut values = self.fields.iter().filter(|(its, _)| *its == tag).map(|(_, value)| *value);
+        match (values.next(), values.next()) {
+            (Some(_), Some(_)) => Err(Fault::of(tag, Reason::Twice, format!("the field {tag} is there twice"))),
+            (value, _) => Ok(value),
+        }
+    }
+
+    /// A field that has to be there.
+    pub(crate) fn need(&self, tag: Tag, name: &str) -> Result<&'a str, Fault> {
+        self.get(tag)?.ok_or_else(|| Fault::of(tag, Reason::Missing, format!("{name}({tag}) is missing")))
+    }
+
+    /// A whole number that has to be there.
+    pub(crate) fn number(&self, tag: Tag, name: &str) -> Result<u64, Fault> {
+        let text = self.need(tag, name)?;
+        let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        number.ok_or_else(|| Fault::of(tag, Reason::Format, format!("{name}({tag}) is a whole number")))
+    }
+
+    /// Whether a flag is there and set.
+    pub(crate) fn flag(&self, tag: Tag, name: &str) -> Result<bool, Fault> {
+        match self.get(tag)? {
+            None | Some("N") => Ok(false),
+            Some("Y") => Ok(true),
+            Some(_) => Err(Fault::value(tag, format!("{name}({tag}) is Y or N"))),
+        }
+    }
+}
+
+/// Fields that go out, behind the header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fields(String);
+
+impl Fields {
+    pub(crate) fn new() -> Fields {
+        Fields::default()
+    }
+
+    /// A field. What would end it early is left out.
+    pub(crate) fn add(mut self, tag: Tag, value: impl Display) -> Fields {
+        let _ = write!(self.0, "{tag}=");
+        let _ = write!(Clean(&mut self.0), "{value}");
+        self.0.push(char::from(SOH));
+        self
+    }
+
+    /// A field if there is something to say.
+    pub(crate) fn add_some(self, tag: Tag, value: Option<impl Display>) -> Fields {
+        match value {
+            Some(value) => self.add(tag, value),
+            None => self,
+        }
+    }
+
+    /// These, and others behind them.
+    pub(crate) fn followed_by(mut self, others: &Fields) -> Fields {
+        self.0.push_str(&others.0);
+        self
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Writes no ends of fields.
+struct Clean<'a>(&'a mut String);
+
+impl Write for Clean<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend(text.chars().filter(|character| *character != char::from(SOH)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (Option<Tag>, Reason) {
+        let body = text.replace('|', "\x01");
+        let fault = Message::read(body.as_bytes()).expect_err("it is at fault");
+        (fault.tag, fault.reason)
+    }
+
+    #[test]
+    fn fields_are_read_and_faults_are_named() {
+        let body = b"35=D\x0111=a=b\x0138=07\x0143=Y\x0154=1\x0154=2\x01";
+        let message = Message::read(body).expect("it is one");
+        assert_eq!((message.kind(), message.get(11), message.number(38, "OrderQty")), ("D", Ok(Some("a=b")), Ok(7)));
+        assert_eq!((message.flag(43, "PossDupFlag"), message.flag(97, "PossResend")), (Ok(true), Ok(false)));
+        assert_eq!(message.get(54).map_err(|fault| fault.reason), Err(Reason::Twice));
+        assert_eq!(message.need(44, "Price").map_err(|fault| fault.text), Err("Price(44) is missing".to_owned()));
+        assert_eq!(message.number(11, "n").map_err(|fault| fault.reason), Err(Reason::Format));
+        assert_eq!(fault("11=a|35=D|"), (Some(35), Reason::Other));
+        assert_eq!(fault("35=D|38=|"), (Some(38), Reason::Empty));
+        for no_field in ["35=D|x|", "35=D|=1|", "35=D|-1=1|", "35=D|0=1|", "35=D|4294967296=1|", "35=D||"] {
+            assert_eq!(fault(no_field), (None, Reason::InvalidTag), "{no_field}");
+        }
+    }
+
+    #[test]
+    fn no_value_ends_its_field_early() {
+        assert_eq!(Fields::new().add(58, "a\x0135=x").add_some(1, None::<u8>).as_str(), "58=a35=x\x01");
+    }
+}

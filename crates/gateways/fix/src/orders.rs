@@ -1,0 +1,434 @@
+//! What messages ask for about orders, as values of the exchange. It changes nothing, and knows no session.
+
+use engine::{
+    AccountId, AmountError, ClientOrderId, Command, Deadline, Decimal, FundsOrder, IcebergOrder, Money, NewOrder,
+    OrderId, OrderKind, OrderName, Price, SelfTrade, Shares, Side, Symbol, Trigger,
+};
+use exchange::deadline_at;
+
+use crate::message::{Fault, Fields, Message, Reason};
+use crate::tags::{self, Tag};
+use crate::times;
+
+/// What would change what an order does, and is not offered: it is refused, and not left out.
+const NOT_OFFERED: [(Tag, &str); 6] = [
+    (tags::MIN_QTY, "MinQty"),
+    (tags::EFFECTIVE_TIME, "EffectiveTime"),
+    (tags::PEG_OFFSET_VALUE, "PegOffsetValue"),
+    (tags::DISCRETION_INST, "DiscretionInst"),
+    (tags::EXPIRE_DATE, "ExpireDate"),
+    (tags::QTY_TYPE, "QtyType"),
+];
+
+/// What a message about orders asks for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Place(Placing),
+    Cancel(Change),
+    /// So many shares the order is to have from now on.
+    Amend {
+        change: Change,
+        shares: Shares,
+        /// What the message says of the rest: it is to stay so.
+        limit: Option<Price>,
+    },
+    CancelAll {
+        cl_ord_id: String,
+        account: AccountId,
+        symbol: Option<Symbol>,
+        kind: String,
+    },
+    Status {
+        change: Change,
+        symbol: Symbol,
+        side: Side,
+    },
+    StatusOfAll {
+        id: String,
+        account: AccountId,
+        symbol: Option<Symbol>,
+    },
+}
+
+/// An order to place.
+#[derive(Debug)]
+pub(crate) struct Placing {
+    pub(crate) command: Command,
+    pub(crate) account: AccountId,
+    /// What is said of it if it is refused: the fields as they came.
+    pub(crate) told: Fields,
+}
+
+/// A message about an order that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// The message's own name.
+    pub(crate) cl_ord_id: String,
+    pub(crate) account: AccountId,
+    /// By what the order is named.
+    pub(crate) order: Named,
+    /// What the client called it.
+    pub(crate) original: Option<String>,
+}
+
+/// How a message names an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Id(OrderId),
+    /// What the client called it, or a message that changed it.
+    Client(ClientOrderId),
+}
+
+impl Named {
+    pub(crate) fn name(&self) -> OrderName {
+        match self {
+            Named::Id(order) => (*order).into(),
+            Named::Client(id) => (*id).into(),
+        }
+    }
+}
+
+/// What a message asks for; none of a kind that is not taken. `own` is the account that is meant where none is named.
+pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Option<Asked>, Fault> {
+    let asked = match message.kind() {
+        "D" => Asked::Place(place(message, own)?),
+        "F" => Asked::Cancel(change(message, own)?),
+        "G" => {
+            let limit = message.get(tags::PRICE)?.map(|_| price(message, tags::PRICE, "Price")).transpose()?;
+            Asked::Amend { change: change(message, own)?, shares: shares(message, tags::ORDER_QTY, "OrderQty")?, limit }
+        }
+        "H" => Asked::Status { change: status(message, own)?, symbol: symbol(message)?, side: side(message)? },
+        "q" => cancel_all(message, own)?,
+        "AF" => status_of_all(message, own)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(asked))
+}
+
+fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault> {
+    for (tag, name) in NOT_OFFERED {
+        if message.get(tag)?.is_some() {
+            return Err(Fault::value(tag, format!("{name}({tag}) is not offered")));
+        }
+    }
+    if message.get(tags::CURRENCY)?.is_some_and(|currency| currency != "USD") {
+        return Err(Fault::value(tags::CURRENCY, "Currency(15) is USD"));
+    }
+    let client_id = Some(cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?);
+    let (account, symbol, side) = (account(message, own)?, symbol(message)?, side(message)?);
+    let (kind, limit, trigger, until) = terms(message, side)?;
+    let waits = trigger.is_some();
+    let display = message.get(tags::MAX_FLOOR)?.map(|_| shares(message, tags::MAX_FLOOR, "MaxFloor")).transpose()?;
+    if display.is_some() && !kind.rests() {
+        return Err(Fault::value(tags::MAX_FLOOR, "MaxFloor(111) belongs to an order that rests"));
+    }
+    let self_trade = SelfTrade::Allowed;
+    let command = match message.get(tags::CASH_ORDER_QTY)? {
+        Some(_) if message.get(tags::ORDER_QTY)?.is_some() => {
+            return Err(Fault::value(tags::CASH_ORDER_QTY, "OrderQty(38) and CashOrderQty(152) exclude each other"));
+        }
+        Some(_) if kind != OrderKind::Market || waits => {
+            return Err(Fault::value(tags::CASH_ORDER_QTY, "CashOrderQty(152) is for market orders: OrdType(40)=1"));
+        }
+        Some(_) => {
+            let funds = amount(message, tags::CASH_ORDER_QTY, "CashOrderQty", Decimal::money)?;
+            if funds == Money::ZERO {
+                return Err(Fault::value(tags::CASH_ORDER_QTY, "CashOrderQty(152) is above zero"));
+            }
+            Command::PlaceByFunds { account, order: FundsOrder { symbol, side, funds, self_trade }, client_id }
+        }
+        None => {
+            let shares = shares(message, tags::ORDER_QTY, "OrderQty")?;
+            let order = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
+            let iceberg = |display| IcebergOrder { account, order, display, client_id, until }.command();
+            display.and_then(iceberg).unwrap_or(Command::PlaceOrder { account, order, client_id, until })
+        }
+    };
+    Ok(Placing { command, account, told: told(message)? })
+}
+
+/// The fields by which a client knows an order that was refused.
+fn told(message: &Message<'_>) -> Result<Fields, Fault> {
+    const TOLD: [Tag; 9] = [
+        tags::CL_ORD_ID,
+        tags::ACCOUNT,
+        tags::SYMBOL,
+        tags::SIDE,
+        tags::ORDER_QTY,
+        tags::CASH_ORDER_QTY,
+        tags::ORD_TYPE,
+        tags::PRICE,
+        tags::TIME_IN_FORCE,
+    ];
+    TOLD.into_iter().try_fold(Fields::new(), |fields, tag| Ok(fields.add_some(tag, message.get(tag)?)))
+}
+
+/// The kind of an order, its limit, what it waits for, and when it ends.
+type Terms = (OrderKind, Price, Option<Trigger>, Option<Deadline>);
+
+fn terms(message: &Message<'_>, side: Side) -> Result<Terms, Fault> {
+    let ord_type = message.need(tags::ORD_TYPE, "OrdType")?;
+    let (has_limit, trigger): (bool, Option<fn(Side, Price) -> Trigger>) = match ord_type {
+        "1" => (false, None),
+        "2" => (true, None),
+        "3" => (false, Some(Trigger::stop_loss)),
+        "4" => (true, Some(Trigger::stop_loss)),
+        "J" => (false, Some(Trigger::take_profit)),
+        _ => {
+            let text = "OrdType(40) is 1 (market), 2 (limit), 3 (stop), 4 (stop limit) or J (market if touched)";
+            return Err(Fault::value(tags::ORD_TYPE, text));
+        }
+    };
+    let limit = match (has_limit, message.get(tags::PRICE)?) {
+        (true, _) => price(message, tags::PRICE, "Price")?,
+        (false, None) => side.any_price(),
+        (false, Some(_)) => {
+            return Err(Fault::value(tags::PRICE, format!("Price(44) does not belong to OrdType(40)={ord_type}")));
+        }
+    };
+    let trigger = match (trigger, message.get(tags::STOP_PX)?) {
+        (Some(trigger), _) => Some(trigger(side, price(message, tags::STOP_PX, "StopPx")?)),
+        (None, None) => None,
+        (None, Some(_)) => {
+            return Err(Fault::value(tags::STOP_PX, format!("StopPx(99) does not belong to OrdType(40)={ord_type}")));
+        }
+    };
+    let is_post_only = match message.get(tags::EXEC_INST)? {
+        None => false,
+        Some("6") if has_limit => true,
+        Some(_) => {
+            return Err(Fault::value(tags::EXEC_INST, "ExecInst(18) is 6 (post-only), of an order with a limit"));
+        }
+    };
+    let is_done_at_once = !has_limit && trigger.is_none();
+    let in_force = message.get(tags::TIME_IN_FORCE)?;
+    let wrong = |text: &str| Err(Fault::value(tags::TIME_IN_FORCE, text));
+    let resting = if !has_limit {
+        OrderKind::Market
+    } else if is_post_only {
+        OrderKind::PostOnly
+    } else {
+        OrderKind::Limit
+    };
+    let expires = message.get(tags::EXPIRE_TIME)?;
+    if expires.is_some() && in_force != Some("6") {
+        return Err(Fault::value(tags::EXPIRE_TIME, "ExpireTime(126) belongs to TimeInForce(59)=6"));
+    }
+    let (kind, until) = match in_force {
+        // A market order ends with what it finds.
+        None | Some("0" | "1" | "3") if is_done_at_once => (OrderKind::Market, None),
+        Some(_) if is_done_at_once => return wrong("TimeInForce(59) of a market order is 3, or is left out"),
+        None => {
+            let text = "TimeInForce(59) is missing: 0 (day), 1 (until canceled), 3 (immediate or cancel), 4 (fill or kill) or 6 \
+                        (until ExpireTime(126))";
+            return Err(Fault::of(tags::TIME_IN_FORCE, Reason::Missing, text));
+        }
+        Some("0") => (resting, Some(Deadline::UNDECIDED)),
+        Some("1") => (resting, None),
+        Some("6") => {
+            let until = expires.and_then(times::read).and_then(deadline_at);
+            let text = "ExpireTime(126) is a time such as 20261231-23:59:59 in UTC, and TimeInForce(59)=6 needs it";
+            (resting, Some(until.ok_or_else(|| Fault::value(tags::EXPIRE_TIME, text))?))
+        }
+        Some("3" | "4") if is_post_only || !has_limit => {
+            return wrong("TimeInForce(59) 3 and 4 belong to an order with a limit that is not post-only");
+        }
+        Some("3") => (OrderKind::ImmediateOrCancel, None),
+        Some("4") => (OrderKind::FillOrKill, None),
+        Some(_) => return wrong("TimeInForce(59) is 0, 1, 3, 4 or 6"),
+    };
+    Ok((kind, limit, trigger, until))
+}
+
+fn change(message: &Message<'_>, own: Option<AccountId>) -> Result<Change, Fault> {
+    let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?.to_string();
+    let original = message.get(tags::ORIG_CL_ORD_ID)?.map(str::to_owned);
+    let order = match message.get(tags::ORDER_ID)? {
+        Some(id) => named_by_id(id)?,
+        None => Named::Client(self::cl_ord_id(message, tags::ORIG_CL_ORD_ID, "OrigClOrdID")?),
+    };
+    Ok(Change { cl_ord_id, account: account(message, own)?, order, original })
+}
+
+fn status(message: &Message<'_>, own: Option<AccountId>) -> Result<Change, Fault> {
+    let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?;
+    let order = match message.get(tags::ORDER_ID)? {
+        Some(id) => named_by_id(id)?,
+        None => Named::Client(cl_ord_id),
+    };
+    Ok(Change { cl_ord_id: cl_ord_id.to_string(), account: account(message, own)?, order, original: None })
+}
+
+fn named_by_id(id: &str) -> Result<Named, Fault> {
+    let text = "OrderID(37) is the number that this server gave the order";
+    OrderId::parse(id.as_bytes()).map(Named::Id).ok_or_else(|| Fault::value(tags::ORDER_ID, text))
+}
+
+fn cancel_all(message: &Message<'_>, own: Option<AccountId>) -> Result<Asked, Fault> {
+    let kind = message.need(tags::MASS_CANCEL_REQUEST_TYPE, "MassCancelRequestType")?;
+    let symbol = match kind {
+        "1" => Some(symbol(message)?),
+        "7" => None,
+        _ => {
+            let text = "MassCancelRequestType(530) is 1 (one symbol) or 7 (all orders)";
+            return Err(Fault::value(tags::MASS_CANCEL_REQUEST_TYPE, text));
+        }
+    };
+    let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?.to_string();
+    Ok(Asked::CancelAll { cl_ord_id, account: account(message, own)?, symbol, kind: kind.to_owned() })
+}
+
+fn status_of_all(message: &Message<'_>, own: Option<AccountId>) -> Result<Asked, Fault> {
+    let symbol = match message.need(tags::MASS_STATUS_REQ_TYPE, "MassStatusReqType")? {
+        "1" => Some(symbol(message)?),
+        "7" => None,
+        _ => {
+            let text = "MassStatusReqType(585) is 1 (one symbol) or 7 (all orders)";
+            return Err(Fault::value(tags::MASS_STATUS_REQ_TYPE, text));
+        }
+    };
+    let id = cl_ord_id(message, tags::MASS_STATUS_REQ_ID, "MassStatusReqID")?.to_string();
+    Ok(Asked::StatusOfAll { id, account: account(message, own)?, symbol })
+}
+
+fn cl_ord_id(message: &Message<'_>, tag: Tag, name: &str) -> Result<ClientOrderId, Fault> {
+    let text = message.need(tag, name)?;
+    ClientOrderId::parse(text.as_bytes()).map_err(|why| Fault::value(tag, format!("{name}({tag}) {why}")))
+}
+
+fn account(message: &Message<'_>, own: Option<AccountId>) -> Result<AccountId, Fault> {
+    match (message.get(tags::ACCOUNT)?, own) {
+        (Some(text), _) => {
+            AccountId::parse(text.as_bytes()).map_err(|why| Fault::value(tags::ACCOUNT, format!("Account(1) {why}")))
+        }
+        (None, Some(own)) => Ok(own),
+        (None, None) => Err(Fault::of(tags::ACCOUNT, Reason::Missing, "Account(1) is missing")),
+    }
+}
+
+fn symbol(message: &Message<'_>) -> Result<Symbol, Fault> {
+    let text = message.need(tags::SYMBOL, "Symbol")?;
+    Symbol::parse(text.as_bytes()).map_err(|why| Fault::value(tags::SYMBOL, format!("Symbol(55) {why}")))
+}
+
+fn side(message: &Message<'_>) -> Result<Side, Fault> {
+    match message.need(tags::SIDE, "Side")? {
+        "1" => Ok(Side::Buy),
+        "2" => Ok(Side::Sell),
+        _ => Err(Fault::value(tags::SIDE, "Side(54) is 1 (buy) or 2 (sell): there is no short sale")),
+    }
+}
+
+fn price(message: &Message<'_>, tag: Tag, name: &str) -> Result<Price, Fault> {
+    amount(message, tag, name, Decimal::price)
+}
+
+fn shares(message: &Message<'_>, tag: Tag, name: &str) -> Result<Shares, Fault> {
+    amount(message, tag, name, Decimal::order_shares)
+}
+
+fn amount<T>(
+    message: &Message<'_>,
+    tag: Tag,
+    name: &str,
+    of: impl FnOnce(Decimal) -> Result<T, AmountError>,
+) -> Result<T, Fault> {
+    let text = message.need(tag, name)?;
+    let unsigned = if text.starts_with('-') { Err(AmountError::Negative) } else { Decimal::parse(text.as_bytes()) };
+    unsigned.and_then(of).map_err(|why| Fault::value(tag, format!("{name}({tag}) {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> Result<Asked, (Option<Tag>, Reason)> {
+        let body = text.replace('|', "\x01");
+        let message = Message::read(body.as_bytes()).expect("it is a message");
+        let asked = read(&message, None).map_err(|fault| (fault.tag, fault.reason))?;
+        Ok(asked.expect("it is about orders"))
+    }
+
+    fn placed(text: &str) -> Result<(OrderKind, Option<Trigger>, Option<Deadline>), (Option<Tag>, Reason)> {
+        let text = format!("35=D|11=a|1=7|55=SPY|54=2|{text}");
+        match asked(&text)? {
+            Asked::Place(Placing { command: Command::PlaceOrder { order, until, .. }, .. }) => {
+                assert_eq!((order.side, order.shares.to_string().as_str()), (Side::Sell, "2.5"), "{text}");
+                Ok((order.kind, order.trigger, until))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_kind_of_order_has_its_words() {
+        let at = |price: &[u8]| Decimal::parse(price).and_then(Decimal::price).expect("a price");
+        let day = Some(Deadline::UNDECIDED);
+        let end = deadline_at(times::read("20991231-23:59:59").expect("a time"));
+        for (text, expected) in [
+            ("38=2.5|40=1|", (OrderKind::Market, None, None)),
+            ("38=2.5|40=1|59=0|", (OrderKind::Market, None, None)),
+            ("38=2.5|40=2|44=10|59=1|", (OrderKind::Limit, None, None)),
+            ("38=2.5|40=2|44=10|59=0|", (OrderKind::Limit, None, day)),
+            ("38=2.5|40=2|44=10|59=1|18=6|", (OrderKind::PostOnly, None, None)),
+            ("38=2.5|40=2|44=10|59=3|", (OrderKind::ImmediateOrCancel, None, None)),
+            ("38=2.5|40=2|44=10|59=4|", (OrderKind::FillOrKill, None, None)),
+            ("38=2.5|40=2|44=10|59=6|126=20991231-23:59:59|", (OrderKind::Limit, None, end)),
+            ("38=2.5|40=3|99=9|59=1|", (OrderKind::Market, Some(Trigger::from_above(at(b"9"))), None)),
+            ("38=2.5|40=4|99=9|44=8|59=0|", (OrderKind::Limit, Some(Trigger::from_above(at(b"9"))), day)),
+            ("38=2.5|40=J|99=11|59=1|", (OrderKind::Market, Some(Trigger::from_below(at(b"11"))), None)),
+        ] {
+            assert_eq!(placed(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_an_order_cannot_be_is_named() {
+        for (text, tag, reason) in [
+            ("40=2|44=10|59=1|", 38, Reason::Missing),
+            ("38=0|40=2|44=10|59=1|", 38, Reason::Value),
+            ("38=-1|40=2|44=10|59=1|", 38, Reason::Value),
+            ("38=1|40=2|59=1|", 44, Reason::Missing),
+            ("38=1|40=2|44=x|59=1|", 44, Reason::Value),
+            ("38=1|40=2|44=10|", 59, Reason::Missing),
+            ("38=1|40=2|44=10|59=7|", 59, Reason::Value),
+            ("38=1|40=2|44=10|59=6|", 126, Reason::Value),
+            ("38=1|40=2|44=10|59=6|126=soon|", 126, Reason::Value),
+            ("38=1|40=2|44=10|59=1|126=20991231-23:59:59|", 126, Reason::Value),
+            ("38=1|40=2|44=10|59=3|18=6|", 59, Reason::Value),
+            ("38=1|40=2|44=10|59=1|18=G|", 18, Reason::Value),
+            ("38=1|40=2|44=10|59=1|99=9|", 99, Reason::Value),
+            ("38=1|40=1|44=10|", 44, Reason::Value),
+            ("38=1|40=1|59=4|", 59, Reason::Value),
+            ("38=1|40=1|111=1|", 111, Reason::Value),
+            ("38=1|40=3|59=1|", 99, Reason::Missing),
+            ("38=1|40=P|59=1|", 40, Reason::Value),
+            ("38=1|40=1|110=1|", 110, Reason::Value),
+            ("38=1|40=1|15=EUR|", 15, Reason::Value),
+            ("38=1|152=5|40=1|", 152, Reason::Value),
+            ("152=0|40=1|", 152, Reason::Value),
+            ("152=5|40=2|44=10|59=1|", 152, Reason::Value),
+        ] {
+            assert_eq!(placed(text), Err((Some(tag), reason)), "{text}");
+        }
+        assert_eq!(asked("35=D|11=a|55=SPY|54=1|38=1|40=1|").map(|_| ()), Err((Some(1), Reason::Missing)));
+        assert_eq!(asked("35=D|11=a|1=7|55=SPY|54=5|38=1|40=1|").map(|_| ()), Err((Some(54), Reason::Value)));
+        assert_eq!(asked("35=F|11=b|1=7|").map(|_| ()), Err((Some(41), Reason::Missing)));
+        assert_eq!(asked("35=F|11=b|1=7|37=x|").map(|_| ()), Err((Some(37), Reason::Value)));
+        assert_eq!(asked("35=q|11=b|1=7|530=3|").map(|_| ()), Err((Some(530), Reason::Value)));
+        assert_eq!(asked("35=AF|584=b|1=7|585=2|").map(|_| ()), Err((Some(585), Reason::Value)));
+    }
+
+    #[test]
+    fn an_order_is_named_by_its_number_or_its_name() {
+        let named = |text: &str| match asked(text) {
+            Ok(Asked::Cancel(change) | Asked::Status { change, .. }) => change.order,
+            other => panic!("{other:?}"),
+        };
+        let client = |name: &[u8]| Named::Client(ClientOrderId::parse(name).expect("a name"));
+        assert_eq!(named("35=F|11=b|41=a|1=7|"), client(b"a"));
+        assert_eq!(named("35=F|11=b|41=a|37=5|1=7|"), Named::Id(OrderId(5)));
+        assert_eq!(named("35=H|11=a|1=7|55=SPY|54=1|"), client(b"a"));
+        assert_eq!(named("35=H|11=a|37=5|1=7|55=SPY|54=1|"), Named::Id(OrderId(5)));
+    }
+}

@@ -1,0 +1,316 @@
+//! ExecutionReports: what happened to an order, one thing at a time, and how it stands after that.
+
+use std::collections::HashMap;
+
+use engine::{
+    AccountId, AccountIndex, CancelReason, Deadline, Money, OrderId, OrderKind, Price, Shares, Side, Symbol, Taken,
+    Time, Trigger,
+};
+use feed::{Amended, News, Noted, Open, Standing, Trade, View, standings};
+
+use crate::message::Fields;
+use crate::tags;
+use crate::times;
+
+/// Something that happened to an order.
+#[derive(Clone, Debug)]
+pub(crate) struct Happening {
+    pub(crate) account: AccountId,
+    symbol: Symbol,
+    /// The order after it.
+    at: Standing,
+    what: What,
+    time: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Placed,
+    Triggered,
+    Released,
+    Executed(Trade, Side),
+    Amended(Amended),
+    Canceled(Option<CancelReason>),
+    /// Nothing: somebody asks how it stands.
+    Asked,
+}
+
+/// By what an ExecutionReport names the message that it answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Names<'a> {
+    pub(crate) cl_ord_id: Option<&'a str>,
+    pub(crate) original: Option<&'a str>,
+}
+
+/// What happened to the orders of an account, in order.
+pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> Vec<Happening> {
+    let mut standings: HashMap<OrderId, Standing> = standings(view, news);
+    let account = view.account(account).id;
+    let mut all = Vec::new();
+    for news in news {
+        let (order, what, time) = match news {
+            News::Account(_) | News::Order(..) => continue,
+            News::Placed(_, placed) => (placed.order, What::Placed, placed.time),
+            News::Noted(_, note) => match note.what {
+                Noted::Triggered(_) => (note.order, What::Triggered, note.time),
+                Noted::Released => (note.order, What::Released, note.time),
+                Noted::Linked(_) | Noted::Pends(_) => continue,
+            },
+            News::Traded(_, trade, side) => (trade.order(*side), What::Executed(*trade, *side), trade.time),
+            News::Amended(_, amended) => (amended.order, What::Amended(*amended), amended.time),
+            News::Ended(_, ended) if ended.canceled.is_zero() => continue,
+            News::Ended(_, ended) => (ended.order.order, What::Canceled(ended.why), ended.time),
+        };
+        let Some(standing) = standings.get_mut(&order) else { continue };
+        match &what {
+            What::Executed(trade, _) => standing.execute(trade),
+            What::Amended(amended) => standing.amend(amended),
+            What::Placed | What::Triggered | What::Released | What::Canceled(_) | What::Asked => {}
+        }
+        let symbol = view.listing(standing.order.symbol).name;
+        all.push(Happening { account, symbol, at: *standing, what, time });
+    }
+    all
+}
+
+/// How an open order stands.
+pub(crate) fn asked(view: &View, open: Open) -> Happening {
+    let executed = open.shares.less(open.open);
+    let at = Standing {
+        order: open,
+        client_id: view.client_id(open.order),
+        shares: open.shares,
+        executed,
+        money: open.money,
+    };
+    let account = view.account(open.account).id;
+    let symbol = view.listing(open.symbol).name;
+    Happening { account, symbol, at, what: What::Asked, time: view.time() }
+}
+
+impl Happening {
+    pub(crate) fn order(&self) -> OrderId {
+        self.at.order.order
+    }
+
+    /// What its client calls the order.
+    pub(crate) fn client_id(&self) -> Option<String> {
+        self.at.client_id.map(|id| id.to_string())
+    }
+
+    /// Whether it is what somebody asked for: that the order be canceled, or lose shares.
+    pub(crate) fn was_asked_for(&self) -> bool {
+        match &self.what {
+            What::Canceled(why) => *why == Some(CancelReason::Asked),
+            What::Amended(amended) => amended.why == CancelReason::Asked,
+            What::Placed | What::Triggered | What::Released | What::Executed(..) | What::Asked => false,
+        }
+    }
+
+    /// Whether nothing is open after it.
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self.what, What::Canceled(_)) || self.at.executed == self.at.shares
+    }
+
+    /// The ExecutionReport.
+    pub(crate) fn fields(&self, names: Names<'_>) -> Fields {
+        let Happening { at, what, .. } = self;
+        let order = &at.order;
+        let leaves = if matches!(what, What::Canceled(_)) { Shares::ZERO } else { at.shares.less(at.executed) };
+        let (kind, text) = self.kind();
+        let fields = Fields::new()
+            .add(tags::ORDER_ID, order.order.0)
+            .add_some(tags::CL_ORD_ID, names.cl_ord_id)
+            .add_some(tags::ORIG_CL_ORD_ID, names.original)
+            .add(tags::EXEC_ID, self.exec_id())
+            .add(tags::EXEC_TYPE, kind)
+            .add(tags::ORD_STATUS, self.status())
+            .add(tags::ACCOUNT, self.account)
+            .add(tags::SYMBOL, self.symbol)
+            .add(tags::SIDE, side(order.side))
+            .add(tags::ORDER_QTY, at.shares)
+            .add(tags::ORD_TYPE, ord_type(order))
+            .add_some(tags::PRICE, (order.kind != OrderKind::Market).then_some(order.limit))
+            .add_some(tags::STOP_PX, order.trigger.map(Trigger::price))
+            .add(tags::TIME_IN_FORCE, time_in_force(order.kind, order.until))
+            .add_some(tags::EXPIRE_TIME, order.until.map(|until| times::written(until.time())))
+            .add_some(tags::EXEC_INST, (order.kind == OrderKind::PostOnly).then_some("6"))
+            .add_some(tags::MAX_FLOOR, order.iceberg.map(|iceberg| iceberg.display))
+            .add(tags::LEAVES_QTY, leaves)
+            .add(tags::CUM_QTY, at.executed)
+            .add(tags::AVG_PX, average(at.money, at.executed))
+            .add(tags::TRANSACT_TIME, times::written(self.time))
+            .add_some(tags::EXEC_RESTATEMENT_REASON, self.restatement())
+            .add_some(tags::TEXT, text);
+        match what {
+            What::Executed(trade, side) => self.executed(fields, trade, *side),
+            What::Placed | What::Triggered | What::Released | What::Amended(_) | What::Canceled(_) | What::Asked => {
+                fields
+            }
+        }
+    }
+
+    fn executed(&self, fields: Fields, trade: &Trade, side: Side) -> Fields {
+        let fields = fields.add(tags::LAST_QTY, trade.shares).add(tags::LAST_PX, trade.price);
+        let Some(taken) = trade.fee(side).taken(trade.price, trade.shares) else { return fields };
+        let fields = fields.add(tags::NO_MISC_FEES, 1).add(tags::MISC_FEE_AMT, taken.text().as_str());
+        let fields = match taken {
+            Taken::Money(_) => fields.add(tags::MISC_FEE_CURR, "USD"),
+            // A buyer pays in the shares that it gets.
+            Taken::Shares(_) => fields.add(tags::MISC_FEE_CURR, self.symbol),
+        };
+        fields.add(tags::MISC_FEE_TYPE, 4)
+    }
+
+    /// One of no other report: it is the same when the same is told again.
+    fn exec_id(&self) -> String {
+        let order = self.order().0;
+        match &self.what {
+            What::Placed => format!("N{order}"),
+            What::Triggered => format!("G{order}"),
+            What::Released => format!("R{order}"),
+            What::Executed(trade, _) => format!("T{}-{order}", trade.id),
+            What::Amended(amended) => format!("A{}-{order}", amended.sequence.0),
+            What::Canceled(_) => format!("C{order}"),
+            What::Asked => "0".to_owned(),
+        }
+    }
+
+    /// ExecType, and why in words.
+    fn kind(&self) -> (&'static str, Option<&'static str>) {
+        match &self.what {
+            What::Placed if self.at.order.pends_on.is_some() => ("A", Some("it waits for another order")),
+            What::Placed => ("0", None),
+            What::Triggered => ("D", Some("triggered")),
+            What::Released => ("D", Some("the order that it waited for was executed")),
+            What::Executed(..) => ("F", None),
+            What::Amended(amended) if amended.why == CancelReason::Asked => ("5", None),
+            What::Amended(amended) => ("D", Some(amended.why.name())),
+            What::Canceled(why) => (canceled(*why), why.map(CancelReason::name)),
+            What::Asked => ("I", None),
+        }
+    }
+
+    fn restatement(&self) -> Option<u8> {
+        match &self.what {
+            What::Triggered | What::Released => Some(99),
+            What::Amended(amended) if amended.why != CancelReason::Asked => Some(5),
+            What::Placed | What::Executed(..) | What::Amended(_) | What::Canceled(_) | What::Asked => None,
+        }
+    }
+
+    /// OrdStatus.
+    fn status(&self) -> &'static str {
+        match &self.what {
+            What::Canceled(why) => canceled(*why),
+            What::Placed | What::Triggered | What::Released | What::Executed(..) | What::Amended(_) | What::Asked => {
+                let is_pending = matches!(self.what, What::Placed | What::Asked) && self.at.order.pends_on.is_some();
+                standing(is_pending, self.at.executed, self.at.shares)
+            }
+        }
+    }
+}
+
+fn standing(is_pending: bool, executed: Shares, shares: Shares) -> &'static str {
+    match executed {
+        _ if is_pending => "A",
+        executed if executed == shares => "2",
+        Shares::ZERO => "0",
+        _ => "1",
+    }
+}
+
+/// As a type of an execution, and as a status.
+fn canceled(why: Option<CancelReason>) -> &'static str {
+    match why {
+        Some(CancelReason::Expired | CancelReason::NotResting) => "C",
+        Some(
+            CancelReason::Asked
+            | CancelReason::Refused
+            | CancelReason::SelfTrade
+            | CancelReason::Linked
+            | CancelReason::NotPlaced
+            | CancelReason::Disconnected,
+        )
+        | None => "4",
+    }
+}
+
+/// How an order stands of which only its shares are known.
+pub(crate) struct Known {
+    pub(crate) order: OrderId,
+    pub(crate) open: Shares,
+    pub(crate) canceled: Shares,
+    pub(crate) executed: Shares,
+    pub(crate) money: Money,
+}
+
+impl Known {
+    /// OrdStatus.
+    pub(crate) fn status(&self) -> &'static str {
+        match (self.open, self.canceled) {
+            (Shares::ZERO, Shares::ZERO) => "2",
+            (Shares::ZERO, _) => "4",
+            _ => standing(false, self.executed, self.open.plus(self.executed)),
+        }
+    }
+
+    /// The ExecutionReport that answers a question.
+    pub(crate) fn fields(&self, cl_ord_id: &str, account: AccountId, symbol: Symbol, its_side: Side) -> Fields {
+        Fields::new()
+            .add(tags::ORDER_ID, self.order.0)
+            .add(tags::CL_ORD_ID, cl_ord_id)
+            .add(tags::EXEC_ID, 0)
+            .add(tags::EXEC_TYPE, "I")
+            .add(tags::ORD_STATUS, self.status())
+            .add(tags::ACCOUNT, account)
+            .add(tags::SYMBOL, symbol)
+            .add(tags::SIDE, side(its_side))
+            .add(tags::ORDER_QTY, self.open.plus(self.executed).plus(self.canceled))
+            .add(tags::LEAVES_QTY, self.open)
+            .add(tags::CUM_QTY, self.executed)
+            .add(tags::AVG_PX, average(self.money, self.executed))
+            .add(tags::TRANSACT_TIME, times::written(times::now()))
+    }
+}
+
+pub(crate) fn side(side: Side) -> u8 {
+    match side {
+        Side::Buy => 1,
+        Side::Sell => 2,
+    }
+}
+
+fn ord_type(order: &Open) -> &'static str {
+    let is_market = order.kind == OrderKind::Market;
+    match order.trigger {
+        _ if order.trail.is_some() => "P",
+        None if is_market => "1",
+        None => "2",
+        Some(trigger) if trigger.is_stop_loss(order.side) => {
+            if is_market {
+                "3"
+            } else {
+                "4"
+            }
+        }
+        // FIX 4.4 has no word for one that has a limit.
+        Some(_) => "J",
+    }
+}
+
+fn time_in_force(kind: OrderKind, until: Option<Deadline>) -> u8 {
+    match kind {
+        _ if until.is_some() => 6,
+        OrderKind::Limit | OrderKind::PostOnly | OrderKind::PostOnlyMove => 1,
+        OrderKind::ImmediateOrCancel | OrderKind::Market => 3,
+        OrderKind::FillOrKill => 4,
+    }
+}
+
+/// The average price of what was executed, rounded down to eight decimals; zero where nothing was.
+fn average(money: Money, executed: Shares) -> String {
+    let shares = i128::from(executed.units());
+    let units = money.units().checked_div(shares).and_then(|units| i64::try_from(units).ok());
+    units.and_then(Price::from_units).map_or_else(|| "0".to_owned(), |price| price.to_string())
+}

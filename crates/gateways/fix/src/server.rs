@@ -1,0 +1,171 @@
+//! The FIX server: one thread with its own event loop, and a task a connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use socket2::SockRef;
+use tls::{ClientCertificate, FIRST_BYTE, Protocol, ServerTls};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use crate::connection::{Peer, last_words, serve, told};
+use crate::market::Market;
+use crate::session::refusal;
+use crate::settings::Settings;
+
+/// How long a stopping server waits for its sessions to say goodbye.
+const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+/// How long it waits where no file can be opened.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Bytes that the system takes for a connection beyond what it could send.
+const UNSENT_MAX: u32 = 128 << 10;
+
+/// A running FIX server. Dropping it stops it.
+pub struct Fix {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Fix {
+    /// Listens, and serves a market. Errors: the address is in use, is not ours or may not be used.
+    pub fn start(settings: Settings, market: Market) -> io::Result<Fix> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = {
+            let _entered = runtime.enter();
+            listen(settings.address, settings.backlog)?
+        };
+        let address = listener.local_addr()?;
+        let (stop, mut stopped) = watch::channel(false);
+        let thread = thread::Builder::new().name("fix".to_string()).spawn(move || {
+            runtime.block_on(async {
+                let places = Arc::new(Semaphore::new(settings.connections_max.min(Semaphore::MAX_PERMITS)));
+                let serving = stopped.clone();
+                tokio::select! {
+                    () = accept_all(&listener, &settings, &places, &market, &serving) => {}
+                    () = told(&mut stopped) => {}
+                }
+                drop(listener);
+                let all = u32::try_from(settings.connections_max).unwrap_or(u32::MAX);
+                let _ = timeout(DRAIN_PATIENCE, places.acquire_many(all)).await;
+            });
+        })?;
+        Ok(Fix { address, stop, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Fix {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported there.
+            drop(thread.join());
+        }
+    }
+}
+
+fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    // Accepted sockets inherit these. Small messages are not to wait for more.
+    socket.set_nodelay(true)?;
+    SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_MAX)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
+}
+
+async fn accept_all(
+    listener: &TcpListener,
+    settings: &Settings,
+    places: &Arc<Semaphore>,
+    market: &Market,
+    stopped: &watch::Receiver<bool>,
+) {
+    loop {
+        let (mut stream, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::debug!(%error, "a connection could not be accepted");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let place = Arc::clone(places).try_acquire_owned().ok();
+        let (Some(place), Some(visitor)) = (place, settings.addresses.enter(from.ip())) else {
+            // What it is told goes at once, or not at all: nobody waits for it.
+            let _ = timeout(ACCEPT_PAUSE, last_words(&mut stream, &refusal(None, "too many connections"))).await;
+            continue;
+        };
+        let (market, stopped, tls) = (market.clone(), stopped.clone(), settings.tls.clone());
+        tokio::spawn(async move {
+            let _kept = (place, visitor);
+            let ended = match tls {
+                Some(tls) => serve_encrypted(stream, from, &tls, market, stopped).await,
+                None => {
+                    let peer = Peer { address: from.ip(), is_private: is_here(from), certificate: None };
+                    serve(stream, peer, market, stopped).await
+                }
+            };
+            if let Err(error) = ended {
+                tracing::debug!(%error, %from, "a FIX connection ended");
+            }
+        });
+    }
+}
+
+/// Whether it does not leave this machine.
+fn is_here(from: SocketAddr) -> bool {
+    from.ip().to_canonical().is_loopback()
+}
+
+async fn serve_encrypted(
+    stream: TcpStream,
+    from: SocketAddr,
+    tls: &ServerTls,
+    market: Market,
+    stopped: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let mut stream = stream;
+    let counts = tls.handshakes(Protocol::Fix);
+    let mut begun = [0];
+    match timeout(tls.handshake_patience(), stream.peek(&mut begun)).await {
+        Ok(Ok(1..)) if begun[0] == FIRST_BYTE => {}
+        Ok(Ok(1..)) => {
+            counts.spoke_plain();
+            // What has come is read, or the system would answer it with a reset that may overtake the words.
+            let _ = stream.try_read(&mut [0; 16 << 10]);
+            return last_words(&mut stream, &refusal(None, "this port speaks TLS")).await;
+        }
+        Ok(_) | Err(_) => return Ok(()),
+    }
+    let counted = counts.begin();
+    let accept = TlsAcceptor::from(tls.config(Protocol::Fix)).accept(stream);
+    let stream = match timeout(tls.handshake_patience(), accept).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => {
+            counts.failed();
+            return Err(error);
+        }
+        Err(_) => {
+            counts.timed_out();
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    };
+    counts.done();
+    drop(counted);
+    let certificate = ClientCertificate::of(stream.get_ref().1.peer_certificates()).map(|shown| shown.fingerprint);
+    serve(stream, Peer { address: from.ip(), is_private: true, certificate }, market, stopped).await
+}

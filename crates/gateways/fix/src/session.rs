@@ -1,0 +1,477 @@
+//! A session: numbers, heartbeats and what is sent again, from Logon to Logout. It knows no socket and no order. A session lives as long
+//! as its connection, and both sides count from 1: nothing is lost between two that TCP connects, and what happened while nobody was
+//! connected is asked for by the orders' names.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::frame::{MESSAGE_BYTES_MAX, framed};
+use crate::message::{Fault, Fields, Message, Reason};
+use crate::tags;
+use crate::times;
+
+/// What this server calls itself.
+pub(crate) const OURS: &str = "PRICETIME";
+/// Seconds between heartbeats, at most.
+const HEART_BT_INT_MAX: u64 = 3600;
+/// Messages about orders that are kept to be sent again, and their bytes.
+const KEPT_MAX: usize = 1024;
+const KEPT_BYTES_MAX: usize = 256 << 10;
+/// The longest name of a client.
+const COMP_ID_MAX: usize = 64;
+/// The longest text that is said again: TestReqID(112).
+const ECHOED_MAX: usize = 256;
+
+/// One that has logged on.
+pub(crate) struct Session {
+    /// What the client calls itself.
+    theirs: String,
+    /// The number that comes next.
+    next_in: u64,
+    next_out: u64,
+    heartbeat: Duration,
+    heard: Instant,
+    said: Instant,
+    /// It was asked whether it is there.
+    is_asked: bool,
+    /// What is missing is asked for already, up to what comes next.
+    asked_again: Option<u64>,
+    kept: VecDeque<Kept>,
+    kept_bytes: usize,
+    /// What is to be sent.
+    out: Vec<u8>,
+    ends: bool,
+}
+
+/// A message that may be sent again.
+struct Kept {
+    number: u64,
+    kind: &'static str,
+    time: String,
+    fields: Fields,
+}
+
+/// What a Logon asks for.
+#[derive(Debug)]
+pub(crate) struct Logon<'a> {
+    theirs: &'a str,
+    heartbeat: Duration,
+    resets: bool,
+    pub(crate) username: Option<&'a str>,
+    pub(crate) password: Option<&'a str>,
+}
+
+impl<'a> Logon<'a> {
+    /// Errors: why this is no Logon that a session can begin with.
+    pub(crate) fn read(message: &Message<'a>) -> Result<Logon<'a>, Fault> {
+        if message.kind() != "A" {
+            return Err(Fault::value(tags::MSG_TYPE, "the first message is a Logon: MsgType(35)=A"));
+        }
+        let theirs = message.need(tags::SENDER_COMP_ID, "SenderCompID")?;
+        if theirs.len() > COMP_ID_MAX {
+            return Err(Fault::value(
+                tags::SENDER_COMP_ID,
+                format!("SenderCompID(49) has at most {COMP_ID_MAX} bytes"),
+            ));
+        }
+        check_target(message)?;
+        if message.need(tags::ENCRYPT_METHOD, "EncryptMethod")? != "0" {
+            return Err(Fault::value(tags::ENCRYPT_METHOD, "EncryptMethod(98) is 0: use TLS"));
+        }
+        let seconds = message.number(tags::HEART_BT_INT, "HeartBtInt")?;
+        if !(1..=HEART_BT_INT_MAX).contains(&seconds) {
+            let text = format!("HeartBtInt(108) is {seconds}; it is 1 to {HEART_BT_INT_MAX}");
+            return Err(Fault::value(tags::HEART_BT_INT, text));
+        }
+        if message.number(tags::MSG_SEQ_NUM, "MsgSeqNum")? != 1 {
+            let text = "MsgSeqNum(34) is 1 in a Logon: a session lives as long as its connection, so set ResetSeqNumFlag(141)=Y \
+                        (ResetOnLogon=Y of most engines)";
+            return Err(Fault::value(tags::MSG_SEQ_NUM, text));
+        }
+        Ok(Logon {
+            theirs,
+            heartbeat: Duration::from_secs(seconds),
+            resets: message.flag(tags::RESET_SEQ_NUM_FLAG, "ResetSeqNumFlag")?,
+            username: message.get(tags::USERNAME)?,
+            password: message.get(tags::PASSWORD)?,
+        })
+    }
+}
+
+fn check_target(message: &Message<'_>) -> Result<(), Fault> {
+    match message.need(tags::TARGET_COMP_ID, "TargetCompID")? {
+        OURS => Ok(()),
+        _ => Err(Fault::of(tags::TARGET_COMP_ID, Reason::CompId, format!("TargetCompID(56) is {OURS}"))),
+    }
+}
+
+/// The Logout to somebody who has no session.
+pub(crate) fn refusal(theirs: Option<&str>, text: &str) -> Vec<u8> {
+    message("5", theirs.unwrap_or("UNKNOWN"), 1, &times::written(times::now()), &Fields::new().add(tags::TEXT, text))
+}
+
+fn message(kind: &str, theirs: &str, number: u64, time: &str, fields: &Fields) -> Vec<u8> {
+    let header = Fields::new()
+        .add(tags::MSG_TYPE, kind)
+        .add(tags::SENDER_COMP_ID, OURS)
+        .add(tags::TARGET_COMP_ID, theirs)
+        .add(tags::MSG_SEQ_NUM, number)
+        .add(tags::SENDING_TIME, time);
+    framed([header.as_str(), fields.as_str()].concat().as_bytes())
+}
+
+impl Session {
+    /// Begins with the answer to a Logon.
+    pub(crate) fn begin(logon: &Logon<'_>, now: Instant) -> Session {
+        let mut session = Session {
+            theirs: logon.theirs.to_owned(),
+            next_in: 2,
+            next_out: 1,
+            heartbeat: logon.heartbeat,
+            heard: now,
+            said: now,
+            is_asked: false,
+            asked_again: None,
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            out: Vec::new(),
+            ends: false,
+        };
+        let fields = Fields::new().add(tags::ENCRYPT_METHOD, 0).add(tags::HEART_BT_INT, logon.heartbeat.as_secs());
+        let fields = fields.add_some(tags::RESET_SEQ_NUM_FLAG, logon.resets.then_some("Y"));
+        session.send("A", fields);
+        session
+    }
+
+    /// What is to be sent. It is sent before anything else is done.
+    pub(crate) fn take_out(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Whether enough waits to be sent.
+    pub(crate) fn is_full(&self) -> bool {
+        self.out.len() >= 16 * MESSAGE_BYTES_MAX
+    }
+
+    /// Whether nothing more is taken.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ends
+    }
+
+    /// Takes a message. True if it is about orders, and its turn has come.
+    pub(crate) fn take(&mut self, message: &Message<'_>, now: Instant) -> bool {
+        self.heard = now;
+        self.is_asked = false;
+        match self.try_take(message) {
+            Ok(is_about_orders) => is_about_orders,
+            Err(fault) => {
+                let ends = fault.reason == Reason::CompId || fault.tag == Some(tags::MSG_SEQ_NUM);
+                if ends {
+                    self.end(&fault.text);
+                } else {
+                    self.reject(message, &fault);
+                }
+                false
+            }
+        }
+    }
+
+    fn try_take(&mut self, message: &Message<'_>) -> Result<bool, Fault> {
+        if message.need(tags::SENDER_COMP_ID, "SenderCompID")? != self.theirs {
+            let text = format!("SenderCompID(49) is that of the Logon, {}", self.theirs);
+            return Err(Fault::of(tags::SENDER_COMP_ID, Reason::CompId, text));
+        }
+        check_target(message)?;
+        let number = message.number(tags::MSG_SEQ_NUM, "MsgSeqNum")?;
+        let is_again = message.flag(tags::POSS_DUP_FLAG, "PossDupFlag")?;
+        let fills_a_gap = message.flag(tags::GAP_FILL_FLAG, "GapFillFlag")?;
+        if message.kind() == "4" && !fills_a_gap {
+            return self.skip_to(message).map(|()| false);
+        }
+        if number < self.next_in {
+            return match is_again {
+                true => Ok(false),
+                false => {
+                    let text = format!("MsgSeqNum(34) is {number}, and {} comes next", self.next_in);
+                    Err(Fault::value(tags::MSG_SEQ_NUM, text))
+                }
+            };
+        }
+        if number > self.next_in {
+            // Whoever asks for what was sent is answered at once: else both sides could wait for each other.
+            match message.kind() {
+                "2" => self.send_again(message)?,
+                "5" => self.end("goodbye"),
+                _ => {}
+            }
+            if !self.ends && self.asked_again != Some(self.next_in) {
+                self.asked_again = Some(self.next_in);
+                let fields = Fields::new().add(tags::BEGIN_SEQ_NO, self.next_in).add(tags::END_SEQ_NO, 0);
+                self.send("2", fields);
+            }
+            return Ok(false);
+        }
+        self.next_in += 1;
+        match message.kind() {
+            "0" | "3" => {}
+            "1" => {
+                let id = message.need(tags::TEST_REQ_ID, "TestReqID")?;
+                if id.len() > ECHOED_MAX {
+                    return Err(Fault::value(
+                        tags::TEST_REQ_ID,
+                        format!("TestReqID(112) has at most {ECHOED_MAX} bytes"),
+                    ));
+                }
+                self.send("0", Fields::new().add(tags::TEST_REQ_ID, id));
+            }
+            "2" => self.send_again(message)?,
+            "4" => self.skip_to(message)?,
+            "5" => self.end("goodbye"),
+            "A" => return Err(Fault::value(tags::MSG_TYPE, "a session has one Logon")),
+            _ => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    /// The client counts on from another number.
+    fn skip_to(&mut self, message: &Message<'_>) -> Result<(), Fault> {
+        let next = message.number(tags::NEW_SEQ_NO, "NewSeqNo")?;
+        if next < self.next_in {
+            let text = format!("NewSeqNo(36) is {next}, and {} comes next: numbers only rise", self.next_in);
+            return Err(Fault::value(tags::NEW_SEQ_NO, text));
+        }
+        self.next_in = next;
+        Ok(())
+    }
+
+    /// Sends again what is kept of what is asked for; what is not is filled.
+    fn send_again(&mut self, message: &Message<'_>) -> Result<(), Fault> {
+        let last = self.next_out - 1;
+        let from = message.number(tags::BEGIN_SEQ_NO, "BeginSeqNo")?;
+        let through = match message.number(tags::END_SEQ_NO, "EndSeqNo")? {
+            0 => last,
+            through => through.min(last),
+        };
+        if from == 0 || from > through {
+            let text = format!("BeginSeqNo(7) is {from}; it is 1 to {last}, and at most EndSeqNo(16)");
+            return Err(Fault::value(tags::BEGIN_SEQ_NO, text));
+        }
+        let mut next = from;
+        for kept in self.kept.iter().filter(|kept| (from..=through).contains(&kept.number)) {
+            if next < kept.number {
+                self.out.extend(gap(&self.theirs, next, kept.number));
+            }
+            let again = Fields::new().add(tags::POSS_DUP_FLAG, "Y").add(tags::ORIG_SENDING_TIME, &kept.time);
+            let fields = again.followed_by(&kept.fields);
+            let time = times::written(times::now());
+            self.out.extend(self::message(kept.kind, &self.theirs, kept.number, &time, &fields));
+            next = kept.number + 1;
+        }
+        if next <= through {
+            self.out.extend(gap(&self.theirs, next, through + 1));
+        }
+        Ok(())
+    }
+
+    /// Tells why a message is not taken.
+    pub(crate) fn reject(&mut self, message: &Message<'_>, fault: &Fault) {
+        let number = message.number(tags::MSG_SEQ_NUM, "MsgSeqNum").unwrap_or(0);
+        let fields = Fields::new()
+            .add(tags::REF_SEQ_NUM, number)
+            .add_some(tags::REF_TAG_ID, fault.tag)
+            .add(tags::REF_MSG_TYPE, message.kind())
+            .add(tags::SESSION_REJECT_REASON, fault.reason as u8)
+            .add(tags::TEXT, &fault.text);
+        self.send("3", fields);
+    }
+
+    /// Sends a message of the session.
+    pub(crate) fn send(&mut self, kind: &'static str, fields: Fields) {
+        let _ = self.put(kind, &fields);
+    }
+
+    /// Sends a message about orders, which is kept.
+    pub(crate) fn tell(&mut self, kind: &'static str, fields: Fields) {
+        let (number, time) = self.put(kind, &fields);
+        self.kept_bytes += fields.as_str().len();
+        self.kept.push_back(Kept { number, kind, time, fields });
+        while self.kept.len() > KEPT_MAX || self.kept_bytes > KEPT_BYTES_MAX {
+            let Some(oldest) = self.kept.pop_front() else { return };
+            self.kept_bytes -= oldest.fields.as_str().len();
+        }
+    }
+
+    fn put(&mut self, kind: &'static str, fields: &Fields) -> (u64, String) {
+        let (number, time) = (self.next_out, times::written(times::now()));
+        self.next_out += 1;
+        self.said = Instant::now();
+        self.out.extend(message(kind, &self.theirs, number, &time, fields));
+        (number, time)
+    }
+
+    /// Says goodbye, and why.
+    pub(crate) fn end(&mut self, text: &str) {
+        if !self.ends {
+            self.send("5", Fields::new().add(tags::TEXT, text));
+            self.ends = true;
+        }
+    }
+
+    /// When to look at the clock again.
+    pub(crate) fn next_look(&self) -> Instant {
+        let silent = if self.is_asked { self.heartbeat.saturating_mul(2) } else { self.heartbeat };
+        (self.said + self.heartbeat).min(self.heard + silent + self.heartbeat / 5)
+    }
+
+    /// Says that it is there, asks whether the client is, or ends.
+    pub(crate) fn look_at_the_clock(&mut self, now: Instant) {
+        let silent = now.saturating_duration_since(self.heard);
+        if silent >= self.heartbeat * 2 + self.heartbeat / 5 {
+            return self.end("nothing came for more than two heartbeats");
+        }
+        if silent >= self.heartbeat + self.heartbeat / 5 && !self.is_asked {
+            self.is_asked = true;
+            self.send("1", Fields::new().add(tags::TEST_REQ_ID, times::written(times::now())));
+        }
+        if now.saturating_duration_since(self.said) >= self.heartbeat {
+            self.send("0", Fields::new());
+        }
+    }
+}
+
+fn gap(theirs: &str, from: u64, next: u64) -> Vec<u8> {
+    let time = times::written(times::now());
+    let fields = Fields::new()
+        .add(tags::POSS_DUP_FLAG, "Y")
+        .add(tags::ORIG_SENDING_TIME, &time)
+        .add(tags::GAP_FILL_FLAG, "Y")
+        .add(tags::NEW_SEQ_NO, next);
+    message("4", theirs, from, &time, &fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame;
+
+    const HEADER: &str = "49=ALICE|56=PRICETIME|";
+
+    fn body(kind: &str, number: u64, fields: &str) -> Vec<u8> {
+        format!("35={kind}|{HEADER}34={number}|52=20260101-00:00:00|{fields}").replace('|', "\x01").into_bytes()
+    }
+
+    fn begin(now: Instant) -> Session {
+        let logon = body("A", 1, "98=0|108=10|141=Y|");
+        let message = Message::read(&logon).expect("it is one");
+        let mut session = Session::begin(&Logon::read(&message).expect("it is a logon"), now);
+        assert_eq!(told(&mut session), ["35=A|34=1|98=0|108=10|141=Y|"]);
+        session
+    }
+
+    fn take(session: &mut Session, kind: &str, number: u64, fields: &str) -> (bool, Vec<String>) {
+        let bytes = body(kind, number, fields);
+        let is_about_orders = session.take(&Message::read(&bytes).expect("it is one"), Instant::now());
+        (is_about_orders, told(session))
+    }
+
+    /// What was said, without times and names.
+    fn told(session: &mut Session) -> Vec<String> {
+        let (out, mut rest, mut all) = (session.take_out(), 0, Vec::new());
+        while let Some(frame) = frame::first(&out[rest..]).expect("it is one").filter(|frame| frame.bytes > 0) {
+            let text = String::from_utf8(frame.body.to_vec()).expect("it is text").replace('\x01', "|");
+            let kept = text
+                .split_inclusive('|')
+                .filter(|field| !["49=", "52=", "56=", "122=", "112=2"].iter().any(|name| field.starts_with(name)));
+            all.push(kept.collect());
+            rest += frame.bytes;
+            if rest == out.len() {
+                break;
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_logon_has_to_be_sound() {
+        let fault = |fields: &str, number| {
+            let bytes = body("A", number, fields);
+            Logon::read(&Message::read(&bytes).expect("it is one")).map(|_| ()).map_err(|fault| fault.tag)
+        };
+        assert_eq!(fault("98=0|108=30|", 1), Ok(()));
+        assert_eq!(fault("98=1|108=30|", 1), Err(Some(98)));
+        assert_eq!(fault("98=0|108=0|", 1), Err(Some(108)));
+        assert_eq!(fault("98=0|108=3601|", 1), Err(Some(108)));
+        assert_eq!(fault("98=0|108=30|", 2), Err(Some(34)));
+        assert_eq!(fault("98=0|", 1), Err(Some(108)));
+    }
+
+    #[test]
+    fn messages_have_their_turns_and_what_is_missing_is_asked_for_once() {
+        let mut session = begin(Instant::now());
+        assert_eq!(take(&mut session, "D", 2, ""), (true, vec![]));
+        assert_eq!(take(&mut session, "D", 5, ""), (false, vec!["35=2|34=2|7=3|16=0|".to_owned()]));
+        assert_eq!(take(&mut session, "D", 6, ""), (false, vec![]), "it was asked for");
+        assert_eq!(take(&mut session, "4", 3, "43=Y|123=Y|36=5|"), (false, vec![]));
+        assert_eq!(take(&mut session, "D", 5, "43=Y|"), (true, vec![]));
+        assert_eq!(take(&mut session, "D", 5, "43=Y|"), (false, vec![]), "it had its turn");
+        assert_eq!(take(&mut session, "1", 6, "112=here?|"), (false, vec!["35=0|34=3|112=here?|".to_owned()]));
+        let (_, told) = take(&mut session, "D", 6, "");
+        assert_eq!(told, ["35=5|34=4|58=MsgSeqNum(34) is 6, and 7 comes next|"]);
+        assert!(session.has_ended());
+    }
+
+    #[test]
+    fn what_is_kept_is_sent_again_and_what_is_not_is_filled() {
+        let mut session = begin(Instant::now());
+        session.tell("8", Fields::new().add(37, "a"));
+        session.send("0", Fields::new());
+        session.tell("8", Fields::new().add(37, "b"));
+        let _ = told(&mut session);
+        let (_, again) = take(&mut session, "2", 2, "7=1|16=0|");
+        let expected = [
+            "35=4|34=1|43=Y|123=Y|36=2|",
+            "35=8|34=2|43=Y|37=a|",
+            "35=4|34=3|43=Y|123=Y|36=4|",
+            "35=8|34=4|43=Y|37=b|",
+        ];
+        assert_eq!(again, expected);
+        assert_eq!(take(&mut session, "2", 3, "7=3|16=3|").1, ["35=4|34=3|43=Y|123=Y|36=4|"]);
+        for asks_for_nothing in ["7=0|16=0|", "7=50|16=0|", "7=3|16=2|"] {
+            let number = session.next_in;
+            let (_, told) = take(&mut session, "2", number, asks_for_nothing);
+            assert!(told[0].starts_with("35=3|") && told[0].contains("371=7|"), "{told:?}");
+        }
+        for number in 0..2 * KEPT_MAX {
+            session.tell("8", Fields::new().add(37, number));
+        }
+        assert!(session.kept.len() <= KEPT_MAX && session.kept_bytes <= KEPT_BYTES_MAX);
+        session.tell("8", Fields::new().add(58, "x".repeat(KEPT_BYTES_MAX)));
+        assert_eq!((session.kept.len(), session.kept_bytes), (0, 0), "none that is larger than all that is kept");
+    }
+
+    #[test]
+    fn a_silent_client_is_asked_and_left() {
+        let now = Instant::now();
+        let mut session = begin(now);
+        let at = |seconds| now + Duration::from_secs(seconds);
+        session.look_at_the_clock(at(5));
+        assert_eq!(told(&mut session), Vec::<String>::new());
+        session.look_at_the_clock(at(12));
+        assert_eq!(told(&mut session)[0], "35=1|34=2|");
+        session.look_at_the_clock(at(13));
+        assert!(told(&mut session).iter().all(|told| !told.starts_with("35=1")), "it is asked once");
+        session.look_at_the_clock(at(22));
+        assert!(session.has_ended() && told(&mut session)[0].starts_with("35=5|"));
+    }
+
+    #[test]
+    fn whoever_goes_is_told_goodbye_and_another_name_ends_the_session() {
+        let mut session = begin(Instant::now());
+        assert_eq!(take(&mut session, "5", 2, "").1, ["35=5|34=2|58=goodbye|"]);
+        assert!(session.has_ended());
+        let mut session = begin(Instant::now());
+        let bytes = String::from_utf8(body("D", 2, "")).expect("it is text").replace("ALICE", "BOB");
+        assert!(!session.take(&Message::read(bytes.as_bytes()).expect("it is one"), Instant::now()));
+        assert!(session.has_ended());
+    }
+}

@@ -1,0 +1,541 @@
+//! Who trades in a session: what messages about orders come to, and what is told of the orders of its accounts.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::{AccountId, Command, Execution, Money, Op, OrderId, Price, Query, Reject, Reply, Shares, Side, Symbol};
+use exchange::{Answer, Caller, Principal, Read};
+use feed::Listener;
+
+use crate::following::{Ears, Scene};
+use crate::market::{Market, Unknown, Who, done_order};
+use crate::message::{Fields, Message};
+use crate::orders::{Asked, Change, Named, Placing};
+use crate::reports::{self, Happening, Known, Names, side};
+use crate::session::Session;
+use crate::tags;
+use crate::times;
+
+/// Accounts that one session hears of at most.
+const ACCOUNTS_MAX: usize = 1_000;
+/// Open orders that one answer tells at most.
+const TOLD_MAX: usize = 5_000;
+/// Cancels and amendments that are remembered until they are reported.
+const CHANGES_MAX: usize = 4_096;
+/// Ops that are handed in together at most.
+pub(crate) const TOGETHER_MAX: usize = 256;
+
+pub(crate) struct Trader {
+    market: Market,
+    /// None where everybody may do everything.
+    principal: Option<Principal>,
+    caller: Option<Arc<Caller>>,
+    /// The account that is meant where none is named.
+    own: Option<AccountId>,
+    ears: Arc<Ears>,
+    listener: Arc<dyn Listener>,
+    heard: HashSet<AccountId>,
+    /// Cancels and amendments whose reports are to come.
+    changes: Vec<Change>,
+    /// What orders are called since they were amended, both ways.
+    names: HashMap<OrderId, String>,
+    orders: HashMap<String, OrderId>,
+    /// Reports of orders that were refused.
+    refused: u64,
+}
+
+/// What an order could not be canceled or amended for.
+struct NotChanged {
+    order: Option<OrderId>,
+    status: &'static str,
+    /// CxlRejReason.
+    reason: u8,
+    text: String,
+}
+
+impl Trader {
+    pub(crate) fn new(market: Market, principal: Option<Principal>, caller: Option<Arc<Caller>>, ears: Ears) -> Trader {
+        let ears = Arc::new(ears);
+        let own = principal.as_ref().zip(market.access()).and_then(|(principal, access)| {
+            let named = access.account_of(principal.key());
+            named.or_else(|| principal.rights().traded().first().copied())
+        });
+        let listener: Arc<dyn Listener> = Arc::clone(&ears) as Arc<dyn Listener>;
+        let (heard, changes, names, orders) = (HashSet::new(), Vec::new(), HashMap::new(), HashMap::new());
+        Trader { market, principal, caller, own, ears, listener, heard, changes, names, orders, refused: 0 }
+    }
+
+    /// The account that is meant where none is named.
+    pub(crate) fn own(&self) -> Option<AccountId> {
+        self.own
+    }
+
+    /// Hears of all accounts that it trades for from now on.
+    pub(crate) async fn begin(&mut self) -> Result<(), Unknown> {
+        let traded = self.principal.as_ref().map(|principal| principal.rights().traded()).unwrap_or_default();
+        self.hear_of(traded.into_iter().take(ACCOUNTS_MAX).collect()).await
+    }
+
+    /// Hears of accounts from now on, as far as there are such.
+    async fn hear_of(&mut self, accounts: HashSet<AccountId>) -> Result<(), Unknown> {
+        let new: Vec<AccountId> =
+            accounts.into_iter().filter(|account| !self.heard.contains(account) && self.may_hear(*account)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let listener = Arc::clone(&self.listener);
+        let look = move |scene: &mut dyn Scene| {
+            let found = |account: AccountId| Some((account, scene.view().find_account(account)?));
+            let found: Vec<_> = new.into_iter().filter_map(found).collect();
+            found.iter().for_each(|(_, index)| scene.listen(*index, &listener));
+            found
+        };
+        let found = self.market.look(look).await?;
+        self.heard.extend(found.into_iter().map(|(account, _)| account));
+        Ok(())
+    }
+
+    fn may_hear(&self, account: AccountId) -> bool {
+        let may = |principal: &Principal| principal.rights().may_read(Read::Account(account));
+        self.principal.as_ref().is_none_or(may)
+    }
+
+    /// Does what was asked, in order, and tells what is told at once. Errors: the server ends.
+    pub(crate) async fn have_done(&mut self, asked: Vec<Asked>, session: &mut Session) -> Result<(), Unknown> {
+        let accounts: HashSet<AccountId> = asked.iter().map(account_of).collect();
+        if self.heard.union(&accounts).count() > ACCOUNTS_MAX {
+            let text = format!("a session is about {ACCOUNTS_MAX} accounts at most: begin another one");
+            session.end(&text);
+            return Ok(());
+        }
+        self.hear_of(accounts).await?;
+        let mut together = Vec::new();
+        for asked in asked {
+            match asked {
+                Asked::Amend { change, shares, limit } => {
+                    self.have_done_together(std::mem::take(&mut together), session).await?;
+                    self.amend(change, shares, limit, session).await?;
+                }
+                Asked::StatusOfAll { id, account, symbol } => {
+                    self.have_done_together(std::mem::take(&mut together), session).await?;
+                    self.tell_all(&id, account, symbol, session).await?;
+                }
+                Asked::Place(_) | Asked::Cancel(_) | Asked::CancelAll { .. } | Asked::Status { .. } => {
+                    together.push(asked);
+                }
+            }
+        }
+        self.have_done_together(together, session).await
+    }
+
+    async fn have_done_together(&mut self, asked: Vec<Asked>, session: &mut Session) -> Result<(), Unknown> {
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let ops: Vec<Op> = asked.iter().map(|asked| self.op(asked)).collect();
+        // What is heard of a cancel may come before its answer.
+        for asked in &asked {
+            if let Asked::Cancel(change) = asked {
+                self.remember(change.clone());
+            }
+        }
+        let (answers, executions) = match self.market.have_done(&ops, &self.who()).await {
+            Ok(answered) => answered,
+            Err(Unknown) => {
+                let text = "what became of it is not known yet: it may still be done, so ask for its order later";
+                session.end(text);
+                return Err(Unknown);
+            }
+        };
+        for ((asked, op), answer) in asked.iter().zip(ops).zip(answers) {
+            match asked {
+                Asked::Place(placing) => self.placed(placing, &answer, session),
+                Asked::Cancel(change) => {
+                    if let Some(why) = self.not_changed(op, &answer).await? {
+                        self.refuse_change(change, '1', &why, session);
+                    }
+                }
+                Asked::CancelAll { cl_ord_id, symbol, kind, .. } => {
+                    session.tell("r", canceled_all(cl_ord_id, *symbol, kind, &answer));
+                }
+                Asked::Status { change, symbol, side } => {
+                    let (answer, executions) = match done_order(&answer) {
+                        Some(order) => self.market.look_up(op, order).await?,
+                        None => (answer, executions.clone()),
+                    };
+                    session.tell("8", status(change, (*symbol, *side), &answer, &executions));
+                }
+                Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
+                    unreachable!("invariant: these are done one by one")
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers what its report is to name. Each is reported, so there are few: more would be a fault.
+    fn remember(&mut self, change: Change) {
+        if self.changes.len() >= CHANGES_MAX {
+            self.changes.remove(0);
+        }
+        self.changes.push(change);
+    }
+
+    fn who(&self) -> Who<'_> {
+        Who { principal: self.principal.as_ref(), caller: self.caller.as_ref() }
+    }
+
+    fn op(&self, asked: &Asked) -> Op {
+        match asked {
+            Asked::Place(placing) => Op::Command(placing.command),
+            Asked::Cancel(change) => {
+                Op::Command(Command::CancelOrder { account: change.account, order: self.known(&change.order).name() })
+            }
+            Asked::CancelAll { account, symbol, .. } => {
+                Op::Command(Command::CancelAll { account: *account, symbol: *symbol })
+            }
+            Asked::Status { change, .. } | Asked::Amend { change, .. } => {
+                Op::Query(Query { account: change.account, order: self.known(&change.order).name() })
+            }
+            Asked::StatusOfAll { .. } => unreachable!("invariant: the feed is asked for these"),
+        }
+    }
+
+    /// An order by its number, if it is called so since it was amended.
+    fn known(&self, named: &Named) -> Named {
+        match named {
+            Named::Client(id) => self.orders.get(id.as_str()).map_or_else(|| named.clone(), |order| Named::Id(*order)),
+            Named::Id(_) => named.clone(),
+        }
+    }
+
+    /// Takes shares off an order. Nothing else of it can be changed: whoever asks for another price is told so.
+    async fn amend(
+        &mut self,
+        change: Change,
+        shares: Shares,
+        limit: Option<Price>,
+        session: &mut Session,
+    ) -> Result<(), Unknown> {
+        let query = Op::Query(Query { account: change.account, order: self.known(&change.order).name() });
+        let (answers, _) = self.market.have_done(&[query], &self.who()).await?;
+        let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
+        let Answer::Reply(Reply::Status(found)) = &answer else {
+            let why = self.not_changed(query, &answer).await?;
+            if let Some(why) = why {
+                self.refuse_change(&change, '2', &why, session);
+            }
+            return Ok(());
+        };
+        let order = found.order;
+        let open = self.market.look(move |scene| scene.view().open_order(order)).await?;
+        if open.zip(limit).is_some_and(|(open, limit)| open.limit != limit) {
+            let text = "an OrderCancelReplaceRequest takes shares off an order, which keeps its place for that: to have another \
+                        Price(44), cancel it and send another one";
+            let why = NotChanged { order: Some(order), status: "0", reason: 2, text: text.to_owned() };
+            self.refuse_change(&change, '2', &why, session);
+            return Ok(());
+        }
+        let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
+        let change = Change { order: Named::Id(order), ..change };
+        self.remember(change.clone());
+        let (answers, _) = self.market.have_done(&[op], &self.who()).await?;
+        let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
+        if let Some(why) = self.not_changed(op, &answer).await? {
+            self.refuse_change(&change, '2', &why, session);
+        }
+        Ok(())
+    }
+
+    /// Why an order was not canceled or amended; none if it was.
+    async fn not_changed(&self, op: Op, answer: &Answer) -> Result<Option<NotChanged>, Unknown> {
+        let why = match answer {
+            Answer::Reply(Reply::Canceled(_) | Reply::Amended { .. }) => return Ok(None),
+            Answer::Reply(Reply::Done(order)) => {
+                let account = match op {
+                    Op::Command(Command::CancelOrder { account, .. } | Command::AmendOrder { account, .. })
+                    | Op::Query(Query { account, .. }) => account,
+                    Op::Command(_) => return Err(Unknown),
+                };
+                let query = Op::Query(Query { account, order: (*order).into() });
+                let (answer, executions) = self.market.look_up(query, *order).await?;
+                match known(&answer, &executions) {
+                    Some(known) => NotChanged {
+                        order: Some(*order),
+                        status: known.status(),
+                        reason: 0,
+                        text: Reject::NothingOpen.to_string(),
+                    },
+                    None => NotChanged::unknown(said(&answer)),
+                }
+            }
+            Answer::Reply(Reply::Rejected(Reject::UnknownOrder | Reject::UnknownAccount)) => {
+                NotChanged::unknown(said(answer))
+            }
+            Answer::Reply(_) | Answer::Unavailable(_) => {
+                NotChanged { order: None, status: "0", reason: 99, text: said(answer) }
+            }
+        };
+        Ok(Some(why))
+    }
+
+    fn refuse_change(&mut self, change: &Change, response_to: char, why: &NotChanged, session: &mut Session) {
+        self.changes.retain(|waiting| waiting.cl_ord_id != change.cl_ord_id);
+        let original = change.original.clone().or_else(|| match &change.order {
+            Named::Client(id) => Some(id.to_string()),
+            Named::Id(order) => self.names.get(order).cloned(),
+        });
+        let fields = Fields::new()
+            .add(tags::ORDER_ID, why.order.map_or_else(|| "NONE".to_owned(), |order| order.0.to_string()))
+            .add(tags::CL_ORD_ID, &change.cl_ord_id)
+            // The field has to be there.
+            .add(tags::ORIG_CL_ORD_ID, original.as_deref().unwrap_or("NONE"))
+            .add(tags::ORD_STATUS, why.status)
+            .add(tags::ACCOUNT, change.account)
+            .add(tags::CXL_REJ_RESPONSE_TO, response_to)
+            .add(tags::CXL_REJ_REASON, why.reason)
+            .add(tags::TEXT, &why.text);
+        session.tell("9", fields);
+    }
+
+    /// Tells of an order that was not placed. One that was is told of as it is heard of.
+    fn placed(&mut self, placing: &Placing, answer: &Answer, session: &mut Session) {
+        let (reason, text) = match answer {
+            Answer::Reply(Reply::Opened(_) | Reply::Moved { is_new: true, .. }) => return,
+            Answer::Reply(Reply::Repeated(order) | Reply::Moved { order, .. }) => {
+                (6, format!("this ClOrdID(11) stands for order {}, which is the same", order.0))
+            }
+            Answer::Reply(Reply::Rejected(reject)) => (reason(reject), reject.to_string()),
+            Answer::Reply(_) | Answer::Unavailable(_) => (99, said(answer)),
+        };
+        self.refused += 1;
+        let fields = Fields::new()
+            .add(tags::ORDER_ID, "NONE")
+            .add(tags::EXEC_ID, format!("X{}", self.refused))
+            .add(tags::EXEC_TYPE, 8)
+            .add(tags::ORD_STATUS, 8)
+            .add(tags::ORD_REJ_REASON, reason)
+            .add(tags::LEAVES_QTY, 0)
+            .add(tags::CUM_QTY, 0)
+            .add(tags::AVG_PX, 0)
+            .add(tags::TRANSACT_TIME, times::written(times::now()))
+            .add(tags::TEXT, text);
+        session.tell("8", placing.told.clone().followed_by(&fields));
+    }
+
+    async fn tell_all(
+        &mut self,
+        id: &str,
+        account: AccountId,
+        symbol: Option<Symbol>,
+        session: &mut Session,
+    ) -> Result<(), Unknown> {
+        let may = self.may_hear(account);
+        let look = move |scene: &mut dyn Scene| {
+            let view = scene.view();
+            let Some(index) = view.find_account(account).filter(|_| may) else {
+                return Err(Reject::UnknownAccount.to_string());
+            };
+            let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or(Reject::UnknownSymbol));
+            let symbol = symbol.transpose().map_err(|why| why.to_string())?;
+            let open = view.orders_of(index).filter(|open| symbol.is_none_or(|symbol| open.symbol == symbol));
+            let mut open: Vec<Happening> = open.take(TOLD_MAX + 1).map(|open| reports::asked(view, open)).collect();
+            if open.len() > TOLD_MAX {
+                return Err(format!(
+                    "more than {TOLD_MAX} orders are open: ask by symbol, or page through them over REST"
+                ));
+            }
+            open.reverse();
+            Ok(open)
+        };
+        let of_answer = |fields: Fields, count: usize, is_last: bool| {
+            let flag = if is_last { "Y" } else { "N" };
+            fields
+                .add(tags::MASS_STATUS_REQ_ID, id)
+                .add(tags::TOT_NUM_REPORTS, count)
+                .add(tags::LAST_RPT_REQUESTED, flag)
+        };
+        let told = self.market.look(look).await?;
+        let open = match told {
+            Ok(open) if !open.is_empty() => open,
+            nothing => {
+                let why = nothing.err().unwrap_or_else(|| "no orders are open".to_owned());
+                // Both fields have to be there: of no symbol in particular, and of an undisclosed side.
+                let named = symbol.map_or_else(|| "[N/A]".to_owned(), |symbol| symbol.to_string());
+                let fields = none_open(account, &why).add(tags::SYMBOL, named).add(tags::SIDE, 7);
+                session.tell("8", of_answer(fields, 0, true));
+                return Ok(());
+            }
+        };
+        let count = open.len();
+        for (at, happening) in open.into_iter().enumerate() {
+            let name = self.name(&happening);
+            let names = Names { cl_ord_id: name.as_deref(), original: None };
+            session.tell("8", of_answer(happening.fields(names), count, at + 1 == count));
+        }
+        Ok(())
+    }
+
+    /// What an order is called now.
+    fn name(&self, happening: &Happening) -> Option<String> {
+        self.names.get(&happening.order()).cloned().or_else(|| happening.client_id())
+    }
+
+    /// Tells what was heard.
+    pub(crate) fn tell(&mut self, heard: &[Happening], session: &mut Session) {
+        self.ears.took(heard.len());
+        for happening in heard {
+            if !self.may_hear(happening.account) {
+                continue;
+            }
+            let order = happening.order();
+            let (name, change) = (self.name(happening), self.take_change(happening));
+            let names = match &change {
+                Some(change) => Names {
+                    cl_ord_id: Some(&change.cl_ord_id),
+                    original: change.original.as_deref().or(name.as_deref()),
+                },
+                None => Names { cl_ord_id: name.as_deref(), original: None },
+            };
+            session.tell("8", happening.fields(names));
+            if happening.is_end() || change.is_some() {
+                self.names.remove(&order).map(|name| self.orders.remove(&name));
+            }
+            if let Some(change) = change.filter(|_| !happening.is_end()) {
+                self.orders.insert(change.cl_ord_id.clone(), order);
+                self.names.insert(order, change.cl_ord_id);
+            }
+        }
+    }
+
+    /// The message that asked for it.
+    fn take_change(&mut self, happening: &Happening) -> Option<Change> {
+        if !happening.was_asked_for() {
+            return None;
+        }
+        let (order, client_id) = (happening.order(), happening.client_id());
+        let name = self.names.get(&order);
+        let is_it = |change: &Change| {
+            change.account == happening.account
+                && match &change.order {
+                    Named::Id(id) => *id == order,
+                    Named::Client(id) => [client_id.as_ref(), name].contains(&Some(&id.to_string())),
+                }
+        };
+        let place = self.changes.iter().position(is_it)?;
+        Some(self.changes.remove(place))
+    }
+
+    /// Counts a message that was refused for its form.
+    pub(crate) fn count_malformed(&self) {
+        self.market.metrics().malformed(1);
+    }
+
+    /// Refuses a message of a kind that is not taken.
+    pub(crate) fn refuse_kind(&self, message: &Message<'_>, session: &mut Session) {
+        self.count_malformed();
+        let number = message.get(tags::MSG_SEQ_NUM).ok().flatten().unwrap_or("0");
+        let text = "MsgType(35) is none of D, F, G, H, q and AF: the market is told of over WebSocket";
+        let fields = Fields::new()
+            .add(tags::REF_SEQ_NUM, number)
+            .add(tags::REF_MSG_TYPE, message.kind())
+            .add(tags::BUSINESS_REJECT_REASON, 3)
+            .add(tags::TEXT, text);
+        session.send("j", fields);
+    }
+}
+
+impl Drop for Trader {
+    fn drop(&mut self) {
+        let listener = Arc::clone(&self.listener);
+        self.market.have_looked(move |scene| scene.stop_listening(&listener));
+    }
+}
+
+impl NotChanged {
+    fn unknown(text: String) -> NotChanged {
+        NotChanged { order: None, status: "8", reason: 1, text }
+    }
+}
+
+fn account_of(asked: &Asked) -> AccountId {
+    match asked {
+        Asked::Place(placing) => placing.account,
+        Asked::Cancel(change) | Asked::Amend { change, .. } | Asked::Status { change, .. } => change.account,
+        Asked::CancelAll { account, .. } | Asked::StatusOfAll { account, .. } => *account,
+    }
+}
+
+/// What an answer that is no success says.
+fn said(answer: &Answer) -> String {
+    match answer {
+        Answer::Reply(Reply::Rejected(reject)) => reject.to_string(),
+        Answer::Unavailable(why) => why.to_string(),
+        Answer::Reply(_) => "what became of it is not known".to_owned(),
+    }
+}
+
+/// OrdRejReason.
+fn reason(reject: &Reject) -> u8 {
+    match reject {
+        Reject::UnknownSymbol => 1,
+        Reject::Killed(_) | Reject::HaltedByRules => 2,
+        Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } | Reject::PastLimit(_) => 3,
+        Reject::ClientOrderIdTaken { .. } => 6,
+        Reject::UnknownAccount => 15,
+        _ => 99,
+    }
+}
+
+/// How an order stands, if an answer says it.
+fn known(answer: &Answer, executions: &[Execution]) -> Option<Known> {
+    let Answer::Reply(Reply::Status(status)) = answer else { return None };
+    let executions = executions.get(status.executions.clone())?;
+    let executed = executions.iter().fold(Shares::ZERO, |all, execution| all.plus(execution.shares));
+    let money = executions.iter().fold(Money::ZERO, |all, execution| all.plus(execution.price.times(execution.shares)));
+    let canceled = status.canceled.map_or(Shares::ZERO, |canceled| canceled.shares);
+    Some(Known { order: status.order, open: status.open, canceled, executed, money })
+}
+
+fn status(change: &Change, (symbol, its_side): (Symbol, Side), answer: &Answer, executions: &[Execution]) -> Fields {
+    match known(answer, executions) {
+        Some(known) => known.fields(&change.cl_ord_id, change.account, symbol, its_side),
+        None => none_open(change.account, &said(answer))
+            .add(tags::CL_ORD_ID, &change.cl_ord_id)
+            .add(tags::SYMBOL, symbol)
+            .add(tags::SIDE, side(its_side)),
+    }
+}
+
+/// A report of no order.
+fn none_open(account: AccountId, text: &str) -> Fields {
+    Fields::new()
+        .add(tags::ORDER_ID, "NONE")
+        .add(tags::EXEC_ID, 0)
+        .add(tags::EXEC_TYPE, "I")
+        .add(tags::ORD_STATUS, 8)
+        .add(tags::ACCOUNT, account)
+        .add(tags::LEAVES_QTY, 0)
+        .add(tags::CUM_QTY, 0)
+        .add(tags::AVG_PX, 0)
+        .add(tags::TEXT, text)
+}
+
+fn canceled_all(cl_ord_id: &str, symbol: Option<Symbol>, kind: &str, answer: &Answer) -> Fields {
+    let (id, orders) = match answer {
+        Answer::Reply(Reply::CanceledAll { orders, sequence }) => (format!("M{}", sequence.0), Some(*orders)),
+        Answer::Reply(_) | Answer::Unavailable(_) => ("NONE".to_owned(), None),
+    };
+    let fields = Fields::new()
+        .add(tags::ORDER_ID, id)
+        .add(tags::CL_ORD_ID, cl_ord_id)
+        .add_some(tags::SYMBOL, symbol)
+        .add(tags::MASS_CANCEL_REQUEST_TYPE, kind);
+    match orders {
+        Some(orders) => fields.add(tags::MASS_CANCEL_RESPONSE, kind).add(tags::TOTAL_AFFECTED_ORDERS, orders),
+        None => fields
+            .add(tags::MASS_CANCEL_RESPONSE, 0)
+            .add(tags::MASS_CANCEL_REJECT_REASON, 99)
+            .add(tags::TEXT, said(answer)),
+    }
+}

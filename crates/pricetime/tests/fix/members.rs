@@ -1,0 +1,65 @@
+//! Where members are known: who logs on, as whom, and what they are told.
+
+use crate::common::fix::Fix;
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::members::{AccessFile, basic, market, secret};
+use crate::common::server::PATIENCE;
+use crate::common::wait::wait_for;
+use crate::sessions::buy;
+
+fn proof(member: &str) -> String {
+    format!("553={member}-key|554={}|", secret(member))
+}
+
+#[test]
+fn members_trade_for_their_own_accounts_and_hear_of_no_others() {
+    let folder = Folder::new("fix-members");
+    let access = AccessFile::new(&folder);
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    let address = server.fix.unwrap();
+    market(&Http::new(server.http));
+    let refused = |fields: &str, text: &str| {
+        let mut fix = Fix::connect(address, "A");
+        fix.send("A", &format!("98=0|108=30|{fields}"));
+        fix.expect_end(text);
+    };
+    refused("", "who logs on is not known");
+    refused("553=alice-key|", "come together");
+    refused("553=alice-key|554=wrong|", "is not the secret of any key");
+    refused(&format!("553=nobody|554={}|", secret("alice")), "is not the secret of any key");
+    let (mut alice, mut bob) = (Fix::connect(address, "ALICE"), Fix::connect(address, "BOB"));
+    alice.log_on_with(&proof("alice"));
+    bob.log_on_with(&proof("bob"));
+    // Her account is meant where she names none.
+    alice.send("D", "11=a|55=SPY|54=1|38=1|40=2|59=1|44=100|");
+    alice.expect(&["150=0", "11=a", "1=1"]);
+    bob.send("D", "11=theft|1=1|55=SPY|54=1|38=1|40=2|59=1|44=100|");
+    bob.expect(&["35=8", "150=8", "103=15", "58=Unknown account"]);
+    bob.send("F", "11=theft|41=a|1=1|55=SPY|54=1|38=1|");
+    bob.expect(&["35=9", "102=1", "39=8"]);
+    bob.send("AF", "584=spy|585=7|1=1|");
+    bob.expect(&["150=I", "39=8", "58=Unknown account"]);
+    bob.send("H", "11=a|1=1|55=SPY|54=1|");
+    bob.expect(&["150=I", "39=8", "58=Unknown account"]);
+    bob.send("D", "11=b|55=SPY|54=2|38=1|40=2|59=1|44=100|");
+    bob.expect(&["150=0", "11=b", "1=2"]);
+    bob.expect(&["150=F", "39=2", "11=b"]);
+    alice.expect(&["150=F", "39=2", "11=a"]);
+    // Whose each command was is kept, with the protocol.
+    let audit = Http::new(server.http);
+    let basic = basic("otto-key", &secret("otto"));
+    let trail = audit.send("GET", "/api/v1/audit?limit=100", None, &[("authorization", &basic)]);
+    assert_eq!(trail.status, 200, "{:?}", trail.body);
+    let trail = trail.body.to_string();
+    assert!(trail.contains("\"fix\"") && trail.contains("alice"), "{trail}");
+    // A member that is gone is answered nothing more, and told nothing.
+    access.write(&AccessFile::text(&["alice"]));
+    wait_for("alice has no rights", PATIENCE, || {
+        alice.send("D", &buy("late", "1"));
+        alice.next().contains("|58=Unknown account|").then_some(())
+    });
+    bob.send("D", "11=b2|55=SPY|54=2|38=1|40=2|59=1|44=150|");
+    bob.expect(&["150=0", "11=b2"]);
+    server.stop();
+}

@@ -1,0 +1,129 @@
+//! Orders of several protocols: what a session is told is what happened, in its order.
+
+use serde_json::json;
+
+use crate::common::fix::Fix;
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::sessions::{buy, serve};
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+#[test]
+fn a_session_is_told_what_its_accounts_do_over_other_protocols() {
+    let folder = Folder::new("fix-others");
+    let (server, address) = serve(&folder);
+    let http = Http::new(server.http);
+    let mut fix = Fix::log_on(address, "A");
+    fix.send("AF", "584=begin|585=7|1=1|");
+    fix.expect(&["35=8", "150=I", "39=8", "58=no orders are open"]);
+    let placed = http.make(
+        "/api/v1/orders",
+        &json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "99.5", "shares": "3", "client_order_id": "rest-1"}),
+    );
+    let order = placed["order_id"].as_u64().unwrap();
+    fix.expect(&["150=0", &format!("37={order}"), "11=rest-1", "38=3", "44=99.5", "40=2", "59=1"]);
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="99"/></transactions>"#);
+    fix.expect(&["150=F", "39=1", "31=99.5", "32=1", "14=1", "151=2", "6=99.5"]);
+    let amended =
+        http.send("PATCH", &format!("/api/v1/orders/{order}"), Some(r#"{"account":"1","shares":"2"}"#), &JSON);
+    assert_eq!(amended.status, 200, "{:?}", amended.body);
+    fix.expect(&["150=5", "39=1", "38=2", "14=1", "151=1", "11=rest-1"]);
+    http.delete(&format!("/api/v1/orders/{order}?account=1"));
+    fix.expect(&["150=4", "39=4", "14=1", "151=0", "58=asked"]);
+    // Linked orders, and one that waits for another, are told one by one.
+    server.ask(
+        r#"<transactions id="2"><oco><order sym="SPY" amount="-1" limit="120" post-only="true"/><order sym="SPY" amount="-1"
+        type="market" stop="50"/></oco></transactions>"#,
+    );
+    let mut other = Fix::log_on(address, "B");
+    other.send("AF", "584=all|585=7|1=2|");
+    other.expect(&["150=I", "40=2", "18=6", "44=120", "911=2", "912=N"]);
+    other.expect(&["150=I", "40=3", "99=50", "911=2", "912=Y"]);
+    fix.send("D", &buy("x", "120"));
+    fix.expect(&["150=0", "11=x"]);
+    fix.expect(&["150=F", "39=2", "31=120"]);
+    let told = [other.next(), other.next()];
+    assert!(told.iter().any(|told| told.contains("|150=F|") && told.contains("|39=2|")), "{told:?}");
+    assert!(told.iter().any(|told| told.contains("|150=4|") && told.contains("|58=linked|")), "{told:?}");
+    server.stop();
+}
+
+/// Many orders are sent without waiting. What is told of them is told in order, and none is missing; what is left is what REST shows.
+#[test]
+fn orders_that_follow_each_other_are_all_told_of() {
+    let folder = Folder::new("fix-pipelined");
+    let (server, address) = serve(&folder);
+    let (mut buyer, mut seller) = (Fix::log_on(address, "BUYER"), Fix::log_on(address, "SELLER"));
+    const ORDERS: usize = 600;
+    for number in 0..ORDERS {
+        buyer.send("D", &format!("11=b{number}|1=1|55=SPY|54=1|38=2|40=2|59=1|44={}|", 100 + number % 7));
+    }
+    for number in 0..ORDERS {
+        assert!(buyer.next().contains(&format!("|11=b{number}|")), "{number}");
+    }
+    for number in 0..ORDERS {
+        seller.send("D", &format!("11=s{number}|1=2|55=SPY|54=2|38=1|40=2|59=3|44={}|", 100 + number % 7));
+    }
+    let mut sold = 0;
+    for number in 0..ORDERS {
+        seller.expect(&["150=0", &format!("11=s{number}")]);
+        let told = seller.expect(&[&format!("11=s{number}")]);
+        assert!(told.contains("|150=F|") || told.contains("|150=C|"), "{told}");
+        sold += usize::from(told.contains("|150=F|"));
+    }
+    for _ in 0..sold {
+        buyer.expect(&["150=F", "32=1"]);
+    }
+    buyer.send("AF", "584=left|585=7|1=1|");
+    let first = buyer.expect(&["150=I", "584=left"]);
+    let count: usize = first.split('|').find_map(|field| field.strip_prefix("911=")).unwrap().parse().unwrap();
+    let open = Http::new(server.http).read("/api/v1/status")["open_orders"].as_u64().unwrap();
+    assert_eq!(count as u64, open);
+    for _ in 1..count {
+        buyer.expect(&["150=I", "584=left"]);
+    }
+    buyer.send("q", "11=all|1=1|530=7|");
+    let mut canceled = 0;
+    while canceled < count {
+        let told = buyer.next();
+        match told.contains("|35=r|") {
+            true => assert!(told.contains(&format!("|533={count}|")), "{told}"),
+            false => {
+                assert!(told.contains("|150=4|"), "{told}");
+                canceled += 1;
+            }
+        }
+    }
+    assert_eq!(Http::new(server.http).read("/api/v1/status")["open_orders"], 0);
+    server.stop();
+}
+
+/// What was done before a restart is there after it, and is asked for by name.
+#[test]
+fn orders_of_before_a_restart_are_found() {
+    let folder = Folder::new("fix-restart");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    fix.send("D", &buy("open", "10"));
+    fix.expect(&["150=0"]);
+    fix.send("D", &buy("done", "100"));
+    fix.expect(&["150=0"]);
+    server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="100"/></transactions>"#);
+    let filled = fix.expect(&["150=F", "39=2", "11=done"]);
+    let order = filled.split('|').find(|field| field.starts_with("37=")).unwrap().to_owned();
+    server.stop();
+    let server = crate::common::server::Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
+    let mut fix = Fix::log_on(server.fix.unwrap(), "A");
+    fix.send("AF", "584=all|585=7|1=1|");
+    fix.expect(&["150=I", "39=0", "11=open", "44=10", "911=1"]);
+    fix.send("H", &format!("11=done|{order}|1=1|55=SPY|54=1|"));
+    fix.expect(&["150=I", "39=2", &order, "14=1", "151=0", "6=100"]);
+    fix.send("F", &format!("11=late|41=done|{order}|1=1|55=SPY|54=1|38=1|"));
+    fix.expect(&["35=9", "11=late", "39=2", "102=0", "434=1"]);
+    fix.send("F", "11=cancel|41=open|1=1|55=SPY|54=1|38=1|");
+    fix.expect(&["150=4", "11=cancel", "41=open"]);
+    fix.send("D", &buy("done", "101"));
+    fix.expect(&["150=8", "103=6", "11=done"]);
+    server.stop();
+}

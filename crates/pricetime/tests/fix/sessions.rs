@@ -1,0 +1,196 @@
+//! Sessions: how they begin, go on and end, whoever speaks.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::common::fix::{Fix, message};
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::server::{Launch, Server};
+
+pub const MARKET: &str = r#"<create><account id="1" balance="1000000"/><account id="2" balance="1000000"/>
+    <symbol sym="SPY"><account id="2">100000</account></symbol></create>"#;
+
+pub fn serve(folder: &Folder) -> (Server, SocketAddr) {
+    let server = Launch::new(&folder.data()).with("--fix 127.0.0.1:0").start();
+    server.ask(MARKET);
+    let address = server.fix.unwrap();
+    (server, address)
+}
+
+/// A buy of account 1.
+pub fn buy(name: &str, limit: &str) -> String {
+    format!("11={name}|1=1|55=SPY|54=1|38=1|40=2|59=1|44={limit}|")
+}
+
+#[test]
+fn what_is_no_logon_is_told_so() {
+    let folder = Folder::new("fix-no-logon");
+    let (server, address) = serve(&folder);
+    let refused = |bytes: &[u8], text: &str| {
+        let mut fix = Fix::connect(address, "A");
+        fix.stream.write_all(bytes).unwrap();
+        fix.expect_end(text);
+    };
+    let logon = |fields: &str| message(&format!("35=A|49=A|52=20261126-00:00:00|{fields}"));
+    refused(b"GET / HTTP/1.1\r\n\r\n", "BeginString(8)=FIX.4.4");
+    refused(b"8=FIX.4.4\x019=5000\x01", "BodyLength(9) is the number of bytes, from 1 to 4096");
+    refused(b"8=FIX.4.4\x019=5\x0135=A\x0110=000\x01", "CheckSum(10) is 000");
+    refused(&message("35=0|49=A|56=PRICETIME|34=1|"), "the first message is a Logon");
+    refused(&logon("34=1|98=0|108=30|"), "TargetCompID(56) is missing");
+    refused(&logon("56=NYSE|34=1|98=0|108=30|"), "TargetCompID(56) is PRICETIME");
+    refused(&logon("56=PRICETIME|34=7|98=0|108=30|"), "ResetOnLogon=Y");
+    refused(&logon("56=PRICETIME|34=1|98=0|108=0|"), "HeartBtInt(108) is 0; it is 1 to 3600");
+    server.stop();
+}
+
+#[test]
+fn a_session_asks_for_what_is_missing_and_sends_again_what_is_asked_for() {
+    let folder = Folder::new("fix-gaps");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    fix.send("D", &buy("a", "10"));
+    fix.expect(&["35=8", "34=2", "150=0", "11=a"]);
+    // The second order is lost, as far as the server can see.
+    let lost = fix.made("D", 3, &buy("b", "11"));
+    fix.next = 4;
+    fix.send("D", &buy("c", "12"));
+    fix.expect(&["35=2", "34=3", "7=3", "16=0"]);
+    fix.stream.write_all(&lost).unwrap();
+    fix.expect(&["35=8", "34=4", "150=0", "11=b"]);
+    let again = fix.made("D", 4, &format!("43=Y|122=20261126-00:00:00|{}", buy("c", "12")));
+    fix.stream.write_all(&again).unwrap();
+    fix.expect(&["35=8", "34=5", "150=0", "11=c"]);
+    // All reports are sent again, with what was no report filled.
+    fix.send("2", "7=1|16=0|");
+    fix.expect(&["35=4", "34=1", "43=Y", "123=Y", "36=2"]);
+    fix.expect(&["35=8", "34=2", "43=Y", "11=a"]);
+    fix.expect(&["35=4", "34=3", "43=Y", "123=Y", "36=4"]);
+    fix.expect(&["35=8", "34=4", "43=Y", "11=b"]);
+    fix.expect(&["35=8", "34=5", "43=Y", "11=c"]);
+    // What had its turn is not done again.
+    let twice = fix.made("D", 3, &format!("43=Y|{}", buy("b", "11")));
+    fix.stream.write_all(&twice).unwrap();
+    fix.send("1", "112=there?|");
+    fix.expect(&["35=0", "34=6", "112=there?"]);
+    let twice = fix.made("D", 3, &buy("b", "11"));
+    fix.stream.write_all(&twice).unwrap();
+    fix.expect_end("MsgSeqNum(34) is 3, and 7 comes next");
+    server.stop();
+}
+
+#[test]
+fn a_silent_client_is_asked_and_left_and_one_that_never_logs_on_too() {
+    let folder = Folder::new("fix-silent");
+    let (server, address) = serve(&folder);
+    let mut silent = Fix::connect(address, "A");
+    silent.send("A", "98=0|108=1|");
+    let answer = silent.next();
+    assert!(answer.contains("|35=A|") && !answer.contains("|141="), "{answer}");
+    let mut kinds = Vec::new();
+    loop {
+        let told = silent.next();
+        let kind = told.split('|').find_map(|field| field.strip_prefix("35=")).unwrap().to_owned();
+        kinds.push(kind);
+        if told.contains("|35=5|") {
+            assert!(told.contains("nothing came for more than two heartbeats"), "{told}");
+            break;
+        }
+    }
+    assert!(kinds.contains(&"0".to_owned()) && kinds.contains(&"1".to_owned()), "{kinds:?}");
+    assert_eq!(silent.try_next().unwrap(), None);
+    let mut mute = Fix::connect(address, "B");
+    mute.stream.write_all(b"8=FIX").unwrap();
+    mute.expect_end("no Logon came in time");
+    server.stop();
+}
+
+#[test]
+fn whoever_speaks_wrongly_ends_alone() {
+    let folder = Folder::new("fix-wrong");
+    let (server, address) = serve(&folder);
+    let mut good = Fix::log_on(address, "GOOD");
+    let wrong = |bytes: &[u8], text: &str| {
+        let mut fix = Fix::log_on(address, "WRONG");
+        fix.stream.write_all(bytes).unwrap();
+        fix.expect_end(text);
+    };
+    wrong(b"nonsense", "BeginString(8)=FIX.4.4");
+    wrong(&message("49=WRONG|35=D|"), "MsgType(35) comes right behind");
+    wrong(&message("35=D|no field|"), "a field is a tag");
+    wrong(&message("35=D|49=OTHER|56=PRICETIME|34=2|"), "SenderCompID(49) is that of the Logon");
+    wrong(&message("35=D|49=WRONG|56=PRICETIME|34=1|"), "MsgSeqNum(34) is 1, and 2 comes next");
+    // What is wrong with one message is told, and the next one has its turn.
+    let mut fix = Fix::log_on(address, "FIELDS");
+    fix.send("D", "11=a|1=1|55=SPY|54=1|38=1|38=2|40=2|59=1|44=10|");
+    fix.expect(&["35=3", "45=2", "371=38", "372=D", "373=13"]);
+    fix.send("4", "36=1|");
+    fix.expect(&["35=3", "371=36", "373=5"]);
+    fix.next = 3;
+    fix.send("A", "98=0|108=30|");
+    fix.expect(&["35=3", "371=35", "373=5"]);
+    fix.send("ZZ", "");
+    fix.expect(&["35=j", "45=4", "372=ZZ", "380=3"]);
+    fix.send("D", &buy("a", "10"));
+    fix.expect(&["35=8", "150=0", "11=a"]);
+    good.send("H", "11=a|1=1|55=SPY|54=1|");
+    good.expect(&["35=8", "150=I", "39=0"]);
+    let metrics = Http::new(server.http).get("/metrics");
+    assert!(metrics.text.contains("gateway=\"fix\""), "{}", metrics.text);
+    server.stop();
+}
+
+#[test]
+fn one_that_does_not_read_holds_up_nobody_and_is_left() {
+    /// Far more than the sockets of both sides take.
+    const ASKED_MAX: usize = 400_000;
+    let folder = Folder::new("fix-not-read");
+    let (server, address) = serve(&folder);
+    let mut greedy = Fix::log_on(address, "GREEDY");
+    for order in 0..200 {
+        greedy.send("D", &buy(&format!("g{order}"), "10"));
+    }
+    // It asks for the same again and again, and reads none of it: some 80 KB for 90 bytes.
+    greedy.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let mut asked = 0;
+    while asked < ASKED_MAX {
+        let bytes = greedy.made("2", greedy.next, "7=1|16=0|");
+        if greedy.stream.write_all(&bytes).is_err() {
+            break;
+        }
+        greedy.next += 1;
+        asked += 1;
+    }
+    assert!(asked < ASKED_MAX, "it is not read while it does not read");
+    let mut good = Fix::log_on(address, "GOOD");
+    good.send("D", "11=s|1=2|55=SPY|54=2|38=1|40=2|59=1|44=200|");
+    good.expect(&["35=8", "150=0", "11=s"]);
+    std::thread::sleep(Duration::from_secs(11));
+    let mut rest = [0; 1 << 16];
+    greedy.stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    while matches!(std::io::Read::read(&mut greedy.stream, &mut rest), Ok(1..)) {}
+    good.send("1", "112=there?|");
+    good.expect(&["35=0", "112=there?"]);
+    server.stop();
+}
+
+#[test]
+fn a_stopping_server_says_goodbye_and_its_address_may_be_taken() {
+    let folder = Folder::new("fix-stop");
+    let (server, address) = serve(&folder);
+    let other = Folder::new("fix-stop-other");
+    let ended = Launch::new(&other.data()).with(&format!("--fix {address}")).try_start().err().unwrap();
+    assert!(ended.stderr.contains("--fix"), "{ended:?}");
+    let ended = Launch::new(&other.data()).with("--fix here").try_start().err().unwrap();
+    assert!(ended.stderr.contains("fix is \"here\"; it is ADDRESS:PORT"), "{ended:?}");
+    let ended = Launch::new(&other.data()).with("--fix 127.0.0.1:0 --feed=false").try_start().err().unwrap();
+    assert!(ended.stderr.contains("feed"), "{ended:?}");
+    let ended = Launch::new(&other.data()).with("--fix 0.0.0.0:0").try_start().err().unwrap();
+    assert!(ended.stderr.contains("--fix is 0.0.0.0:0"), "{ended:?}");
+    let mut fix = Fix::log_on(address, "A");
+    let waiting = TcpStream::connect(address).unwrap();
+    server.stop();
+    fix.expect_end("the server stops");
+    drop(waiting);
+}
