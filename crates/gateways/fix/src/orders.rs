@@ -168,7 +168,8 @@ type Terms = (OrderKind, Price, Option<Trigger>, Option<Deadline>);
 
 fn terms(message: &Message<'_>, side: Side) -> Result<Terms, Fault> {
     let ord_type = message.need(tags::ORD_TYPE, "OrdType")?;
-    let (has_limit, trigger): (bool, Option<fn(Side, Price) -> Trigger>) = match ord_type {
+    type OfPrice = fn(Side, Price) -> Trigger;
+    let (has_limit, trigger): (bool, Option<OfPrice>) = match ord_type {
         "1" => (false, None),
         "2" => (true, None),
         "3" => (false, Some(Trigger::stop_loss)),

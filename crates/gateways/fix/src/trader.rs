@@ -476,6 +476,7 @@ fn said(answer: &Answer) -> String {
 }
 
 /// OrdRejReason.
+#[expect(clippy::wildcard_enum_match_arm, reason = "for all others it has no number, and the text says why")]
 fn reason(reject: &Reject) -> u8 {
     match reject {
         Reject::UnknownSymbol => 1,

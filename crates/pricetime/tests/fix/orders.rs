@@ -49,6 +49,27 @@ fn a_session_is_told_what_its_accounts_do_over_other_protocols() {
     server.stop();
 }
 
+#[test]
+fn a_session_that_ends_leaves_others_their_accounts() {
+    let folder = Folder::new("fix-leaves");
+    let (server, address) = serve(&folder);
+    let mut stays = Fix::log_on(address, "STAYS");
+    stays.send("AF", "584=begin|585=7|1=1|");
+    stays.expect(&["150=I"]);
+    let mut goes = Fix::log_on(address, "GOES");
+    goes.send("AF", "584=begin|585=7|1=1|");
+    goes.expect(&["150=I"]);
+    goes.send("5", "");
+    goes.expect_end("goodbye");
+    // It has left when somebody else is told of its account who came behind it.
+    let mut last = Fix::log_on(address, "LAST");
+    last.send("D", &buy("a", "10"));
+    for fix in [&mut last, &mut stays] {
+        fix.expect(&["150=0", "11=a"]);
+    }
+    server.stop();
+}
+
 /// Many orders are sent without waiting. What is told of them is told in order, and none is missing; what is left is what REST shows.
 #[test]
 fn orders_that_follow_each_other_are_all_told_of() {
