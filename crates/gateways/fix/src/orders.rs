@@ -350,15 +350,17 @@ mod tests {
         Ok(asked.expect("it is about orders"))
     }
 
-    fn placed(text: &str) -> Result<(OrderKind, Option<Trigger>, Option<Deadline>), (Option<Tag>, Reason)> {
+    /// Its kind, what it waits for, and when it ends.
+    type Placed = (OrderKind, Option<Trigger>, Option<Deadline>);
+
+    fn placed(text: &str) -> Result<Placed, (Option<Tag>, Reason)> {
         let text = format!("35=D|11=a|1=7|55=SPY|54=2|{text}");
-        match asked(&text)? {
-            Asked::Place(Placing { command: Command::PlaceOrder { order, until, .. }, .. }) => {
-                assert_eq!((order.side, order.shares.to_string().as_str()), (Side::Sell, "2.5"), "{text}");
-                Ok((order.kind, order.trigger, until))
-            }
-            other => panic!("{other:?}"),
-        }
+        let asked = asked(&text)?;
+        let Asked::Place(Placing { command: Command::PlaceOrder { order, until, .. }, .. }) = asked else {
+            panic!("{asked:?}")
+        };
+        assert_eq!((order.side, order.shares.to_string().as_str()), (Side::Sell, "2.5"), "{text}");
+        Ok((order.kind, order.trigger, until))
     }
 
     #[test]
