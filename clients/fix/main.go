@@ -209,9 +209,9 @@ func main() {
 	buyer.send("D", order("w3", "1", "1", "1", tags{44: "80"}))
 	buyer.next("8", tags{150: "0", 11: "w3"})
 
-	// Whoever comes again is told of the same orders.
+	// Whoever comes again, under whatever name, is told of the same orders.
 	buyer.initiator.Stop()
-	again := logOn("BUYER")
+	again := logOn("BUYER-AGAIN")
 	again.send("AF", tags{584: "again", 585: "1", 55: "SPY", 1: "1"})
 	again.next("8", tags{150: "I", 39: "0", 11: "w3", 911: "1", 912: "Y"})
 	again.send("F", tags{11: "w4", 41: "w3", 1: "1", 55: "SPY", 54: "1", 38: "1"})
