@@ -14,7 +14,7 @@ use tokio::time::{sleep_until, timeout};
 
 use crate::following::Ears;
 use crate::frame::{self, MESSAGE_BYTES_MAX};
-use crate::market::{Market, Unknown};
+use crate::market::Market;
 use crate::message::Message;
 use crate::orders::{self, Asked};
 use crate::reports::Happening;
@@ -118,67 +118,62 @@ async fn take_messages(
         match frame::first(&bytes[taken..]) {
             Ok(Some(frame)) => {
                 taken += frame.bytes;
-                if let Err(Unknown) = take(frame.body, &mut asked, session, trader).await {
-                    return Err(io::ErrorKind::ConnectionAborted.into());
-                }
+                take(frame.body, &mut asked, session, trader).await;
                 if session.is_full() {
                     send(stream, session).await?;
                 }
             }
             Ok(None) => is_whole = false,
             Err(fault) => {
-                settle(&mut asked, session, trader).await?;
+                settle(&mut asked, session, trader).await;
                 trader.count_malformed();
                 session.end(&fault.to_string());
             }
         }
     }
     bytes.drain(..taken);
-    settle(&mut asked, session, trader).await
+    settle(&mut asked, session, trader).await;
+    Ok(())
 }
 
-async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) -> io::Result<()> {
-    match asked.is_empty() {
-        true => Ok(()),
-        false => trader
-            .have_done(std::mem::take(asked), session)
-            .await
-            .map_err(|Unknown| io::ErrorKind::ConnectionAborted.into()),
+/// Has done what was asked so far.
+async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) {
+    if !asked.is_empty() && trader.have_done(std::mem::take(asked), session).await.is_err() {
+        session.end("what became of it is not known yet: it may still be done, so ask for its order later");
     }
 }
 
 /// Takes a message. What it asks for is done with others, before anything is told that comes behind it.
-async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) -> Result<(), Unknown> {
+async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) {
     let message = match Message::read(body) {
         Ok(message) => message,
         Err(fault) => {
-            trader.have_done(std::mem::take(asked), session).await?;
+            settle(asked, session, trader).await;
             trader.count_malformed();
             session.end(&fault.text);
-            return Ok(());
+            return;
         }
     };
     if !session.take(&message, Instant::now()) {
-        return Ok(());
+        return;
     }
     match orders::read(&message, trader.own()) {
         Ok(Some(its)) => {
             asked.push(its);
             if asked.len() >= TOGETHER_MAX {
-                trader.have_done(std::mem::take(asked), session).await?;
+                settle(asked, session, trader).await;
             }
         }
         Ok(None) => {
-            trader.have_done(std::mem::take(asked), session).await?;
+            settle(asked, session, trader).await;
             trader.refuse_kind(&message, session);
         }
         Err(fault) => {
-            trader.have_done(std::mem::take(asked), session).await?;
+            settle(asked, session, trader).await;
             trader.count_malformed();
             session.reject(&message, &fault);
         }
     }
-    Ok(())
 }
 
 /// A session with who trades in it, what is heard for it, and its place among those of its member.

@@ -54,6 +54,7 @@ pub(crate) enum Asked {
 #[derive(Debug)]
 pub(crate) struct Placing {
     pub(crate) command: Command,
+    pub(crate) cl_ord_id: ClientOrderId,
     pub(crate) account: AccountId,
     /// What is said of it if it is refused: the fields as they came.
     pub(crate) told: Fields,
@@ -69,6 +70,13 @@ pub(crate) struct Change {
     pub(crate) order: Named,
     /// What the client called it.
     pub(crate) original: Option<String>,
+}
+
+impl Change {
+    /// The message's own name, as one that an order could have.
+    pub(crate) fn new_name(&self) -> ClientOrderId {
+        ClientOrderId::parse(self.cl_ord_id.as_bytes()).expect("invariant: it was read as one")
+    }
 }
 
 /// How a message names an order.
@@ -114,7 +122,8 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
     if message.get(tags::CURRENCY)?.is_some_and(|currency| currency != "USD") {
         return Err(Fault::value(tags::CURRENCY, "Currency(15) is USD"));
     }
-    let client_id = Some(cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?);
+    let cl_ord_id = cl_ord_id(message, tags::CL_ORD_ID, "ClOrdID")?;
+    let client_id = Some(cl_ord_id);
     let (account, symbol, side) = (account(message, own)?, symbol(message)?, side(message)?);
     let (kind, limit, trigger, until) = terms(message, side)?;
     let waits = trigger.is_some();
@@ -144,7 +153,7 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
             display.and_then(iceberg).unwrap_or(Command::PlaceOrder { account, order, client_id, until })
         }
     };
-    Ok(Placing { command, account, told: told(message)? })
+    Ok(Placing { command, cl_ord_id, account, told: told(message)? })
 }
 
 /// The fields by which a client knows an order that was refused.

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::{AccountId, Command, Execution, Money, Op, OrderId, Price, Query, Reject, Reply, Shares, Side, Symbol};
+use engine::{
+    AccountId, Command, Execution, Money, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
+};
 use exchange::{Answer, Caller, Principal, Read};
 use feed::Listener;
 
@@ -120,6 +122,15 @@ impl Trader {
                     self.have_done_together(std::mem::take(&mut together), session).await?;
                     self.tell_all(&id, account, symbol, session).await?;
                 }
+                Asked::Place(placing) if self.orders.contains_key(placing.cl_ord_id.as_str()) => {
+                    self.have_done_together(std::mem::take(&mut together), session).await?;
+                    self.refuse(
+                        &placing,
+                        6,
+                        "this ClOrdID(11) is what an order is called since it was amended",
+                        session,
+                    );
+                }
                 Asked::Place(_) | Asked::Cancel(_) | Asked::CancelAll { .. } | Asked::Status { .. } => {
                     together.push(asked);
                 }
@@ -139,14 +150,7 @@ impl Trader {
                 self.remember(change.clone());
             }
         }
-        let (answers, executions) = match self.market.have_done(&ops, &self.who()).await {
-            Ok(answered) => answered,
-            Err(Unknown) => {
-                let text = "what became of it is not known yet: it may still be done, so ask for its order later";
-                session.end(text);
-                return Err(Unknown);
-            }
-        };
+        let (answers, executions) = self.market.have_done(&ops, &self.who()).await?;
         for ((asked, op), answer) in asked.iter().zip(ops).zip(answers) {
             match asked {
                 Asked::Place(placing) => self.placed(placing, &answer, session),
@@ -159,11 +163,15 @@ impl Trader {
                     session.tell("r", canceled_all(cl_ord_id, *symbol, kind, &answer));
                 }
                 Asked::Status { change, symbol, side } => {
-                    let (answer, executions) = match done_order(&answer) {
-                        Some(order) => self.market.look_up(op, order).await?,
-                        None => (answer, executions.clone()),
+                    let about = (*symbol, *side);
+                    let told = match done_order(&answer) {
+                        Some(order) => {
+                            let (answer, executions) = self.market.look_up(op, order).await?;
+                            status(change, about, &answer, &executions)
+                        }
+                        None => status(change, about, &answer, &executions),
                     };
-                    session.tell("8", status(change, (*symbol, *side), &answer, &executions));
+                    session.tell("8", told);
                 }
                 Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
                     unreachable!("invariant: these are done one by one")
@@ -194,10 +202,12 @@ impl Trader {
             Asked::CancelAll { account, symbol, .. } => {
                 Op::Command(Command::CancelAll { account: *account, symbol: *symbol })
             }
-            Asked::Status { change, .. } | Asked::Amend { change, .. } => {
+            Asked::Status { change, .. } => {
                 Op::Query(Query { account: change.account, order: self.known(&change.order).name() })
             }
-            Asked::StatusOfAll { .. } => unreachable!("invariant: the feed is asked for these"),
+            Asked::Amend { .. } | Asked::StatusOfAll { .. } => {
+                unreachable!("invariant: these are done one by one")
+            }
         }
     }
 
@@ -217,27 +227,42 @@ impl Trader {
         limit: Option<Price>,
         session: &mut Session,
     ) -> Result<(), Unknown> {
-        let query = Op::Query(Query { account: change.account, order: self.known(&change.order).name() });
-        let (answers, _) = self.market.have_done(&[query], &self.who()).await?;
-        let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
-        let Answer::Reply(Reply::Status(found)) = &answer else {
-            let why = self.not_changed(query, &answer).await?;
-            if let Some(why) = why {
+        let query = |order: OrderName| Op::Query(Query { account: change.account, order });
+        let (named, new) = (query(self.known(&change.order).name()), query(change.new_name().into()));
+        let (answers, executions) = self.market.have_done(&[named, new], &self.who()).await?;
+        let [answer, of_new] = &answers[..] else { return Err(Unknown) };
+        let Some(found) = known(answer, &executions) else {
+            if let Some(why) = self.not_changed(named, answer).await? {
                 self.refuse_change(&change, '2', &why, session);
             }
             return Ok(());
         };
         let order = found.order;
         let open = self.market.look(move |scene| scene.view().open_order(order)).await?;
-        if open.zip(limit).is_some_and(|(open, limit)| open.limit != limit) {
+        let is_taken =
+            !matches!(of_new, Answer::Reply(Reply::Rejected(_))) || self.orders.contains_key(&change.cl_ord_id);
+        let (reason, text) = if is_taken {
+            (6, "this ClOrdID(11) stands for an order: give the amendment a name of its own")
+        } else if open.zip(limit).is_some_and(|(open, limit)| open.limit != limit) {
             let text = "an OrderCancelReplaceRequest takes shares off an order, which keeps its place for that: to have another \
                         Price(44), cancel it and send another one";
-            let why = NotChanged { order: Some(order), status: "0", reason: 2, text: text.to_owned() };
-            self.refuse_change(&change, '2', &why, session);
-            return Ok(());
-        }
+            (2, text)
+        } else {
+            return self.amend_known(Change { order: Named::Id(order), ..change }, order, shares, session).await;
+        };
+        let why = NotChanged { order: Some(order), status: found.status(), reason, text: text.to_owned() };
+        self.refuse_change(&change, '2', &why, session);
+        Ok(())
+    }
+
+    async fn amend_known(
+        &mut self,
+        change: Change,
+        order: OrderId,
+        shares: Shares,
+        session: &mut Session,
+    ) -> Result<(), Unknown> {
         let op = Op::Command(Command::AmendOrder { account: change.account, order: order.into(), shares });
-        let change = Change { order: Named::Id(order), ..change };
         self.remember(change.clone());
         let (answers, _) = self.market.have_done(&[op], &self.who()).await?;
         let Some(answer) = answers.into_iter().next() else { return Err(Unknown) };
@@ -308,6 +333,10 @@ impl Trader {
             Answer::Reply(Reply::Rejected(reject)) => (reason(reject), reject.to_string()),
             Answer::Reply(_) | Answer::Unavailable(_) => (99, said(answer)),
         };
+        self.refuse(placing, reason, &text, session);
+    }
+
+    fn refuse(&mut self, placing: &Placing, reason: u8, text: &str, session: &mut Session) {
         self.refused += 1;
         let fields = Fields::new()
             .add(tags::ORDER_ID, "NONE")

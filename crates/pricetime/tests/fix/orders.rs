@@ -70,6 +70,42 @@ fn a_session_that_ends_leaves_others_their_accounts() {
     server.stop();
 }
 
+/// A name that stood for two orders could cancel the wrong one.
+#[test]
+fn no_name_stands_for_two_orders() {
+    let folder = Folder::new("fix-names");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    let buy = |name: &str| format!("11={name}|1=1|55=SPY|54=1|38=5|40=2|59=1|44=10|");
+    let amend = |name: &str, of: &str, shares: u8| format!("11={name}|41={of}|1=1|55=SPY|54=1|40=2|44=10|38={shares}|");
+    for name in ["a", "b"] {
+        fix.send("D", &buy(name));
+        fix.expect(&["150=0", &format!("11={name}")]);
+    }
+    fix.send("G", &amend("b", "a", 4));
+    fix.expect(&["35=9", "11=b", "41=a", "102=6", "39=0"]);
+    fix.send("G", &amend("a2", "a", 4));
+    fix.expect(&["150=5", "11=a2", "41=a", "38=4"]);
+    fix.send("G", &amend("a2", "b", 4));
+    fix.expect(&["35=9", "11=a2", "41=b", "102=6"]);
+    fix.send("D", &buy("a2"));
+    fix.expect(&["150=8", "103=6", "11=a2"]);
+    fix.send("G", &amend("a3", "a2", 3));
+    fix.expect(&["150=5", "11=a3", "41=a2", "38=3"]);
+    // The first name goes on to be known, and the one in between stands for nothing.
+    fix.send("H", "11=a|1=1|55=SPY|54=1|");
+    fix.expect(&["150=I", "39=0", "38=3"]);
+    fix.send("F", "11=c|41=a2|1=1|55=SPY|54=1|38=3|");
+    fix.expect(&["35=9", "102=1"]);
+    fix.send("G", &amend("a4", "a3", 6));
+    fix.expect(&["35=9", "11=a4", "102=99", "39=0"]);
+    fix.send("F", "11=d|41=a3|1=1|55=SPY|54=1|38=3|");
+    fix.expect(&["150=4", "11=d", "41=a3"]);
+    fix.send("D", &buy("a3"));
+    fix.expect(&["150=0", "11=a3"]);
+    server.stop();
+}
+
 /// Many orders are sent without waiting. What is told of them is told in order, and none is missing; what is left is what REST shows.
 #[test]
 fn orders_that_follow_each_other_are_all_told_of() {
