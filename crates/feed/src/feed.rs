@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::{Engine, SymbolIndex, Time};
+use engine::{AccountIndex, Engine, SymbolIndex, Time};
 use exchange::EventFollower;
 use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
 
 use crate::candles::candles;
-use crate::listeners::Listeners;
+use crate::listeners::{Listener, Listeners};
 use crate::orders::Open;
-use crate::view::{InitialHistory, View};
+use crate::view::{InitialHistory, News, View};
 
 /// The watcher is called at least so often.
 const TICK_MAX: Duration = Duration::from_millis(100);
@@ -110,6 +110,23 @@ impl<W: Watcher> Clone for Asker<W> {
 }
 
 impl<W> ReadModel<W> {
+    /// Somebody hears of an account from now on, beside the watcher. Does nothing if they do already.
+    pub fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>) {
+        self.listeners.add(&mut self.view, account, listener);
+    }
+
+    /// Somebody hears of no account any more.
+    pub fn stop_listening(&mut self, listener: &Arc<dyn Listener>) {
+        self.listeners.remove(&mut self.view, listener);
+    }
+
+    /// Gives what watched accounts are to be told, and forgets it. Listeners hear it first.
+    pub fn take_news(&mut self) -> Vec<News> {
+        let all = self.view.take_news();
+        self.listeners.tell(&self.view, &all);
+        all
+    }
+
     /// Candles of a symbol that began before `before`, oldest first: the last `limit` of them.
     pub fn candles(
         &self,
