@@ -1,8 +1,10 @@
 //! Orders of several protocols: what a session is told is what happened, in its order.
 
+use std::io::Write;
+
 use serde_json::json;
 
-use crate::common::fix::Fix;
+use crate::common::fix::{Fix, message};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::sessions::{buy, serve};
@@ -46,6 +48,23 @@ fn a_session_is_told_what_its_accounts_do_over_other_protocols() {
     let told = [other.next(), other.next()];
     assert!(told.iter().any(|told| told.contains("|150=F|") && told.contains("|39=2|")), "{told:?}");
     assert!(told.iter().any(|told| told.contains("|150=4|") && told.contains("|58=linked|")), "{told:?}");
+    server.stop();
+}
+
+#[test]
+fn the_documents_order_is_told_as_it_says() {
+    let document = include_str!("../../../../docs/FIX.md");
+    let mut example = document.lines().skip_while(|line| !line.starts_with("35=D|"));
+    let (asked, told) = (example.next().unwrap(), example.next().unwrap());
+    let folder = Folder::new("fix-document");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "ALICE");
+    fix.stream.write_all(&message(asked)).unwrap();
+    let next = fix.next();
+    let untold = ["8=", "9=", "52=", "60=", "10="];
+    let next: String =
+        next.split_inclusive('|').filter(|field| !untold.iter().any(|tag| field.starts_with(tag))).collect();
+    assert_eq!(next, told);
     server.stop();
 }
 
