@@ -83,6 +83,7 @@ for (const [name, said] of all) {
       continue;
     }
     assert.ok(each.id !== "fix" || !UNSAYABLE_IN_FIX.includes(name), name);
+    assert.match(each.text, /^[\n -~]*$/, `${name} as ${each.id} can be copied: it has no characters that are not seen`);
     const [before] = await newest(1);
     const told = await does(each);
     const placed = await newest(said.orders.length);

@@ -294,9 +294,9 @@ function fix(said, { hostname, secure, fix_port, members }) {
     "def message(kind, number, *fields):",
     '    now = time.strftime("%Y%m%d-%H:%M:%S", time.gmtime())',
     '    head = [f"35={kind}", "49=PAGE", "56=PRICETIME", f"34={number}", f"52={now}"]',
-    '    body = "".join(field + "\x01" for field in [*head, *fields])',
-    '    whole = f"8=FIX.4.4\x019={len(body)}\x01{body}".encode()',
-    '    return whole + f"10={sum(whole) % 256:03}\x01".encode()',
+    '    body = "".join(field + "\\x01" for field in [*head, *fields])',
+    '    whole = f"8=FIX.4.4\\x019={len(body)}\\x01{body}".encode()',
+    '    return whole + f"10={sum(whole) % 256:03}\\x01".encode()',
     "",
     'now = time.strftime("%Y%m%d-%H:%M:%S", time.gmtime())',
     secure ? `server = ssl.create_default_context(cafile=os.environ["CA_FILE"]).wrap_socket(${socket}, server_hostname="${hostname}")` : `server = ${socket}`,
@@ -304,9 +304,9 @@ function fix(said, { hostname, secure, fix_port, members }) {
     `server.sendall(message("${kind}", 2, f"11={time.time_ns()}", f"60={now}"${fields}))`,
     'told = b""',
     "# A report or a refusal is the answer.",
-    'while not any(b"\x0135=" + answer + b"\x01" in told for answer in [b"8", b"9", b"3", b"5"]):',
-    "    told += server.recv(4096)",
-    'print(told.replace(b"\x01", b"|").decode())',
+    'while not any(b"\\x0135=" + answer + b"\\x01" in told for answer in [b"8", b"9", b"3", b"5"]) and (came := server.recv(4096)):',
+    "    told += came",
+    'print(told.replace(b"\\x01", b"|").decode())',
   ].join("\n");
 }
 
