@@ -56,7 +56,7 @@ pub(crate) async fn serve(
         return last_words(&mut stream, &refusal(None, "no Logon came in time")).await;
     };
     let Some((mut session, mut trader, mut heard, _counted)) = logged_on? else { return Ok(()) };
-    let (mut read, mut is_read) = (vec![0; READ_BYTES], false);
+    let mut read = vec![0; READ_BYTES];
     // A client may send more before its Logon is answered.
     take_messages(&mut bytes, &mut stream, &mut session, &mut trader).await?;
     loop {
@@ -65,44 +65,44 @@ pub(crate) async fn serve(
             return last_words(&mut stream, &[]).await;
         }
         // What came before the clock is looked at is taken before: a client is not silent of which it is just not read.
-        let happened = tokio::select! {
+        tokio::select! {
             biased;
-            () = told(&mut stopped) => {
-                session.end("the server stops");
-                continue;
-            }
-            count = stream.read(&mut read), if !is_read => {
-                let count = count?;
-                if count == 0 {
-                    return Ok(());
+            () = told(&mut stopped) => session.end("the server stops"),
+            count = stream.read(&mut read) => {
+                match count? {
+                    0 => return Ok(()),
+                    count => bytes.extend_from_slice(&read[..count]),
                 }
-                bytes.extend_from_slice(&read[..count]);
                 take_messages(&mut bytes, &mut stream, &mut session, &mut trader).await?;
                 // What happened has its turn, too, however fast messages come.
-                is_read = true;
-                continue;
-            }
-            happened = heard.recv() => happened,
-            () = std::future::ready(()), if is_read => {
-                is_read = false;
-                continue;
-            }
-            () = sleep_until(session.next_look().into()) => {
-                session.look_at_the_clock(Instant::now());
-                continue;
-            }
-        };
-        is_read = false;
-        match happened {
-            Some(happened) => {
-                for some in happened.chunks(TOLD_AT_ONCE) {
-                    trader.tell(some, &mut session);
-                    send(&mut stream, &mut session).await?;
+                if let Ok(happened) = heard.try_recv() {
+                    tell(&happened, &mut stream, &mut session, &mut trader).await?;
                 }
             }
-            None => session.end("too many reports waited: their reader is too slow"),
+            happened = heard.recv() => match happened {
+                Some(happened) => tell(&happened, &mut stream, &mut session, &mut trader).await?,
+                None => session.end("too many reports waited: their reader is too slow"),
+            },
+            () = sleep_until(session.next_look().into()) => session.look_at_the_clock(Instant::now()),
         }
     }
+}
+
+/// Tells what was heard, some of it at a time; nothing once the session has said goodbye.
+async fn tell(
+    happened: &[Happening],
+    stream: &mut (impl AsyncWrite + Unpin),
+    session: &mut Session,
+    trader: &mut Trader,
+) -> io::Result<()> {
+    for some in happened.chunks(TOLD_AT_ONCE) {
+        if session.has_ended() {
+            return Ok(());
+        }
+        trader.tell(some, session);
+        send(stream, session).await?;
+    }
+    Ok(())
 }
 
 /// Takes the messages that have come wholly.
