@@ -12,12 +12,21 @@ const { PRICETIME_HTTP: base = "", MEMBER: member = "", PASSWORD: password = "",
 
 const sizes = { desk: { width: 1366, height: 650 }, phone: { width: 375, height: 667 } };
 
-/** @param {Page} page @param {string} secret @param {string} [who] */
-async function signIn(page, secret, who = member) {
-  await page.waitForSelector("#login[open]");
+/** The dialog of a page that began without a member: that of a page which is left just now may be open, too. */
+const signed_out = "body:has(#sign-out[hidden]) #login[open]";
+
+/** @param {Page} page @param {string} secret @param {string} who */
+async function tryToSignIn(page, secret, who) {
+  await page.waitForSelector(signed_out);
   await page.fill("#login-member", who);
   await page.fill("#login-password", secret);
   await page.click("#login-form [type=submit]");
+}
+
+/** Gives the page as the one who signed in has it: until it is loaded again, another address would be lost. @param {Page} page @param {string} [who] */
+async function signIn(page, who = member) {
+  await tryToSignIn(page, password, who);
+  await page.waitForSelector(`#sign-out[aria-label="Sign out ${who}"]`, { state: "attached" });
 }
 
 /** @param {Page} page */
@@ -35,13 +44,12 @@ async function visit(context, size) {
   // Only signing in closes it: the browser itself closes it at the second Escape, and the page opens it once it hears of that.
   await page.waitForSelector("#login[open]");
   await look(page, `${size}-signed-out`);
-  await signIn(page, "wrong");
+  await tryToSignIn(page, "wrong", member);
   await page.waitForFunction(() => document.querySelector("#login-form [data-fault=form]")?.textContent === "Member or password is wrong");
   await look(page, `${size}-wrong`);
-  await signIn(page, password);
+  await signIn(page);
   await page.waitForFunction(() => document.body?.dataset.connection === "open");
   await account_shown(page);
-  assert.equal(await page.getAttribute("#sign-out", "aria-label"), `Sign out ${member}`);
   assert.ok(!(await page.isVisible("#create-open")), "a trader creates nothing");
   await look(page, `${size}-signed-in`);
   const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage, cookie: document.cookie }));
@@ -78,7 +86,7 @@ async function stopEverything(page, size) {
   await venue(page, "Nothing is killed");
   assert.ok(!(await page.isVisible("#kill-everything")), "a trader kills nothing but its own");
   await page.click("#sign-out");
-  await signIn(page, password, operator);
+  await signIn(page, operator);
   await page.waitForSelector("#kill-everything", { state: "visible" });
   await venue(page, "Nothing is killed");
   await look(page, `${size}-venue`);
@@ -104,7 +112,7 @@ async function stopEverything(page, size) {
   await look(page, `${size}-read-only`);
   assert.deepEqual([await put(`/symbols/${symbol}/kill`, { killed: false }), await put("/mode", { mode: "normal" })], [200, 200]);
   await page.click("#sign-out");
-  await page.waitForSelector("#login[open]");
+  await page.waitForSelector(signed_out);
 }
 
 /** Somebody follows a link to a replay, and has to sign in first. @param {BrowserContext} context @param {keyof typeof sizes} size */
@@ -113,14 +121,14 @@ async function followToReplay(context, size) {
   const complaints = new Complaints();
   complaints.listen(page);
   await page.goto(`${base}/#/trade/${symbol}/at/6`);
-  await signIn(page, password);
+  await signIn(page);
   await page.waitForSelector("#replay[data-state=still]:has-text('command 6')");
   await page.waitForSelector("#ladder-bids .level-price:has-text('10.00')", { state: "attached" });
   await account_shown(page);
   await look(page, `${size}-replay`);
   assert.deepEqual(complaints.heard, []);
   await page.click("#sign-out");
-  await page.waitForSelector("#login[open]");
+  await page.waitForSelector(signed_out);
   await page.close();
 }
 
@@ -144,7 +152,7 @@ async function runTheVenue(page, size) {
   await page.waitForSelector("#control-audit tbody tr");
   assert.deepEqual([[...new Set(await whose())], await page.isVisible("#control-audit-member")], [[member], false]);
   await page.click("#sign-out");
-  await signIn(page, password, operator);
+  await signIn(page, operator);
 
   const row = `#control-symbols [data-key="${symbol}"]`;
   await page.click(`${row} [data-do=Halt]`);
@@ -205,8 +213,8 @@ async function runTheVenue(page, size) {
   await page.selectOption("#control-mode", "normal");
   await notice("The venue is normal now");
   await page.click("#sign-out");
-  await page.waitForSelector("#login[open]");
-  await signIn(page, password);
+  await page.waitForSelector(signed_out);
+  await signIn(page);
 }
 
 /** Pages of others, also of this machine, which a cookie counts as the same site. @param {BrowserContext} context @param {string} host */
@@ -262,7 +270,7 @@ try {
       await stopEverything(page, size);
     }
     else await page.click("#sign-out");
-    await page.waitForSelector("#login[open]");
+    await page.waitForSelector(signed_out);
     const stolen = await fetch(`${base}/api/v1/accounts/${account}`, { headers: { cookie: `${cookie.name}=${cookie.value}` } });
     assert.equal(stolen.status, 401, "a session that was signed out is over for whoever has its cookie");
     await context.close();
