@@ -478,9 +478,17 @@ function chrome() {
 function soon(then) {
   /** @type {ReturnType<typeof setTimeout>|undefined} */
   let timer;
+  /** @type {(() => void)|null} */
+  let waits = null;
+  addEventListener("pagehide", () => waits?.());
   return (value) => {
     clearTimeout(timer);
-    timer = setTimeout(() => then(value), 200);
+    waits = () => {
+      clearTimeout(timer);
+      waits = null;
+      then(value);
+    };
+    timer = setTimeout(waits, 200);
   };
 }
 

@@ -2,7 +2,7 @@
 // where the server is; with an argument only steps whose names hold it are run. Screenshots go to $OUT.
 
 import assert from "node:assert/strict";
-import { browser, go, in_firefox, look, market, out, paint, step, stepInChromium, visit } from "./visits.js";
+import { browser, eventually, go, in_firefox, look, market, out, paint, step, stepInChromium, visit } from "./visits.js";
 import { OwnMarket, ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -87,24 +87,21 @@ try {
     await page.mouse.down();
     await page.mouse.move(at.x + at.width / 2 - 60, at.y + 200, { steps: 4 });
     await page.mouse.up();
-    await page.waitForTimeout(60);
-    assert.equal(Math.round((await boxOf(page, "book")).width - before.width), 60);
+    await eventually(page, async () => assert.equal(Math.round((await boxOf(page, "book")).width - before.width), 60));
     await edge.focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Shift+ArrowRight");
     await page.waitForFunction((width) => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) === width, Math.round(before.width));
     await page.keyboard.press("End");
-    await page.waitForTimeout(60);
-    assert.ok((await boxOf(page, "chart")).width >= 240, "the chart keeps its room");
+    await page.waitForFunction((width) => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) > width, Math.round(before.width));
+    await eventually(page, async () => assert.ok((await boxOf(page, "chart")).width >= 240, "the chart keeps its room"));
     await page.keyboard.press("Home");
     await page.waitForFunction(() => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) === 190);
     const account = await boxOf(page, "account");
     await page.focus("[data-edge=account]");
     await page.keyboard.press("ArrowUp");
-    await page.waitForTimeout(60);
-    assert.equal(Math.round((await boxOf(page, "account")).height - account.height), 10);
+    await eventually(page, async () => assert.equal(Math.round((await boxOf(page, "account")).height - account.height), 10));
     await look(page, "resized");
-    await page.waitForTimeout(250);
     await page.reload();
     await page.waitForFunction(() => Number(document.querySelector("[data-edge=book]")?.getAttribute("aria-valuenow")) === 190);
     await edge.focus();
@@ -121,8 +118,7 @@ try {
     await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
     for (const moved of [10, 25, 40]) await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [{ x: x - moved, y }] });
     await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
-    await page.waitForTimeout(80);
-    assert.equal(Math.round((await boxOf(page, "ticket")).width - before.width), 40);
+    await eventually(page, async () => assert.equal(Math.round((await boxOf(page, "ticket")).width - before.width), 40));
   }));
 
   await step("density and panels are chosen, a layout has a name, and comes back", () => visit(DESK, async (page) => {
@@ -143,7 +139,6 @@ try {
     await page.keyboard.press("Escape");
     await look(page, "comfortable");
     assert.ok(await page.isVisible(".trade > .watch"));
-    await page.waitForTimeout(250);
     await page.reload();
     await page.waitForSelector("html[data-density=comfortable]");
     await page.click("#layout-open");

@@ -110,7 +110,6 @@ try {
     await shows(page, "#account-sum-name", market.maker);
     await shows(page, "#account-sum-text-beside", /^48,/);
     await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 10);
-    await page.waitForTimeout(300);
     await page.context().addInitScript((account) => localStorage.setItem("pricetime.account", account), market.maker);
     await page.reload();
     await shows(page, "#second-chooser .chooser-label", market.trader);

@@ -2,7 +2,7 @@
 // says where the server is; with an argument only steps whose names hold it are run. Screenshots go to $OUT.
 
 import assert from "node:assert/strict";
-import { browser, go, look, market, out, step, visit } from "./visits.js";
+import { browser, eventually, go, look, market, out, step, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -81,10 +81,8 @@ try {
       }
       for (const [state, lead] of Object.entries(STATES)) {
         await lead(page);
-        await page.waitForTimeout(30);
-        const { reached, wide, outside, unseen } = await reach(page);
+        await eventually(page, async () => assert.deepEqual({ state, ...await reach(page) }, { state, reached: true, wide: false, outside: [], unseen: [] }));
         await look(page, `${width}x${height}-${state.replaceAll(" ", "-")}`);
-        assert.deepEqual({ state, reached, wide, outside, unseen }, { state, reached: true, wide: false, outside: [], unseen: [] });
       }
     }));
   }

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { browser, go, look, market, out, step, takeAway, visit } from "./visits.js";
+import { browser, eventually, go, look, market, out, step, takeAway, visit } from "./visits.js";
 import { ask } from "./own-market.js";
 
 /** @import { Page } from "playwright-core" */
@@ -214,13 +214,13 @@ try {
     assert.ok(place);
     const x = place.x + place.width / 3;
     /** Where the pointer has the line. */
-    const find = async () => {
+    const find = () => eventually(page, async () => {
       for (let y = place.y + 5; y < place.y + place.height; y += 4) {
         await page.mouse.move(x, y);
         if (await page.evaluate(() => document.querySelector("#candles")?.hasAttribute("data-grab"))) return y;
       }
-      throw new Error("no line");
-    };
+      assert.fail("no line");
+    });
     const from = await find();
     const { order_id: first } = await newest();
     await page.mouse.down();
@@ -306,9 +306,8 @@ try {
       };
       for (const [view, lead] of Object.entries(views)) {
         await lead();
-        await page.waitForTimeout(60);
+        await eventually(page, async () => assert.deepEqual({ view, colorScheme, found: await barriers(page) }, { view, colorScheme, found: [] }));
         await look(page, `${width}x${height}-${colorScheme}-${view}`);
-        assert.deepEqual({ view, colorScheme, found: await barriers(page) }, { view, colorScheme, found: [] });
       }
     });
     await cancelAll();

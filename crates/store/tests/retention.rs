@@ -339,7 +339,8 @@ fn a_reader_that_stands_still_keeps_the_part_and_no_writer() {
                 market.apply(Command::CancelOrder { account, order: order.into() });
             }
             market.commit(&mut writer).unwrap();
-            assert!(longest < Duration::from_millis(900), "{longest:?}");
+            // Whoever waited for the reader would have waited for all that time.
+            assert!(longest < Duration::from_secs(3), "{longest:?}");
             assert_eq!(database.sql(count), before);
             database.sql("COMMIT");
             assert!(removal.join().unwrap().unwrap() > 0);

@@ -187,9 +187,13 @@ fn whoever_guesses_waits_and_learns_nothing() {
         assert_eq!(ask("no-key", "wrong").status, 401);
     }
     assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
-    let begun = Instant::now();
-    assert_eq!(ask("alice-key", &secret("alice")).status, 200);
-    assert!(begun.elapsed() < Duration::from_millis(500), "what is right waits for nothing: {:?}", begun.elapsed());
+    // What is right waits for nothing: by now each of them would wait for 1.75 s and more, however busy the machine is.
+    let right = (0..3).map(|_| {
+        let begun = Instant::now();
+        assert_eq!(ask("alice-key", &secret("alice")).status, 200);
+        begun.elapsed()
+    });
+    assert!(right.min() < Some(Duration::from_secs(1)));
     let signs = |member: &str, key: &str| {
         signed(&http, key, |text| hmac_hex(&secret(member), text), ("GET", "/api/v1/accounts/1", ""), micros())
     };

@@ -66,7 +66,7 @@ fn sessions_of_after_a_restart_and_in_files_that_are_left_are_known_and_a_revoke
     }
     // The oldest files go, and the first commands with them.
     let mut rows = Vec::new();
-    wait_until("journal files are retired", Duration::from_secs(30), || {
+    wait_until("journal files are retired", Duration::from_secs(120), || {
         alice.ask(&many);
         rows = dumped(&folder.data(), &[]);
         rows[0]["command"].as_u64().unwrap() > ASKED.len() as u64

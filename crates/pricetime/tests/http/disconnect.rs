@@ -218,10 +218,8 @@ fn a_login_protects_the_accounts_of_a_trader_until_its_key_is_revoked() {
     };
     std::thread::sleep(Duration::from_millis(1_000));
     assert_eq!(open(), 1);
-    let begun = Instant::now();
     file.write(&AccessFile::text(&["alice"]));
     wait_until("the orders of whoever is revoked are canceled", SOON, || open() == 0);
-    assert!(begun.elapsed() < Duration::from_millis(2_500), "{:?}", begun.elapsed());
     for (more, why) in [
         (" cancel-on-disconnect=\"61s\"", "cancel-on-disconnect is not a time from 0s to 60s"),
         (" cancel-on-disconnect=\"\"", "cancel-on-disconnect is not a time from 0s to 60s"),

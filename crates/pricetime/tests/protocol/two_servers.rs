@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::common::audit::{KnownOrders, Unanswered, audit};
 use crate::common::client::{Client, frame};
+use crate::common::exposition::Exposition;
 use crate::common::folder::Folder;
+use crate::common::http::Http;
 use crate::common::port;
 use crate::common::server::{Ended, Launch, PATIENCE};
 use crate::common::trader::{End, Trader};
+use crate::common::wait::wait_until;
 use rustix::process::Signal;
 
 /// A server that waited for somebody would take until that one's idle timeout, a minute.
@@ -106,6 +109,10 @@ fn a_stopping_server_does_not_wait_for_those_who_do_nothing() {
     let mut idle: Vec<Client> = (0..50).map(|_| server.client()).collect();
     idle[0].ask("<create/>");
     idle[1].send(b"100\n<create>").unwrap();
+    // Those who still wait to be taken are reset by the system.
+    let http = Http::new(server.http);
+    let taken = || Exposition::read(&http.get("/metrics").text).sum("pricetime_connections", &[("gateway", "xml")]);
+    wait_until("all are taken", PATIENCE, || taken() == 50.0);
     server.process.signal(Signal::TERM);
     let asked = Instant::now();
     let ended = server.process.wait_for_end(PATIENCE);

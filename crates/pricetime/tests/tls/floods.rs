@@ -44,7 +44,7 @@ fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
         }
     }
     let flooded = slowest(&mut trader, 200);
-    assert!(flooded < alone * 20 + Duration::from_millis(50), "{flooded:?} with the flood, {alone:?} without it");
+    assert!(flooded < alone * 20 + Duration::from_millis(500), "{flooded:?} with the flood, {alone:?} without it");
     // Those beyond the bound wait, and places come free soon, for somebody waits.
     let asked = Instant::now();
     assert!(start.ask(server.xml, SELL).unwrap().contains("<opened "));
