@@ -18,8 +18,7 @@ fn a_log_that_is_lost_is_stood_in_for_by_what_the_nodes_have() {
     // One has less than the others.
     drop(nodes.remove(0).1.stop());
     (0..10).for_each(|round| drop(nodes[1].1.ask(&buy(round))));
-    settle(&nodes);
-    nodes.drain(..).for_each(|(_, server)| drop(server.stop()));
+    stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
     servers.lose("market");
     let lost = node(&folder, 2, &url).try_start().err().expect("it does not start").stderr;
     assert!(lost.contains("market is not there") && lost.contains("it is lost (docs/CLUSTER.md)"), "{lost}");
