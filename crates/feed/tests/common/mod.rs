@@ -1,5 +1,4 @@
 //! A random market, what the naive model says of it, and feeds that follow it.
-#![allow(dead_code, reason = "each test file uses its part of this")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

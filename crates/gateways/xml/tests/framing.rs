@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code, reason = "shared with the other tests of sockets")]
 mod support;
 
 use std::io::Write;

@@ -1,6 +1,5 @@
 //! What the tests of the journal share: commands made from their sequence, batches of them, and a recovery that returns
 //! them. It knows the journal only by its public face.
-#![allow(dead_code, clippy::unwrap_used)]
 
 use engine::{
     AccountId, ClientOrderId, Command, Entry, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,

@@ -30,7 +30,7 @@ const RUN: [(&str, &str, &str); 19] = [
     // The programs, each in its language.
     ("docs/FIRST_BOT.md", "python js go rust", "../strangers/first_bot.rs"),
     // Questions to the database alone, which begin with psql.
-    ("docs/POSTGRES.md", "sh psql", "../../../store/tests/rows.rs"),
+    ("docs/POSTGRES.md", "sh psql", "../../../store/tests/store/rows.rs"),
 ];
 
 /// Documents, how blocks in them begin, and why no test runs them.

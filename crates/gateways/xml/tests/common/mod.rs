@@ -1,5 +1,4 @@
 //! Helpers of the tests of requests and replies: the ops of a request, and its reply when everything is accepted.
-#![allow(dead_code, clippy::unwrap_used)]
 
 use engine::{Command, Op, OrderId, Reply, Sequence, Shares, Status};
 use exchange::Answer;

@@ -1,8 +1,6 @@
 //! What the tests of the gateway share: an exchange that answers by rule, and a client that speaks bytes.
 //! Nothing here knows the inside of the gateway.
 
-#![allow(clippy::unwrap_used, dead_code)]
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc::{self, Receiver, Sender};

@@ -1,0 +1,400 @@
+//! The engine against the naive model, on random markets. The long form is `examples/against_model.rs`.
+
+use crate::common::duel::Duel;
+use crate::common::situations::Situations;
+use engine::{
+    AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
+    Pause, Phase, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
+};
+use proptest::prelude::*;
+
+#[test]
+fn the_engine_does_what_the_model_does() {
+    let halves = std::thread::scope(|scope| {
+        [1, 2]
+            .map(|seed| scope.spawn(move || crate::common::run(seed, 1_800_000, &mut |_| {})))
+            .map(|half| half.join().unwrap())
+    });
+    let mut situations = Situations::new();
+    halves.iter().for_each(|half| situations.add(half));
+    let rare = situations.rarer_than(30);
+    assert!(rare.is_empty(), "too rare to prove anything: {rare:?}\n{situations}");
+}
+
+/// A step of a short market, small enough to shrink well.
+#[derive(Clone, Debug)]
+enum Step {
+    Play(Op),
+    /// A cancel and an order behind it: what the engine does between requests does not come between them.
+    Replace(Command, Command),
+    TakeDone,
+    ForgetSome,
+    ExportAndImport,
+}
+
+fn account(number: u8) -> AccountId {
+    AccountId::parse(number.to_string().as_bytes()).unwrap()
+}
+
+fn symbol(number: u8) -> Symbol {
+    Symbol::parse(format!("S{number}").as_bytes()).unwrap()
+}
+
+fn any_account() -> impl Strategy<Value = AccountId> {
+    (0u8..4).prop_map(account)
+}
+
+fn any_symbol() -> impl Strategy<Value = Symbol> {
+    (0u8..3).prop_map(symbol)
+}
+
+fn any_client_id() -> impl Strategy<Value = ClientOrderId> {
+    (0u8..3).prop_map(|number| ClientOrderId::parse(format!("c-{number}").as_bytes()).unwrap())
+}
+
+/// Mostly limit orders, so that the others meet some.
+fn any_kind() -> impl Strategy<Value = OrderKind> {
+    prop_oneof![2 => Just(OrderKind::Limit), 1 => proptest::sample::select(OrderKind::ALL.as_slice())]
+}
+
+/// Mostly none. A negative one is reached from above.
+fn any_trigger() -> impl Strategy<Value = i64> {
+    prop_oneof![3 => Just(0), 1 => -4i64..5]
+}
+
+/// Mostly none.
+fn any_self_trade() -> impl Strategy<Value = SelfTrade> {
+    prop_oneof![2 => Just(SelfTrade::Allowed), 1 => proptest::sample::select(SelfTrade::ALL.as_slice())]
+}
+
+/// Mostly none; some that have passed, and others that pass soon.
+fn any_deadline() -> impl Strategy<Value = Option<Deadline>> {
+    let begin = 1_700_000_000_000_000u64;
+    prop_oneof![3 => Just(None), 1 => (0u64..30).prop_map(move |step| Deadline::from_code(begin + step * 400_000))]
+}
+
+type Body = (Symbol, Side, i64, i64, OrderKind, i64, SelfTrade);
+
+fn order((symbol, side, limit, shares, kind, trigger, self_trade): Body) -> NewOrder {
+    let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+    let order = NewOrder::of_kind(kind, symbol, side, limit, shares).with_self_trade(self_trade);
+    NewOrder { trigger: Trigger::from_code(trigger), ..order }
+}
+
+/// A few prices and sizes, so that the same order comes again.
+fn any_client_order() -> impl Strategy<Value = Command> {
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind(), any_trigger(), any_self_trade());
+    (any_client_id(), any_account(), body, any_deadline()).prop_map(|(id, account, body, until)| Command::PlaceOrder {
+        account,
+        order: order(body),
+        client_id: Some(id),
+        until,
+    })
+}
+
+fn any_command() -> impl Strategy<Value = Command> {
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger(), any_self_trade());
+    let place = (any_account(), body, any_deadline()).prop_map(|(account, body, until)| Command::PlaceOrder {
+        account,
+        order: order(body),
+        client_id: None,
+        until,
+    });
+    prop_oneof![
+        12 => place,
+        6 => any_client_order(),
+        1 => (any_account(), any_symbol(), any::<bool>(), 1i128..30, proptest::option::of(any_client_id()), any_self_trade()).prop_map(
+            |(account, symbol, buys, funds, client_id, self_trade)| {
+                let side = if buys { Side::Buy } else { Side::Sell };
+                let order = FundsOrder { symbol, side, funds: Money::from_units(funds), self_trade };
+                Command::PlaceByFunds { account, order, client_id }
+            },
+        ),
+        2 => (any_account(), any_client_id()).prop_map(|(account, id)| Command::CancelOrder { account, order: id.into() }),
+        4 => (any_account(), 0u64..20).prop_map(|(account, order)| Command::CancelOrder { account, order: OrderId(order).into() }),
+        1 => (any_account(), any_symbol(), 0i128..8).prop_map(|(account, symbol, shares)| {
+            Command::IssueShares { symbol, account, shares: Position::from_units(shares) }
+        }),
+        1 => (any_account(), 0i128..40).prop_map(|(account, balance)| {
+            Command::CreateAccount { account, balance: Money::from_units(balance) }
+        }),
+        1 => any_symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
+        1 => any_symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
+        1 => Just(Command::ActivateReached),
+        1 => Just(Command::ExpireOrders),
+        2 => (any_account(), 0u64..20, 1i64..6).prop_map(|(account, order, shares)| Command::AmendOrder {
+            account,
+            order: OrderId(order).into(),
+            shares: Shares::from_units(shares).unwrap(),
+        }),
+        1 => (any_account(), any_client_id(), 1i64..3).prop_map(|(account, id, shares)| Command::AmendOrder {
+            account,
+            order: id.into(),
+            shares: Shares::from_units(shares).unwrap(),
+        }),
+        2 => (any_symbol(), any_rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
+        2 => (any_symbol(), proptest::sample::select(Phase::ALL.as_slice()))
+            .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
+        1 => Just(Command::EndAuction),
+    ]
+}
+
+/// Small ones for small orders; those that no order could obey are none.
+fn any_rules() -> impl Strategy<Value = SymbolRules> {
+    let shares = |units| Shares::from_units(units).unwrap();
+    (1i64..3, 1i64..3, 1i64..3, 1i128..4, 0u32..15_000, 0u8..8).prop_map(
+        move |(tick, lot, least, value, band, more)| {
+            let rules = SymbolRules {
+                tick: Price::from_units(tick).unwrap(),
+                lot: shares(lot),
+                shares_min: shares(least),
+                value_min: Money::from_units(value),
+                band_up: Distance::from_hundredths(band),
+                band_down: Distance::from_hundredths(band.min(9_999)),
+                is_halted: more == 0,
+                interruption: Pause::from_seconds(u32::from(more >= 3)).filter(|_| band > 0),
+                ..SymbolRules::NONE
+            };
+            if more < 5 && rules.check().is_ok() { rules } else { SymbolRules::NONE }
+        },
+    )
+}
+
+/// On the condition that the cancel cancels one.
+fn any_replacement() -> impl Strategy<Value = Step> {
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger(), any_self_trade());
+    let canceled = prop_oneof![
+        (0u64..20).prop_map(|order| OrderId(order).into()),
+        any_client_id().prop_map(engine::OrderName::from)
+    ];
+    (any_account(), canceled, body, proptest::option::of(any_client_id())).prop_map(
+        |(account, canceled, body, client_id)| {
+            let placing = Command::PlaceIfCanceled { account, order: order(body), client_id, until: None };
+            Step::Replace(Command::CancelOrder { account, order: canceled }, placing)
+        },
+    )
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        15 => any_command().prop_map(|command| Step::Play(Op::Command(command))),
+        2 => any_replacement(),
+        3 => (any_account(), 0u64..20).prop_map(|(account, order)| Step::Play(Op::Query(Query { account, order: OrderId(order).into() }))),
+        1 => (any_account(), any_client_id())
+            .prop_map(|(account, id)| Step::Play(Op::Query(Query { account, order: id.into() }))),
+        1 => Just(Step::TakeDone),
+        1 => Just(Step::ForgetSome),
+        1 => Just(Step::ExportAndImport),
+    ]
+}
+
+/// Three accounts (the fourth is unknown at first) with a little of two symbols (the third is unknown at first).
+fn opened() -> Duel {
+    let mut duel = Duel::new(7, 1);
+    for number in 0..2 {
+        duel.play(Op::Command(Command::CreateSymbol { symbol: symbol(number) }));
+    }
+    for number in 0..3 {
+        let account = account(number);
+        let balance = Money::from_units(60);
+        duel.play(Op::Command(Command::CreateAccount { account, balance }));
+        for name in 0..2 {
+            let shares = Position::from_units(12);
+            duel.play(Op::Command(Command::IssueShares { symbol: symbol(name), account, shares }));
+        }
+    }
+    duel
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_short_market_goes_as_in_the_model(steps in proptest::collection::vec(any_step(), 1..60)) {
+        let mut duel = opened();
+        for step in steps {
+            match step {
+                Step::Play(op) => duel.play(op),
+                Step::Replace(cancel, placing) => [cancel, placing].map(Op::Command).into_iter().for_each(|op| duel.play(op)),
+                Step::TakeDone => duel.take_done(),
+                Step::ForgetSome => duel.forget_some(),
+                Step::ExportAndImport => duel.export_and_import(),
+            }
+        }
+        duel.end();
+    }
+}
+
+/// The balance that events told last must be the balance. Once an order that bought all from its own account, below its
+/// limit, ended with the balance it began with and told nothing, while the event of the sale, before the
+/// improvement was given back, had told less.
+#[test]
+fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
+    let mut duel = Duel::new(1, 1);
+    let (account, symbol) = (account(1), symbol(1));
+    let place = |side, dollars: i64| {
+        let limit = Price::from_units(dollars * 100_000_000).unwrap();
+        let shares = Shares::from_units(100_000_000).unwrap();
+        Op::Command(Command::PlaceOrder {
+            account,
+            order: NewOrder::limit(symbol, side, limit, shares),
+            client_id: None,
+            until: None,
+        })
+    };
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(100 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000_000) }));
+    duel.play(place(Side::Sell, 8));
+    duel.play(place(Side::Buy, 10));
+    duel.end();
+}
+
+/// So that nobody makes the engine look through a whole book for an order that takes nothing of it.
+#[test]
+fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
+    let mut duel = Duel::new(1, 1_000);
+    let (account, symbol) = (account(1), symbol(1));
+    let (limit, one) = (Price::from_units(100_000_000).unwrap(), Shares::from_units(100_000_000).unwrap());
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(3_000 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(200_300_000_000) }));
+    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
+    (0..2_003).for_each(|_| duel.play(place(NewOrder::limit(symbol, Side::Sell, limit, one))));
+    for (shares, resting) in [(1_001, 2_003), (1_000, 1_003)] {
+        let shares = Shares::from_units(shares * one.units()).unwrap();
+        duel.play(place(NewOrder::of_kind(OrderKind::FillOrKill, symbol, Side::Buy, limit, shares)));
+        assert_eq!(duel.model().open_orders().len(), resting);
+    }
+    let order = FundsOrder {
+        symbol,
+        side: Side::Buy,
+        funds: Money::from_units(1_500 * DOLLAR),
+        self_trade: SelfTrade::Allowed,
+    };
+    duel.play(Op::Command(Command::PlaceByFunds { account, order, client_id: None }));
+    assert_eq!(duel.model().open_orders().len(), 3);
+    duel.end();
+}
+
+/// One execution reaches more orders than one command activates, at prices that they were not placed in the order of. The others
+/// keep their order, wait for commands of their own, can be canceled meanwhile, and are the same after an import.
+#[test]
+fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
+    let mut duel = Duel::new(1, 1_000);
+    let (account, symbol) = (account(1), symbol(1));
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let one = Shares::from_units(1).unwrap();
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000) }));
+    let place = |order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
+    let limit = |side, limit| place(NewOrder::limit(symbol, side, price(limit), one));
+    for nth in 0..2_200 {
+        let trigger = Trigger::from_above(price(50 - nth % 3));
+        duel.play(place(NewOrder::limit(symbol, Side::Sell, price(1_000 + nth), one).triggered_by(trigger)));
+    }
+    let lower = NewOrder::limit(symbol, Side::Sell, price(5_000), one).triggered_by(Trigger::from_above(price(30)));
+    duel.play(place(lower));
+    duel.play(limit(Side::Buy, 40));
+    duel.play(limit(Side::Sell, 40));
+    assert_eq!(duel.model().reached_orders(), 1_200, "a thousand are activated at once");
+    duel.play(limit(Side::Buy, 30));
+    duel.play(limit(Side::Sell, 30));
+    assert_eq!(duel.model().reached_orders(), 1_201, "whoever reaches others meanwhile does not activate them");
+    duel.export_and_import();
+    // Of those that were reached, the first, the last, and some between.
+    let reached: Vec<OrderId> = duel.model().open_orders().filter(|order| order.waits).map(|order| order.id).collect();
+    for order in [reached[0], reached[1_199], reached[7], reached[8], reached[600]] {
+        duel.play(Op::Command(Command::CancelOrder { account, order: order.into() }));
+    }
+    assert_eq!(duel.model().reached_orders(), 1_196);
+    duel.play(Op::Command(Command::ActivateReached));
+    assert_eq!(duel.model().reached_orders(), 196);
+    duel.export_and_import();
+    duel.play(Op::Command(Command::ActivateReached));
+    assert_eq!(duel.model().reached_orders(), 0);
+    duel.play(Op::Command(Command::ActivateReached));
+    duel.end();
+}
+
+/// One order executes with more working orders than one command places pending ones for. The others keep their order, wait for commands of
+/// their own, can be canceled meanwhile, and are the same after an import.
+#[test]
+fn orders_whose_working_orders_are_executed_together_are_placed_a_thousand_at_a_time() {
+    let mut duel = Duel::new(1, 1_000);
+    let (account, symbol) = (account(1), symbol(1));
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let shares = |units| Shares::from_units(units).unwrap();
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10 * DOLLAR) }));
+    duel.play(Op::Command(Command::IssueShares { symbol, account, shares: Position::from_units(100_000) }));
+    let (client_id, until) = (None, None);
+    let play = |duel: &mut Duel, commands: &[Command]| {
+        commands.iter().for_each(|command| duel.play(Op::Command(*command)));
+    };
+    for nth in 0..2_200 {
+        let two_wait = nth % 3 == 0;
+        let order = NewOrder::limit(symbol, Side::Buy, price(40), shares(1));
+        let working = Command::PlaceWorking { account, order, client_id, until, two_wait };
+        let profit = NewOrder::of_kind(OrderKind::PostOnly, symbol, Side::Sell, price(50 + nth), shares(1));
+        let loss =
+            NewOrder::limit(symbol, Side::Sell, price(10), shares(1)).triggered_by(Trigger::from_above(price(20)));
+        let pending = |order| Command::PlacePending { account, order, client_id, until };
+        let all = [working, pending(profit), pending(loss)];
+        play(&mut duel, if two_wait { &all } else { &all[..2] });
+    }
+    let sell = |units| {
+        let order = NewOrder::limit(symbol, Side::Sell, price(40), shares(units));
+        Op::Command(Command::PlaceOrder { account, order, client_id, until })
+    };
+    duel.play(sell(2_100));
+    let waiting = duel.model().open_orders().filter(|order| order.pends_on.is_some()).count();
+    assert_eq!(duel.model().reached_orders(), waiting - 100 - 34, "all but those whose working orders are open");
+    assert_eq!(duel.model().links(), 334, "a thousand requests' orders are placed at once");
+    duel.export_and_import();
+    // Of those whose turn is to come, one of a pair, one alone, and one of the last.
+    let mut due: Vec<OrderId> = duel.model().due_orders().collect();
+    due.sort();
+    for order in [due[0], due[1], due[due.len() - 1], due[due.len() / 2]] {
+        duel.play(Op::Command(Command::CancelOrder { account, order: order.into() }));
+    }
+    assert!(duel.model().reached_orders() > 0, "what is not placed by one command is placed by later ones");
+    duel.export_and_import();
+    duel.play(Op::Command(Command::ActivateReached));
+    duel.play(Op::Command(Command::ActivateReached));
+    assert_eq!(duel.model().reached_orders(), 0);
+    duel.play(sell(100));
+    assert_eq!(duel.model().open_orders().filter(|order| order.pends_on.is_some()).count(), 0);
+    duel.end();
+}
+
+/// A falling market sells out order by order: each stop's own execution reaches the next.
+#[test]
+fn a_cascade_goes_down_level_by_level_and_ends() {
+    let mut duel = Duel::new(1, 1);
+    let (seller, buyer, symbol) = (account(1), account(2), symbol(1));
+    let price = |units: i64| Price::from_units(units).unwrap();
+    let one = Shares::from_units(1).unwrap();
+    duel.play(Op::Command(Command::CreateSymbol { symbol }));
+    for account in [seller, buyer] {
+        duel.play(Op::Command(Command::CreateAccount { account, balance: Money::from_units(10_000) }));
+    }
+    duel.play(Op::Command(Command::IssueShares { symbol, account: seller, shares: Position::from_units(100) }));
+    let place = |account, order| Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None });
+    for units in (91..=100).rev() {
+        duel.play(place(buyer, NewOrder::limit(symbol, Side::Buy, price(units), one)));
+    }
+    for units in 95..=100 {
+        let stop = NewOrder::market(symbol, Side::Sell, one).triggered_by(Trigger::stop_loss(Side::Sell, price(units)));
+        duel.play(place(seller, stop));
+    }
+    // At 100, and so on down to 94, below the last stop.
+    duel.play(place(seller, NewOrder::market(symbol, Side::Sell, one)));
+    assert_eq!(duel.model().resting().count(), 3);
+    assert_eq!(duel.model().open_orders().len(), 3, "no order waits any more");
+    duel.end();
+}

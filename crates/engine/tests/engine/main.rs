@@ -1,0 +1,16 @@
+//! The engine: its rules one by one, and random markets that it plays together with the naive model.
+#![allow(clippy::arithmetic_side_effects, clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod against_model;
+mod icebergs;
+mod large;
+mod limits;
+mod linked;
+mod moving;
+mod replacement;
+mod rules;
+mod state;
+mod trailing;

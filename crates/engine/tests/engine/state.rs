@@ -1,0 +1,467 @@
+//! The state written down and read back: what was altered is refused or read as it stands, and the hash sees every part.
+
+use std::collections::HashSet;
+
+use engine::{
+    AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
+    Distance, DoneOrders, Engine, Entry, Fee, FeeRate, Grace, Group, Importer, KillScope, Money, NewOrder, Op, OrderId,
+    Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time,
+    Trail, Trigger,
+};
+use model::Model;
+use model::workload::{Random, Workload};
+
+/// An engine after so many random commands.
+fn market(seed: u64, ops: usize) -> Engine {
+    let mut workload = Workload::with_client_orders(seed)
+        .with_all_kinds()
+        .with_terms()
+        .with_links()
+        .with_rules()
+        .with_icebergs()
+        .with_fees()
+        .with_groups()
+        .with_phases()
+        .with_trails()
+        .with_pendings()
+        .with_mass_cancels()
+        .with_kills()
+        .with_protections()
+        .with_limits()
+        .with_messages()
+        .with_funding();
+    let mut model = Model::new();
+    let mut engine = Engine::new(seed, DoneOrders::Drop);
+    let mut requests = Vec::new();
+    for _ in 0..ops {
+        if requests.is_empty() {
+            requests = workload.next_request(&model);
+        }
+        if let Op::Command(command) = requests.remove(0) {
+            let sequence = engine.sequence().next();
+            let entry = Entry { sequence, time: Time(sequence.0 * 700_000), command };
+            model.apply(&entry, &mut Vec::new(), &mut Vec::new());
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        }
+    }
+    engine
+}
+
+fn export(engine: &Engine) -> Vec<StateItem> {
+    let mut items = Vec::new();
+    engine.export(&mut |item| items.push(item));
+    items
+}
+
+/// The engine that the items make, if they make one.
+fn import(items: &[StateItem]) -> Option<Engine> {
+    let mut importer = Importer::new(3, DoneOrders::Keep);
+    for item in items {
+        importer.add(*item).ok()?;
+    }
+    importer.finish().ok()
+}
+
+/// The items with one of them left out, twice there, swapped with its neighbour, or a little different.
+fn altered(items: &[StateItem], random: &mut Random) -> Vec<StateItem> {
+    let mut items = items.to_vec();
+    let place = random.below(items.len());
+    match random.below(4) {
+        0 => {
+            items.remove(place);
+        }
+        1 => items.insert(random.below(items.len() + 1), items[place]),
+        2 => {
+            let other = random.below(items.len());
+            items.swap(place, other);
+        }
+        _ => items[place] = different(items[place], random),
+    }
+    items
+}
+
+fn different(item: StateItem, random: &mut Random) -> StateItem {
+    let which = random.below(4);
+    match item {
+        StateItem::Head { sequence, time, next_order } => match which {
+            0 => StateItem::Head { sequence: sequence.next(), time, next_order },
+            1 => StateItem::Head { sequence, time: Time(time.0 + 1), next_order },
+            _ => StateItem::Head { sequence, time, next_order: OrderId(next_order.0 + 1) },
+        },
+        StateItem::Account { id, balance } => match which {
+            0 => StateItem::Account { id: AccountId::parse(b"31337").unwrap(), balance },
+            1 => StateItem::Account { id, balance: Money::from_units(-1 - balance.units()) },
+            _ => StateItem::Account { id, balance: balance.plus(Money::from_units(1)) },
+        },
+        StateItem::Symbol { name, issued } => match which {
+            0 => StateItem::Symbol { name: Symbol::parse(b"OTHER").unwrap(), issued },
+            _ => StateItem::Symbol { name, issued: issued.plus(Position::from_units(1)) },
+        },
+        StateItem::Position { account, symbol, shares } => match which {
+            0 => StateItem::Position { account, symbol, shares: Position::ZERO },
+            1 => StateItem::Position { account, symbol: engine::SymbolIndex(symbol.0 + 1), shares },
+            2 => StateItem::Position { account: engine::AccountIndex(account.0 + 1), symbol, shares },
+            _ => StateItem::Position { account, symbol, shares: shares.plus(Position::from_units(1)) },
+        },
+        StateItem::Order { order, account, symbol, side, limit, open } => match which {
+            0 => StateItem::Order { order: OrderId(order.0 + 1), account, symbol, side, limit, open },
+            1 => {
+                let limit = Price::from_units(limit.units() / 2 + 1).unwrap();
+                StateItem::Order { order, account, symbol, side, limit, open }
+            }
+            2 => StateItem::Order { order, account: engine::AccountIndex(account.0 + 1), symbol, side, limit, open },
+            _ => {
+                let open = Shares::from_units(open.units() / 2).unwrap();
+                StateItem::Order { order, account, symbol, side, limit, open }
+            }
+        },
+        StateItem::Execution(mut execution) => {
+            match which {
+                0 => execution.price = Price::from_units(execution.price.units() / 2 + 1).unwrap(),
+                1 => execution.time = Time(execution.time.0 + 1),
+                2 => execution.fee = Fee::from_code(execution.fee.code() ^ 1).unwrap_or(Fee::NONE),
+                _ => execution.shares = Shares::from_units(execution.shares.units() / 2).unwrap(),
+            }
+            StateItem::Execution(execution)
+        }
+        StateItem::Watch { symbol, last } => match which {
+            0 => StateItem::Watch { symbol: engine::SymbolIndex(symbol.0 + 1), last },
+            1 => StateItem::Watch { symbol, last: None },
+            _ => StateItem::Watch { symbol, last: Price::from_units(last.map_or(1, Price::units) / 2 + 1) },
+        },
+        StateItem::Phase { symbol, mut phase } => {
+            match which {
+                0 => return StateItem::Phase { symbol: engine::SymbolIndex(symbol.0 + 1), phase },
+                1 => phase.until = Some(Time(phase.until.map_or(1, |until| until.0 + 1))),
+                2 => phase.phase = Phase::Open,
+                _ => phase = SymbolPhase { phase: Phase::Halted, until: phase.until },
+            }
+            StateItem::Phase { symbol, phase }
+        }
+        StateItem::Rules { symbol, mut rules } => {
+            let half = |shares: Shares| Shares::from_units(shares.units() / 2).unwrap();
+            match random.below(11) {
+                0 => return StateItem::Rules { symbol: engine::SymbolIndex(symbol.0 + 1), rules },
+                1 => rules.tick = Price::from_units(rules.tick.units() / 2 + 1).unwrap(),
+                2 => rules.lot = half(rules.lot),
+                3 => rules.shares_min = half(rules.shares_min),
+                4 => rules.shares_max = half(rules.shares_max),
+                5 => rules.value_min = rules.value_min.minus(Money::from_units(1)),
+                6 => rules.value_max = rules.value_max.plus(Money::from_units(1)),
+                7 => rules.band_up = if rules.band_up.is_some() { None } else { Some(Distance::MAX) },
+                8 => rules.band_down = if rules.band_down.is_some() { None } else { Some(Distance::DOWN_MAX) },
+                9 => {
+                    rules.interruption = Pause::from_seconds(rules.interruption.map_or(1, |pause| pause.seconds() + 1))
+                }
+                _ => rules.is_halted = !rules.is_halted,
+            }
+            StateItem::Rules { symbol, rules }
+        }
+        StateItem::Pending { mut order, mut account, mut placed, mut working, mut is_due } => {
+            match random.below(8) {
+                0 => order = OrderId(order.0 + 1),
+                1 => account = engine::AccountIndex(account.0 + 1),
+                2 => placed.side = placed.side.opposite(),
+                3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
+                4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
+                5 => working = OrderId(working.0 + 1),
+                6 => placed.symbol.0 += 1,
+                _ => is_due = !is_due,
+            }
+            StateItem::Pending { order, account, placed, working, is_due }
+        }
+        StateItem::Stop { order, account, placed, is_reached, trail } => {
+            let (mut order, mut account, mut placed, mut is_reached) = (order, account, placed, is_reached);
+            let mut trail = trail;
+            match random.below(10) {
+                0 => order = OrderId(order.0 + 1),
+                1 => account = engine::AccountIndex(account.0 + 1),
+                2 => placed.side = placed.side.opposite(),
+                3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
+                4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
+                5 => placed.trigger = Trigger::from_code(Trigger::code(placed.trigger) / 2),
+                6 => placed.symbol.0 += 1,
+                7 => trail = Trail::from_code(Trail::code(trail) + 1),
+                8 => trail = if trail.is_some() { None } else { Trail::by_bips(100) },
+                _ => is_reached = !is_reached,
+            }
+            StateItem::Stop { order, account, placed, is_reached, trail }
+        }
+        StateItem::Link { order, partner } => match which {
+            0 => StateItem::Link { order: OrderId(order.0 + 1), partner },
+            1 => StateItem::Link { order, partner: OrderId(partner.0 + 1) },
+            _ => StateItem::Link { order: partner, partner: order },
+        },
+        StateItem::Deadline { order, until } => match which {
+            0 => StateItem::Deadline { order: OrderId(order.0 + 1), until },
+            1 => StateItem::Deadline { order, until: Deadline::from_code(until.time().0 / 2 + 1).unwrap() },
+            _ => StateItem::Deadline { order, until: Deadline::from_code(until.time().0 + 1).unwrap() },
+        },
+        StateItem::Iceberg { order, display, shown } => match which {
+            0 => StateItem::Iceberg { order: OrderId(order.0 + 1), display, shown },
+            1 => StateItem::Iceberg { order, display: Shares::from_units(display.units() / 2).unwrap(), shown },
+            _ => StateItem::Iceberg { order, display, shown: Shares::from_units(shown.units() / 2).unwrap() },
+        },
+        StateItem::ClientOrder { order, id, account, placed, until, display, trail, done } => {
+            let day = CLIENT_ORDER_ID_KEPT_US;
+            let (mut order, mut id, mut account, mut placed) = (order, id, account, placed);
+            let (mut until, mut display, mut trail, mut done) = (until, display, trail, done);
+            match random.below(13) {
+                0 => order = OrderId(order.0 + 1),
+                1 => id = ClientOrderId::parse(b"another").unwrap(),
+                2 => account = engine::AccountIndex(account.0 + 1),
+                3 => placed.side = placed.side.opposite(),
+                4 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
+                5 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
+                6 => done = done.map(|done| Time(done.0.saturating_sub(day))),
+                7 => done = done.map(|done| Time(done.0 + 1)),
+                8 => until = Deadline::from_code(Deadline::code(until) / 2 + 1),
+                9 => placed.self_trade = random.pick(&SelfTrade::ALL),
+                11 => trail = if trail.is_some() { None } else { Trail::by_bips(100) },
+                10 => display = if display.is_some() { None } else { Some(placed.shares) },
+                _ => done = if done.is_some() { None } else { Some(Time(7)) },
+            }
+            StateItem::ClientOrder { order, id, account, placed, until, display, trail, done }
+        }
+        StateItem::Fees { mut symbol, mut tier, mut fees } => {
+            match random.below(5) {
+                0 => symbol.0 += 1,
+                1 => tier = Tier::new(tier.number() ^ 1).unwrap(),
+                2 => fees.account.0 += 1,
+                3 => fees.maker = FeeRate::from_millionths(fees.maker.millionths() / 2).unwrap(),
+                _ => fees.taker = FeeRate::from_millionths(fees.taker.millionths() / 2).unwrap(),
+            }
+            StateItem::Fees { symbol, tier, fees }
+        }
+        StateItem::Tier { account, tier } => match which {
+            0 => StateItem::Tier { account: engine::AccountIndex(account.0 + 1), tier },
+            _ => StateItem::Tier { account, tier: Tier::new(tier.number() ^ 1).unwrap() },
+        },
+        StateItem::Group { account, group } => match which {
+            0 => StateItem::Group { account: engine::AccountIndex(account.0 + 1), group },
+            _ => StateItem::Group { account, group: Group::new(group.number() ^ 1).unwrap() },
+        },
+        StateItem::Protection { account, grace } => match which {
+            0 => StateItem::Protection { account: engine::AccountIndex(account.0 + 1), grace },
+            _ => StateItem::Protection { account, grace: Grace::from_millis((grace.millis() + 1) % 60_000).unwrap() },
+        },
+        StateItem::Limits { account, mut limits } => {
+            let most = |bound: engine::Shares| Shares::from_units(bound.units() ^ 1).unwrap();
+            match random.below(6) {
+                0 => return StateItem::Limits { account: engine::AccountIndex(account.0 + 1), limits },
+                1 => {
+                    limits.open_orders = std::num::NonZeroU32::new(limits.open_orders.map_or(1, |most| most.get() + 1))
+                }
+                2 => limits.order_shares = most(limits.order_shares),
+                3 => limits.order_value = Money::from_units(limits.order_value.units() ^ 1),
+                4 => limits.position = most(limits.position),
+                _ => {
+                    limits.collar = Distance::from_hundredths(limits.collar.map_or(1, |collar| collar.hundredths() ^ 2))
+                }
+            }
+            StateItem::Limits { account, limits }
+        }
+        StateItem::Message(mut message) => {
+            match random.below(4) {
+                0 => message.node = engine::NodeId::new(message.node.number() + 1).unwrap(),
+                1 => message.epoch ^= 1,
+                2 => message.number += 1,
+                _ => message.position ^= 1,
+            }
+            StateItem::Message(message)
+        }
+        StateItem::Kill { scope } => StateItem::Kill {
+            scope: match scope {
+                KillScope::Everything => KillScope::Account(engine::AccountIndex(0)),
+                KillScope::Account(account) => KillScope::Account(engine::AccountIndex(account.0 + 1)),
+                KillScope::Symbol(symbol) => KillScope::Symbol(engine::SymbolIndex(symbol.0 + 1)),
+            },
+        },
+    }
+}
+
+#[test]
+fn altered_state_is_refused_or_read_as_it_stands() {
+    let mut random = Random::new(1);
+    let (mut refused, mut read) = (0, 0);
+    for seed in 0..40 {
+        let engine = market(seed, 400);
+        let (items, hash) = (export(&engine), engine.state_hash());
+        for _ in 0..100 {
+            let altered = altered(&items, &mut random);
+            let Some(imported) = import(&altered) else {
+                refused += 1;
+                continue;
+            };
+            imported.check_invariants();
+            let found = export(&imported);
+            let first = found.iter().zip(&altered).find(|(found, given)| found != given);
+            assert!(found == altered, "seed {seed}: read otherwise than it stands, first at {first:?}");
+            assert_eq!(imported.state_hash() == hash, altered == items, "seed {seed}: the hash sees every part");
+            read += 1;
+        }
+    }
+    assert!(refused > 500 && read > 500, "{refused} refused, {read} read");
+}
+
+/// After as many commands, so that nothing else tells the states from each other.
+#[test]
+fn who_is_protected_is_part_of_the_state() {
+    let account = AccountId::parse(b"1").unwrap();
+    let protect = |millis| Command::Protect { account, grace: Grace::from_millis(millis).unwrap() };
+    let last = [Command::Unprotect { account, is_lost: false }, protect(0), protect(5_000)];
+    let hashes = last.map(|last| {
+        let mut engine = Engine::new(1, DoneOrders::Drop);
+        for command in [Command::CreateAccount { account, balance: Money::ZERO }, last] {
+            let entry = Entry { sequence: engine.sequence().next(), time: Time(1), command };
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        }
+        let imported = import(&export(&engine)).unwrap();
+        assert_eq!(imported.state_hash(), engine.state_hash());
+        engine.state_hash()
+    });
+    let different: HashSet<u64> = hashes.into_iter().collect();
+    assert_eq!(different.len(), hashes.len());
+}
+
+/// After as many commands, so that nothing else tells the states from each other.
+#[test]
+fn what_is_killed_is_part_of_the_state() {
+    let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
+    let everything = KillScope::Everything;
+    let last = [
+        Command::Release { scope: everything },
+        Command::Kill { scope: everything },
+        Command::Kill { scope: KillScope::Account(account) },
+        Command::Kill { scope: KillScope::Symbol(symbol) },
+    ];
+    let hashes = last.map(|last| {
+        let mut engine = Engine::new(1, DoneOrders::Drop);
+        let made = [Command::CreateAccount { account, balance: Money::ZERO }, Command::CreateSymbol { symbol }, last];
+        for command in made {
+            let entry = Entry { sequence: engine.sequence().next(), time: Time(1), command };
+            engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        }
+        let imported = import(&export(&engine)).unwrap();
+        assert_eq!(imported.state_hash(), engine.state_hash());
+        engine.state_hash()
+    });
+    let different: HashSet<u64> = hashes.into_iter().collect();
+    assert_eq!(different.len(), hashes.len());
+}
+
+#[test]
+fn limits_are_part_of_the_state() {
+    let account = AccountId::parse(b"1").unwrap();
+    let said = [None].into_iter().chain(AccountLimit::ALL.map(Some));
+    let hashes: Vec<u64> = said
+        .map(|limit| {
+            let mut limits = AccountLimits::NONE;
+            let amount = engine::Decimal::parse(b"7").unwrap();
+            limit.into_iter().for_each(|limit| limits.set_amount(limit, amount).unwrap());
+            let mut engine = Engine::new(1, DoneOrders::Drop);
+            let made =
+                [Command::CreateAccount { account, balance: Money::ZERO }, Command::ChangeLimits { account, limits }];
+            for command in made {
+                let entry = Entry { sequence: engine.sequence().next(), time: Time(1), command };
+                engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+            }
+            let imported = import(&export(&engine)).unwrap();
+            assert_eq!(imported.state_hash(), engine.state_hash());
+            engine.state_hash()
+        })
+        .collect();
+    assert_eq!(hashes.iter().collect::<HashSet<_>>().len(), hashes.len());
+}
+
+#[test]
+fn a_stream_without_its_head_is_refused() {
+    let items = export(&market(1, 400));
+    assert!(import(&items).is_some());
+    assert!(import(&items[1..]).is_none());
+    assert!(import(&[]).is_none());
+    let account = StateItem::Account { id: AccountId::parse(b"1").unwrap(), balance: Money::ZERO };
+    assert!(import(&[account]).is_none());
+}
+
+/// A replay on another machine or in a later build must come to the same state. This figure may only change together
+/// with the version of the matching rules.
+#[test]
+fn the_state_hash_of_a_fixed_market_never_changes() {
+    let (one, two) = (AccountId::parse(b"01").unwrap(), AccountId::parse(b"2").unwrap());
+    let symbol = Symbol::parse(b"SPY").unwrap();
+    let place = |account, side, cents: i64, shares: i64| Command::PlaceOrder {
+        account,
+        order: NewOrder::limit(
+            symbol,
+            side,
+            Price::from_units(cents * 1_000_000).unwrap(),
+            Shares::from_units(shares * 100_000_000).unwrap(),
+        ),
+        client_id: None,
+        until: None,
+    };
+    let commands = [
+        Command::CreateAccount { account: one, balance: Money::from_units(1_000_000 * DOLLAR) },
+        Command::CreateAccount { account: two, balance: Money::from_units(DOLLAR / 3) },
+        Command::CreateOldSymbol { symbol },
+        Command::IssueShares { symbol, account: two, shares: Position::from_units(12_345_678_901) },
+        place(one, Side::Buy, 12_500, 30),
+        place(two, Side::Sell, 12_400, 10),
+        place(two, Side::Sell, 13_050, 50),
+        place(one, Side::Buy, 13_051, 20),
+        place(one, Side::Buy, 12_500, 1),
+        Command::CancelOrder { account: one, order: OrderId(1).into() },
+    ];
+    let mut engine = Engine::new(9, DoneOrders::Keep);
+    for (sequence, command) in (1..).zip(commands) {
+        let entry = Entry { sequence: Sequence(sequence), time: Time(1_700_000_000_000_000 + sequence), command };
+        engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+    }
+    assert_eq!(engine.open_order_count(), 2);
+    assert_eq!(engine.state_hash(), 0xC147_1719_C9E3_67AD);
+}
+
+#[test]
+fn the_state_hash_of_a_fixed_market_with_client_order_ids_never_changes() {
+    let account = AccountId::parse(b"01").unwrap();
+    let symbol = Symbol::parse(b"SPY").unwrap();
+    let place = |id: &str, side, cents: i64| Command::PlaceOrder {
+        account,
+        order: NewOrder::limit(
+            symbol,
+            side,
+            Price::from_units(cents * 1_000_000).unwrap(),
+            Shares::from_units(300_000_000).unwrap(),
+        ),
+        client_id: Some(ClientOrderId::parse(id.as_bytes()).unwrap()),
+        until: None,
+    };
+    let commands = [
+        Command::CreateAccount { account, balance: Money::from_units(1_000_000 * DOLLAR) },
+        Command::CreateOldSymbol { symbol },
+        Command::IssueShares { symbol, account, shares: Position::from_units(12_345_678_901) },
+        place("executed", Side::Buy, 12_500),
+        place("123e4567-e89b-12d3-a456-426614174000", Side::Sell, 12_500),
+        place("rests", Side::Sell, 13_050),
+        place("canceled", Side::Buy, 12_400),
+        Command::CancelOrder { account, order: ClientOrderId::parse(b"canceled").unwrap().into() },
+    ];
+    let mut engine = Engine::new(9, DoneOrders::Keep);
+    let mut apply = |sequence, time, command| {
+        let entry = Entry { sequence: Sequence(sequence), time: Time(time), command };
+        engine.apply(&entry, &mut Vec::new(), &mut |_| {});
+        engine.state_hash()
+    };
+    let mut hash = 0;
+    for (sequence, command) in (1..).zip(commands) {
+        hash = apply(sequence, 1_700_000_000_000_000 + sequence, command);
+    }
+    assert_eq!(hash, 0x0C3A_84E1_EF65_DC92, "with one open and three done");
+    let later = 1_700_000_000_000_007 + CLIENT_ORDER_ID_KEPT_US;
+    assert_eq!(
+        apply(9, later, Command::CreateOldSymbol { symbol }),
+        0x06DC_8545_C0E5_F4AA,
+        "with one open and the one canceled last"
+    );
+}

@@ -1,0 +1,445 @@
+//! A history with a bit flipped, anywhere in its files, while it is in use or before a start: whatever is asked is told the truth or
+
+//! that a record is damaged, and nobody else is told less. What follows is followed.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::common::{Market, Nobody, SMALL, apply, follow, follow_sized, scene};
+use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
+use feed::{History, HistoryError, Interval, ReadModel, ReportKey, Trade, View};
+use history::{HISTORY_FOLDER, verify as verify_history};
+use journal::simulated::{Fault, PowerCut, SimulatedDisk};
+use journal::{Damages, File, Storage};
+use model::workload::Workload;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Turns of a market that goes on.
+const TURNS: usize = 60;
+/// The files of a small history.
+const TABLE_NAMES: [&str; 3] = ["orders-4-000000.tab", "trades-4-000000.tab", "candles-3.tab"];
+const TABLE_BYTES: [usize; 3] = [152, 96, 92];
+/// Where there are notes.
+const NOTES_NAME: &str = "notes-1-000000.tab";
+const NOTE_BYTES: usize = 76;
+/// Of a page.
+const PAGE: usize = 4;
+
+/// What one question was told: pages or parts in order, and what ended them.
+#[derive(Debug, PartialEq)]
+struct Told {
+    about: String,
+    parts: Vec<String>,
+    error: Option<String>,
+}
+
+/// Asks something again and again, with where the part before ended.
+fn tell<T: Debug, C: Copy>(
+    about: String,
+    mut ask: impl FnMut(Option<C>) -> Result<Option<(T, Option<C>)>, HistoryError>,
+) -> Told {
+    let (mut told, mut before) = (Told { about, parts: Vec::new(), error: None }, None);
+    loop {
+        match ask(before) {
+            Ok(part) => {
+                let next = part.as_ref().and_then(|(_, next)| *next);
+                told.parts.push(format!("{part:?}", part = part.map(|(part, _)| part)));
+                match next {
+                    Some(_) => before = next,
+                    None => return told,
+                }
+            }
+            Err(error) => {
+                assert!(error.is_damage(), "{}: {error}", told.about);
+                told.error = Some(error.to_string());
+                return told;
+            }
+        }
+    }
+}
+
+fn once<T: Debug>(about: String, answer: Result<T, HistoryError>) -> Told {
+    let mut answer = Some(answer);
+    tell(about, |_: Option<()>| answer.take().unwrap().map(|answer| Some((answer, None))))
+}
+
+/// Everything that can be asked of a history.
+fn ask_all(scene: &ReadModel<Nobody>, market: &Market) -> Vec<Told> {
+    let history = &*scene.history.as_ref().unwrap().read();
+    let mut all = Vec::new();
+    for order in 1..=market.placed.len() as u64 {
+        all.push(once(format!("order {order}"), history.order(OrderId(order))));
+        all.push(once(format!("executions of order {order}"), history.executions_of(OrderId(order), usize::MAX)));
+        let triggered = history.order(OrderId(order)).and_then(|past| history.triggered_at(&past.unwrap()));
+        all.push(once(format!("triggering of order {order}"), triggered));
+    }
+    for symbol in (0..).map(SymbolIndex).take(market.model.symbols().count()) {
+        all.push(tell(format!("trades of {symbol:?}"), |before| history.trades_of(symbol, before, PAGE)));
+        for interval in Interval::ALL {
+            let about = format!("candles of {symbol:?}, {}", interval.name());
+            all.push(once(about, scene.candles(symbol, interval, None, 1_000_000)));
+        }
+        let listing = scene.view.listing(symbol);
+        let recent: Vec<_> = listing.recent().collect();
+        all.push(once(format!("memory of {symbol:?}"), Ok((recent, listing.day(scene.view.time())))));
+    }
+    for account in (0..).map(AccountIndex).take(market.model.accounts().count()) {
+        let trades = |before| history.trades_of_account(account, before, PAGE, |_| true);
+        all.push(tell(format!("trades of {account:?}"), trades));
+        let orders = |before| history.orders_of(account, before, PAGE, &mut |_| true);
+        all.push(tell(format!("orders of {account:?}"), orders));
+        all.push(reports(history, account, scene.view.sequence()));
+    }
+    all
+}
+
+/// The reports of an account from the first on, in pieces.
+fn reports(history: &History, account: AccountIndex, through: Sequence) -> Told {
+    let mut next = Some(history.sweep(account, ReportKey::after(Sequence::ZERO), through).in_pieces_of(PAGE));
+    tell(format!("reports of {account:?}"), |_| {
+        let Some(mut sweep) = next.take() else { return Ok(None) };
+        while history.sweep_on(&mut sweep, 5)? {}
+        let (keys, more) = sweep.finish();
+        next = more;
+        let reports: Result<Vec<_>, _> = keys.into_iter().map(|key| history.report(key)).collect();
+        Ok(Some((reports?, next.is_some().then_some(()))))
+    })
+}
+
+/// Each was told the truth, or that a record is damaged. Gives how many were not told all.
+fn compare(told: &[Told], truth: &[Told], changed: &str) -> usize {
+    assert_eq!(told.len(), truth.len());
+    for (told, truth) in told.iter().zip(truth) {
+        match &told.error {
+            None => assert_eq!(told, truth, "{changed}"),
+            Some(_) => assert!(truth.parts.starts_with(&told.parts), "{changed}: {told:?} instead of {truth:?}"),
+        }
+    }
+    told.iter().filter(|told| told.error.is_some()).count()
+}
+
+fn market(seed: u64) -> Market {
+    let mut market = Market { workload: Workload::with_client_orders(seed), ..Market::new(seed) };
+    while market.trades.len() < 12 || market.ended.len() < 12 || market.named.len() < 3 {
+        market.turn();
+    }
+    market
+}
+
+/// All of it is on the disk.
+fn kept(market: &Market) -> (SimulatedDisk, ReadModel<Nobody>) {
+    let disk = SimulatedDisk::new();
+    let (view, mut history) = follow(market, &disk, market.batches.len());
+    history.checkpoint().unwrap();
+    (disk, scene(view, history))
+}
+
+/// Bits of a file: one of every byte of a small one; of a larger one some hundreds, at every byte of some record.
+fn bits(bytes: usize) -> impl Iterator<Item = usize> {
+    // Records have 152, 96 and 92 bytes, which this shares no factor with.
+    let apart = (bytes / 400..).find(|apart| [2, 3, 19, 23].iter().all(|factor| apart % factor != 0)).unwrap();
+    (0..bytes).step_by(apart.max(1)).map(|byte| byte * 8 + byte % 8)
+}
+
+/// Under whoever has the file open.
+fn flip(disk: &SimulatedDisk, name: &str, bit: usize) {
+    let (file, at, mut byte) = (disk.open(&path(name)).unwrap(), bit as u64 / 8, [0]);
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ (1 << (bit % 8))], at).unwrap();
+}
+
+fn path(name: &str) -> String {
+    format!("{HISTORY_FOLDER}/{name}")
+}
+
+#[test]
+fn a_bit_that_flips_under_a_running_server_is_named_and_hides_nothing_else() {
+    let market = market(11);
+    let (disk, scene) = kept(&market);
+    let truth = ask_all(&scene, &market);
+    assert!(truth.iter().all(|told| told.error.is_none()) && truth.len() > 50);
+    for name in TABLE_NAMES {
+        let bytes = disk.contents(&path(name)).len();
+        let mut named = 0;
+        for bit in bits(bytes) {
+            flip(&disk, name, bit);
+            let incomplete = compare(&ask_all(&scene, &market), &truth, &format!("bit {bit} of {name}"));
+            flip(&disk, name, bit);
+            // Candles that memory has are not asked of the file.
+            assert!(incomplete > 0 || name == TABLE_NAMES[2], "bit {bit} of {name} changed nothing");
+            named += incomplete;
+            assert!(incomplete <= truth.len() / 4, "bit {bit} of {name} keeps {incomplete} of {} away", truth.len());
+        }
+        println!("{name}: {} bits flipped, {named} answers named", bits(bytes).count());
+    }
+    compare(&ask_all(&scene, &market), &truth, "all as it was");
+}
+
+#[test]
+fn a_bit_that_flips_before_a_start_is_named_then_or_when_it_is_asked_for() {
+    let market = market(12);
+    let (disk, scene) = kept(&market);
+    let truth = ask_all(&scene, &market);
+    drop(scene);
+    for name in TABLE_NAMES.into_iter().chain(["checkpoint"]) {
+        let (mut refused, mut named) = (0, 0);
+        for bit in bits(disk.contents(&path(name)).len()) {
+            let changed = disk.copy();
+            changed.flip_bit(&path(name), bit);
+            match begin(&market, &changed) {
+                Ok(scene) => named += compare(&ask_all(&scene, &market), &truth, &format!("bit {bit} of {name}")),
+                Err(error) => {
+                    let words = error.to_string();
+                    assert!(
+                        words.contains(name) && words.contains("damaged") && words.contains("out of the data folder"),
+                        "{words}"
+                    );
+                    refused += 1;
+                }
+            }
+        }
+        println!("{name}: {refused} refused, {named} answers named");
+        assert!(if name == "checkpoint" { named == 0 } else { refused + named > 0 });
+    }
+}
+
+/// What befell an order is lost with its note, and with some notes where its trades are; nothing else is.
+#[test]
+fn a_bit_that_flips_in_a_note_is_named_and_hides_nothing_else() {
+    let market = Market::of_stops(16, 20);
+    let (disk, scene) = kept(&market);
+    let truth = ask_all(&scene, &market);
+    for bit in bits(disk.contents(&path(NOTES_NAME)).len()) {
+        let changed = format!("bit {bit} of {NOTES_NAME}");
+        flip(&disk, NOTES_NAME, bit);
+        assert!(compare(&ask_all(&scene, &market), &truth, &changed) > 0, "{changed} changed nothing");
+        let mut faults = Vec::new();
+        verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap();
+        let named = format!("record {} of history/{NOTES_NAME}", bit / 8 / NOTE_BYTES);
+        assert!(faults.len() == 1 && faults[0].contains(&named), "{changed}: {faults:?}");
+        // A start needs no note.
+        let again = begin(&market, &disk.copy()).unwrap();
+        assert!(compare(&ask_all(&again, &market), &truth, &changed) > 0);
+        flip(&disk, NOTES_NAME, bit);
+    }
+    assert_eq!(compare(&ask_all(&scene, &market), &truth, "all as it was"), 0);
+}
+
+/// Of a newer version there may be kinds of notes, and reasons of endings, that this one has no word for.
+#[test]
+fn what_a_newer_version_wrote_is_named_by_its_kind() {
+    let market = Market::of_stops(17, 20);
+    let (disk, scene) = kept(&market);
+    drop(scene);
+    let seal = |disk: &SimulatedDisk, name: &str, (from, to): (usize, usize), record: usize| {
+        let mut contents = disk.contents(&path(name));
+        let sum = xxh3_64_with_seed(&contents[from..to - 4], record as u64) as u32;
+        contents[to - 4..to].copy_from_slice(&sum.to_le_bytes());
+        disk.put(&path(name), &contents);
+    };
+    let check = |disk: &SimulatedDisk, expected: &str| {
+        let mut faults = Vec::new();
+        verify_history(disk, &mut |fault| faults.push(fault.to_string())).unwrap();
+        assert!(faults.len() == 1 && faults[0].contains(expected), "{faults:?}");
+        let told = ask_all(&begin(&market, disk).unwrap(), &market);
+        let errors: Vec<_> = told.iter().filter_map(|told| told.error.as_ref()).collect();
+        assert!(!errors.is_empty() && errors.iter().all(|error| error.contains(expected)), "{errors:?}");
+    };
+    let newer = disk.copy();
+    flip(&newer, NOTES_NAME, (2 * NOTE_BYTES + 68) * 8 + 5);
+    seal(&newer, NOTES_NAME, (2 * NOTE_BYTES, 3 * NOTE_BYTES), 2);
+    let kind = newer.contents(&path(NOTES_NAME))[2 * NOTE_BYTES + 68];
+    check(&newer, &format!("record 2 of history/{NOTES_NAME} is a note of kind {kind}, which this version"));
+    let newer = disk.copy();
+    let done = market.ended.keys().next().unwrap().0 as usize - 1;
+    let ending = (done * TABLE_BYTES[0] + 92, (done + 1) * TABLE_BYTES[0]);
+    flip(&newer, TABLE_NAMES[0], ending.0 * 8 + 6);
+    let kind = newer.contents(&path(TABLE_NAMES[0]))[ending.0] & 0x7f;
+    seal(&newer, TABLE_NAMES[0], ending, done);
+    let expected =
+        format!("record {done} of history/{} is an ending of kind {kind}, which this version", TABLE_NAMES[0]);
+    check(&newer, &expected);
+}
+
+/// In a sealed part a bit takes a block of records, and of the carried ones one: whoever asks for these is told so.
+#[test]
+fn a_bit_that_flips_in_a_sealed_part_is_named_and_hides_nothing_else() {
+    let markets = (20..).map(market);
+    let is_full = |market: &Market| market.model.open_orders().len() > 5 && market.placed.len() > 60;
+    damage_sealed_parts(&markets.take(200).find(is_full).unwrap());
+    damage_sealed_parts(&Market::of_stops(18, 16));
+}
+
+fn damage_sealed_parts(market: &Market) {
+    let disk = SimulatedDisk::new();
+    let (view, mut history) = follow_sized(market, &disk, market.batches.len(), SMALL);
+    history.checkpoint().unwrap();
+    assert!((0..10_000).any(|_| !history.tend(view.time())), "there is no end to it");
+    let scene = scene(view, history);
+    let truth = ask_all(&scene, market);
+    assert!(truth.iter().all(|told| told.error.is_none()));
+    let names = disk.folder(HISTORY_FOLDER).unwrap().list().unwrap();
+    let settled = names.iter().filter(|name| name.ends_with(".sealed") || name.starts_with("carried"));
+    let (mut files, mut named) = (0, 0);
+    for name in settled {
+        files += 1;
+        let bytes = disk.contents(&path(name)).len();
+        for bit in (0..bytes).step_by(7).map(|byte| byte * 8 + byte % 8) {
+            let changed = format!("bit {bit} of {name}");
+            flip(&disk, name, bit);
+            named += compare(&ask_all(&scene, market), &truth, &changed);
+            let mut faults = Vec::new();
+            verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap();
+            assert!(
+                !faults.is_empty() && faults.iter().all(|fault| fault.contains(name.as_str())),
+                "{changed}: {faults:?}"
+            );
+            flip(&disk, name, bit);
+        }
+    }
+    assert!(files > 5 && named > 300, "{files} files, {named} answers named");
+    assert_eq!(compare(&ask_all(&scene, market), &truth, "all as it was"), 0);
+}
+
+/// A start on a history that covers all there is.
+fn begin(market: &Market, disk: &SimulatedDisk) -> Result<ReadModel<Nobody>, HistoryError> {
+    let mut history = History::open(disk, &market.engine)?;
+    let mut view = View::new(&market.engine, Some(&history));
+    view.recall(&history)?;
+    assert!(history.fit(&market.engine)?);
+    Ok(scene(view, history))
+}
+
+/// An ending that is written into a damaged record leaves it damaged, and one behind it is linked to it as ever.
+#[test]
+fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
+    let mut market = market(13);
+    let disk = SimulatedDisk::new();
+    let (mut view, mut history) = follow(&market, &disk, market.batches.len());
+    history.checkpoint().unwrap();
+    let orders = disk.contents(&path(TABLE_NAMES[0]));
+    let records = orders.len() / TABLE_BYTES[0];
+    // What every order was placed with.
+    (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * TABLE_BYTES[0] + 20) * 8));
+    let before = market.batches.len();
+    for _ in 0..TURNS {
+        market.turn();
+    }
+    let ended_later = market.ended.keys().filter(|order| order.0 <= records as u64).count();
+    assert!(ended_later > 5, "orders with damaged records ended");
+    apply(&market, &mut view, &mut history, before..market.batches.len());
+    history.checkpoint().unwrap();
+    for order in (1..=market.placed.len() as u64).map(OrderId) {
+        match history.order(order) {
+            Ok(found) => assert!(order.0 > records as u64 && found.unwrap().time == market.placed[&order]),
+            Err(error) => assert!(order.0 <= records as u64, "{error}"),
+        }
+    }
+    // Repaired, all of it is there.
+    (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * TABLE_BYTES[0] + 20) * 8));
+    market.check_history(&history, 9);
+}
+
+#[test]
+fn damage_is_counted_once_and_a_check_of_the_folder_names_each_record() {
+    let market = market(14);
+    let (disk, kept) = kept(&market);
+    let counted = Arc::new(AtomicU64::new(0));
+    let count = counted.clone();
+    let damages = Damages::new(move |found| count.store(found, Ordering::Relaxed));
+    drop(kept);
+    let (view, history) = (View::new(&market.engine, None), History::open(&disk, &market.engine).unwrap());
+    let scene = scene(view, history.listing(damages));
+    let mut faults = Vec::new();
+    let found = verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap().unwrap();
+    assert_eq!((found.through, faults.len()), (market.engine.sequence(), 0));
+    assert_eq!(found.records[..2], [market.placed.len() as u64, market.trades.len() as u64]);
+    for (name, bytes) in TABLE_NAMES.into_iter().zip(TABLE_BYTES) {
+        flip(&disk, name, bytes * 8 + 5);
+    }
+    for _ in 0..3 {
+        ask_all(&scene, &market);
+    }
+    let told = counted.load(Ordering::Relaxed);
+    assert!([2, 3].contains(&told), "{told} records were found damaged");
+    verify_history(&disk, &mut |fault| faults.push(fault.to_string())).unwrap();
+    let expected = TABLE_NAMES.into_iter().zip(TABLE_BYTES);
+    assert_eq!(faults.len(), 3);
+    for (fault, (name, byte)) in faults.iter().zip(expected) {
+        assert!(fault.contains(&format!("record 1 of history/{name}, at byte {byte}, is damaged")), "{fault}");
+    }
+}
+
+/// As format 3 had it: a file a table, and no trades of orders.
+fn as_format_3(disk: &SimulatedDisk, market: &Market) -> SimulatedDisk {
+    let old = disk.copy();
+    let convert = |to: &str, from: &str, bytes: usize, convert: fn((usize, &[u8])) -> Vec<u8>| {
+        let contents = disk.contents(&path(from));
+        old.put(&path(to), &contents.chunks(bytes).enumerate().flat_map(convert).collect::<Vec<u8>>());
+        old.remove(&path(from)).unwrap();
+    };
+    convert("orders-3.tab", TABLE_NAMES[0], TABLE_BYTES[0], |(at, new)| {
+        let (mut record, ending) = (new[..140].to_vec(), &new[92..140]);
+        let sum = if ending == [0; 48] { 0 } else { xxh3_64_with_seed(ending, at as u64) as u32 };
+        record.extend_from_slice(&sum.to_le_bytes());
+        record
+    });
+    convert("trades-3.tab", TABLE_NAMES[1], TABLE_BYTES[1], |(at, new)| {
+        let mut record = new[..88].to_vec();
+        let side = u32::from(record[15] >> 7) << 31;
+        record[12..16].copy_from_slice(&side.to_le_bytes());
+        let sealed = side | (xxh3_64_with_seed(&record, at as u64) as u32 & !(1 << 31));
+        record[12..16].copy_from_slice(&sealed.to_le_bytes());
+        record
+    });
+    let executed = |order: &&OrderId| {
+        let its = |trade: &Trade| [trade.maker_order, trade.aggressor_order].contains(order);
+        !market.ended.contains_key(order) && market.trades.iter().any(its)
+    };
+    let executed = market.placed.keys().filter(executed).count();
+    assert!(executed > 0, "an open order has executed in part");
+    // What the files are, and the last trades of open orders.
+    let new = disk.contents(&path("checkpoint"));
+    let mut checkpoint = [&new[..48], &new[48 + 3 * 8 + 2 * 40..new.len() - 8 - 8 - 16 * executed]].concat();
+    checkpoint[7] = 3;
+    let sum = xxh3_64(&checkpoint);
+    checkpoint.extend_from_slice(&sum.to_le_bytes());
+    old.put(&path("checkpoint"), &checkpoint);
+    old
+}
+
+#[test]
+fn a_history_of_the_format_before_is_converted_wherever_the_power_fails() {
+    let market = market(15);
+    let (disk, scene) = kept(&market);
+    let truth = ask_all(&scene, &market);
+    let old = as_format_3(&disk, &market);
+    let calm = old.copy();
+    let is_former = verify_history(&calm, &mut |fault| panic!("{fault}")).unwrap().unwrap().is_former;
+    assert!(is_former);
+    compare_whole(&ask_all(&begin(&market, &calm).unwrap(), &market), &truth);
+    assert!(!verify_history(&calm, &mut |fault| panic!("{fault}")).unwrap().unwrap().is_former);
+    for name in ["orders-3.tab", "trades-3.tab"] {
+        assert!(calm.open(&path(name)).is_err(), "{name} is left");
+    }
+    for operation in 0..calm.operations() {
+        for (fault, how) in [
+            (Fault::Crash, PowerCut::LosesAll),
+            (Fault::Crash, PowerCut::Tears),
+            (Fault::NoSpace, PowerCut::LosesNothing),
+        ] {
+            let disk = old.copy();
+            disk.fail_at(operation, fault);
+            let first = begin(&market, &disk).is_ok();
+            let found = disk.after_crash(operation, how);
+            let scene =
+                begin(&market, &found).unwrap_or_else(|error| panic!("{fault:?} at {operation}, {first}: {error}"));
+            compare_whole(&ask_all(&scene, &market), &truth);
+        }
+    }
+}
+
+fn compare_whole(told: &[Told], truth: &[Told]) {
+    assert_eq!(compare(told, truth, "converted"), 0);
+}

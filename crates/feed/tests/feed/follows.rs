@@ -1,0 +1,237 @@
+//! Random markets followed by events alone: what the view and the history say is what the naive model says, at every turn,
+
+//! with crashes between.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::common::{Market, apply, batch, follow, follow_sized, look, start};
+use engine::CancelReason;
+use feed::{History, View};
+use history::{HISTORY_FOLDER, HistoryError, Keeper, Sizes};
+use journal::Disk;
+use journal::simulated::{Fault, PowerCut, SimulatedDisk};
+
+/// What a crash leaves: the files as they are, whatever was written of them.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn a_view_is_what_the_model_says_at_every_turn() {
+    let mut trades = 0;
+    for seed in 0..24 {
+        let mut market = Market::of_all_kinds(seed);
+        let mut view = View::new(&market.engine, None);
+        for turn in 0..300 {
+            market.turn();
+            view.apply(&batch(&market, turn));
+            market.check(&view);
+            market.check_triggered(&view);
+            if turn % 50 == 0 {
+                market.check(&View::new(&market.engine, None));
+            }
+        }
+        trades += market.trades.len();
+    }
+    assert!(trades > 400, "the markets must trade: {trades}");
+}
+
+#[test]
+fn a_history_survives_crashes_and_stops() {
+    let (mut asked, mut prevented) = (0, 0);
+    for seed in 0..6 {
+        let mut market = Market::of_all_kinds(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let mut at = folder.path().to_owned();
+        let mut feed = start(&market.engine, &at);
+        // The turn of the last snapshot: the history covers it.
+        let mut snapshot = 0;
+        for round in 0..8 {
+            let begun = market.batches.len();
+            for _ in 0..60 {
+                market.turn();
+            }
+            let half = begun + 20 + market.random.below(30);
+            market.push(&feed, begun..half);
+            if round % 3 != 2 {
+                assert!(feed.checkpoint());
+                snapshot = snapshot.max(half - market.random.below(20));
+            }
+            market.push(&feed, half..market.batches.len());
+            if round % 2 == 0 {
+                let scene = feed.stop();
+                market.check_all(&scene, 1 + round);
+                snapshot = market.batches.len() - market.random.below(30);
+            } else {
+                look(&feed, |_| ());
+                let crashed = folder.path().join(format!("crashed-{round}"));
+                copy(&at.join(HISTORY_FOLDER), &crashed.join(HISTORY_FOLDER));
+                drop(feed.stop());
+                at = crashed;
+            }
+            let engine = market.engine_after(snapshot);
+            feed = start(&engine, &at);
+            market.push(&feed, snapshot..market.batches.len());
+        }
+        let scene = feed.stop();
+        market.check_all(&scene, 7);
+        let own = market.amended.iter().filter(|(_, amended)| amended.why == CancelReason::SelfTrade).count();
+        (asked, prevented) = (asked + market.amended.len() - own, prevented + own);
+    }
+    assert!(
+        asked > 100 && prevented > 3,
+        "{asked} amended because they were asked for, {prevented} to prevent a trade"
+    );
+}
+
+#[test]
+fn a_history_that_lacks_commands_is_set_aside() {
+    let mut market = Market::new(3);
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..50 {
+        market.turn();
+    }
+    let feed = start(&market.engine_after(0), folder.path());
+    market.push(&feed, 0..20);
+    drop(feed.stop());
+    let feed = start(&market.engine_after(30), folder.path());
+    market.push(&feed, 30..50);
+    let scene = feed.stop();
+    market.check(&scene.view);
+    let history = scene.history.as_ref().unwrap().read();
+    assert!(history.through() == market.engine.sequence() && history.first_order().0 > 1);
+    assert!(folder.path().join(format!("history-through-{}", market.batches[19].0)).exists());
+}
+
+#[test]
+fn damage_is_named() {
+    let mut market = Market::new(4);
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("history");
+    for _ in 0..50 {
+        market.turn();
+    }
+    let feed = start(&market.engine_after(0), folder.path());
+    market.push(&feed, 0..50);
+    drop(feed.stop());
+    let checkpoint = std::fs::read(at.join("checkpoint")).unwrap();
+    for byte in 0..checkpoint.len() {
+        let mut damaged = checkpoint.clone();
+        damaged[byte] ^= 0x20;
+        std::fs::write(at.join("checkpoint"), damaged).unwrap();
+        let error = History::open(&Disk::open(folder.path()).unwrap(), &market.engine).unwrap_err().to_string();
+        assert!(error.contains("checkpoint is damaged"), "{error}");
+    }
+    std::fs::write(at.join("checkpoint"), checkpoint).unwrap();
+    let orders = std::fs::OpenOptions::new().write(true).open(at.join("orders-4-000000.tab")).unwrap();
+    orders.set_len(100).unwrap();
+    let error = History::open(&Disk::open(folder.path()).unwrap(), &market.engine).unwrap_err().to_string();
+    assert!(error.contains("orders-4-000000.tab is damaged: it holds 100 bytes"), "{error}");
+}
+
+/// A checkpoint counted itself as done before it was written, and a sync that failed was asked for again: the second
+/// answer was that all is durable, a snapshot was taken, and the journal forgot what the history did not have.
+#[test]
+fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
+    let mut market = Market::new(5);
+    for _ in 0..80 {
+        market.turn();
+    }
+    let (mut refused, mut done_again) = (0, 0);
+    for at in 0.. {
+        let mut struck = false;
+        for fault in [Fault::Error, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync] {
+            let disk = SimulatedDisk::new();
+            let (mut view, mut history) = follow(&market, &disk, 40);
+            history.checkpoint().unwrap();
+            apply(&market, &mut view, &mut history, 40..80);
+            let begun = disk.operations();
+            disk.fail_at(begun + at, fault);
+            let first = history.checkpoint().is_ok();
+            struck |= disk.operations() > begun + at;
+            let second = history.checkpoint().is_ok();
+            refused += u64::from(!first);
+            done_again += u64::from(!first && second);
+            let found = disk.after_crash(at, PowerCut::LosesAll);
+            let kept = History::open(&found, &market.engine_after(0)).unwrap();
+            if first || second {
+                assert_eq!(kept.through(), market.engine.sequence(), "{fault:?} at operation {at}");
+                market.check_history(&kept, 9);
+            }
+        }
+        if !struck {
+            break;
+        }
+    }
+    assert!(refused > 15 && done_again > 5, "{refused} refused, {done_again} of them done again");
+}
+
+/// While a server ended for a failed write, who asked for an order that was done since was told that its record is damaged: the
+/// history had ended, and was read as it stood.
+#[test]
+fn what_a_history_will_never_follow_is_not_answered_from_before() {
+    let mut market = Market::new(6);
+    for _ in 0..80 {
+        market.turn();
+    }
+    let (mut refused, mut answered) = (0, 0);
+    for at in 0.. {
+        let disk = SimulatedDisk::new();
+        let (_, history) = follow(&market, &disk, 40);
+        let begun = disk.operations();
+        disk.fail_at(begun + at, Fault::NoSpace);
+        let keeper = Keeper::start(history, |_| {}, |_| {}).unwrap();
+        for turn in 40..80 {
+            keeper.follower().push(Arc::new(batch(&market, turn)));
+        }
+        let through = market.engine.sequence();
+        let history = keeper.history();
+        for asked in [history.at(through).map(drop), history.latest().map(drop)] {
+            match asked {
+                Err(HistoryError::Ended) => refused += 1,
+                Ok(()) if history.read().sequence() == through => answered += 1,
+                found => panic!("the fault is at operation {at}: {found:?}"),
+            }
+        }
+        let ended = keeper.stop();
+        if disk.operations() <= begun + at {
+            ended.unwrap();
+            break;
+        }
+    }
+    assert!(refused > 15 && answered > 0, "{refused} refused, {answered} answered");
+}
+
+/// Where the machine loses commands that were written and not synced, the history may have lost less: an order that a lost
+/// command had ended is open again, and was told as ended.
+#[test]
+fn what_commands_did_that_the_machine_lost_is_forgotten() {
+    let mut taken_back = 0;
+    for seed in 0..30 {
+        let (mut market, mut longer) = (Market::new(seed), Market::new(seed));
+        for turn in 0..80 {
+            if turn < 40 {
+                market.turn();
+            }
+            longer.turn();
+        }
+        let disk = SimulatedDisk::new();
+        // Endings wait in memory, so few that most of them are written.
+        let sizes = Sizes { waiting_max: [200; 3], ..Sizes::USUAL };
+        let (mut view, mut history) = follow_sized(&longer, &disk, 40, sizes);
+        history.checkpoint().unwrap();
+        apply(&longer, &mut view, &mut history, 40..80);
+        drop(history);
+        let found =
+            disk.after_crash(seed, [PowerCut::LosesNothing, PowerCut::Tears, PowerCut::Reorders][seed as usize % 3]);
+        let mut history = History::open(&found, &market.engine).unwrap();
+        taken_back += history.settle(market.model.open_orders().map(|order| order.id)).unwrap();
+        market.check_history(&history, 9);
+    }
+    assert!(taken_back > 20, "only {taken_back} endings were lost");
+}

@@ -1,0 +1,12 @@
+//! The read model and its history, beside a naive model of the market.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod auctions;
+mod damage;
+mod follows;
+mod line;
+mod notes;
+mod parts;

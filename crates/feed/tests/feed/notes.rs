@@ -1,0 +1,186 @@
+//! Notes: what befalls orders beside their executions is the same wherever a crash, a restart or an older folder comes between, and
+
+//! costs nothing where nothing befalls any.
+
+use crate::common::{Market, apply, follow, scene};
+use engine::{
+    AccountId, AccountIndex, CancelReason, Command, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
+    Symbol, Time, Trigger,
+};
+use feed::{History, HistoryError, ReportKey, View};
+use history::{CHECKPOINT_NAME, HISTORY_FOLDER, Keep};
+use journal::Storage;
+use journal::simulated::{PowerCut, SimulatedDisk};
+
+/// The files of a history that a checkpoint counts whole, with what they hold.
+fn contents(disk: &SimulatedDisk) -> Vec<(String, Vec<u8>)> {
+    let mut names = disk.folder(HISTORY_FOLDER).unwrap().list().unwrap();
+    names.sort();
+    let read = |name: String| {
+        let contents = disk.contents(&path(&name));
+        (name, contents)
+    };
+    names.into_iter().map(read).collect()
+}
+
+fn path(name: &str) -> String {
+    format!("{HISTORY_FOLDER}/{name}")
+}
+
+fn version(disk: &SimulatedDisk) -> u8 {
+    disk.contents(&path(CHECKPOINT_NAME))[7]
+}
+
+fn open(disk: &SimulatedDisk, market: &Market, turns: usize) -> (View, History) {
+    let engine = market.engine_after(turns);
+    let history = History::open_sized(disk, &engine, crate::common::EAGER).unwrap();
+    let mut view = View::new(&engine, Some(&history));
+    view.recall(&history).unwrap();
+    (view, history)
+}
+
+#[test]
+fn notes_behind_a_checkpoint_are_written_again_the_same() {
+    let (mut again, mut torn) = (0, 0);
+    for seed in 0..12 {
+        let (turns, covered) = (40, 10 + seed as usize);
+        let market = Market::of_stops(seed, turns);
+        let whole = SimulatedDisk::new();
+        let (_, mut history) = follow(&market, &whole, turns);
+        history.checkpoint().unwrap();
+        let expected = contents(&whole);
+        for cut in [PowerCut::LosesAll, PowerCut::Tears, PowerCut::Reorders, PowerCut::LosesNothing] {
+            let disk = SimulatedDisk::new();
+            let (mut view, mut history) = follow(&market, &disk, covered);
+            history.checkpoint().unwrap();
+            apply(&market, &mut view, &mut history, covered..turns - 3);
+            drop(history);
+            let found = disk.after_crash(seed, cut);
+            torn += usize::from(contents(&found) != contents(&disk));
+            let (mut view, mut history) = open(&found, &market, covered);
+            apply(&market, &mut view, &mut history, covered..turns);
+            assert!(history.fit(&market.engine).unwrap());
+            history.checkpoint().unwrap();
+            for ((name, found), (as_name, expected)) in contents(&found).into_iter().zip(&expected) {
+                assert!(name == *as_name && found == *expected, "seed {seed}, {cut:?}: {name} is another one");
+            }
+            again += market.notes.iter().filter(|note| note.sequence > market.batches[covered].0).count();
+            market.check_all(&scene(view, history), 9);
+        }
+    }
+    assert!(again > 100 && torn > 10, "{again} notes were written again, {torn} folders had lost something");
+}
+
+/// Where no order ever waited, an older program reads what this one wrote.
+#[test]
+fn a_market_without_notes_has_no_byte_of_them() {
+    let mut market = Market::new(3);
+    while market.trades.len() < 10 || market.ended.len() < 20 {
+        market.turn();
+    }
+    let disk = SimulatedDisk::new();
+    let (_, mut history) = follow(&market, &disk, market.batches.len());
+    history.checkpoint().unwrap();
+    assert!(market.notes.is_empty());
+    assert_eq!(version(&disk), 4);
+    assert!(contents(&disk).iter().all(|(name, _)| !name.starts_with("notes")));
+    // The first byte of an ending says why, and that it links to no note.
+    let orders = disk.contents(&path("orders-4-000000.tab"));
+    let endings: Vec<u8> = orders.chunks(152).map(|record| record[92]).filter(|byte| *byte != 0).collect();
+    let asked = 1 + CancelReason::Asked.code();
+    assert!(endings.len() > 10 && endings.iter().all(|byte| [1, asked].contains(byte)), "{endings:?}");
+}
+
+#[test]
+fn a_history_that_gets_its_first_note_is_of_the_next_version() {
+    let market = Market::of_stops(4, 40);
+    let first = market.notes[0].sequence;
+    let before = market.batches.iter().position(|(through, ..)| *through >= first).unwrap();
+    let disk = SimulatedDisk::new();
+    let (view, mut history) = follow(&market, &disk, before);
+    history.checkpoint().unwrap();
+    assert_eq!(version(&disk), 4);
+    drop((view, history));
+    let (mut view, mut history) = open(&disk, &market, before);
+    apply(&market, &mut view, &mut history, before..40);
+    history.checkpoint().unwrap();
+    assert_eq!(version(&disk), 6);
+    market.check_all(&scene(view, history), 9);
+    let (view, history) = open(&disk, &market, 40);
+    market.check_all(&scene(view, history), 9);
+}
+
+/// A reader asks for what was so after a command, also when the history knows more by then.
+#[test]
+fn an_order_that_is_triggered_later_waits_still() {
+    let market = Market::of_stops(6, 40);
+    let disk = SimulatedDisk::new();
+    let (_, history) = follow(&market, &disk, 40);
+    let shared = feed::SharedHistory::new(history);
+    let mut waited = 0;
+    for note in &market.notes {
+        let before = Sequence(note.sequence.0 - 1);
+        let (then, now) = (shared.at(before).unwrap().order(note.order).unwrap(), shared.at(note.sequence).unwrap());
+        if let Some(then) = then {
+            assert_eq!(shared.at(before).unwrap().triggered_at(&then).unwrap(), None, "{note:?}");
+            waited += 1;
+        }
+        let order = now.order(note.order).unwrap().unwrap();
+        assert_eq!(now.triggered_at(&order).unwrap(), Some(note.time), "{note:?}");
+    }
+    assert!(waited > 5);
+}
+
+/// Applies commands at so many seconds.
+fn play(market: &mut Market, seconds: u64, commands: &[Command]) {
+    let (mut events, time) = (Vec::new(), Time(1_700_000_000_000_000 + seconds * 1_000_000));
+    commands.iter().for_each(|command| market.apply(*command, time, &mut events));
+    market.batches.push((market.engine.sequence(), time, events));
+}
+
+/// Orders that were triggered long ago and end later are kept longer than their notes.
+#[test]
+fn who_would_miss_a_note_that_is_gone_is_told_so_and_all_else_is_there() {
+    let (account, symbol) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"SPY").unwrap());
+    let (balance, issued) = (Money::from_units(10_i128.pow(23)), Position::from_units(10_i128.pow(13)));
+    let order = |side, dollars: i64, shares: i64| {
+        let units = |count: i64| count * 100_000_000;
+        let limit = Price::from_units(units(dollars)).unwrap();
+        NewOrder::limit(symbol, side, limit, Shares::from_units(units(shares)).unwrap())
+    };
+    let place = |order| Command::PlaceOrder { account, order, client_id: None, until: None };
+    let waits =
+        place(order(Side::Buy, 50, 1).triggered_by(Trigger::from_below(Price::from_units(10_000_000_000).unwrap())));
+    let mut market = Market::new(1);
+    let shares = Command::IssueShares { symbol, account, shares: issued };
+    let begin = [Command::CreateAccount { account, balance }, Command::CreateSymbol { symbol }, shares];
+    play(&mut market, 0, &begin);
+    play(&mut market, 1, &[waits; 16]);
+    play(&mut market, 2, &[place(order(Side::Sell, 100, 1)), place(order(Side::Buy, 100, 1))]);
+    let triggered = market.engine.sequence();
+    assert_eq!(market.notes.len(), 16);
+    // The first one executes, the second one is canceled; so their part of orders is as new as this.
+    let cancel = Command::CancelOrder { account, order: OrderId(2).into() };
+    play(&mut market, 1_000, &[place(order(Side::Sell, 50, 1)), cancel]);
+    let disk = SimulatedDisk::new();
+    let (view, history) = crate::common::follow_sized(&market, &disk, 4, crate::common::SMALL);
+    let mut history = history.keeping(Keep { age_us: Some(500_000_000), bytes: None });
+    history.checkpoint().unwrap();
+    assert!((0..1_000).any(|_| !history.tend(view.time())), "there is no end to it");
+    let found = history::verify(&disk, &mut |fault| panic!("{fault}")).unwrap().unwrap();
+    assert_eq!((found.records[3], found.gone), (17, [0, 0, 8]), "and one that says where trades are");
+    for (id, known) in [(1, false), (2, false), (3, false), (9, true)] {
+        let order = history.order(OrderId(id)).unwrap().unwrap();
+        assert_eq!(history.triggered_at(&order).unwrap().is_some(), known, "order {id}");
+        let executions = history.executions_of(OrderId(id), 9).unwrap().unwrap().len();
+        assert_eq!((executions, history.done(OrderId(id)).unwrap().is_some()), (usize::from(id == 1), id < 3));
+    }
+    let through = market.engine.sequence();
+    let behind = |sequence| {
+        let mut sweep = history.sweep(AccountIndex(0), ReportKey::after(sequence), through);
+        while history.sweep_on(&mut sweep, 5)? {}
+        Ok::<usize, HistoryError>(sweep.finish().0.len())
+    };
+    assert!(matches!(behind(Sequence(triggered.0 - 1)), Err(HistoryError::NoLongerKept { .. })));
+    assert_eq!(behind(triggered).unwrap(), 4, "placed, two sides of a trade, and canceled");
+}

@@ -1,0 +1,11 @@
+//! The gateway with its sockets: clients that hang, leave, ask for too much, and a server that stops.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "shared with the tests that need a process of their own")]
+mod support;
+
+mod abandoned;
+mod done_orders;
+mod limits;
+mod stopping;

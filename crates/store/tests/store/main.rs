@@ -1,0 +1,28 @@
+//! The PostgreSQL store, on servers of its own.
+//! Not quick: needs PostgreSQL.
+#![allow(clippy::arithmetic_side_effects, clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod audit;
+mod faults;
+mod fees;
+mod groups;
+mod icebergs;
+mod kills;
+mod limits;
+mod links;
+mod owners;
+mod pages;
+mod pendings;
+mod phases;
+mod protections;
+mod retention;
+mod rows;
+mod rules;
+mod schema;
+mod stops;
+mod terms;
+mod trails;
+mod transfer;

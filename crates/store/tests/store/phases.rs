@@ -1,0 +1,138 @@
+//! Phases of symbols in rows: what SQL shows, what a server goes on with, and how they go from a market to a database and back.
+
+use crate::common::market::Market;
+use crate::common::postgres::database;
+use crate::common::simple::goes_in_and_comes_out;
+use engine::{
+    AccountId, Command, DOLLAR, Distance, DoneOrders, IcebergOrder, Money, NewOrder, Pause, Phase, Position, Price,
+    Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules,
+};
+
+const ONE: i64 = 100_000_000;
+
+fn symbol(name: &str) -> Symbol {
+    Symbol::parse(name.as_bytes()).unwrap()
+}
+
+fn account() -> AccountId {
+    AccountId::parse(b"1").unwrap()
+}
+
+fn place(market: &mut Market, name: &str, side: Side, dollars: i64, shares: i64) {
+    let (limit, shares) = (Price::from_units(dollars * ONE).unwrap(), Shares::from_units(shares * ONE).unwrap());
+    let order = NewOrder::limit(symbol(name), side, limit, shares);
+    market.apply(Command::PlaceOrder { account: account(), order, client_id: None, until: None });
+}
+
+/// A symbol that is open, one that is halted, one whose orders gathered and are crossed, and one that its band interrupted.
+fn market() -> Market {
+    let mut market = Market::of_all_kinds(1);
+    market.apply(Command::CreateAccount { account: account(), balance: Money::from_units(100_000 * DOLLAR) });
+    for name in ["OPEN", "HALT", "GATHER"] {
+        market.apply(Command::CreateSymbol { symbol: symbol(name) });
+    }
+    market.apply(Command::CreateOldSymbol { symbol: symbol("BAND") });
+    for name in ["GATHER", "BAND"] {
+        let shares = Position::from_units(1_000 * i128::from(ONE));
+        market.apply(Command::IssueShares { symbol: symbol(name), account: account(), shares });
+    }
+    // Twice in one batch: the last one counts.
+    for phase in [Phase::Halted, Phase::Auction, Phase::Open] {
+        market.apply(Command::ChangePhase { symbol: symbol("OPEN"), phase });
+    }
+    market.apply(Command::ChangePhase { symbol: symbol("HALT"), phase: Phase::Halted });
+    market.apply(Command::ChangePhase { symbol: symbol("GATHER"), phase: Phase::Auction });
+    place(&mut market, "GATHER", Side::Buy, 110, 5);
+    place(&mut market, "GATHER", Side::Sell, 90, 3);
+    let (band, interruption) = (Distance::from_hundredths(1_000), Pause::from_seconds(30));
+    let rules = SymbolRules { band_up: band, band_down: band, interruption, ..SymbolRules::NONE };
+    place(&mut market, "BAND", Side::Sell, 100, 1);
+    place(&mut market, "BAND", Side::Sell, 150, 1);
+    market.apply(Command::ChangeRules { symbol: symbol("BAND"), rules });
+    place(&mut market, "BAND", Side::Buy, 100, 1);
+    place(&mut market, "BAND", Side::Buy, 150, 1);
+    market
+}
+
+#[test]
+fn sql_shows_the_phases_that_a_server_goes_on_with() {
+    let (database, mut market) = (database(), market());
+    assert_eq!(market.engine.phase(SymbolIndex(3)).phase, Phase::Auction, "the band interrupts");
+    market.restart(&database, "one");
+    let shown = "SELECT s.name, p.phase, p.until IS NOT NULL, s.watched FROM pricetime.symbol_phases p
+        JOIN pricetime.symbols s ON s.number = p.symbol ORDER BY s.number";
+    assert_eq!(database.sql(shown), ["HALT|halted|f|t", "GATHER|auction|f|t", "BAND|auction|t|t"]);
+    assert_eq!(database.sql("SELECT interruption FROM pricetime.symbol_rules"), ["30"]);
+    for name in ["HALT", "GATHER", "BAND"] {
+        market.apply(Command::ChangePhase { symbol: symbol(name), phase: Phase::Open });
+    }
+    market.restart(&database, "two");
+    assert_eq!(database.sql("SELECT count(*) FROM pricetime.symbol_phases"), ["0"]);
+    // At the one price: of the two that gathered, and of the one that the band interrupted.
+    let executed = "SELECT trim_scale(price), trim_scale(shares), aggressor FROM pricetime.executions ORDER BY id";
+    assert_eq!(database.sql(executed), ["100|1|buy", "100|3|sell", "150|1|buy"]);
+}
+
+#[test]
+fn a_market_in_auctions_goes_on_and_ends_where_the_model_does() {
+    for seed in [2, 5, 7] {
+        let database = database();
+        let mut market = Market::of_all_kinds(seed).with_rules().with_links().with_icebergs().with_fees().with_phases();
+        for server in 0..3 {
+            let mut writer = database.writer(&format!("server {server}"));
+            market.engine = writer.load(seed, DoneOrders::Keep).unwrap().engine;
+            market.run(&mut writer, 500);
+            market.check(&database);
+            writer.close();
+        }
+    }
+}
+
+#[test]
+fn parts_that_are_shown_in_an_auction_stand_behind_each_other_in_rows_too() {
+    let (database, mut market) = (database(), market());
+    let berg = |market: &mut Market| {
+        let [shares, display] = [9, 3].map(|shares| Shares::from_units(shares * ONE).unwrap());
+        let order = NewOrder::limit(symbol("BERG"), Side::Sell, Price::from_units(90 * ONE).unwrap(), shares);
+        let asked = IcebergOrder { account: account(), order, display, client_id: None, until: None };
+        market.apply(asked.command().unwrap());
+    };
+    market.apply(Command::CreateSymbol { symbol: symbol("BERG") });
+    let shares = Position::from_units(18 * i128::from(ONE));
+    market.apply(Command::IssueShares { symbol: symbol("BERG"), account: account(), shares });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    berg(&mut market);
+    place(&mut market, "BERG", Side::Buy, 110, 6);
+    // Just before the auction ends: it arrives with its own command, and not with that one.
+    berg(&mut market);
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.restart(&database, "one");
+    // One with parts that is the younger one executes with the other again and again.
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    place(&mut market, "BERG", Side::Buy, 110, 12);
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    place(&mut market, "BERG", Side::Buy, 110, 9);
+    market.apply(Command::IssueShares { symbol: symbol("BERG"), account: account(), shares });
+    berg(&mut market);
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.restart(&database, "two");
+}
+
+#[test]
+fn phases_go_in_and_come_out_the_same() {
+    let market = market();
+    let database = database();
+    goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Phase { .. })));
+}
+
+#[test]
+fn phases_that_somebody_else_wrote_are_refused() {
+    let (database, mut market) = (database(), market());
+    market.restart(&database, "one");
+    let changed = std::panic::catch_unwind(|| database.sql("DELETE FROM pricetime.symbol_phases"));
+    assert!(changed.is_err(), "only the server changes phases");
+    // A symbol that is open has no crossed book.
+    database.sql("SET pricetime.server = 'on'; DELETE FROM pricetime.symbol_phases");
+    assert!(database.store("auditor").verify().is_err());
+}

@@ -1,0 +1,81 @@
+//! The rules of symbols in rows: whoever asks SQL finds them, a server goes on with them, and an import and an export carry them.
+
+use crate::common::market::Market;
+use crate::common::postgres::database;
+use crate::common::simple::goes_in_and_comes_out;
+use engine::{Command, DOLLAR, Distance, Money, Pause, Price, Shares, StateItem, Symbol, SymbolIndex, SymbolRules};
+use store::StoreError;
+
+fn symbol(name: &str) -> Symbol {
+    Symbol::parse(name.as_bytes()).unwrap()
+}
+
+fn rules() -> SymbolRules {
+    SymbolRules {
+        tick: Price::from_units(1_000_000).unwrap(),
+        lot: Shares::from_units(50_000_000).unwrap(),
+        shares_min: Shares::from_units(100_000_000).unwrap(),
+        shares_max: Shares::MAX,
+        value_min: Money::from_units(5 * DOLLAR),
+        value_max: Money::from_units(1_000_000 * DOLLAR),
+        band_up: Distance::from_hundredths(1_025),
+        band_down: Distance::from_hundredths(5),
+        is_halted: true,
+        interruption: Pause::from_seconds(90),
+    }
+}
+
+/// Three symbols: all rules, the halt alone, and none any more.
+fn market() -> Market {
+    let mut market = Market::of_all_kinds(1);
+    for name in ["ALL", "HALTED", "NONE"] {
+        market.apply(Command::CreateSymbol { symbol: symbol(name) });
+    }
+    market.apply(Command::CreateOldSymbol { symbol: symbol("OLD") });
+    let halted = SymbolRules { is_halted: true, ..SymbolRules::NONE };
+    // Changed twice in one batch: the last ones count.
+    for (name, rules) in [("ALL", halted), ("ALL", rules()), ("HALTED", halted), ("NONE", rules()), ("OLD", halted)] {
+        market.apply(Command::ChangeRules { symbol: symbol(name), rules });
+    }
+    market.apply(Command::ChangeRules { symbol: symbol("NONE"), rules: SymbolRules::NONE });
+    market
+}
+
+#[test]
+fn sql_shows_the_rules_that_a_server_goes_on_with() {
+    let (database, mut market) = (database(), market());
+    market.restart(&database, "one");
+    assert_eq!(market.engine.rules(SymbolIndex(0)), Some(&rules()));
+    let shown = "SELECT s.name, r.tick_size, r.lot_size, r.min_shares, r.max_shares, r.min_value, r.max_value, r.band_up,
+        r.band_down, r.halted FROM pricetime.symbol_rules r JOIN pricetime.symbols s ON s.number = r.symbol ORDER BY s.number";
+    let all = "ALL|0.01000000|0.50000000|1.00000000||5.0000000000000000|1000000.0000000000000000|10.25|0.05|t";
+    assert_eq!(database.sql(shown), [all, "HALTED|||||||||t", "OLD|||||||||t"]);
+    // Of the old one executions are noted from now on.
+    assert_eq!(database.sql("SELECT watched FROM pricetime.symbols WHERE name = 'OLD'"), ["t"]);
+    for name in ["ALL", "HALTED", "OLD"] {
+        market.apply(Command::ChangeRules { symbol: symbol(name), rules: SymbolRules::NONE });
+    }
+    market.restart(&database, "two");
+    assert_eq!(database.sql("SELECT count(*) FROM pricetime.symbol_rules"), ["0"]);
+}
+
+#[test]
+fn rules_go_in_and_come_out_the_same() {
+    let market = market();
+    let database = database();
+    goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Rules { .. })));
+}
+
+#[test]
+fn rules_that_somebody_else_wrote_are_refused_or_named() {
+    let (database, mut market) = (database(), market());
+    market.restart(&database, "one");
+    let changed = std::panic::catch_unwind(|| database.sql("UPDATE pricetime.symbol_rules SET halted = false"));
+    assert!(changed.is_err(), "only the server changes rules");
+    // The most shares are fewer than the fewest.
+    database.sql(
+        "SET pricetime.server = 'on'; UPDATE pricetime.symbol_rules SET max_shares = 0.5 WHERE tick_size IS NOT NULL",
+    );
+    let error = database.store("auditor").verify().map(|_| ()).unwrap_err();
+    assert!(matches!(error, StoreError::Unsound { .. }), "{error}");
+}
