@@ -1,4 +1,5 @@
 //! REST, the WebSocket and the compatible interface, over the real wire.
+//! Not quick: takes a minute and a half.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../common/mod.rs"]
