@@ -134,13 +134,15 @@ try {
     await page.press("#layout-name", "Enter");
     await page.waitForSelector("#layout-list .use:has-text('dense')");
     await look(page, "layout-dialog");
-    await page.check("#layout-density input[value=comfortable]");
     await page.check("[data-shows=watch]");
-    await page.keyboard.press("Escape");
+    // What is chosen as the page is left is remembered, too.
+    await page.evaluate(() => {
+      /** @type {HTMLElement} */ (document.querySelector("#layout-density input[value=comfortable]")).click();
+      location.reload();
+    });
+    await page.waitForSelector("html[data-density=comfortable] body[data-connection=open]");
     await look(page, "comfortable");
     assert.ok(await page.isVisible(".trade > .watch"));
-    await page.reload();
-    await page.waitForSelector("html[data-density=comfortable]");
     await page.click("#layout-open");
     await page.click("#layout-list .use");
     await page.waitForSelector("html[data-density=compact]");
