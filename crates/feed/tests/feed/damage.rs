@@ -1,5 +1,4 @@
 //! A history with a bit flipped, anywhere in its files, while it is in use or before a start: whatever is asked is told the truth or
-
 //! that a record is damaged, and nobody else is told less. What follows is followed.
 
 use std::fmt::Debug;

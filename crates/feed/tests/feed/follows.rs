@@ -1,5 +1,4 @@
 //! Random markets followed by events alone: what the view and the history say is what the naive model says, at every turn,
-
 //! with crashes between.
 
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Notes: what befalls orders beside their executions is the same wherever a crash, a restart or an older folder comes between, and
-
 //! costs nothing where nothing befalls any.
 
 use crate::common::{Market, apply, follow, scene};

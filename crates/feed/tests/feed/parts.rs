@@ -1,5 +1,4 @@
 //! Histories of very small parts, sealed and removed while the market goes on: whatever is asked, the answer is the naive model's,
-
 //! or that it is no longer kept; wherever the power fails on the way.
 
 use std::ops::Range;

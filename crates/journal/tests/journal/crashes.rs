@@ -1,5 +1,4 @@
 //! The journal with every operation of the disk failing or losing power in turn: what was acknowledged is there after
-
 //! recovery, once, and a crash alone never leads to a refusal.
 
 use crate::common::{append, append_unsynced, entry, recover, recover_from};

@@ -1,5 +1,4 @@
 //! A journal with bytes changed, cut or missing: it comes back whole, or names the damage. Nothing is lost silently but
-
 //! what docs/JOURNAL.md says cannot be told from a power cut.
 
 use crate::common::{append, append_unsynced, recover, recover_from, segment_names};

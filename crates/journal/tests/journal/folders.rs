@@ -1,5 +1,4 @@
 //! Folders on the simulated disk do as those of the real one: the same steps end in the same names, and a power cut takes
-
 //! what was not synced in the folder that it stands in.
 
 use journal::simulated::{PowerCut, SimulatedDisk};

@@ -1,7 +1,6 @@
 //! Files of older formats, written by programs of before client order ids (1), of before other kinds of orders than limit
 //! orders (2), of before orders that wait for a price (3), and of before rules of symbols, deadlines and self-trade prevention (4):
 //! they are read, and a journal goes on behind them in the format of today. `tests/format_1` and so on hold what those programs
-
 //! wrote: an empty segment, one with commands and a mark, and a snapshot.
 
 use crate::common::{append, entry, recover, segment_names};

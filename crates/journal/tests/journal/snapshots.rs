@@ -1,5 +1,4 @@
 //! Snapshots: what is written comes back, a changed or cut file is noticed, and no fault leaves half a snapshot under a
-
 //! snapshot's name.
 
 use engine::{

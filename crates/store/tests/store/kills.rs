@@ -1,5 +1,4 @@
 //! The kill switch and cancels of all orders of an account in rows: whoever asks SQL finds what is killed, a server goes on with it, and an
-
 //! import and an export carry it.
 
 use crate::common::market::Market;

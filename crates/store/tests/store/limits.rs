@@ -1,6 +1,5 @@
-//! The limits of accounts in rows: whoever asks SQL finds them, a server goes on with them, and an import and an export carry them. Not
-
-//! quick: needs PostgreSQL.
+//! The limits of accounts in rows: whoever asks SQL finds them, a server goes on with them, and an import and an export carry
+//! them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;

@@ -1,5 +1,4 @@
 //! Orders of which one cancels the other, in rows: a server may end between any two commands, and the next one goes on with the same
-
 //! pairs.
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! Orders that wait until others are executed, in rows: a server may end between any two commands, and the next one goes on with the same
-
 //! orders in the same order.
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! Cancel on disconnect in rows: whoever asks SQL finds who is protected and whose orders were lost, a server goes on with it, and an import
-
 //! and an export carry it.
 
 use crate::common::market::Market;

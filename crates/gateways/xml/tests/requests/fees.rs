@@ -1,5 +1,4 @@
 //! `fees` and `tier` in `create`: which commands they become, what is answered, and how executions tell of fees. Source:
-
 //! docs/PROTOCOL.md, fees.
 
 use crate::common::{check_create, commands, parse, reply_with};

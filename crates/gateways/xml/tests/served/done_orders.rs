@@ -1,5 +1,4 @@
 //! Orders that only the history knows: their replies keep their place, only their connection waits, and what is read for
-
 //! them is bounded.
 
 use crate::support::{Client, DONE, done_of, eventually, opened, order, query, results, serve, settings, status};
