@@ -16,9 +16,9 @@ export class Refusal extends Error {
     this.field = problem.field ?? null;
   }
 
-  /** Whether nobody knows if it was done: there was no answer. */
+  /** Whether nobody knows if it was done: there was no answer, or one that says so. */
   get unknown() {
-    return this.code === "no-answer";
+    return this.code === "no-answer" || this.code === "outcome-unknown";
   }
 }
 
@@ -66,14 +66,21 @@ async function request(method, path, body) {
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new Refusal({ code: "no-answer", status: response.status, detail: `The server answers ${response.status}, and nothing that can be read` });
+    throw unreadable(response.status);
   }
+  // Somebody between here and the server answers in its place, and does not know either.
+  if (typeof answer !== "object" || answer === null || (!response.ok && typeof answer.code !== "string")) throw unreadable(response.status);
   // Signing in is told by itself what is wrong.
   if (response.status === 401 && path !== "/sessions") globalThis.dispatchEvent?.(new Event(UNPROVEN));
-  if (!response.ok) throw new Refusal({ code: "refused", detail: answer.title ?? "Refused", ...answer, status: response.status });
+  if (!response.ok) throw new Refusal({ detail: answer.title ?? "Refused", ...answer, status: response.status });
   const told = response.headers.get("server-timing");
   if (places && told) placedIn(answer.orders ?? [answer], { took_ms: performance.now() - sent, told });
   return answer;
+}
+
+/** @param {number} status */
+function unreadable(status) {
+  return new Refusal({ code: "no-answer", status, detail: `The server answers ${status}, and nothing that can be read` });
 }
 
 /**
@@ -203,12 +210,18 @@ export const api = {
   placeOf: (order, account) => request("GET", `/orders/${order}/place${query({ account })}`),
 
   /** @param {number} order @param {string} account @returns {Promise<Order>} */
+  order: (order, account) => request("GET", `/orders/${order}${query({ account })}`),
+
+  /** The order that a client order id stands for. @param {string} id @param {string} account @returns {Promise<Order>} */
+  orderOf: (id, account) => request("GET", `/orders/by-client-id/${at(id)}${query({ account })}`),
+
+  /** @param {number} order @param {string} account @returns {Promise<Order>} */
   cancel: (order, account) => request("DELETE", `/orders/${order}${query({ account })}`),
 
   /** Leaves an order so many shares. @param {number} order @param {string} account @param {string} shares @returns {Promise<Order>} */
   amend: (order, account, shares) => request("PATCH", `/orders/${order}`, { account, shares }),
 
-  /** Cancels an order and places another one in its stead. @param {number} order @param {Omit<NewOrder, "client_order_id">} placing @returns {Promise<{placed: Placed|null, not_placed: Problem|null}>} */
+  /** Cancels an order and places another one in its stead. @param {number} order @param {NewOrder} placing @returns {Promise<{placed: Placed|null, not_placed: Problem|null}>} */
   replace: (order, placing) => request("PUT", `/orders/${order}`, placing),
 
   /** @param {string} account @param {string|null} symbol @returns {Promise<{canceled: Order[]}>} */

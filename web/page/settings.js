@@ -29,3 +29,22 @@ export function recalled(name) {
     return null;
   }
 }
+
+/** What is on its way is kept for this tab alone, and outlives a reload. @param {string|null} value */
+export function keepSending(value) {
+  try {
+    if (value === null) sessionStorage.removeItem("pricetime.sending");
+    else sessionStorage.setItem("pricetime.sending", value);
+  } catch {
+    // Without storage a reload forgets it.
+  }
+}
+
+/** @returns {unknown} */
+export function keptSending() {
+  try {
+    return JSON.parse(sessionStorage.getItem("pricetime.sending") ?? "null");
+  } catch {
+    return null;
+  }
+}

@@ -24,7 +24,7 @@ function reach(page) {
       return [[0.5, 0.5], [0.1, 0.15], [0.9, 0.85]].every(([right, down]) => button.contains(document.elementFromPoint(x + width * right, y + height * down)));
     };
     // What the server said is in view before anybody scrolls.
-    const said = [...document.querySelectorAll("#ticket [data-fault=form], #ticket-total-fault, #ticket-done")].filter((element) => element.textContent);
+    const said = [...document.querySelectorAll("#ticket [data-fault=form], #ticket-total-fault, #ticket-done, #ticket-unknown-text")].filter((element) => element.textContent && element.checkVisibility());
     const unseen = said.filter((element) => {
       const { x, y, height } = element.getBoundingClientRect();
       return !element.contains(document.elementFromPoint(x + 20, y + height - 5));

@@ -2,11 +2,13 @@
 
 import { exact, fault, format, group, plain } from "../decimal.js";
 import { Refusal } from "../api.js";
+import { absentIsNull, foundOut } from "../state/found-out.js";
+import { newId } from "./asked.js";
 import { notice } from "./notices.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Confirm } from "./confirm.js" */
-/** @import { NewOrder, Order } from "../types.js" */
+/** @import { NewOrder, Order, Placed } from "../types.js" */
 /** @import { Shown } from "../state/shown.js" */
 
 /** @typedef {ReturnType<typeof orderActions>} OrderActions */
@@ -19,17 +21,32 @@ export function orderActions({ api, shown, confirm }) {
   /** A price as it is shown everywhere. @param {string} text @param {string} symbol */
   const price = (text, symbol) => shown.price(text, symbol);
 
+  /** What somebody is told at once where an answer was lost. @param {Order} order @param {string} done @param {Refusal} refusal */
+  const unknown = (order, done, refusal) => notice(`Order ${order.order_id}: whether it was ${done} is not known. ${refusal.message}; the server is asked for it…`, "fault");
+  /** What they are told where nobody answers. @param {Order} order @param {string} done */
+  const stillUnknown = (order, done) => notice(`Order ${order.order_id}: whether it was ${done} is still not known. The table of orders says it once the server answers`, "fault");
+
   /** @param {Order} order @returns {Promise<boolean>} whether it is canceled */
   async function cancel(order) {
     try {
-      const canceled = await api.cancel(order.order_id, order.account);
-      notice(`Order ${canceled.order_id} canceled: ${canceled.canceled} ${canceled.symbol} were open`);
-      return true;
+      return tellCanceled(await api.cancel(order.order_id, order.account));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      notice(`Order ${order.order_id} not canceled: ${error.message}`, "fault");
+      if (error.unknown) {
+        unknown(order, "canceled", error);
+        const found = await foundOut(() => api.order(order.order_id, order.account), ({ status }) => status !== "open");
+        if (found) return tellCanceled(found);
+        stillUnknown(order, "canceled");
+      } else notice(`Order ${order.order_id} not canceled: ${error.message}`, "fault");
       return false;
     }
+  }
+
+  /** @param {Order} order as it is now */
+  function tellCanceled({ order_id: id, symbol, status, canceled }) {
+    if (status === "canceled") notice(`Order ${id} canceled: ${canceled} ${symbol} were open`);
+    else notice(status === "open" ? `Order ${id} is still open: it is not canceled by now` : `Order ${id} not canceled: it is ${status}`, "fault");
+    return status === "canceled";
   }
 
   /** Shares alone are amended; with another limit it is replaced. @param {Order} order @param {string} text */
@@ -56,25 +73,56 @@ export function orderActions({ api, shown, confirm }) {
     if (order.pends_on !== undefined) return notice(`Order ${order.order_id} not changed: it is placed when order ${order.pends_on} is executed`, "fault");
     if (order.linked_with !== undefined) return notice(`Order ${order.order_id} not changed: it is linked with order ${order.linked_with}, which would be canceled, too`, "fault");
     if (rest <= 0n) return notice(`Order ${order.order_id} not changed: ${group(order.executed)} were executed, so choose more`, "fault");
+    // Under an id of its own it can be asked for; and of one order there is never more than one in its stead.
+    const placing = { ...sameAs(order), shares: format(rest), ...prices, client_order_id: newId() };
     try {
-      const { placed, not_placed } = await api.replace(order.order_id, { ...sameAs(order), shares: format(rest), ...prices });
-      if (placed) notice(`Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${placed.limit === null ? "any price" : price(placed.limit, placed.symbol)}${waitingFor(placed)}`);
+      const { placed, not_placed } = await api.replace(order.order_id, placing);
+      if (placed) tellReplaced(order, placed);
       else notice(`Order ${order.order_id} canceled, and nothing placed: ${not_placed?.detail ?? "refused"}`, "fault");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      notice(`Order ${order.order_id} not changed: ${error.message}`, "fault");
+      if (!error.unknown) return notice(`Order ${order.order_id} not changed: ${error.message}`, "fault");
+      unknown(order, "replaced", error);
+      await findReplaced(order, placing.client_order_id);
     }
+  }
+
+  /** @param {Order} order @param {Placed|Order} placed */
+  function tellReplaced(order, placed) {
+    notice(`Order ${placed.order_id} stands for order ${order.order_id}: ${group(placed.shares)} ${placed.symbol} at ${placed.limit === null ? "any price" : price(placed.limit, placed.symbol)}${waitingFor(placed)}`);
+  }
+
+  /** @param {Order} order @param {string} id that of the one in its stead */
+  async function findReplaced(order, id) {
+    const found = await foundOut(async () => {
+      // The old one first: once it is done nothing can come in its stead any more.
+      const old = await api.order(order.order_id, order.account);
+      return { old, placed: await absentIsNull(api.orderOf(id, order.account)) };
+    }, ({ old, placed }) => placed !== null || old.status !== "open");
+    if (!found) return stillUnknown(order, "replaced");
+    if (found.placed) return tellReplaced(order, found.placed);
+    notice(found.old.status === "open" ? `Order ${order.order_id} is as it was: it is not replaced by now` : `Order ${order.order_id} is ${found.old.status}, and nothing stands for it`, "fault");
   }
 
   /** @param {Order} order @param {string} shares */
   async function amend(order, shares) {
     try {
-      const amended = await api.amend(order.order_id, order.account, shares);
-      notice(`Order ${amended.order_id} has ${group(amended.shares)} ${amended.symbol} now, ${group(amended.open)} open`);
+      tellAmended(await api.amend(order.order_id, order.account, shares));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      notice(`Order ${order.order_id} not reduced: ${error.message}`, "fault");
+      if (!error.unknown) return notice(`Order ${order.order_id} not reduced: ${error.message}`, "fault");
+      unknown(order, "reduced", error);
+      const reduced = (/** @type {Order} */ now) => exact(now.shares) === exact(shares);
+      const found = await foundOut(() => api.order(order.order_id, order.account), (now) => reduced(now) || now.status !== "open");
+      if (!found) return stillUnknown(order, "reduced");
+      if (reduced(found)) return tellAmended(found);
+      notice(`Order ${order.order_id} is not reduced by now: it has ${group(found.shares)} ${found.symbol}, ${group(found.open)} open`, "fault");
     }
+  }
+
+  /** @param {Order} amended */
+  function tellAmended(amended) {
+    notice(`Order ${amended.order_id} has ${group(amended.shares)} ${amended.symbol} now, ${group(amended.open)} open`);
   }
 
   /** @param {{symbol: string, stop: string|null, take_profit: string|null}} placed */

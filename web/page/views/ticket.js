@@ -2,14 +2,13 @@
 
 import { MONEY_DECIMALS, affordable, exact, fault, format, group, parse, plain, total } from "../decimal.js";
 import { find, setAttribute, setText, within } from "../dom.js";
-import { dayAndTime } from "../format.js";
-import { Refusal } from "../api.js";
 import { amountField } from "./amount.js";
 import { bipsOf, newId, ordersOf } from "./asked.js";
 import { amountOf, clearFaults, nameFault, showFault, valueOf } from "./faults.js";
 import { forecast, foretoldMeeting, foretoldWaiting } from "./forecast.js";
 import { presetsView } from "./presets.js";
 import { steps } from "./steps.js";
+import { ticketSender } from "./ticket-send.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
@@ -19,33 +18,12 @@ import { steps } from "./steps.js";
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Vitals } from "../state/vitals.js" */
-/** @import { NewOrder, OrderKind, Placed, SelfTrade, Side } from "../types.js" */
+/** @import { OrderKind, SelfTrade, Side } from "../types.js" */
 /** @import { Asked, Waits } from "./asked.js" */
 /** @import { Confirm } from "./confirm.js" */
 
 /** What numbers are called where one is none. @type {Record<string, string>} */
 const NAMES = { limit: "Limit", shares: "The amount", display: "What it shows" };
-
-/** Where a refusal stands that names no field. @type {Record<string, string>} */
-const FIELD_OF_CODE = {
-  "insufficient-funds": "total",
-  "too-much-money": "total",
-  "insufficient-shares": "shares",
-  "too-many-shares": "shares",
-  "would-take": "limit",
-  "triggers-at-once": "trigger",
-  "nothing-to-trail": "trigger",
-  "trail-too-far": "trigger",
-  "funds-trade-nothing": "shares",
-  "too-many-trails": "trigger",
-  "outside-band": "limit",
-  "off-lot": "shares",
-  "shares-out-of-range": "shares",
-  "value-out-of-range": "total",
-  "deadline-passed": "until",
-  "no-day-end": "until",
-  "display-out-of-range": "display",
-};
 
 /** What would happen is told anew so often while the book changes; nobody reads faster. */
 const BOOK_PAUSE_MS = 100;
@@ -92,11 +70,6 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   const done = find("ticket-done");
   const forecastLine = find("ticket-forecast");
   const pastNote = find("ticket-past");
-  /** What was executed of orders whose answer is still on its way, or was the last. @type {Map<number, string>} */
-  const fills = new Map();
-  /** The orders whose fate is unknown; sent again they keep their ids, and cannot be placed twice. @type {Asked|null} */
-  let unanswered = null;
-  let sending = false;
 
   const side = () => /** @type {Side} */ (valueOf(form, "side"));
   const atAnyPrice = () => kind.value === "market";
@@ -144,6 +117,16 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
       if (holdings.account && side() === "buy" && !atAnyPrice()) showFault(form, "limit", "The limit comes first: it says what a share costs");
     },
   });
+
+  const sender = ticketSender({
+    form, api, shown, confirm,
+    placed: (as_shown) => {
+      if (!as_shown) return;
+      amount.clear();
+      display.value = "";
+    },
+  });
+  const { sending } = sender;
 
   /** Price times shares; null when one of them is none. Of a market order what it would come to now. */
   function cost() {
@@ -209,12 +192,12 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     // Nothing of it can be used: a sentence above says why.
     setAttribute(form, "inert", past);
     pastNote.hidden = !past;
-    submit.disabled = sending || !market.symbol || halted || past;
+    submit.disabled = sending.state === "sending" || past || (!sending.orders && (!market.symbol || halted));
     const action = selling ? "Sell" : "Buy";
     if (past) setText(submit, "No orders in a replay");
+    else if (sending.orders) setText(submit, sending.unknown ? `Send again: ${sending.orders.orders[0].side}` : "Sending…");
     else if (halted) setText(submit, "Trading is halted");
-    else if (!holdings.id) setText(submit, "Choose an account");
-    else setText(submit, sending ? "Sending…" : unanswered ? `Send again: ${action.toLowerCase()}` : `${action} ${market.symbol ?? ""}`.trim());
+    else setText(submit, holdings.id ? `${action} ${market.symbol ?? ""}`.trim() : "Choose an account");
   });
 
   /** What changes with the book. */
@@ -231,7 +214,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   const markWorth = frames.view(drawWorth, BOOK_PAUSE_MS);
 
   function changed() {
-    unanswered = null;
+    sender.changed();
     setText(done, "");
     clearFaults(form);
     mark();
@@ -268,65 +251,17 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     }, newId);
   }
 
-  /** An order in words, for who is asked before it is sent. @param {NewOrder} order @returns {string} */
-  function inWords(order) {
-    const much = order.funds === undefined ? `${group(order.shares ?? "")} ${order.symbol}` : `${order.symbol} for ${group(order.funds)} dollars`;
-    const trigger = order.stop ?? order.take_profit;
-    const behind = order.trail !== undefined ? `, ${group(order.trail)} behind the market` : order.trail_bips !== undefined ? `, ${order.trail_bips / 100}% behind the market` : "";
-    const waiting = trigger === undefined ? behind : `, once there is ${price(trigger)}`;
-    return `${order.side === "buy" ? "Buy" : "Sell"} ${much} at ${order.limit === undefined ? "any price" : price(order.limit)}${waiting}`;
-  }
-
   async function send() {
-    if (market.past) return;
-    if (!holdings.id) return chooseAccount();
-    if (!market.symbol || sending) return;
+    if (market.past || sending.state === "sending") return;
     clearFaults(form);
     setText(done, "");
     fees.look();
-    if (!check()) return;
-    const list = unanswered ?? asked(holdings.id, market.symbol);
-    const { kind: listKind, orders } = list;
-    const lines = /** @type {[string, string][]} */ (orders.map((order, at) => [at === 0 ? "Order" : listKind === "oco" || at === 2 ? "Or" : "Then", inWords(order)]));
+    if (sending.orders) return sender.send(sending.orders, []);
+    if (!holdings.id) return chooseAccount();
+    if (!market.symbol || !check()) return;
+    const orders = asked(holdings.id, market.symbol);
     const chosen = (/** @type {HTMLSelectElement} */ select) => select.selectedOptions[0]?.text ?? "";
-    lines.push(["Account", holdings.id], ["Kind", chosen(kind)], ["Ends", !stays() ? "" : endsAtATime() ? until.value.replace("T", " ") : chosen(ends)], ["Shows", orders[0].display ?? ""], [sumName.textContent ?? "", sum.textContent ?? ""], ["Now", foretold()]);
-    const action = `${side() === "buy" ? "Buy" : "Sell"} ${market.symbol}`;
-    if (!(await confirm(lines, action)) || sending) return;
-    sending = true;
-    mark();
-    try {
-      const placed = orders.length === 1 ? [await api.place(orders[0])] : (await api.placeList(listKind, orders)).orders;
-      unanswered = null;
-      const [{ order_id: id, side: taken, shares: count, symbol: name }, ...others] = placed;
-      const ids = others.length === 0 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
-      const then = listKind === "oco" || others.length === 0 ? "" : `, then ${others[0].side} `;
-      const behind = others.length === 0 ? "" : `${then || ", or "}${others.map((other) => termsOf(other, shown)).join(", or ")}`;
-      setText(done, `${ids} placed: ${taken} ${group(count)} ${name} ${termsOf(placed[0], shown)}${behind}`);
-      done.scrollIntoView({ block: "nearest" });
-      setAttribute(done, "data-order", String(id));
-      tellFill(id);
-      amount.clear();
-      display.value = "";
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      unanswered = error.unknown ? list : null;
-      const named = fieldOf(error.field, orders);
-      const text = error.unknown ? `${error.message}: whether the order was placed is not known. Sending it again is safe, it cannot be placed twice.` : error.message;
-      const field = named ?? FIELD_OF_CODE[error.code] ?? null;
-      terms.open ||= field === "until" || field === "display";
-      showFault(form, field, text);
-    } finally {
-      sending = false;
-      mark();
-    }
-  }
-
-  /** Beside what was placed stands what was executed of it. @param {number} id */
-  function tellFill(id) {
-    const text = fills.get(id);
-    if (!text || done.textContent === "" || done.dataset.order !== String(id)) return;
-    fills.delete(id);
-    setText(done, `${done.textContent} · ${text}`);
+    await sender.send(orders, [["Kind", chosen(kind)], ["Ends", !stays() ? "" : endsAtATime() ? until.value.replace("T", " ") : chosen(ends)], ["Shows", orders.orders[0].display ?? ""], [sumName.textContent ?? "", sum.textContent ?? ""], ["Now", foretold()]]);
   }
 
   /** @param {string} text */
@@ -394,6 +329,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   });
   symbols.watch(mark);
   vitals.watch(mark);
+  sending.watch(mark);
   fees.watch(mark);
   market.book.watch(markWorth);
 
@@ -405,37 +341,11 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
       clearFaults(form);
       return holdings.id && market.symbol && check() ? asked(holdings.id, market.symbol) : null;
     },
-    filled(order, text) {
-      fills.set(order, text);
-      // Only what was just placed is told here.
-      for (const old of [...fills.keys()].slice(0, -20)) fills.delete(old);
-      tellFill(order);
-    },
+    filled: sender.filled,
     begin(chosen) {
       within(form, "input", `[name=side][value=${chosen}]`).checked = true;
       changed();
       (limit.value === "" && !atAnyPrice() ? limit : amount.input).focus();
     },
   };
-}
-
-/** At which price an order was placed, and until when. @param {Placed} placed @param {Shown} shown */
-function termsOf(placed, shown) {
-  const show = (/** @type {string} */ text) => shown.price(text, placed.symbol);
-  const price = placed.limit === null ? "any price" : show(placed.limit);
-  const trigger = placed.stop ?? placed.take_profit;
-  const behind = placed.trail !== undefined ? `, ${group(placed.trail)} behind the market` : placed.trail_bips !== undefined ? `, ${placed.trail_bips / 100}% behind the market` : "";
-  const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
-  return `at ${price}${trigger === null ? "" : `, waiting for ${show(trigger)}`}${behind}${ends}`;
-}
-
-/** The field of the form that a refusal is about: those behind the first order have one each. @param {string|null} named @param {NewOrder[]} orders */
-function fieldOf(named, orders) {
-  const behind = /^orders\.([12])/.exec(named ?? "");
-  if (behind) return orders[Number(behind[1])]?.stop === undefined ? "profit" : "trigger";
-  let field = named?.replace(/^orders\.0\.?/, "") ?? null;
-  if (field === "tif") field = "until";
-  if (field === "stop" || field === "take_profit" || field === "trail" || field === "trail_bips") return "trigger";
-  if (field === "funds") return "shares";
-  return field === "" || field === "orders" ? null : field;
 }

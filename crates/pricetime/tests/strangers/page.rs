@@ -72,6 +72,12 @@ fn all_that_is_traded_and_owned_is_on_the_page() {
     run("trading", Browser::Chromium);
 }
 
+/// web/tests/lost.js: answers are lost on their way, and nothing is done twice.
+#[test]
+fn what_has_no_answer_is_done_once_and_found_out() {
+    run("lost", Browser::Chromium);
+}
+
 /// web/tests/desk.js: the watchlist, alerts, indicators and lines, and the layout.
 #[test]
 fn a_desk_is_arranged_and_remembered() {

@@ -1,0 +1,168 @@
+// What the ticket sends, and what it says of it: placed, refused, or not known. While it is not known, the order is named and sent again as it is.
+
+import { group } from "../decimal.js";
+import { find, setAttribute, setText } from "../dom.js";
+import { dayAndTime } from "../format.js";
+import { keepSending, keptSending } from "../settings.js";
+import { Sending } from "../state/sending.js";
+import { showFault } from "./faults.js";
+
+/** @import { Api, Refusal } from "../api.js" */
+/** @import { Outcome } from "../state/sending.js" */
+/** @import { Shown } from "../state/shown.js" */
+/** @import { ListKind, NewOrder, Order, Placed } from "../types.js" */
+/** @import { Asked } from "./asked.js" */
+/** @import { Confirm } from "./confirm.js" */
+
+/** Where a refusal stands that names no field. @type {Record<string, string>} */
+const FIELD_OF_CODE = {
+  "insufficient-funds": "total",
+  "too-much-money": "total",
+  "insufficient-shares": "shares",
+  "too-many-shares": "shares",
+  "would-take": "limit",
+  "triggers-at-once": "trigger",
+  "nothing-to-trail": "trigger",
+  "trail-too-far": "trigger",
+  "funds-trade-nothing": "shares",
+  "too-many-trails": "trigger",
+  "outside-band": "limit",
+  "off-lot": "shares",
+  "shares-out-of-range": "shares",
+  "value-out-of-range": "total",
+  "deadline-passed": "until",
+  "no-day-end": "until",
+  "display-out-of-range": "display",
+};
+
+/**
+ * @param {{form: HTMLFormElement, api: Api, shown: Shown, confirm: Confirm, placed: (as_shown: boolean) => void}} parts
+ *   `placed` is told when orders are, and whether the form still shows them
+ */
+export function ticketSender({ form, api, shown, confirm, placed }) {
+  const done = find("ticket-done");
+  const unknown = find("ticket-unknown");
+  const text = find("ticket-unknown-text");
+  const forget = find("ticket-forget");
+  const terms = /** @type {HTMLDetailsElement} */ (find("ticket-terms"));
+  /** What was executed of orders whose answer is still on its way, or was the last. @type {Map<number, string>} */
+  const fills = new Map();
+  /** The orders that were sent last. @type {Asked|null} */
+  let sent = null;
+  let as_shown = false;
+  const sending = new Sending({ api, keep: keepSending, found: tell }, keptSending());
+
+  /** @param {Exclude<Outcome, null>} outcome */
+  function tell(outcome) {
+    if ("refused" in outcome) return tellRefused(outcome.refused);
+    setText(done, placedText(outcome.placed, sent?.kind ?? "oco", shown));
+    done.scrollIntoView({ block: "nearest" });
+    setAttribute(done, "data-order", String(outcome.placed[0].order_id));
+    tellFill(outcome.placed[0].order_id);
+    placed(as_shown);
+  }
+
+  /** @param {Refusal} refusal */
+  function tellRefused(refusal) {
+    const field = fieldOf(refusal.field, sent?.orders ?? []) ?? FIELD_OF_CODE[refusal.code] ?? null;
+    terms.open ||= field === "until" || field === "display";
+    showFault(form, field, refusal.message);
+  }
+
+  /** Beside what was placed stands what was executed of it. @param {number} id */
+  function tellFill(id) {
+    const told = fills.get(id);
+    if (!told || done.textContent === "" || done.dataset.order !== String(id)) return;
+    fills.delete(id);
+    setText(done, `${done.textContent} · ${told}`);
+  }
+
+  function draw() {
+    const { orders } = sending;
+    unknown.hidden = !sending.unknown;
+    forget.hidden = !sending.absent;
+    if (orders && sending.unknown) setText(text, unknownText(sending, orders, shown));
+  }
+  sent = sending.orders;
+  sending.watch(draw);
+  draw();
+  forget.addEventListener("click", () => sending.forget());
+
+  return {
+    sending,
+    /** The form shows something else than what was sent. */
+    changed: () => (as_shown = false),
+    /** Sends orders, or again those of which nobody knows what became. @param {Asked} asked @param {[name: string, value: string][]} more what is told of them where somebody wants to be asked */
+    async send(asked, more) {
+      const orders = sending.orders ?? asked;
+      const again = sending.unknown;
+      const [first] = orders.orders;
+      const lines = /** @type {[string, string][]} */ (orders.orders.map((order, at) => [at === 0 ? "Order" : orders.kind === "oco" || at === 2 ? "Or" : "Then", inWords(order, shown)]));
+      const action = `${first.side === "buy" ? "Buy" : "Sell"} ${first.symbol}`;
+      if (!(await confirm([...lines, ["Account", first.account], ...(again ? [] : more)], again ? `Send again: ${action}` : action))) return;
+      as_shown ||= !again;
+      sent = orders;
+      const outcome = await sending.send(orders);
+      if (outcome) tell(outcome);
+      else if (sending.unknown) unknown.scrollIntoView({ block: "nearest" });
+    },
+    /** @param {number} order @param {string} told */
+    filled(order, told) {
+      fills.set(order, told);
+      // Only what was just placed is told here.
+      for (const old of [...fills.keys()].slice(0, -20)) fills.delete(old);
+      tellFill(order);
+    },
+  };
+}
+
+/** @param {Sending} sending @param {Asked} asked @param {Shown} shown */
+function unknownText({ absent, why }, { orders }, shown) {
+  const what = `${orders.map((order) => inWords(order, shown)).join("; ")}, account ${orders[0].account}`;
+  const known = absent ? "The server has none such by now." : "The server is being asked.";
+  return `${what}: whether it was placed is not known. ${why.replace(/\.$/, "")}. ${known} “Send again” sends exactly this, and it cannot be placed twice.`;
+}
+
+/** An order in words. @param {NewOrder} order @param {Shown} shown @returns {string} */
+function inWords(order, shown) {
+  const price = (/** @type {string} */ text) => shown.price(text, order.symbol);
+  const much = order.funds === undefined ? `${group(order.shares ?? "")} ${order.symbol}` : `${order.symbol} for ${group(order.funds)} dollars`;
+  const trigger = order.stop ?? order.take_profit;
+  const waiting = trigger === undefined ? behindText(order) : `, once there is ${price(trigger)}`;
+  return `${order.side === "buy" ? "Buy" : "Sell"} ${much} at ${order.limit === undefined ? "any price" : price(order.limit)}${waiting}`;
+}
+
+/** @param {{trail?: string, trail_bips?: number}} order */
+function behindText({ trail, trail_bips }) {
+  return trail !== undefined ? `, ${group(trail)} behind the market` : trail_bips !== undefined ? `, ${trail_bips / 100}% behind the market` : "";
+}
+
+/** @param {(Placed|Order)[]} placed @param {ListKind} kind @param {Shown} shown */
+function placedText(placed, kind, shown) {
+  const [{ order_id: id, side, shares, symbol }, ...others] = placed;
+  const ids = others.length === 0 ? `Order ${id}` : `Orders ${placed.map((order) => order.order_id).join(" and ")}`;
+  const then = kind === "oco" || others.length === 0 ? "" : `, then ${others[0].side} `;
+  const behind = others.length === 0 ? "" : `${then || ", or "}${others.map((other) => termsOf(other, shown)).join(", or ")}`;
+  const now = "status" in placed[0] && placed[0].status !== "open" ? ` (${placed[0].status} meanwhile)` : "";
+  return `${ids} placed: ${side} ${group(shares)} ${symbol} ${termsOf(placed[0], shown)}${behind}${now}`;
+}
+
+/** At which price an order was placed, and until when. @param {Placed|Order} placed @param {Shown} shown */
+function termsOf(placed, shown) {
+  const show = (/** @type {string} */ text) => shown.price(text, placed.symbol);
+  const price = placed.limit === null ? "any price" : show(placed.limit);
+  const trigger = placed.stop ?? placed.take_profit;
+  const ends = placed.until === null ? "" : `, until ${dayAndTime(placed.until)}`;
+  return `at ${price}${trigger === null ? "" : `, waiting for ${show(trigger)}`}${behindText(placed)}${ends}`;
+}
+
+/** The field of the form that a refusal is about: those behind the first order have one each. @param {string|null} named @param {NewOrder[]} orders */
+function fieldOf(named, orders) {
+  const behind = /^orders\.([12])/.exec(named ?? "");
+  if (behind) return orders[Number(behind[1])]?.stop === undefined ? "profit" : "trigger";
+  let field = named?.replace(/^orders\.0\.?/, "") ?? null;
+  if (field === "tif") field = "until";
+  if (field === "stop" || field === "take_profit" || field === "trail" || field === "trail_bips") return "trigger";
+  if (field === "funds") return "shares";
+  return field === "" || field === "orders" ? null : field;
+}
