@@ -1,5 +1,7 @@
 // Times, counts and sizes as people read them. Exact amounts are formatted in decimal.js.
 
+import { group } from "./decimal.js";
+
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short" });
 const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short", year: "numeric" });
@@ -58,4 +60,31 @@ export function uptime(seconds) {
 /** Of words for one and for many. @param {number} amount @param {string} one @param {string} [many] */
 export function plural(amount, one, many = `${one}s`) {
   return `${counts.format(amount)} ${amount === 1 ? one : many}`;
+}
+
+/** Units of thousands. */
+const UNITS = ["", "K", "M", "B", "T", "Q"];
+
+/**
+ * A plain decimal in so many characters: with fewer decimals, or in thousands, millions and so on; rounded down, so that it never tells more than there is.
+ * @param {string} text
+ * @param {number} room
+ */
+export function abbreviated(text, room) {
+  const [whole, decimals = ""] = text.split(".");
+  const full = group(text);
+  if (full.length <= room) return full;
+  if (room < 2) return "…";
+  // Of less than one the decimals are what counts.
+  if (whole === "0" && /^0*$/.test(decimals.slice(0, Math.max(0, room - 2)))) return room > 3 ? `<0.${"0".repeat(room - 4)}1` : "<1";
+  for (const [power, unit] of UNITS.entries()) {
+    const digits = whole.length - 3 * power;
+    if (digits < 1) break;
+    const before = group(whole.slice(0, digits));
+    const left = room - before.length - unit.length;
+    if (left < 0) continue;
+    const behind = (whole.slice(digits) + decimals).slice(0, Math.max(0, Math.min(left - 1, unit === "" ? Infinity : 3))).replace(/0+$/, "");
+    return behind === "" ? `${before}${unit}` : `${before}.${behind}${unit}`;
+  }
+  return "…";
 }

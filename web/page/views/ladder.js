@@ -3,6 +3,8 @@
 
 import { MONEY_DECIMALS, atLeast, exact, format, forDrawing, group, total } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
+import { abbreviated } from "../format.js";
+import { Columns } from "./columns.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { Level } from "../state/book.js" */
@@ -19,15 +21,13 @@ import { find, make, setAttribute, setText } from "../dom.js";
  * @property {HTMLElement} shares
  * @property {HTMLElement} total
  * @property {string} shown all that stands in it
- * @property {number} longest so many characters has the longest of its texts
  * @property {Level|null} level
  */
 
 /** Room for the spread between the sides. */
 const MIDDLE_PX = 26;
-/** What of a row's width is not in its three columns, and how wide a character is at most, in ems. */
+/** What of a row's width is not in its three columns. */
 const GAPS_PX = 36;
-const CHARACTER_EM = 0.65;
 const ROWS_MIN = 3;
 const ROWS_MAX = 40;
 /** Levels can be put together by so many steps of the price. */
@@ -49,8 +49,7 @@ export function ladderView({ market, shown, holdings, frames, take }) {
   const rows = { buy: [], sell: [] };
   let height = 0;
   let width = 0;
-  /** So many characters surely fit into a column. */
-  let room = 0;
+  const columns = new Columns(/** @type {HTMLElement} */ (root.closest(".book")), root);
   /** @type {"both"|Side} */
   let sides = "both";
   /** The prices of the rows while one of them is pointed at: nothing moves under the pointer. @type {Record<Side, (bigint|null)[]>|null} */
@@ -78,25 +77,29 @@ export function ladderView({ market, shown, holdings, frames, take }) {
   function refit() {
     const style = getComputedStyle(root);
     const row = Number.parseFloat(style.getPropertyValue("--row"));
-    room = (width - GAPS_PX) / 3 / (CHARACTER_EM * Number.parseFloat(style.fontSize));
+    columns.measure({ width, gaps: GAPS_PX, beside: "" });
     fit(Math.min(ROWS_MAX, Math.max(ROWS_MIN, Math.floor((height - MIDDLE_PX) / 2 / row))));
     mark();
   }
 
   const mark = frames.view(() => {
     const { book } = market;
-    if (symbol !== market.symbol) held = null;
+    const step = group_by.step(shown.step, market.symbol);
+    if (symbol !== market.symbol) {
+      held = null;
+      columns.forget();
+    }
     symbol = market.symbol;
-    const step = group_by.step(shown.step, symbol);
     const levels = { buy: grouped(book.bids, "buy", step, rows.buy.length), sell: grouped(book.asks, "sell", step, rows.sell.length) };
     if (held) for (const side of SIDES) levels[side] = heldLevels(held[side], grouped(book.side(side), side, step, Infinity));
     const mine = limitsOf(holdings, market, step);
     const { decimals } = shown;
     const money = unit.value === "money";
     const deepest = Math.max(...SIDES.map((side) => totalOf(levels[side], rows[side].length, money)));
-    for (const side of SIDES) drawSide(rows[side], levels[side], { decimals, deepest, mine: mine[side], side, money });
-    setAttribute(root, "data-long", SIDES.some((side) => rows[side].some(({ level, longest }) => level && longest > room)));
+    columns.fit(SIDES.flatMap((side) => levels[side].slice(0, rows[side].length).map(({ limit }) => group(atLeast(limit, decimals)))));
+    for (const side of SIDES) drawSide(rows[side], levels[side], { decimals, deepest, mine: mine[side], side, money, room: columns.room });
     setText(middle, book.phase ? phaseText(book.phase) : spread(book.bids[0], book.asks[0], decimals));
+    setAttribute(middle, "title", middle.textContent);
     const empty = book.bids.length + book.asks.length === 0;
     note.hidden = !empty;
     setText(note, book.state === "waiting" ? "Loading the book…" : "No open orders");
@@ -225,15 +228,15 @@ function makeRow() {
   const total = make("span", {});
   const button = make("button", { type: "button", class: "level", tabindex: "-1" }, bar, price, shares, total);
   button.hidden = true;
-  return { item: make("li", {}, button), button, bar, price, shares, total, shown: "", longest: 0, level: null };
+  return { item: make("li", {}, button), button, bar, price, shares, total, shown: "", level: null };
 }
 
 /**
  * @param {Row[]} rows best first
  * @param {Level[]} levels best first
- * @param {{decimals: number, deepest: number, mine: Set<bigint>, side: Side, money: boolean}} look
+ * @param {{decimals: number, deepest: number, mine: Set<bigint>, side: Side, money: boolean, room: number}} look `room`: so many characters has a size
  */
-function drawSide(rows, levels, { decimals, deepest, mine, side, money }) {
+function drawSide(rows, levels, { decimals, deepest, mine, side, money, room }) {
   let sum = 0n;
   rows.forEach((row, at) => {
     const level = levels[at] ?? null;
@@ -244,17 +247,18 @@ function drawSide(rows, levels, { decimals, deepest, mine, side, money }) {
     const own = mine.has(level.price);
     const text = money ? format(sum, MONEY_DECIMALS).split(".")[0] : format(sum);
     const part = deepest > 0 ? forDrawing(text) / deepest : 0;
-    const shown = `${level.limit} ${level.shares} ${text} ${level.orders} ${decimals} ${own} ${part.toFixed(3)}`;
+    const shown = `${level.limit} ${level.shares} ${text} ${level.orders} ${decimals} ${own} ${part.toFixed(3)} ${room}`;
     setAttribute(row.button, "tabindex", at === 0 ? "0" : "-1");
     if (shown === row.shown) return;
     row.shown = shown;
-    const texts = [group(atLeast(level.limit, decimals)), level.amount === 0n ? "–" : group(level.shares), group(text)];
-    [row.price, row.shares, row.total].forEach((cell, at) => setText(cell, texts[at]));
-    row.longest = Math.max(...texts.map(({ length }) => length));
+    const price = group(atLeast(level.limit, decimals));
+    setText(row.price, price);
+    setText(row.shares, level.amount === 0n ? "–" : abbreviated(level.shares, room));
+    setText(row.total, abbreviated(text, room));
     row.bar.style.backgroundSize = `${(100 * part).toFixed(1)}% 100%`;
     setAttribute(row.button, "data-mine", own);
     const orders = `${level.orders} ${level.orders === 1 ? "order" : "orders"}${own ? ", yours among them" : ""}`;
-    setAttribute(row.button, "title", `${side === "buy" ? "Buy" : "Sell"}: ${orders}`);
+    setAttribute(row.button, "title", `${side === "buy" ? "Buy" : "Sell"} ${group(level.shares)} at ${price}: ${orders}; ${money ? "$" : ""}${group(text)} up to here`);
   });
 }
 

@@ -2,15 +2,20 @@
 
 import { atLeast, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
-import { timeOfDay } from "../format.js";
+import { abbreviated, timeOfDay } from "../format.js";
+import { Columns } from "./columns.js";
 
 /** @import { Frames } from "../frames.js" */
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
-/** @import { Trade } from "../types.js" */
+/** @import { Side, Trade } from "../types.js" */
 
 const ROWS_MAX = 60;
+/** What of a row's width is in no column: its padding, and the gaps. */
+const GAPS_PX = 32;
+/** As wide as a time. */
+const TIME = "00:00:00";
 
 /**
  * @typedef {object} Row
@@ -29,6 +34,9 @@ export function tapeView({ market, shown, holdings, frames }) {
   let rows = [];
   /** Prices are filled up to so many decimals. */
   let decimals = 2;
+  const columns = new Columns(/** @type {HTMLElement} */ (list.closest(".tape")), list);
+  /** @type {string|null} */
+  let symbol = null;
 
   /** @param {number} wanted */
   function fit(wanted) {
@@ -40,15 +48,19 @@ export function tapeView({ market, shown, holdings, frames }) {
     const { trades, state } = market.tape;
     const seen = trades.slice(0, rows.length);
     const needed = shown.decimals;
-    if (needed === decimals) rows = turned(rows, seen, list);
+    if (symbol !== market.symbol) columns.forget();
+    symbol = market.symbol;
+    const other_room = columns.fit(seen.map(({ price }) => `▲ ${group(atLeast(price, needed))}`));
+    if (needed === decimals && !other_room) rows = turned(rows, seen, list);
     else for (const row of rows) row.trade_id = null;
     decimals = needed;
     const mine = market.past?.sides ?? holdings.tradesOf(market.symbol);
     rows.forEach((row, at) => {
-      fill(row, seen[at], decimals);
-      const own = mine.get(seen[at]?.trade_id);
+      const trade = seen[at];
+      fill(row, trade, decimals, columns.room);
+      const own = mine.get(trade?.trade_id);
       setAttribute(row.item, "data-mine", own !== undefined);
-      setAttribute(row.item, "title", own ? `You ${own === "buy" ? "bought" : "sold"}` : null);
+      if (trade) setAttribute(row.item, "title", titleOf(trade, own, row.price.textContent ?? ""));
     });
     note.hidden = trades.length > 0;
     setText(note, state === "waiting" ? "Loading trades…" : "No trades yet");
@@ -58,6 +70,7 @@ export function tapeView({ market, shown, holdings, frames }) {
   fit(1);
   new ResizeObserver(([entry]) => {
     const row = Number.parseFloat(getComputedStyle(list).getPropertyValue("--row"));
+    columns.measure({ width: entry.contentRect.width, gaps: GAPS_PX, beside: TIME });
     fit(Math.min(ROWS_MAX, Math.max(1, Math.ceil(entry.contentRect.height / row))));
     mark();
   }).observe(find("tape-body"));
@@ -90,14 +103,20 @@ function turned(rows, trades, list) {
   return [...moved, ...rows.slice(0, -fresh)];
 }
 
-/** @param {Row} row @param {Trade|undefined} trade @param {number} decimals */
-function fill(row, trade, decimals) {
+/** What is abbreviated in a row is told in full where it is pointed at. @param {Trade} trade @param {Side|undefined} own @param {string} price */
+function titleOf(trade, own, price) {
+  const whose = own ? `; you ${own === "buy" ? "bought" : "sold"}` : "";
+  return `${group(trade.shares)} at ${price.slice(2)}, ${timeOfDay(trade.time)}${whose}`;
+}
+
+/** @param {Row} row @param {Trade|undefined} trade @param {number} decimals @param {number} room so many characters has a size */
+function fill(row, trade, decimals, room) {
   row.item.hidden = !trade;
   if (!trade || trade.trade_id === row.trade_id) return;
   row.trade_id = trade.trade_id;
   const buys = trade.aggressor === "buy";
   setAttribute(row.item, "data-direction", buys ? "up" : "down");
   setText(row.price, `${buys ? "▲" : "▼"} ${group(atLeast(trade.price, decimals))}`);
-  setText(row.shares, group(trade.shares));
+  setText(row.shares, abbreviated(trade.shares, room));
   setText(row.time, timeOfDay(trade.time));
 }
