@@ -5,6 +5,9 @@ use std::fmt::{self, Display, Write};
 use crate::frame::SOH;
 use crate::tags::{self, Tag};
 
+/// The highest number of a message. A session that sent a million messages a second would get there in 31 years.
+pub(crate) const SEQ_NUM_MAX: u64 = 999_999_999_999_999;
+
 /// A message that came: its fields in their order.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
@@ -90,6 +93,16 @@ impl<'a> Message<'a> {
         let text = self.need(tag, name)?;
         let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         number.ok_or_else(|| Fault::of(tag, Reason::Format, format!("{name}({tag}) is a whole number")))
+    }
+
+    /// A number of a message, or 0 where that has a meaning of its own. At most [`SEQ_NUM_MAX`], so that a session can
+    /// count on from it.
+    pub(crate) fn seq_num(&self, tag: Tag, name: &str) -> Result<u64, Fault> {
+        let number = self.number(tag, name)?;
+        if number > SEQ_NUM_MAX {
+            return Err(Fault::value(tag, format!("{name}({tag}) is {number}; at most {SEQ_NUM_MAX}")));
+        }
+        Ok(number)
     }
 
     /// Whether a flag is there and set.

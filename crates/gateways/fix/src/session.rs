@@ -26,7 +26,7 @@ const ECHOED_MAX: usize = 256;
 pub(crate) struct Session {
     /// What the client calls itself.
     theirs: String,
-    /// The number that comes next.
+    /// The number that comes next. It is above what a message may have when the client has used up all numbers.
     next_in: u64,
     next_out: u64,
     heartbeat: Duration,
@@ -83,7 +83,7 @@ impl<'a> Logon<'a> {
             let text = format!("HeartBtInt(108) is {seconds}; it is 1 to {HEART_BT_INT_MAX}");
             return Err(Fault::value(tags::HEART_BT_INT, text));
         }
-        if message.number(tags::MSG_SEQ_NUM, "MsgSeqNum")? != 1 {
+        if message.seq_num(tags::MSG_SEQ_NUM, "MsgSeqNum")? != 1 {
             let text = "MsgSeqNum(34) is 1 in a Logon: a session lives as long as its connection, so set ResetSeqNumFlag(141)=Y \
                         (ResetOnLogon=Y of most engines)";
             return Err(Fault::value(tags::MSG_SEQ_NUM, text));
@@ -182,7 +182,7 @@ impl Session {
             return Err(Fault::of(tags::SENDER_COMP_ID, Reason::CompId, text));
         }
         check_target(message)?;
-        let number = message.number(tags::MSG_SEQ_NUM, "MsgSeqNum")?;
+        let number = message.seq_num(tags::MSG_SEQ_NUM, "MsgSeqNum")?;
         let is_again = message.flag(tags::POSS_DUP_FLAG, "PossDupFlag")?;
         let fills_a_gap = message.flag(tags::GAP_FILL_FLAG, "GapFillFlag")?;
         if message.kind() == "4" && !fills_a_gap {
@@ -235,7 +235,7 @@ impl Session {
 
     /// The client counts on from another number.
     fn skip_to(&mut self, message: &Message<'_>) -> Result<(), Fault> {
-        let next = message.number(tags::NEW_SEQ_NO, "NewSeqNo")?;
+        let next = message.seq_num(tags::NEW_SEQ_NO, "NewSeqNo")?;
         if next < self.next_in {
             let text = format!("NewSeqNo(36) is {next}, and {} comes next: numbers only rise", self.next_in);
             return Err(Fault::value(tags::NEW_SEQ_NO, text));
@@ -247,8 +247,8 @@ impl Session {
     /// Sends again what is kept of what is asked for; what is not is filled.
     fn send_again(&mut self, message: &Message<'_>) -> Result<(), Fault> {
         let last = self.next_out - 1;
-        let from = message.number(tags::BEGIN_SEQ_NO, "BeginSeqNo")?;
-        let through = match message.number(tags::END_SEQ_NO, "EndSeqNo")? {
+        let from = message.seq_num(tags::BEGIN_SEQ_NO, "BeginSeqNo")?;
+        let through = match message.seq_num(tags::END_SEQ_NO, "EndSeqNo")? {
             0 => last,
             through => through.min(last),
         };
@@ -275,7 +275,7 @@ impl Session {
 
     /// Tells why a message is not taken.
     pub(crate) fn reject(&mut self, message: &Message<'_>, fault: &Fault) {
-        let number = message.number(tags::MSG_SEQ_NUM, "MsgSeqNum").unwrap_or(0);
+        let number = message.seq_num(tags::MSG_SEQ_NUM, "MsgSeqNum").unwrap_or(0);
         let fields = Fields::new()
             .add(tags::REF_SEQ_NUM, number)
             .add_some(tags::REF_TAG_ID, fault.tag)
@@ -353,6 +353,7 @@ fn gap(theirs: &str, from: u64, next: u64) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::frame;
+    use crate::message::SEQ_NUM_MAX;
 
     const HEADER: &str = "49=ALICE|56=PRICETIME|";
 
@@ -418,6 +419,40 @@ mod tests {
         let (_, told) = take(&mut session, "D", 6, "");
         assert_eq!(told, ["35=5|34=4|58=MsgSeqNum(34) is 6, and 7 comes next|"]);
         assert!(session.has_ended());
+    }
+
+    /// A SequenceReset to the highest number of 64 bits and a message of that number: a session counted past the end.
+    #[test]
+    fn numbers_at_their_extremes_end_the_session_and_nothing_else() {
+        let (highest, past) = (SEQ_NUM_MAX, SEQ_NUM_MAX + 1);
+        let mut session = begin(Instant::now());
+        let (_, told) = take(&mut session, "4", 2, &format!("36={}|", u64::MAX));
+        assert!(told[0].contains("371=36|") && told[0].contains(&format!("at most {highest}")), "{told:?}");
+        for past_the_end in [past, u64::MAX] {
+            let mut session = begin(Instant::now());
+            assert_eq!(take(&mut session, "4", 2, &format!("36={highest}|")), (false, vec![]));
+            assert_eq!(take(&mut session, "D", highest, ""), (true, vec![]), "the last of all numbers");
+            let (_, told) = take(&mut session, "D", past_the_end, "");
+            assert!(told[0].contains(&format!("58=MsgSeqNum(34) is {past_the_end}; at most {highest}")), "{told:?}");
+            assert!(session.has_ended());
+        }
+        let values = [0, 1, 2, highest - 1, highest, past, u64::MAX];
+        for (reset, number) in values.into_iter().flat_map(|reset| values.map(|number| (reset, number))) {
+            for (kind, fields) in [
+                ("4", format!("36={reset}|")),
+                ("4", format!("123=Y|36={reset}|")),
+                ("2", format!("7={reset}|16={number}|")),
+                ("2", format!("7={number}|16={reset}|")),
+                ("D", String::new()),
+            ] {
+                let mut session = begin(Instant::now());
+                let _ = take(&mut session, kind, 2, &fields);
+                for kind in ["D", "2", "4", "1", "D"] {
+                    let _ = take(&mut session, kind, number, &format!("{fields}112=x|"));
+                }
+                session.look_at_the_clock(Instant::now() + Duration::from_secs(3600));
+            }
+        }
     }
 
     #[test]

@@ -4,9 +4,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::Time;
 
-/// To the millisecond.
+/// The last microsecond of the year 9999: no later time has a text.
+const LAST: u64 = 253_402_300_799_999_999;
+
+/// To the millisecond. A time past the year 9999 is told as the end of that.
 pub(crate) fn written(time: Time) -> String {
-    let text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_micros(time.0)).to_string();
+    let text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_micros(time.0.min(LAST))).to_string();
     let mut parts = text.trim_end_matches('Z').split('T');
     let (date, clock) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     format!("{}-{clock}", date.replace('-', ""))
@@ -36,6 +39,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_other_texts_are_not() {
         assert_eq!(written(Time(1_798_720_496_789_012)), "20261231-12:34:56.789");
+        assert_eq!(written(Time(u64::MAX)), "99991231-23:59:59.999");
         assert_eq!(read("20261231-12:34:56.789012"), Some(Time(1_798_720_496_789_012)));
         assert_eq!(read("20261231-12:34:56"), Some(Time(1_798_720_496_000_000)));
         for not in
