@@ -65,6 +65,7 @@ mod taking;
 mod trail;
 mod trailing;
 mod triggering;
+mod turnover;
 mod uncross;
 
 pub use account_limits::{AccountLimit, AccountLimits};
@@ -101,4 +102,5 @@ pub use shared_log::{LogMessage, NodeId, SharedLog};
 pub use slab::{NONE as NO_SLOT, Slab};
 pub use state::StateItem;
 pub use trail::{TRAIL_BIPS_MAX, TRAILING_MAX, Trail, TrailingOrder};
+pub use turnover::Turnover;
 pub use uncross::{AuctionPrice, auction_price};

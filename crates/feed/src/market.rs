@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use engine::{
-    AuctionPrice, Money, Phase, Position, Price, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time,
+    AuctionPrice, Phase, Position, Price, Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Turnover,
     auction_price,
 };
 use history::{Candle, Interval, KEPT, Trade};
@@ -53,7 +53,7 @@ pub struct Traded {
     pub high: Price,
     pub low: Price,
     pub volume: Position,
-    pub money: Money,
+    pub money: Turnover,
     pub trades: u64,
     /// The number of the first of them; none where memory does not reach back to it.
     pub first_trade: Option<u64>,

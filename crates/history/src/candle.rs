@@ -1,6 +1,6 @@
 //! Candles: the trades of an interval of time in a few numbers.
 
-use engine::{Money, Position, Price, Time};
+use engine::{Position, Price, Time, Turnover};
 
 use crate::trade::Trade;
 
@@ -19,7 +19,7 @@ pub struct Candle {
     /// Shares traded.
     pub volume: Position,
     /// What was paid for them.
-    pub money: Money,
+    pub money: Turnover,
     pub trades: u64,
 }
 
@@ -93,7 +93,7 @@ impl Candle {
             low: trade.price,
             close: trade.price,
             volume: trade.shares.position(),
-            money: trade.money(),
+            money: trade.money().into(),
             trades: 1,
         }
     }
@@ -113,6 +113,7 @@ impl Candle {
         self.high = self.high.max(later.high);
         self.low = self.low.min(later.low);
         self.close = later.close;
+        // An execution has fewer than 2^63 units of shares: it takes 2^64 of them to overflow this sum.
         self.volume = self.volume.plus(later.volume);
         self.money = self.money.plus(later.money);
         self.trades += later.trades;
@@ -143,7 +144,7 @@ mod tests {
             low: price,
             close: price,
             volume: Position::from_units(shares),
-            money: Money::from_units(0),
+            money: Turnover::ZERO,
             trades: 1,
         }
     }

@@ -1,6 +1,6 @@
 //! Numbers as bytes and back, little-endian, one after the other; and the checksum of such bytes.
 
-use engine::{Money, OrderKind, Position, Price, Sequence, Shares, Side, Time};
+use engine::{Money, OrderKind, Position, Price, Sequence, Shares, Side, Time, Turnover};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a checksum.
@@ -147,6 +147,10 @@ impl Take<'_> {
 
     pub(crate) fn money(&mut self) -> Option<Money> {
         self.bytes().map(i128::from_le_bytes).map(Money::from_units)
+    }
+
+    pub(crate) fn turnover(&mut self) -> Option<Turnover> {
+        self.bytes().map(i128::from_le_bytes).and_then(Turnover::from_units)
     }
 
     pub(crate) fn position(&mut self) -> Option<Position> {

@@ -545,5 +545,14 @@ pub(crate) fn put_candle<B: Bytes>(put: &mut Put<'_, B>, candle: &Candle) {
 pub(crate) fn take_candle(take: &mut Take<'_>) -> Option<Candle> {
     let start = take.time()?;
     let (open, high, low, close) = (take.price()?, take.price()?, take.price()?, take.price()?);
-    Some(Candle { start, open, high, low, close, volume: take.position()?, money: take.money()?, trades: take.u64()? })
+    Some(Candle {
+        start,
+        open,
+        high,
+        low,
+        close,
+        volume: take.position()?,
+        money: take.turnover()?,
+        trades: take.u64()?,
+    })
 }

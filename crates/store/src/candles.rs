@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Money, Position, Price, SymbolIndex, Time};
+use engine::{Position, Price, SymbolIndex, Time, Turnover};
 
 use crate::column::Single;
 use crate::error::StoreError;
@@ -33,7 +33,7 @@ pub struct CandleRow {
     /// Shares traded.
     pub volume: Position,
     /// What was paid for them.
-    pub money: Money,
+    pub money: Turnover,
     /// How many executions.
     pub trades: u64,
 }
@@ -96,6 +96,8 @@ pub(crate) fn sql(forwards: bool, first: u64) -> String {
     let inside = format!(
         "FROM pricetime.executions e WHERE e.symbol = $1::bigint AND e.time >= n.start AND e.time < {end} AND e.id >= {first}"
     );
+    // A sum of rows has no bound of its own.
+    let most = Turnover::MAX;
     format!(
         "
     WITH RECURSIVE walk AS (
@@ -114,7 +116,7 @@ pub(crate) fn sql(forwards: bool, first: u64) -> String {
         CROSS JOIN LATERAL (SELECT e.price::numeric AS price {inside} ORDER BY e.time DESC, e.id DESC LIMIT 1) l
         CROSS JOIN LATERAL (
             SELECT max(e.price)::numeric AS high, min(e.price)::numeric AS low, sum(e.shares) AS volume,
-                sum(e.price * e.shares) AS money, count(*) AS trades {inside}
+                least(sum(e.price * e.shares), {most}) AS money, count(*) AS trades {inside}
         ) c
         WHERE w.number < $3::bigint AND w.looked_at < $4::bigint
     )

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use engine::{Distance, FeeRate, Money, OrderKind, Position, Price, Shares, Time, Trigger};
+use engine::{Distance, FeeRate, Money, OrderKind, Position, Price, Shares, Time, Trigger, Turnover};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
@@ -125,6 +125,12 @@ impl Take<'_> for Position {
 impl Take<'_> for Money {
     fn take(raw: &[u8]) -> Option<Money> {
         take_numeric(raw, MONEY_GROUPS).map(Money::from_units)
+    }
+}
+
+impl Take<'_> for Turnover {
+    fn take(raw: &[u8]) -> Option<Turnover> {
+        take_numeric(raw, MONEY_GROUPS).and_then(Turnover::from_units)
     }
 }
 

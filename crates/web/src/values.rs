@@ -74,6 +74,8 @@ values! {
     Position "Position" text(r"^(0|[1-9][0-9]{0,30})(\.[0-9]{0,7}[1-9])?$", "1200");
     /// Dollars, exact: at most 16 decimals. All accounts together have at most 10^20.
     Money "Money" text(r"^(0|[1-9][0-9]{0,22})(\.[0-9]{0,15}[1-9])?$", "850.25");
+    /// Dollars that were traded, exact up to 17014118346046923173168.7303715884105727, which stands for more.
+    Turnover "Turnover" text(r"^(0|[1-9][0-9]{0,22})(\.[0-9]{0,15}[1-9])?$", "174000");
     /// Dollars more or less than before, exact.
     Change "Change" text(r"^-?(0|[1-9][0-9]{0,10})(\.[0-9]{0,7}[1-9])?$", "-1.2");
     /// Percent, with two decimals.

@@ -56,4 +56,5 @@ mod status_seconds;
 mod stops;
 mod terms;
 mod trailing;
+mod turnover;
 mod websocket;

@@ -131,7 +131,7 @@ pub(super) fn kline(
             "v": numbers::position(candle.volume),
             "n": candle.trades,
             "x": closed,
-            "q": numbers::money(candle.money),
+            "q": numbers::turnover(candle.money),
             "V": numbers::zero(),
             "Q": numbers::zero(),
             "B": "0",

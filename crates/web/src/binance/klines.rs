@@ -55,7 +55,7 @@ fn kline_shape(candle: &Candle, interval: Zoned, unit: TimeUnit) -> Value {
         numbers::price(candle.close),
         numbers::position(candle.volume),
         unit.tell_before(interval.end_of(candle.start)),
-        numbers::money(candle.money),
+        numbers::turnover(candle.money),
         candle.trades,
         // Of whom the aggressor was, candles know nothing.
         numbers::zero(),

@@ -1,6 +1,6 @@
 //! Numbers as these clients expect them: text with eight decimals, and more only where money has more.
 
-use engine::{Money, Position, Price, Shares};
+use engine::{Money, Position, Price, Shares, Turnover};
 
 /// Decimals that a price and a number of shares have.
 const DECIMALS: usize = 8;
@@ -46,7 +46,15 @@ pub(super) fn zero() -> String {
 
 /// Money is exact here too: its 16 decimals, without the zeros behind the first eight.
 pub(super) fn money(money: Money) -> String {
-    let (sign, units) = (if money.is_negative() { "-" } else { "" }, money.units().unsigned_abs());
+    dollars(money.units())
+}
+
+pub(super) fn turnover(turnover: Turnover) -> String {
+    dollars(turnover.units())
+}
+
+fn dollars(units: i128) -> String {
+    let (sign, units) = (if units < 0 { "-" } else { "" }, units.unsigned_abs());
     let scale = MONEY_SCALE.unsigned_abs();
     let mut decimals = format!("{:016}", units % scale);
     while decimals.len() > DECIMALS && decimals.ends_with('0') {
@@ -56,7 +64,7 @@ pub(super) fn money(money: Money) -> String {
 }
 
 /// What was paid for a share, rounded down to the decimals of a price; zero without shares.
-pub(super) fn average(money: Money, shares: Position) -> String {
+pub(super) fn average(money: Turnover, shares: Position) -> String {
     eight(money.units().checked_div(shares.units()).unwrap_or_default())
 }
 

@@ -1,6 +1,6 @@
 //! What was traded in a stretch of time up to now, in the numbers that requests and streams show.
 
-use engine::{Money, Position, Price, Symbol, SymbolIndex, Time};
+use engine::{Position, Price, Symbol, SymbolIndex, Time, Turnover};
 use feed::{Interval, Traded, View};
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ impl WindowNumbers {
     ) -> WindowNumbers {
         let listing = view.listing(symbol);
         let last = listing.last;
-        let (volume, money) = traded.map_or((Position::ZERO, Money::ZERO), |traded| (traded.volume, traded.money));
+        let (volume, money) = traded.map_or((Position::ZERO, Turnover::ZERO), |traded| (traded.volume, traded.money));
         let change = last.map(|trade| trade.price).zip(traded.map(|traded| traded.open));
         let price = |of: fn(Traded) -> Price| numbers::price_or_zero(traded.map(of));
         let id = |trade: Option<u64>| trade.and_then(|id| i64::try_from(id).ok()).unwrap_or(-1);
@@ -71,7 +71,7 @@ impl WindowNumbers {
             high: price(|traded| traded.high),
             low: price(|traded| traded.low),
             volume: numbers::position(volume),
-            money: numbers::money(money),
+            money: numbers::turnover(money),
             trades: traded.map_or(0, |traded| traded.trades),
             from,
             to,

@@ -1,6 +1,6 @@
 //! A symbol, its day and its candles.
 
-use engine::{KillScope, Money, Position, Price, Side, SymbolIndex, SymbolRules, Time};
+use engine::{KillScope, Position, Price, Side, SymbolIndex, SymbolRules, Time, Turnover};
 use feed::{Candle, View};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -29,7 +29,7 @@ pub(crate) struct SymbolShape {
     low_24h: Option<String>,
     #[schema(value_type = values::Position)]
     volume_24h: String,
-    #[schema(value_type = values::Money)]
+    #[schema(value_type = values::Turnover)]
     money_24h: String,
     #[schema(value_type = values::Count)]
     trades_24h: u64,
@@ -54,7 +54,7 @@ impl SymbolShape {
     pub(crate) fn of(view: &View, symbol: SymbolIndex, now: Time) -> SymbolShape {
         let listing = view.listing(symbol);
         let day = listing.day(now);
-        let (volume, money) = day.map_or((Position::ZERO, Money::ZERO), |day| (day.volume, day.money));
+        let (volume, money) = day.map_or((Position::ZERO, Turnover::ZERO), |day| (day.volume, day.money));
         let last = listing.last.map(|trade| trade.price);
         let change = last.zip(day).map(|(last, day)| last.units() - day.open.units());
         SymbolShape {
@@ -103,7 +103,7 @@ pub(crate) struct CandleShape {
     close: String,
     #[schema(value_type = values::Position)]
     volume: String,
-    #[schema(value_type = values::Money)]
+    #[schema(value_type = values::Turnover)]
     money: String,
     #[schema(value_type = values::Count)]
     trades: u64,
