@@ -1,15 +1,48 @@
-//! Whose key it is: a protocol may ask for no more than its name, where it says so.
+//! Whose key it is: a protocol may ask for no more than its name, where nobody can guess that.
 
 use std::time::SystemTime;
 
 use exchange::Principal;
 
 use crate::Access;
+use crate::proof::Proof;
+use crate::random::RANDOM_TEXT_LENGTH;
+
+/// Different characters of a random name, at least. One of a million million random names has fewer.
+const DIFFERENT_MIN: usize = 24;
 
 impl Access {
-    /// Whoever's key this is, unless it has expired. It proves nothing: whoever has seen the key's name can say it.
+    /// Whoever's key this is, unless it has expired, or signs nothing. The name proves it only where nobody can guess it.
     pub fn holder(&self, key: &str, now: SystemTime) -> Option<Principal> {
         let table = self.table();
-        table.key(key).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
+        let signs = |proof: &Proof| matches!(proof, Proof::Secret { .. } | Proof::Ed25519(_));
+        let entry = table.key(key).filter(|entry| signs(&entry.proof) && entry.valid(now.into()));
+        entry.map(|entry| entry.principal.clone())
+    }
+}
+
+/// Whether a key's name is random, as those are that `pricetime access add` and `pricetime keys add` make: 64 letters and digits. Somebody
+/// who was not told such a name does not know it.
+pub fn is_random_name(key: &str) -> bool {
+    let mut bytes: Vec<u8> = key.bytes().filter(u8::is_ascii_alphanumeric).collect();
+    let is_whole = key.len() == RANDOM_TEXT_LENGTH && bytes.len() == RANDOM_TEXT_LENGTH;
+    bytes.sort_unstable();
+    bytes.dedup();
+    is_whole && bytes.len() >= DIFFERENT_MIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_text;
+
+    #[test]
+    fn a_name_is_random_that_was_made_so() {
+        assert!((0..1000).all(|_| is_random_name(&random_text().expect("randomness"))));
+        let random = random_text().expect("randomness");
+        for chosen in ["", "student-8", &"a1".repeat(32), &"student8".repeat(8), &random[1..], &format!("{random}x")] {
+            assert!(!is_random_name(chosen), "{chosen}");
+        }
+        assert!(!is_random_name(&format!("-{}", &random[1..])));
     }
 }

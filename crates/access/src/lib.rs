@@ -32,6 +32,7 @@ pub use crate::budget::BudgetText;
 pub use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
 pub use crate::edit::{Author, add, list, revoke, set_mode};
 pub use crate::file::{check_name, read_secrets};
+pub use crate::holder::is_random_name;
 pub use crate::limits::LimitsText;
 pub use crate::listing::{KeyKind, ListedKey, ListedMember};
 pub use crate::proof::{hash_of_password, hash_of_secret, hmac_hex};

@@ -102,7 +102,7 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Aske
     }
     let request = check(&asker, need, request).await?;
     // What changes something is counted where it enters the exchange.
-    if matches!(*request.method(), Method::GET | Method::HEAD) {
+    if is_read(request.method()) {
         asker.rights().limits.take_message().map_err(Problem::past_limit)?;
     }
     Ok((asker, request))
@@ -213,9 +213,14 @@ async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker,
     }
 }
 
+/// Whether a request only looks.
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
 /// Whether a request changes something, or becomes a WebSocket.
 fn writes(request: &Request) -> bool {
-    !matches!(*request.method(), Method::GET | Method::HEAD) || request.headers().contains_key(header::UPGRADE)
+    !is_read(request.method()) || request.headers().contains_key(header::UPGRADE)
 }
 
 /// Whoever has signed a request, and its body, which is read for that.
@@ -227,8 +232,9 @@ async fn by_signature(
     body: Body,
 ) -> Result<(Asker, Bytes), Problem> {
     let body = input::whole(body).await?;
+    let changes = !is_read(&parts.method) || parts.headers.contains_key(header::UPGRADE);
     let proven = match signed.is_of_now() {
-        true => members.by_signature(signed, &[signed.head(&parts.method, &parts.uri).as_bytes(), &body]),
+        true => members.by_signature(signed, changes, &[signed.head(&parts.method, &parts.uri).as_bytes(), &body]),
         // It was of now when it came, and its body took too long.
         false => Err(Problem::unproven()),
     };

@@ -35,74 +35,102 @@ impl fmt::Debug for ListenKeyText {
     }
 }
 
-/// One for each account that asked for it.
+/// One for each API key that asked for it, by the API key's name. It ends with that key.
 #[derive(Default)]
-pub(crate) struct ListenKeys(Mutex<HashMap<AccountId, ListenKey>>);
+pub(crate) struct ListenKeys(Mutex<HashMap<String, ListenKey>>);
 
 struct ListenKey {
     key: String,
-    /// Whoever asked for it last, where members are known.
+    account: AccountId,
+    /// The member who asked for it, where members are known.
     holder: Option<Asker>,
     until: Instant,
 }
 
+impl ListenKey {
+    /// Whether its hour goes on, and the API key counts that it was given to.
+    fn is_valid(&self, now: Instant) -> bool {
+        self.until > now && self.holder.as_ref().is_none_or(|holder| !holder.principal.rights().roles.is_empty())
+    }
+}
+
 impl ListenKeys {
-    /// The listen key of an account: the one that it has, now valid for another hour, or a new one.
-    pub(crate) fn of(&self, account: AccountId, holder: Option<Asker>) -> std::io::Result<String> {
+    /// The listen key of an API key: the one that it has, now valid for another hour, or a new one.
+    pub(crate) fn of(&self, name: &str, account: AccountId, holder: Option<Asker>) -> std::io::Result<String> {
         let now = Instant::now();
         let mut all = self.lock(now);
-        if let Some(its) = all.get_mut(&account) {
+        if let Some(its) = all.get_mut(name).filter(|its| its.account == account) {
             its.until = now + GOOD_FOR;
-            its.holder = holder;
             return Ok(its.key.clone());
         }
         let key = random_text()?;
-        all.insert(account, ListenKey { key: key.clone(), holder, until: now + GOOD_FOR });
+        all.insert(name.to_owned(), ListenKey { key: key.clone(), account, holder, until: now + GOOD_FOR });
         Ok(key)
     }
 
-    /// Makes a key valid for another hour. False if the account has no such key.
-    pub(crate) fn keep(&self, account: AccountId, key: &str) -> bool {
+    /// Makes a listen key valid for another hour. False if the API key of this name has no such one.
+    pub(crate) fn keep(&self, name: &str, key: &str) -> bool {
         let now = Instant::now();
         let mut all = self.lock(now);
-        let its = all.get_mut(&account).filter(|its| its.key == key);
+        let its = all.get_mut(name).filter(|its| its.key == key);
         its.map(|its| its.until = now + GOOD_FOR).is_some()
     }
 
-    /// False if the account has no such key.
-    pub(crate) fn stop(&self, account: AccountId, key: &str) -> bool {
+    /// False if the API key of this name has no such listen key.
+    pub(crate) fn stop(&self, name: &str, key: &str) -> bool {
         let mut all = self.lock(Instant::now());
-        all.get(&account).is_some_and(|its| its.key == key) && all.remove(&account).is_some()
+        all.get(name).is_some_and(|its| its.key == key) && all.remove(name).is_some()
     }
 
-    /// The account that a key belongs to, and who asked for it.
+    /// The account that a listen key belongs to, and who asked for it.
     pub(crate) fn find(&self, key: &str) -> Option<(AccountId, Option<Asker>)> {
         let all = self.lock(Instant::now());
-        all.iter().find(|(_, its)| its.key == key).map(|(account, its)| (*account, its.holder.clone()))
+        all.values().find(|its| its.key == key).map(|its| (its.account, its.holder.clone()))
     }
 
-    /// The keys that are still valid.
-    fn lock(&self, now: Instant) -> MutexGuard<'_, HashMap<AccountId, ListenKey>> {
+    /// The listen keys that are still valid.
+    fn lock(&self, now: Instant) -> MutexGuard<'_, HashMap<String, ListenKey>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, its| its.until > now);
+        all.retain(|_, its| its.is_valid(now));
         all
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use exchange::{Principal, Rights, Role};
+
     use super::*;
 
+    fn account(id: &str) -> AccountId {
+        AccountId::parse(id.as_bytes()).expect("digits")
+    }
+
     #[test]
-    fn an_account_has_one_listen_key_until_it_stops() {
-        let account = |id: &str| AccountId::parse(id.as_bytes()).expect("digits");
+    fn an_api_key_has_one_listen_key_until_it_stops() {
         let keys = ListenKeys::default();
-        let key = keys.of(account("1"), None).expect("randomness");
-        assert_eq!(keys.of(account("1"), None).expect("randomness"), key);
-        assert_ne!(keys.of(account("2"), None).expect("randomness"), key);
+        let key = keys.of("one", account("1"), None).expect("randomness");
+        assert_eq!(keys.of("one", account("1"), None).expect("randomness"), key);
+        assert_ne!(keys.of("two", account("1"), None).expect("randomness"), key, "another key of the account");
         assert_eq!(keys.find(&key).map(|(account, _)| account), Some(account("1")));
-        assert!(keys.keep(account("1"), &key) && !keys.keep(account("2"), &key));
-        assert!(!keys.stop(account("2"), &key) && keys.stop(account("1"), &key));
+        assert!(keys.keep("one", &key) && !keys.keep("two", &key));
+        assert!(!keys.stop("two", &key) && keys.stop("one", &key));
         assert!(keys.find(&key).is_none());
+    }
+
+    #[test]
+    fn a_listen_key_ends_with_its_api_key_and_when_that_is_for_another_account() {
+        let keys = ListenKeys::default();
+        let holder = || {
+            let rights = Rights { roles: [Role::Trader].into(), ..Rights::default() };
+            Asker::of(Principal::of_key("alice", "one", rights))
+        };
+        let alice = holder();
+        let key = keys.of("one", account("1"), Some(alice.clone())).expect("randomness");
+        let moved = keys.of("one", account("2"), Some(alice.clone())).expect("randomness");
+        assert!(moved != key && keys.find(&key).is_none());
+        alice.principal.set_rights(Rights::default());
+        assert!(keys.find(&moved).is_none() && !keys.keep("one", &moved));
+        assert_ne!(keys.of("one", account("2"), Some(holder())).expect("randomness"), moved, "the key was rotated");
     }
 }

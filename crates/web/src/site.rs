@@ -174,6 +174,7 @@ impl Site {
         let Market { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
+        self.0.members.iter().for_each(Members::begin);
         let telling = self.0.telling.clone();
         asker.ask(move |scene| scene.watcher.count_with(telling));
         if let Some(counters) = counters.get() {

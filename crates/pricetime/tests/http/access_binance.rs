@@ -168,6 +168,10 @@ fn who_only_looks_changes_nothing_over_the_compatible_interface() {
         if !is_other {
             assert_eq!(answer.status < 400, is_read, "{method} {path}: {}", answer.text);
         }
+        // Lists that are always empty are told to whoever names a key, and are nobody's.
+        if ["/delist-schedule", "/allPairs"].iter().any(|end| path.ends_with(end)) {
+            continue;
+        }
         for member in ["otto", "igor", "olga"] {
             let answer = signed(&http, member, (method, path), &text);
             assert_eq!(answer.body["code"], json!(-2015), "{member} {method} {path}: {}", answer.text);

@@ -125,11 +125,8 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
     assert!(compatible(&http, "vera", ("POST", "order"), &order).0 >= 400);
     assert_eq!(compatible(&http, "otto", ("GET", "account"), &timed("omitZeroBalances=true")).1["code"], -2015);
     // The market is for members; the stream of an account is for whoever has its listen key.
-    let listen_key = http.send("POST", "/binance/api/v3/userDataStream", None, &[("x-mbx-apikey", "alice-key")]);
-    let path = format!(
-        "/binance/ws/{}",
-        listen_key.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", listen_key.text))
-    );
+    let (_, listen_key) = compatible(&http, "alice", ("POST", "userDataStream"), &format!("timestamp={}", now()));
+    let path = format!("/binance/ws/{}", listen_key["listenKey"].as_str().unwrap_or_else(|| panic!("{listen_key}")));
     let stream = http.listen_at(&path).await_streams();
     let mut nobodys = http.listen_at("/binance/ws-api/v3");
     nobodys.send(&json!({"id": 1, "method": "depth", "params": {"symbol": "SPYUSD"}}));

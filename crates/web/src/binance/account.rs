@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use engine::{AccountIndex, KillScope, OrderId, Position, Side, SymbolIndex};
 use feed::{HistoryError, Holding, ReadModel, Trade, View};
@@ -18,6 +18,7 @@ use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::{names, numbers};
 use crate::hub::Hub;
+use crate::listener::Life;
 use crate::past;
 use crate::pieces::{self, Frame, Piece};
 use crate::records::{OfAccount, Past, Trouble};
@@ -193,32 +194,43 @@ fn own_shape(view: &View, (trade, side): (&Trade, Side), lists: &HashMap<OrderId
     })
 }
 
-/// These need a key, and no signature.
-pub(super) async fn listen(State(site): State<Site>, asked: Parameters) -> Answer {
-    let (key, holder) = asked.holder(&site)?;
-    asked.only(&[])?;
-    let listen_key = site.market()?.listen_keys.of(key.account, holder).map_err(|error| {
+pub(super) async fn listen(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    asked: Parameters,
+) -> Answer {
+    let (key, holder) = asked.holder(&site, life.is_private())?;
+    asked.only_of_listener(&[])?;
+    let listen_key = site.market()?.listen_keys.of(key.key, key.account, holder).map_err(|error| {
         tracing::error!(%error, "no listen key can be made");
         Refusal::internal()
     })?;
     Ok(Json(json!({"listenKey": listen_key})))
 }
 
-pub(super) async fn keep_listening(State(site): State<Site>, asked: Parameters) -> Answer {
-    let (key, _) = asked.holder(&site)?;
-    asked.only(&["listenKey"])?;
+pub(super) async fn keep_listening(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    asked: Parameters,
+) -> Answer {
+    let (key, _) = asked.holder(&site, life.is_private())?;
+    asked.only_of_listener(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
-    match site.market()?.listen_keys.keep(key.account, listen_key) {
+    match site.market()?.listen_keys.keep(key.key, listen_key) {
         true => Ok(Json(json!({}))),
         false => Err(no_such_listen_key()),
     }
 }
 
-pub(super) async fn stop_listening(State(site): State<Site>, asked: Parameters) -> Answer {
-    let (key, _) = asked.holder(&site)?;
-    asked.only(&["listenKey"])?;
+pub(super) async fn stop_listening(
+    State(site): State<Site>,
+    ConnectInfo(life): ConnectInfo<Life>,
+    asked: Parameters,
+) -> Answer {
+    let (key, _) = asked.holder(&site, life.is_private())?;
+    asked.only_of_listener(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
-    match site.market()?.listen_keys.stop(key.account, listen_key) {
+    match site.market()?.listen_keys.stop(key.key, listen_key) {
         true => Ok(Json(json!({}))),
         false => Err(no_such_listen_key()),
     }

@@ -32,6 +32,8 @@ pub(super) struct Parameters {
     proof: Proof,
     /// It is to change something.
     changes: bool,
+    /// It changes something, or opens the connection that it comes over to its member.
+    is_taken_once: bool,
     parameters: Vec<(String, String)>,
 }
 
@@ -65,17 +67,18 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
         })?;
         let mut parameters = parsed(query.as_bytes())?;
         parameters.extend(parsed(&body)?);
-        Ok(Parameters { key, unit, proof: Proof::SignedRequest { query, body }, changes, parameters })
+        let proof = Proof::SignedRequest { query, body };
+        Ok(Parameters { key, unit, proof, changes, is_taken_once: changes, parameters })
     }
 }
 
 impl Parameters {
     /// Those of a call, whose connection has logged on with the key `session`. A call that names a key or has a
-    /// signature stands for itself.
+    /// signature stands for itself. It is to change something, or opens the connection to its member.
     pub(super) fn of_call(
         mut sent: BTreeMap<String, String>,
         session: Option<&str>,
-        changes: bool,
+        (changes, opens): (bool, bool),
         unit: TimeUnit,
     ) -> Parameters {
         let is_by_itself = session.is_none() || [API_KEY, SIGNATURE].iter().any(|name| sent.contains_key(*name));
@@ -84,13 +87,15 @@ impl Parameters {
         let proof = if is_by_itself { Proof::SignedCall(signed().collect()) } else { Proof::LoggedOn };
         let key = sent.remove(API_KEY).or_else(|| session.map(str::to_owned));
         sent.remove(RETURN_RATE_LIMITS);
-        Parameters { key, unit, proof, changes, parameters: sent.into_iter().collect() }
+        let parameters = sent.into_iter().collect();
+        Parameters { key, unit, proof, changes, is_taken_once: changes || opens, parameters }
     }
 
     /// Those of a part of the request, which stand for themselves: who sends it is checked of the whole.
     pub(super) fn part<'a>(&self, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Parameters {
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Parameters { key: None, unit: self.unit, proof: Proof::LoggedOn, changes: self.changes, parameters }
+        let Parameters { unit, changes, is_taken_once, .. } = *self;
+        Parameters { key: None, unit, proof: Proof::LoggedOn, changes, is_taken_once, parameters }
     }
 
     /// A parameter; that of the query counts, if the body has it too.
@@ -138,6 +143,11 @@ impl Parameters {
         self.only(&[known, &OF_SIGNED].concat())
     }
 
+    /// Errors: a request about a listen key has a parameter that is none of these. It may be signed.
+    pub(super) fn only_of_listener(&self, known: &[&str]) -> Result<(), Refusal> {
+        if self.text(SIGNATURE).is_some() { self.only_signed(known) } else { self.only(known) }
+    }
+
     /// How many to show; more than there may be is as many as there may be.
     pub(super) fn limit(&self, usual: usize, most: usize) -> Result<usize, Refusal> {
         match self.number("limit")? {
@@ -152,17 +162,47 @@ impl Parameters {
         signer::find(site, self.key_name()?)
     }
 
-    /// The same, of a request that needs no signature. Errors: its holder may not look at its account.
-    pub(super) fn holder<'a>(&'a self, site: &'a Site) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
-        let signer = self.key(site)?;
-        let Some(members) = site.members() else { return Ok((signer, None)) };
-        let asker = signer::holder(members, &signer).ok_or_else(|| Refusal::bad_key(""))?;
-        signer::go_on_as(site, asker.clone(), signer.account)?;
-        Ok((signer, Some(asker)))
+    /// The same, of a request about a listen key: it is signed, or a session of the key's member asks, or the key's name is random, so
+    /// that nobody says it who was not told it. `is_private` says that nobody else reads what is sent. Where no members are known a
+    /// name is enough. Errors: nothing of that, or the member may not look at the key's account.
+    pub(super) fn holder<'a>(
+        &'a self,
+        site: &'a Site,
+        is_private: bool,
+    ) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
+        if self.text(SIGNATURE).is_some() {
+            self.account(site)?;
+            return Ok((self.key(site)?, asking::asker()));
+        }
+        let Some(members) = site.members() else { return Ok((self.key(site)?, None)) };
+        let name = self.key_name()?;
+        // Nothing is said of which keys there are.
+        let found =
+            self.key(site).ok().and_then(|signer| signer::holder(members, &signer).map(|asker| (signer, asker)));
+        let is_of_session =
+            |holder: &Asker| asking::asker().is_some_and(|asker| asker.principal.member() == holder.principal.member());
+        match found {
+            Some((signer, holder)) if is_of_session(&holder) || is_private && access::is_random_name(name) => {
+                signer::go_on_as(site, holder.clone(), signer.account)?;
+                Ok((signer, Some(holder)))
+            }
+            found => {
+                // A chosen name proves nothing, whosever it is: whoever says one guesses nothing.
+                if found.is_none() && access::is_random_name(name) {
+                    asking::claimed_wrongly();
+                }
+                Err(Refusal::name_is_no_proof())
+            }
+        }
     }
 
     fn key_name(&self) -> Result<&str, Refusal> {
         self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)
+    }
+
+    /// Errors: the request names no key.
+    pub(super) fn names_key(&self) -> Result<(), Refusal> {
+        self.key_name().map(drop)
     }
 
     /// Of a request that need not be signed and may look so. Errors: its time or its window is none.
@@ -196,8 +236,8 @@ impl Parameters {
         };
         check_time(timestamp, self.text("recvWindow").map(window).transpose()?)?;
         if let Some(members) = site.members() {
-            if let Some(text) = signed.first().filter(|_| self.changes) {
-                signer::take_once(members, key, &[text])?;
+            if let Some(text) = signed.first() {
+                signer::take(members, key, &[text], self.is_taken_once, timestamp)?;
             }
             let asker = asker.ok_or_else(Refusal::no_key)?;
             // What changes something is counted where it enters the exchange.

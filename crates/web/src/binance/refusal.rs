@@ -10,6 +10,7 @@ use feed::HistoryError;
 use serde_json::{Value, json};
 
 use crate::input::BODY_BYTES_MAX;
+use crate::members::SIGNED_BEFORE_START;
 use crate::past::Trouble;
 use crate::problem::Problem;
 
@@ -154,6 +155,15 @@ impl Refusal {
         Refusal::with(StatusCode::UNAUTHORIZED, -2015, msg)
     }
 
+    /// A listen key was asked for with a key's name alone.
+    pub(super) fn name_is_no_proof() -> Refusal {
+        Refusal::bad_key(
+            ": the name of this API key proves nothing. Sign the request (timestamp and signature), or use \
+             userDataStream.subscribe.signature over the WebSocket API, or send a session's token. A random name, as `pricetime access \
+             add` makes without --id, is a proof over TLS and from this machine",
+        )
+    }
+
     pub(super) fn bad_signature() -> Refusal {
         Refusal::new(-1022, "Signature for this request is not valid.")
     }
@@ -161,6 +171,16 @@ impl Refusal {
     /// A signed request came twice.
     pub(super) fn sent_before() -> Refusal {
         Refusal::new(-1022, "Signature for this request is not valid: the same request was sent before.")
+    }
+
+    /// A signed request that came before to look at something.
+    pub(super) fn sent_to_look() -> Refusal {
+        let msg = "Signature for this request is not valid: the same parameters were sent before to look at something; sign it again.";
+        Refusal::new(-1022, msg)
+    }
+
+    pub(super) fn signed_before_start() -> Refusal {
+        Refusal::new(-1021, format!("Timestamp for this request is outside of the recvWindow: {SIGNED_BEFORE_START}."))
     }
 
     pub(super) fn duplicate() -> Refusal {

@@ -1,6 +1,6 @@
 //! Who has a key, and whether they have signed a request: a key of the key file, or one of the access file.
 
-use engine::AccountId;
+use engine::{AccountId, Time};
 use exchange::{Principal, Read, Rights, Role, Unavailable};
 
 use super::refusal::Refusal;
@@ -96,10 +96,16 @@ pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<
 }
 
 /// Takes a signed request that changes something, once. Requests that look at something may come again: clients send equal ones
-/// within a millisecond, and they do nothing.
-pub(super) fn take_once(members: &Members, key: &str, text: &[&[u8]]) -> Result<(), Refusal> {
-    members.take_compatible(key, text).map_err(|why| match why {
+/// within a millisecond, and they do nothing. What they say is signed without a method, so it changes nothing later.
+pub(super) fn take(members: &Members, key: &str, text: &[&[u8]], changes: bool, Time(at): Time) -> Result<(), Refusal> {
+    let taken = match changes {
+        true => members.take_compatible(key, text, at),
+        false => members.note_compatible(key, text),
+    };
+    taken.map_err(|why| match why {
         NotTaken::Again => Refusal::sent_before(),
+        NotTaken::WasRead => Refusal::sent_to_look(),
+        NotTaken::BeforeStart => Refusal::signed_before_start(),
         NotTaken::Full => Refusal::from(crate::problem::Problem::too_many_tries()),
     })
 }

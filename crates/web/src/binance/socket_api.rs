@@ -156,7 +156,7 @@ impl Caller {
         let asked = Parameters::of_call(
             parameters,
             session.map(|session| session.key.as_str()),
-            calls::changes(&method),
+            (calls::changes(&method), logs_on),
             self.unit,
         );
         match method.as_str() {

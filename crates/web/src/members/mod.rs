@@ -9,6 +9,7 @@ mod signed;
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::Access;
@@ -21,6 +22,7 @@ pub(crate) use editing::{Editing, Editor, unknown_key, unknown_member};
 pub(crate) use replays::NotTaken;
 pub(crate) use signed::{Signed, Unsigned, WINDOW};
 
+use crate::clock::now;
 use crate::problem::Problem;
 use replays::Replays;
 use sessions::Sessions;
@@ -40,6 +42,10 @@ pub(crate) struct Members {
     /// Signed requests that were taken: ours, and those of the compatible interface.
     taken: Replays,
     compatible_taken: Replays,
+    /// Signed requests of the compatible interface that only looked: their signatures say no method.
+    compatible_read: Replays,
+    /// Since when this server knows what it took, in microseconds since the Unix epoch.
+    began: AtomicU64,
     comparing: Arc<Semaphore>,
     passwords: Semaphore,
     /// Members are changed one after the other.
@@ -53,6 +59,8 @@ impl Members {
             sessions: Sessions::default(),
             taken: Replays::lasting(WINDOW + AHEAD_MAX),
             compatible_taken: Replays::lasting(COMPATIBLE_LASTING),
+            compatible_read: Replays::lasting(COMPATIBLE_LASTING),
+            began: AtomicU64::new(now()),
             comparing: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
             passwords: Semaphore::new(PASSWORDS_MAX),
             editing: Arc::new(Semaphore::new(1)),
@@ -77,10 +85,24 @@ impl Members {
         Some(Asker { principal: session.principal.clone(), session: Some(session) })
     }
 
-    /// Whoever has signed a request just now, and not sent it before.
-    pub(crate) fn by_signature(&self, signed: &Signed<'_>, text: &[&[u8]]) -> Result<Asker, Problem> {
+    /// The market is served from now on. Another server may have taken what was signed before.
+    pub(crate) fn begin(&self) {
+        self.began.store(now(), Ordering::Relaxed);
+    }
+
+    /// Errors: what was signed at this time, in microseconds, may have been taken before this server began. Clients write milliseconds.
+    fn check_signed_since_start(&self, signed_at: u64) -> Result<(), NotTaken> {
+        match signed_at >= self.began.load(Ordering::Relaxed) / 1000 * 1000 {
+            true => Ok(()),
+            false => Err(NotTaken::BeforeStart),
+        }
+    }
+
+    /// Whoever has signed a request just now, and not sent it before. What changes something was signed since this server began.
+    pub(crate) fn by_signature(&self, signed: &Signed<'_>, changes: bool, text: &[&[u8]]) -> Result<Asker, Problem> {
         let principal = self.signer(signed.key, text, signed.signature).ok_or_else(Problem::unproven)?;
-        self.taken.take(signed.key, text, Instant::now()).map_err(not_taken)?;
+        let is_new = if changes { self.check_signed_since_start(signed.micros()) } else { Ok(()) };
+        is_new.and_then(|()| self.taken.take(signed.key, text, Instant::now())).map_err(not_taken)?;
         Ok(Asker::of(principal))
     }
 
@@ -89,9 +111,22 @@ impl Members {
         self.access.by_signature(key, text, signature, SystemTime::now())
     }
 
-    /// Takes a signed request of the compatible interface, unless it was taken before.
-    pub(crate) fn take_compatible(&self, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
-        self.compatible_taken.take(key, text, Instant::now())
+    /// Takes a signed request of the compatible interface that changes something, unless it was taken before, or came to look.
+    pub(crate) fn take_compatible(&self, key: &str, text: &[&[u8]], signed_at: u64) -> Result<(), NotTaken> {
+        let now = Instant::now();
+        self.check_signed_since_start(signed_at)?;
+        if self.compatible_read.has(key, text, now) {
+            return Err(NotTaken::WasRead);
+        }
+        self.compatible_taken.take(key, text, now)
+    }
+
+    /// Notes one that only looks, which may come again. Errors: too many came.
+    pub(crate) fn note_compatible(&self, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
+        match self.compatible_read.take(key, text, Instant::now()) {
+            Err(NotTaken::Again) => Ok(()),
+            noted => noted,
+        }
     }
 
     /// Whoever has the secret of a key.
@@ -156,9 +191,16 @@ impl Members {
     }
 }
 
+/// What a client does about it.
+pub(crate) const SIGNED_BEFORE_START: &str =
+    "this request was signed before this server started, and may have been done: look whether it was, or sign it again";
+
 fn not_taken(why: NotTaken) -> Problem {
     match why {
-        NotTaken::Again => Problem::unauthenticated("this signed request was sent before: each is taken once"),
+        NotTaken::Again | NotTaken::WasRead => {
+            Problem::unauthenticated("this signed request was sent before: each is taken once")
+        }
+        NotTaken::BeforeStart => Problem::unauthenticated(SIGNED_BEFORE_START),
         NotTaken::Full => Problem::too_many_tries(),
     }
 }

@@ -1,6 +1,6 @@
-//! Which signed requests were taken lately: each is taken once.
+//! Which signed requests came lately: what changes something is taken once, and not at all if it came to look at something.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 
 /// So many are remembered in each of two stretches of time.
 const REMEMBERED_MAX: usize = 1 << 20;
+/// So many of one key: no key takes the room of all others.
+const OF_KEY_MAX: usize = REMEMBERED_MAX / 4;
 
 /// A part of the digest of what was signed: what is signed again is known by what it says, and not by how its signature is written.
 type Mark = [u8; 16];
@@ -22,12 +24,18 @@ struct Seen {
     since: Instant,
     this: HashSet<Mark>,
     last: HashSet<Mark>,
+    /// How many of this stretch are of each key.
+    of_keys: HashMap<Box<str>, usize>,
 }
 
 /// Why a signed request is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotTaken {
     Again,
+    /// It came before, and only looked.
+    WasRead,
+    /// It was signed before this server could have known that it came to another one.
+    BeforeStart,
     /// Nothing is forgotten before its time, so nothing more can be remembered.
     Full,
 }
@@ -35,29 +43,45 @@ pub(crate) enum NotTaken {
 impl Replays {
     /// Each is remembered for so long at least.
     pub(crate) fn lasting(lasting: Duration) -> Replays {
-        let seen = Seen { since: Instant::now(), this: HashSet::new(), last: HashSet::new() };
-        Replays { lasting, seen: Mutex::new(seen) }
+        let (this, last, of_keys) = (HashSet::new(), HashSet::new(), HashMap::new());
+        Replays { lasting, seen: Mutex::new(Seen { since: Instant::now(), this, last, of_keys }) }
     }
 
     /// Takes what was signed with a key, unless it was taken before.
     pub(crate) fn take(&self, key: &str, text: &[&[u8]], now: Instant) -> Result<(), NotTaken> {
-        let mut digest = Sha256::new();
-        digest.update(key.as_bytes());
-        digest.update([0]);
-        text.iter().for_each(|part| digest.update(part));
-        let digest = digest.finalize();
-        let mut mark = Mark::default();
-        mark.iter_mut().zip(digest.iter()).for_each(|(byte, of)| *byte = *of);
+        let mark = mark(key, text);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.go_on(now, self.lasting);
-        if seen.last.contains(&mark) {
+        if seen.last.contains(&mark) || seen.this.contains(&mark) {
             return Err(NotTaken::Again);
         }
-        if seen.this.len() >= REMEMBERED_MAX && !seen.this.contains(&mark) {
+        let its = seen.of_keys.get(key).copied().unwrap_or_default();
+        if seen.this.len() >= REMEMBERED_MAX || its >= OF_KEY_MAX {
             return Err(NotTaken::Full);
         }
-        seen.this.insert(mark).then_some(()).ok_or(NotTaken::Again)
+        seen.of_keys.insert(key.into(), its + 1);
+        seen.this.insert(mark);
+        Ok(())
     }
+
+    /// Whether it was taken before.
+    pub(crate) fn has(&self, key: &str, text: &[&[u8]], now: Instant) -> bool {
+        let mark = mark(key, text);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.go_on(now, self.lasting);
+        seen.this.contains(&mark) || seen.last.contains(&mark)
+    }
+}
+
+fn mark(key: &str, text: &[&[u8]]) -> Mark {
+    let mut digest = Sha256::new();
+    digest.update(key.as_bytes());
+    digest.update([0]);
+    text.iter().for_each(|part| digest.update(part));
+    let digest = digest.finalize();
+    let mut mark = Mark::default();
+    mark.iter_mut().zip(digest.iter()).for_each(|(byte, of)| *byte = *of);
+    mark
 }
 
 impl Seen {
@@ -68,6 +92,7 @@ impl Seen {
             return;
         }
         self.last = std::mem::take(&mut self.this);
+        self.of_keys = HashMap::new();
         if passed >= lasting * 2 {
             self.last = HashSet::new();
         }
@@ -94,5 +119,17 @@ mod tests {
         assert_eq!(take("one", "a", 30), Ok(()));
         assert_eq!(replays.take("one", &[b"x", b"y"], begun), Ok(()));
         assert_eq!(replays.take("one", &[b"xy"], begun), Err(NotTaken::Again), "in other parts");
+        assert!(replays.has("one", &[b"xy"], begun) && !replays.has("two", &[b"xy"], begun));
+    }
+
+    #[test]
+    fn one_key_takes_no_room_of_others() {
+        let (replays, begun) = (Replays::lasting(LASTING), Instant::now());
+        let take = |key, number: usize| replays.take(key, &[&number.to_le_bytes()], begun);
+        assert!((0..OF_KEY_MAX).all(|number| take("one", number).is_ok()));
+        assert_eq!((take("one", OF_KEY_MAX), take("two", OF_KEY_MAX)), (Err(NotTaken::Full), Ok(())));
+        assert_eq!(take("one", 0), Err(NotTaken::Again));
+        let later = begun + LASTING;
+        assert_eq!(replays.take("one", &[b"later"], later), Ok(()));
     }
 }

@@ -59,6 +59,11 @@ impl Signed<'_> {
         is_of_now(self.time, now())
     }
 
+    /// The time; 0 if it is none.
+    pub(super) fn micros(&self) -> u64 {
+        self.time.parse().unwrap_or_default()
+    }
+
     /// What stands before the body in what is signed: the method, the path with its query, and the time, a line each.
     pub(crate) fn head(&self, method: &Method, uri: &Uri) -> String {
         let path = uri.path_and_query().map_or("/", |path| path.as_str());

@@ -1,0 +1,130 @@
+//! Who gets a listen key where members are known, and how long it counts. The name of a key is no secret: it once gave the stream of a
+//! member's orders and money to whoever guessed it.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::common::folder::Folder;
+use crate::common::http::{Answer, Http};
+use crate::common::keys::now;
+use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
+
+const PATH: &str = "/binance/api/v3/userDataStream";
+
+/// A request with the name of a key alone.
+fn by_name(http: &Http, method: &str, query: &str, name: &str) -> Answer {
+    http.send(method, &format!("{PATH}{query}"), None, &[("x-mbx-apikey", name)])
+}
+
+/// A request that a member's key of this name has signed.
+fn signed(http: &Http, method: &str, (name, secret): (&str, &str), parameters: &str) -> Answer {
+    // The method is not signed: two requests of one millisecond differ in something else.
+    let timed = format!("{parameters}recvWindow={}&timestamp={}", 60_000 - method.len(), now());
+    by_name(http, method, &format!("?{timed}&signature={}", hmac_hex(secret, &timed)), name)
+}
+
+fn listen_key(answer: &Answer) -> String {
+    answer.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", answer.text)).to_owned()
+}
+
+/// A key that `pricetime access add` gives a random name.
+fn random_key(file: &AccessFile, member: &str, kind: &str) -> (String, String) {
+    let mut add = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    add.args(["access", "add"]).arg(&file.path).args(["--member", member, "--key", kind]);
+    let added = add.output().unwrap();
+    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    let told = String::from_utf8(added.stdout).unwrap();
+    let word = |label: &str| told.lines().find_map(|line| line.strip_prefix(label)).unwrap().trim().to_owned();
+    (word("key"), word("secret"))
+}
+
+#[test]
+fn the_name_of_a_key_gives_no_listen_key() {
+    let folder = Folder::new("listen-key-name");
+    let file = AccessFile::new(&folder);
+    // Its name is random, but it is sent: nobody signs with it, so that its name is all that such a client would have.
+    let (sent, _) = random_key(&file, "alice", "secret");
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let unknown = by_name(&http, "POST", "", "nobodys-key");
+    assert_eq!((unknown.status, &unknown.body["code"]), (401, &json!(-2015)), "{}", unknown.text);
+    for how in ["Sign the request", "userDataStream.subscribe.signature", "session's token"] {
+        assert!(unknown.text.contains(how), "{}", unknown.text);
+    }
+    for name in ["alice-key", "alice-password", "bob-key", "vera-key", "otto-key", &sent] {
+        for (method, query) in [("POST", ""), ("PUT", "?listenKey=x"), ("DELETE", "?listenKey=x")] {
+            let answer = by_name(&http, method, query, name);
+            assert_eq!((answer.status, &answer.text), (401, &unknown.text), "{method} {name}");
+        }
+    }
+    // The empty lists are for whoever names a key, and do not say whether there is one.
+    for name in ["alice-key", "nobodys-key"] {
+        let path = "/binance/sapi/v1/margin/allPairs?symbol=NONEUSD";
+        assert_eq!(http.send("GET", path, None, &[("x-mbx-apikey", name)]).text, "[]", "{name}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_proof_gives_a_listen_key_that_no_stranger_keeps_or_ends() {
+    let folder = Folder::new("listen-key-proof");
+    let file = AccessFile::new(&folder);
+    let random = random_key(&file, "alice", "hmac");
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let (alices, bobs) = (secret("alice"), secret("bob"));
+    let (alice, bob) = (("alice-key", alices.as_str()), ("bob-key", bobs.as_str()));
+    let key = listen_key(&signed(&http, "POST", alice, ""));
+    // A session of the member, in the two ways to show one.
+    let token = Client { http: &http, member: "alice" }.log_in();
+    for proof in [format!("Bearer {token}"), crate::common::members::basic("alice-key", &alices)] {
+        let by_session = http.send("POST", PATH, None, &[("x-mbx-apikey", "alice-key"), ("authorization", &proof)]);
+        assert_eq!(listen_key(&by_session), key);
+    }
+    let others =
+        http.send("POST", PATH, None, &[("x-mbx-apikey", "bob-key"), ("authorization", &format!("Bearer {token}"))]);
+    assert_eq!(others.status, 401, "{}", others.text);
+    // A random name that signs is a proof here, as stock clients have no other; it has a listen key of its own.
+    let own = listen_key(&by_name(&http, "POST", "", &random.0));
+    assert_ne!(own, key);
+    assert_eq!(listen_key(&signed(&http, "POST", (&random.0, &random.1), "")), own);
+    let mut stream = http.listen_at(&format!("/binance/ws/{own}")).await_streams();
+    for (method, whose) in
+        [("PUT", bob), ("DELETE", bob), ("PUT", (&random.0, &random.1)), ("DELETE", (&random.0, &random.1))]
+    {
+        let refused = signed(&http, method, whose, &format!("listenKey={key}&"));
+        assert_eq!(refused.body["code"], json!(-1125), "{method} {}: {}", whose.0, refused.text);
+    }
+    for method in ["PUT", "DELETE"] {
+        assert_eq!(by_name(&http, method, &format!("?listenKey={key}"), "alice-key").status, 401, "{method}");
+    }
+    assert_eq!(signed(&http, "PUT", alice, &format!("listenKey={key}&")).body, json!({}));
+    assert_eq!(signed(&http, "DELETE", alice, &format!("listenKey={key}&")).body, json!({}));
+    let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"});
+    Client { http: &http, member: "alice" }.make("/api/v1/orders", &order);
+    assert_eq!(stream.next()["e"], "executionReport");
+    server.stop();
+}
+
+#[test]
+fn a_listen_key_ends_with_its_key() {
+    let folder = Folder::new("listen-key-ends");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let old = secret("alice");
+    let key = listen_key(&signed(&http, "POST", ("alice-key", &old), ""));
+    // The key of this name has another secret from now on.
+    let olga = Client { http: &http, member: "olga" };
+    assert_eq!(olga.send("DELETE", "/api/v1/members/alice/keys/alice-key", None).status, 200);
+    let made = olga.make("/api/v1/members/alice/keys", &json!({"kind": "hmac", "id": "alice-key"}));
+    let new = made["secret"].as_str().unwrap();
+    let next = listen_key(&signed(&http, "POST", ("alice-key", new), ""));
+    assert_ne!(next, key);
+    assert_eq!(signed(&http, "PUT", ("alice-key", new), &format!("listenKey={key}&")).body["code"], json!(-1125));
+    server.stop();
+}

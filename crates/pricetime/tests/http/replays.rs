@@ -1,0 +1,132 @@
+//! Signed requests that somebody recorded and sends again: as something else, or to a server that was started anew.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::{Answer, Http, Socket};
+use crate::common::keys::now;
+use crate::common::members::{AccessFile, Client, hmac_hex, market, micros, secret};
+
+const ORDER: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
+
+/// Parameters with their time and alice's signature.
+fn sign(parameters: &str) -> String {
+    let timed = format!("{parameters}&recvWindow=60000&timestamp={}", now());
+    format!("{timed}&signature={}", hmac_hex(&secret("alice"), &timed))
+}
+
+fn send(http: &Http, method: &str, path: &str, signed: &str) -> Answer {
+    http.send(method, &format!("/binance/api/v3/{path}?{signed}"), None, &[("x-mbx-apikey", "alice-key")])
+}
+
+/// The same of a call over the WebSocket API.
+fn sign_call(parameters: &[(&str, &str)]) -> Value {
+    let timestamp = now().to_string();
+    let mut all = [parameters, &[("apiKey", "alice-key"), ("recvWindow", "60000"), ("timestamp", &timestamp)]].concat();
+    all.sort_unstable();
+    let text: Vec<String> = all.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let signature = hmac_hex(&secret("alice"), &text.join("&"));
+    all.push(("signature", &signature));
+    all.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect::<serde_json::Map<_, _>>().into()
+}
+
+fn call(socket: &mut Socket, method: &str, parameters: &Value) -> Value {
+    socket.send(&json!({"id": 1, "method": method, "params": parameters}));
+    socket.next()
+}
+
+fn open_orders(http: &Http) -> usize {
+    let orders = Client { http, member: "alice" }.get("/api/v1/accounts/1/orders");
+    orders.body["orders"].as_array().unwrap_or_else(|| panic!("{}", orders.text)).len()
+}
+
+#[test]
+fn a_recorded_look_changes_nothing() {
+    let folder = Folder::new("replayed-look");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    let [order, _] = market(&http);
+    for (path, parameters) in
+        [("openOrders", "symbol=SPYUSD".to_owned()), ("order", format!("symbol=SPYUSD&orderId={order}"))]
+    {
+        let look = sign(&parameters);
+        for _ in 0..2 {
+            assert_eq!(send(&http, "GET", path, &look).status, 200, "{path}");
+        }
+        let refused = send(&http, "DELETE", path, &look);
+        assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1022)), "{path}: {}", refused.text);
+        assert!(refused.text.contains("to look at something; sign it again"), "{}", refused.text);
+        assert_eq!(send(&http, "GET", path, &look).status, 200, "it may still look: {path}");
+    }
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let order_id = order.to_string();
+    let placed = [
+        ("symbol", "SPYUSD"),
+        ("side", "BUY"),
+        ("type", "LIMIT"),
+        ("timeInForce", "GTC"),
+        ("quantity", "1"),
+        ("price", "9"),
+    ];
+    for (looks, changes, parameters) in [
+        ("openOrders.status", "openOrders.cancelAll", &[("symbol", "SPYUSD")][..]),
+        ("order.status", "order.cancel", &[("symbol", "SPYUSD"), ("orderId", &order_id)]),
+        ("order.test", "order.place", &placed),
+    ] {
+        let look = sign_call(parameters);
+        assert_eq!(call(&mut socket, looks, &look)["status"], 200, "{looks}");
+        let refused = call(&mut socket, changes, &look);
+        assert_eq!((&refused["status"], &refused["error"]["code"]), (&json!(400), &json!(-1022)), "{refused}");
+    }
+    assert_eq!(open_orders(&http), 1);
+    // Whoever recorded a logon does not log on with it, nor hear what the account does.
+    for opens in ["session.logon", "userDataStream.subscribe.signature"] {
+        let signed = sign_call(&[]);
+        assert_eq!(call(&mut socket, opens, &signed)["status"], 200, "{opens}");
+        let mut other = http.listen_at("/binance/ws-api/v3");
+        let refused = call(&mut other, opens, &signed);
+        assert_eq!((&refused["status"], &refused["error"]["code"]), (&json!(400), &json!(-1022)), "{refused}");
+    }
+    // What is signed to change something does so, once.
+    assert_eq!(send(&http, "DELETE", "openOrders", &sign("symbol=SPYUSD")).status, 200);
+    assert_eq!(open_orders(&http), 0);
+    server.stop();
+}
+
+#[test]
+fn what_was_signed_before_the_server_started_changes_nothing() {
+    let folder = Folder::new("replayed-restart");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let (order, look) = (sign(ORDER), sign("symbol=SPYUSD"));
+    assert_eq!(send(&http, "POST", "order", &order).status, 200);
+    let body = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
+    let time = micros().to_string();
+    let signature = hmac_hex(&secret("alice"), &format!("POST\n/api/v1/orders\n{time}\n{body}"));
+    let ours = |http: &Http| {
+        let headers = [
+            ("content-type", "application/json"),
+            ("pricetime-key", "alice-key"),
+            ("pricetime-time", &time),
+            ("pricetime-signature", &signature),
+        ];
+        http.send("POST", "/api/v1/orders", Some(body), &headers)
+    };
+    assert_eq!(ours(&http).status, 201);
+    assert_eq!(open_orders(&http), 3);
+    server.stop();
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    let refused = send(&http, "POST", "order", &order);
+    assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1021)), "{}", refused.text);
+    assert!(refused.text.contains("signed before this server started"), "{}", refused.text);
+    // A slow start makes it too old as well.
+    assert_eq!(ours(&http).code(), (401, "unauthenticated"));
+    assert_eq!(open_orders(&http), 3);
+    // To look is no harm, and what is signed now is done.
+    assert_eq!(send(&http, "GET", "openOrders", &look).status, 200);
+    assert_eq!(send(&http, "POST", "order", &sign(ORDER)).status, 200);
+    server.stop();
+}
