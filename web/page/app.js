@@ -17,6 +17,7 @@ import { Market } from "./state/market.js";
 import { Pair } from "./state/pair.js";
 import { Shown } from "./state/shown.js";
 import { Lines, Studies } from "./state/studies.js";
+import { Standing } from "./state/standing.js";
 import { Symbols } from "./state/symbols.js";
 import { Vitals } from "./state/vitals.js";
 import { Watchlist } from "./state/watchlist.js";
@@ -64,6 +65,7 @@ const holdings = new Holdings(feed, api);
 const pair = new Pair(holdings, new Holdings(feed, api));
 const market = new Market(feed, api, rememberedInterval());
 const shown = new Shown(market, symbols);
+const standing = new Standing({ vitals, market, symbols, shown, holdings: pair });
 const fees = new Fees({ market, holdings: pair, api });
 const alerts = new Alerts(recalled("alerts"), (all) => remember("alerts", JSON.stringify(all)));
 const watchlist = new Watchlist(recalled("favourites"), {
@@ -120,7 +122,7 @@ const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choice
 const accounts = accountChooser({ root: find("account-chooser"), holdings, vitals, frames, api, choose: choices.account });
 const studies = new Studies(recalled("studies"), (chosen) => remember("studies", JSON.stringify(chosen)));
 const lines = new Lines(recalled("lines"), (all) => remember("lines", JSON.stringify(all)));
-const ticket = ticketView({ market, symbols, shown, holdings: pair, fees, vitals, frames, api, confirm, chooseAccount: () => accounts.open() });
+const ticket = ticketView({ market, symbols, shown, holdings: pair, fees, vitals, standing, frames, api, confirm, chooseAccount: () => accounts.open() });
 candlesView({ market, shown, holdings: pair, alerts, studies, lines, frames, theme, actions, chooseInterval: choices.interval });
 ladderView({ market, shown, holdings: pair, frames, take: (limit) => {
   ticket.take(limit);
@@ -146,7 +148,7 @@ const beside = besideView({
   fill: showAccount,
 });
 showAccount(holdings, "");
-connectionView({ feed, frames });
+connectionView({ feed, standing, api, frames });
 const system = systemView({ vitals, frames, theme });
 const venue = venueView({ api });
 const control = laterControl();
@@ -226,6 +228,7 @@ begin();
 async function begin() {
   const session = await signIn({ api, feed });
   venue.allow(session);
+  standing.allow(session);
   control.allow(session);
   orders.allow(session);
   beside.allow(session);

@@ -338,6 +338,7 @@
  * @property {number} [xml_port] the port of the XML protocol
  * @property {number} [fix_port] that of FIX
  * @property {boolean} [orders_for_the_day] whether orders may end with the day
+ * @property {Mode} [mode] absent while the venue is open
  * @property {number} time
  * @property {number} sequence
  * @property {number} accounts
@@ -363,6 +364,8 @@
  * @property {number|null} accounts
  * @property {number|null} memory_bytes
  * @property {number|null} uptime_seconds
+ * @property {Mode} [mode] absent while the venue is open
+ * @property {boolean} [killed] while everything is
  */
 
 /** What the `status` channel told before, oldest first. @typedef {{seconds: Status[]}} StatusSeconds */

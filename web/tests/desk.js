@@ -213,7 +213,7 @@ try {
   await step("an auction and a halt are told with what would execute, and whoever may do so changes them", () => visit(DESK, async (page) => {
     const phase = (/** @type {string} */ name) => ask("PUT", `/symbols/${other.symbol}/phase`, { phase: name });
     await page.goto(page.url().replace(market.symbol, other.symbol));
-    await page.waitForSelector("#phase", { state: "hidden" });
+    await page.waitForSelector("#banner", { state: "hidden" });
     await phase("auction");
     await page.waitForSelector("#phase[data-phase=auction]:has-text('nothing would execute yet')");
     await other.place("sell", "145", "30");
@@ -232,7 +232,7 @@ try {
     await page.click(`${row} [data-do=Kill]`);
     await page.waitForSelector(`${row} [data-do=Release]`);
     await page.click("#view-trade");
-    await page.waitForSelector("#phase:has-text('is killed: it takes no orders')");
+    await page.waitForSelector("#banner:has-text('is killed: it takes no orders')");
     await ask("PUT", `/symbols/${other.symbol}/kill`, { killed: false });
     await page.waitForSelector("#phase", { state: "hidden" });
   }));

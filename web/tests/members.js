@@ -217,6 +217,48 @@ async function runTheVenue(page, size) {
   await signIn(page);
 }
 
+/** The desk of somebody who trades says what keeps their orders from being taken, and its button does. @param {() => Promise<BrowserContext>} open @param {keyof typeof sizes} size */
+async function sayWhyNot(open, size) {
+  const [own, others] = await Promise.all([open(), open()]);
+  const [page, boss] = await Promise.all([own.newPage(), others.newPage()]);
+  for (const [each, who] of /** @type {const} */ ([[page, member], [boss, operator]])) {
+    await each.goto(`${base}/#/trade/${symbol}`);
+    await signIn(each, who);
+    await each.waitForFunction(() => document.body?.dataset.connection === "open");
+  }
+  await account_shown(page);
+  if (size === "phone") await page.click("nav.sections [data-section=ticket]");
+  const put = async (/** @type {string} */ path, /** @type {object} */ body) => {
+    const status = await boss.evaluate(async ([where, what]) => (await fetch(`/api/v1${where}`, { method: "PUT", headers: { "content-type": "application/json" }, body: what })).status, /** @type {const} */ ([path, JSON.stringify(body)]));
+    assert.equal(status, 200, path);
+  };
+  const [on, off] = [{ killed: true }, { killed: false }];
+  /** @type {[path: string, on: object, off: object, strip: string, button: string][]} */
+  const all = [
+    ["/kill", on, off, "Everything is killed.", "Everything is killed"],
+    [`/accounts/${account}/kill`, on, off, `Account ${account} is killed.`, "The account is killed"],
+    [`/symbols/${symbol}/kill`, on, off, `${symbol} is killed: it takes no orders.`, `${symbol} is killed`],
+    [`/symbols/${symbol}/rules`, { trading: false }, {}, `Trading in ${symbol} is halted.`, "Trading is halted"],
+    ["/mode", { mode: "read-only" }, { mode: "normal" }, "The venue is read-only.", "The venue is read-only"],
+    ["/mode", { mode: "maintenance" }, { mode: "normal" }, "The venue is in maintenance.", "In maintenance"],
+  ];
+  for (const [path, stop, go, strip, button] of all) {
+    await put(path, stop);
+    await page.waitForSelector(`#banner:not([hidden]):has-text("${strip}")`);
+    await page.waitForSelector(`#ticket-submit[disabled]:has-text("${button}")`);
+    await look(page, `${size}-${button.replaceAll(" ", "-")}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+    // A mode does not stop an operator, who looks at no account here, and all else does.
+    if (path !== "/mode" && !path.startsWith("/accounts")) await boss.waitForSelector(`#banner:not([hidden]):has-text("${strip}")`);
+    else assert.ok(await boss.isHidden("#banner"), path);
+    await put(path, go);
+    if (await page.isVisible("#banner-retry")) await page.click("#banner-retry");
+    await page.waitForSelector(`#ticket-submit:not([disabled]):has-text("Buy ${symbol}")`);
+    await page.waitForSelector("#banner", { state: "hidden" });
+  }
+  await Promise.all([own.close(), others.close()]);
+}
+
 /** Pages of others, also of this machine, which a cookie counts as the same site. @param {BrowserContext} context @param {string} host */
 async function foreignPage(context, host) {
   const elsewhere = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>elsewhere</p>"));
@@ -258,8 +300,12 @@ async function foreignPage(context, host) {
 const browser = await launch(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]);
 try {
   for (const size of /** @type {const} */ (["desk", "phone"])) {
-    const context = await browser.newContext({ viewport: sizes[size], isMobile: size === "phone", hasTouch: size === "phone", reducedMotion: "reduce" });
-    context.setDefaultTimeout(20_000);
+    const open = async () => {
+      const context = await browser.newContext({ viewport: sizes[size], isMobile: size === "phone", hasTouch: size === "phone", reducedMotion: "reduce" });
+      context.setDefaultTimeout(20_000);
+      return context;
+    };
+    const context = await open();
     await followToReplay(context, size);
     const { page, cookie } = await visit(context, size);
     for (const host of ["127.0.0.1", "localhost"]) await foreignPage(context, host);
@@ -268,6 +314,7 @@ try {
     if (operator) {
       await runTheVenue(page, size);
       await stopEverything(page, size);
+      await sayWhyNot(open, size);
     }
     else await page.click("#sign-out");
     await page.waitForSelector(signed_out);

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 
 pub use beginning::InitialHistory;
 use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, Kills, Money,
-    NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
+    AccountId, AccountIndex, AccountLimits, CancelReason, ClientOrderId, Event, Fee, FeeSchedule, Groups, KillScope,
+    Kills, Money, NewOrder, OrderId, Position, Price, Protections, Sequence, Shares, Side, Symbol, SymbolIndex, Time,
 };
 use exchange::EventBatch;
 use foldhash::fast::RandomState;
@@ -207,6 +207,16 @@ impl View {
         self.limits.len()
     }
 
+    /// Kills or releases, and tells whoever follows the account or the symbol.
+    fn change_kill(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool) {
+        self.kills.set(scope, is_killed);
+        match scope {
+            KillScope::Everything => {}
+            KillScope::Account(account) => self.tell(account, News::Account(account)),
+            KillScope::Symbol(symbol) => self.changed.add(symbol),
+        }
+    }
+
     fn set_limits(&mut self, account: AccountIndex, limits: AccountLimits) {
         match limits {
             AccountLimits::NONE => self.limits.remove(&account),
@@ -359,7 +369,7 @@ impl View {
             Event::FeesChanged { symbol, tier, fees } => self.fees.set(symbol, tier, fees),
             Event::TierChanged { account, tier } => self.fees.set_tier(account, tier),
             Event::GroupChanged { account, group } => self.groups.set(account, group),
-            Event::KillChanged { scope, is_killed } => self.kills.set(scope, is_killed),
+            Event::KillChanged { scope, is_killed } => self.change_kill(scope, is_killed),
             Event::ProtectionChanged { account, grace } => self.protections.set(account, grace),
             Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar } => {
                 let limits = AccountLimits { open_orders, order_shares, order_value, position, collar };

@@ -24,7 +24,7 @@ use crate::sandbox::Sandbox;
 use crate::spool::Spool;
 use crate::sql_history::SqlHistory;
 use crate::submitter::Submitter;
-use crate::vitals::{Counting, Vitals};
+use crate::vitals::{Counting, ModeNow, Vitals};
 
 /// What the server says of itself.
 #[derive(Clone, Debug)]
@@ -179,7 +179,9 @@ impl Site {
         asker.ask(move |scene| scene.watcher.count_with(telling));
         if let Some(counters) = counters.get() {
             let (counters, metrics, rest) = (counters.clone(), metrics.clone(), rest.clone());
-            asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, metrics, rest, &scene.view)));
+            let access = self.members().map(|members| members.access().clone());
+            let mode: ModeNow = Box::new(move || access.as_ref().map_or(Mode::Normal, |access| access.mode().get()));
+            asker.ask(move |scene| scene.watcher.measure_with(Vitals::new(counters, metrics, rest, mode, &scene.view)));
         }
         let submitter = Submitter::new(exchange, rest.clone());
         let (library, listen_keys) = (records.map(SqlHistory::new), ListenKeys::default());

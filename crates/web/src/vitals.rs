@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::KillScope;
-use exchange::{Counters, GatewayMetrics, Gauge, Metrics, Reading};
+use exchange::{Counters, GatewayMetrics, Gauge, Metrics, Mode, Reading};
 use feed::View;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,11 +20,15 @@ const REMEMBERED: usize = 300;
 /// Says what the XML gateway has done so far.
 pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
 
+/// Says how far the venue is open.
+pub(crate) type ModeNow = Box<dyn Fn() -> Mode + Send + Sync>;
+
 /// Measures, and remembers the figures of the last time, which rates are computed from.
 pub(crate) struct Vitals {
     counters: Counting,
     metrics: Metrics,
     rest: GatewayMetrics,
+    mode: ModeNow,
     started: Instant,
     before: Before,
     /// Oldest first.
@@ -95,13 +99,27 @@ pub(crate) struct Measured {
     memory_bytes: Option<u64>,
     #[schema(value_type = values::Count)]
     uptime_seconds: u64,
+    /// How far the venue is open; absent while it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::Mode, required = false)]
+    mode: Option<&'static str>,
+    /// True while everything is killed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    killed: bool,
 }
 
 impl Vitals {
     /// The vitals of a server whose XML gateway has these counters.
-    pub(crate) fn new(counters: Counting, metrics: Metrics, rest: GatewayMetrics, view: &View) -> Vitals {
+    pub(crate) fn new(
+        counters: Counting,
+        metrics: Metrics,
+        rest: GatewayMetrics,
+        mode: ModeNow,
+        view: &View,
+    ) -> Vitals {
         let before = Before::of(&counters(), &metrics, &rest, view);
-        let vitals = Vitals { counters, metrics, rest, started: before.at, before, last: VecDeque::new() };
+        let vitals = Vitals { counters, metrics, rest, mode, started: before.at, before, last: VecDeque::new() };
         vitals.note_kills(view);
         vitals
     }
@@ -148,6 +166,8 @@ impl Vitals {
             accounts: view.accounts().len(),
             memory_bytes: Process::look().map(|process| process.resident_bytes),
             uptime_seconds: self.started.elapsed().as_secs(),
+            mode: Some((self.mode)()).filter(|mode| *mode != Mode::Normal).map(Mode::name),
+            killed: view.kills().is_killed(KillScope::Everything),
         };
         self.before = here;
         if self.last.len() == REMEMBERED {

@@ -26,6 +26,11 @@ export class Vitals extends Watched {
     this.changed();
   }
 
+  /** How the venue stands, as far as it was told last. @returns {Pick<Status, "mode"|"killed">|null} */
+  get now() {
+    return this.seconds.at(-1) ?? this.server;
+  }
+
   /** @param {ServerStatus} server */
   greet(server) {
     this.server = server;

@@ -1,4 +1,4 @@
-// What keeps a symbol from trading as usual, above the market: a halt, an auction with what would execute and when it ends, a kill.
+// The phase of a symbol that does not trade as usual, above the market: a halt, or an auction with what would execute and when it ends.
 
 import { group } from "../decimal.js";
 import { find, setAttribute, setText } from "../dom.js";
@@ -18,11 +18,10 @@ export function phaseView({ market, shown, frames, symbols }) {
   const mark = frames.view(() => {
     // The book says it with each update, the list of symbols four times a second.
     const phase = market.book.state === "live" ? market.book.phase : shown.info?.phase ?? null;
-    const killed = shown.info?.killed === true;
-    const told = [killed ? `${market.symbol} is killed: it takes no orders` : "", phase ? phaseText(phase, (price) => shown.price(price, market.symbol ?? "")) : ""].filter(Boolean).join(" · ");
+    const told = phase ? phaseText(phase, (price) => shown.price(price, market.symbol ?? "")) : "";
     root.hidden = told === "";
     setText(root, told);
-    setAttribute(root, "data-phase", killed ? "killed" : phase?.name ?? null);
+    setAttribute(root, "data-phase", phase?.name ?? null);
     clearInterval(ticking);
     if (phase?.until) ticking = setInterval(mark, 1_000);
   });

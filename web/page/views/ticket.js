@@ -16,6 +16,7 @@ import { ticketSender } from "./ticket-send.js";
 /** @import { AccountSeen } from "../state/holdings.js" */
 /** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
+/** @import { Standing } from "../state/standing.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Vitals } from "../state/vitals.js" */
 /** @import { OrderKind, SelfTrade, Side } from "../types.js" */
@@ -38,10 +39,10 @@ const BOOK_PAUSE_MS = 100;
  */
 
 /**
- * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: AccountSeen, fees: Fees, vitals: Vitals, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} parts
+ * @param {{market: Market, symbols: Symbols, shown: Shown, holdings: AccountSeen, fees: Fees, vitals: Vitals, standing: Standing, frames: Frames, api: Api, confirm: Confirm, chooseAccount: () => void}} parts
  * @returns {Ticket}
  */
-export function ticketView({ market, symbols, shown, holdings, fees, vitals, frames, api, confirm, chooseAccount }) {
+export function ticketView({ market, symbols, shown, holdings, fees, vitals, standing, frames, api, confirm, chooseAccount }) {
   const form = /** @type {HTMLFormElement} */ (find("ticket"));
   const limit = /** @type {HTMLInputElement} */ (find("ticket-limit"));
   const kind = /** @type {HTMLSelectElement} */ (find("ticket-kind"));
@@ -185,18 +186,18 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     setText(sumName, atAnyPrice() ? "About" : "Total");
     setText(triggerName, waits.value === "trail" ? "Behind, $" : waits.value === "trail_bips" ? "Behind, %" : "When at");
     drawWorth();
-    const halted = rules()?.trading === false;
+    const [obstacle] = standing.obstacles;
     limit.placeholder = rules()?.tick ?? "0.00";
     amount.input.placeholder = amount.unit.value === "shares" ? rules()?.lot ?? "0" : "0";
     const past = market.past !== null;
     // Nothing of it can be used: a sentence above says why.
     setAttribute(form, "inert", past);
     pastNote.hidden = !past;
-    submit.disabled = sending.state === "sending" || past || (!sending.orders && (!market.symbol || halted));
+    submit.disabled = sending.state === "sending" || past || (!sending.orders && (!market.symbol || obstacle !== undefined));
     const action = selling ? "Sell" : "Buy";
     if (past) setText(submit, "No orders in a replay");
     else if (sending.orders) setText(submit, sending.unknown ? `Send again: ${sending.orders.orders[0].side}` : "Sending…");
-    else if (halted) setText(submit, "Trading is halted");
+    else if (obstacle) setText(submit, obstacle.button);
     else setText(submit, holdings.id ? `${action} ${market.symbol ?? ""}`.trim() : "Choose an account");
   });
 
@@ -258,7 +259,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
     fees.look();
     if (sending.orders) return sender.send(sending.orders, []);
     if (!holdings.id) return chooseAccount();
-    if (!market.symbol || !check()) return;
+    if (!market.symbol || standing.obstacles.length > 0 || !check()) return;
     const orders = asked(holdings.id, market.symbol);
     const chosen = (/** @type {HTMLSelectElement} */ select) => select.selectedOptions[0]?.text ?? "";
     await sender.send(orders, [["Kind", chosen(kind)], ["Ends", !stays() ? "" : endsAtATime() ? until.value.replace("T", " ") : chosen(ends)], ["Shows", orders.orders[0].display ?? ""], [sumName.textContent ?? "", sum.textContent ?? ""], ["Now", foretold()]]);
@@ -329,6 +330,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, fra
   });
   symbols.watch(mark);
   vitals.watch(mark);
+  standing.watch(mark);
   sending.watch(mark);
   fees.watch(mark);
   market.book.watch(markWorth);

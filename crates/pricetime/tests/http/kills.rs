@@ -72,6 +72,45 @@ fn what_is_killed_takes_no_orders_until_it_is_released_also_after_a_restart() {
     server.stop();
 }
 
+/// Who listens to the status is told that everything is killed, and that it is released: their orders are gone, and the channel says why.
+#[test]
+fn the_status_channel_tells_that_everything_is_killed() {
+    let folder = Folder::new("kills-status");
+    let server = Launch::new(&folder.data()).start();
+    let http = Http::new(server.http);
+    let mut socket = http.listen();
+    socket.send(&json!({"op": "subscribe", "id": 1, "channel": "status"}));
+    assert_eq!(socket.next_of("update", "status").get("killed"), None);
+    for (killed, told) in [(true, Some(json!(true))), (false, None)] {
+        assert_eq!(put(&http, "kill", &json!(killed)).0, 200);
+        while socket.next_of("update", "status").get("killed").cloned() != told {}
+    }
+    server.stop();
+}
+
+/// An account and a symbol of which nothing is open are told as well: nothing else changes with a kill.
+#[test]
+fn who_follows_an_account_or_a_symbol_is_told_that_it_is_killed() {
+    let folder = Folder::new("kills-followed");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    let mut socket = http.listen();
+    assert_eq!(
+        socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}))["account"]
+            .get("killed"),
+        None
+    );
+    socket.subscribe(json!({"op": "subscribe", "id": 2, "channel": "symbols"}));
+    for (killed, told) in [(true, Some(json!(true))), (false, None)] {
+        assert_eq!(put(&http, "accounts/1/kill", &json!(killed)).0, 200);
+        assert_eq!(socket.next_of("update", "orders")["account"].get("killed").cloned(), told);
+        assert_eq!(put(&http, "symbols/SPY/kill", &json!(killed)).0, 200);
+        assert_eq!(socket.next_of("update", "symbols")["symbols"][0].get("killed").cloned(), told);
+    }
+    server.stop();
+}
+
 /// Whoever reads over REST sees at once what a cancel over XML did to all orders of an account.
 #[test]
 fn a_cancel_of_all_orders_is_seen_everywhere() {

@@ -51,6 +51,10 @@ fn members_look_in_a_read_only_venue_and_change_nothing_and_operators_go_on() {
     assert_eq!((wrong.code(), &wrong.body["field"]), ((400, "malformed"), &json!("mode")));
     let mut hers = xml(&server, "alice");
     set(&http, "read-only");
+    wait_until("the seconds that are told say the mode", PATIENCE, || {
+        let seconds = alice.get("/api/v1/status/seconds").body;
+        seconds["seconds"].as_array().and_then(|all| all.last()).is_some_and(|last| last["mode"] == "read-only")
+    });
     let sequence = olga.get("/api/v1/status").body["sequence"].clone();
     assert_eq!(told(&http, order), [503, 503, 200]);
     let refused = alice.send("DELETE", &format!("/api/v1/orders/{order}?account=1"), None);
