@@ -237,6 +237,9 @@ export const api = {
   orders: (account, before, limit = 100) =>
     request("GET", `/accounts/${at(account)}/orders${query({ status: "all", limit, before })}`),
 
+  /** Some of the orders that are open, newest first. @param {string} account @param {string|null} symbol @returns {Promise<OrdersPage>} */
+  openOrders: (account, symbol) => request("GET", `/accounts/${at(account)}/orders${query({ status: "open", symbol, limit: 1 })}`),
+
   /**
    * Newest first.
    * @param {string} account

@@ -202,7 +202,7 @@ async function fetchSymbols(after) {
 
 /** The tables of an account, in the panel whose ids end so. @param {Holdings} of @param {string} suffix */
 function showAccount(of, suffix) {
-  const portfolio = portfolioView({ holdings: of, symbols, shown, frames, theme, api, suffix });
+  const portfolio = portfolioView({ holdings: of, market, symbols, shown, frames, theme, api, suffix });
   accountView({ market, shown, holdings: of, frames, api, actions, portfolio, openOrder: orders.open, replay: replayAt, suffix });
 }
 

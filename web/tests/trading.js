@@ -207,6 +207,62 @@ try {
     await page.waitForFunction((was) => Number(document.querySelectorAll("#portfolio-figures dd")[4]?.getAttribute("title")) < Number(was), before);
   }));
 
+  await step("of the portfolio nothing is shown before all of it is there, and its last price is that of the market's bar", () => visit({}, async (page) => {
+    await page.evaluate((symbol) => {
+      /** @type {string[]} */
+      const figures = [];
+      /** @type {string[]} */
+      const lasts = [];
+      Object.assign(window, { __figures: figures, __lasts: lasts });
+      const digits = (/** @type {Element|null|undefined} */ element) => (element?.textContent ?? "").replace(/[^\d.]/g, "");
+      const look = () => {
+        const all = document.querySelectorAll("#portfolio-figures dd");
+        const row = document.querySelector(`#portfolio-table tr[data-key="${symbol}"]`);
+        if (all[0]?.checkVisibility()) figures.push([...all].map((each) => each.textContent).join(" "));
+        if (row?.checkVisibility()) lasts.push(`${digits(document.querySelector("#market-last"))} ${digits(row.querySelectorAll("td, th")[3])}`);
+        requestAnimationFrame(look);
+      };
+      look();
+    }, market.symbol);
+    await page.keyboard.press("p");
+    await page.waitForSelector("#portfolio-note:has-text('Loading')");
+    await page.waitForSelector("#portfolio-figures dd");
+    await page.waitForFunction(() => /** @type {any} */ (window).__figures.length > 20);
+    assert.equal(new Set(await page.evaluate(() => /** @type {any} */ (window).__figures)).size, 1, "no figure was there that was none");
+    for (let round = 0; round < 40; round += 1) {
+      await market.place("sell", `144.${96 + (round % 4)}`, "1");
+      await market.place("buy", `144.${96 + (round % 4)}`, "1");
+    }
+    const lasts = /** @type {string[]} */ (await page.evaluate(() => /** @type {any} */ (window).__lasts));
+    assert.ok(new Set(lasts).size > 3, `${lasts.length} frames`);
+    assert.deepEqual(lasts.filter((each) => new Set(each.split(" ")).size > 1), []);
+  }, async (page) => {
+    for (const [path, ms] of /** @type {const} */ ([[/\/executions/, 300], [/\/candles/, 600]])) await page.route(path, async (route) => {
+      await new Promise((then) => setTimeout(then, ms));
+      await route.continue();
+    });
+  }));
+
+  await step("“Cancel all” cancels what is listed and nothing else, and says before how many of what", () => visit({}, async (page) => {
+    await cancelAll();
+    for (const limit of ["100", "101", "102", "103", "104"]) await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit, shares: "1" });
+    await page.waitForFunction(() => document.querySelectorAll("#panel-open tbody tr").length === 5);
+    await page.fill("#account-filter", "101");
+    await page.waitForSelector("#cancel-all:has-text('Cancel 1 listed')");
+    await page.click("#cancel-all");
+    await page.waitForSelector("#cancel-all:has-text('Sure? Cancel 1 of 5 orders with “101”')");
+    await look(page, "cancel-listed");
+    await page.click("#cancel-all");
+    await page.waitForSelector(".notice:has-text('1 order canceled')");
+    const { orders } = await ask("GET", `/accounts/${market.trader}/orders?status=open`);
+    assert.deepEqual(orders.map((/** @type {any} */ { limit }) => limit), ["104", "103", "102", "100"]);
+    await page.fill("#account-filter", "");
+    await page.click("#cancel-all");
+    await page.waitForSelector("#cancel-all:has-text('Sure? Cancel 4 orders')");
+    await page.click("#cancel-all");
+    await page.waitForSelector(".notice:has-text('4 orders canceled')");
+  }));
+
   await step("the line of an order is dragged to another price, and Escape leaves it", () => visit({}, async (page) => {
     await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "144.97", shares: "5" });
     await page.waitForFunction(() => document.querySelector("#candles")?.getAttribute("data-lines") === "1");

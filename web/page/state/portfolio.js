@@ -18,6 +18,8 @@ import { MONEY_DECIMALS, exact, total } from "../decimal.js";
  * @property {bigint} fees in dollars; of a buy what its shares cost
  */
 
+/** A line before it is known what its shares are worth. @typedef {Omit<Line, "last"|"value"|"unrealised">} Costs */
+
 /** What an execution changes: shares, money, and what of that was a fee. @typedef {{shares: bigint, money: bigint, fee: bigint}} Flow */
 
 /** An execution never changes. @type {WeakMap<Execution, Flow>} */
@@ -45,13 +47,33 @@ function flowOf({ side, price, shares, fee, fee_of }) {
 }
 
 /**
+ * As `costsOf`, with what the shares are worth.
+ * @param {Account} account
+ * @param {Execution[]} executions newest first
+ * @param {{first: (symbol: string) => bigint|null, last: (symbol: string) => bigint|null}} prices
+ * @returns {Line[]}
+ */
+export function linesOf(account, executions, prices) {
+  return valued(costsOf(account, executions, prices), prices.last);
+}
+
+/** @param {Costs[]} costs @param {(symbol: string) => bigint|null} last @returns {Line[]} */
+export function valued(costs, last) {
+  return costs.map((line) => {
+    const price = last(line.symbol);
+    const value = price === null ? null : total(price, line.shares);
+    return { ...line, last: price, value, unrealised: value === null ? null : value - line.cost };
+  });
+}
+
+/**
  * By average cost. What the account had before the oldest execution that is known, by issue or otherwise, counts at a first price.
  * @param {Account} account
  * @param {Execution[]} executions newest first
  * @param {{first: (symbol: string) => bigint|null, last: (symbol: string) => bigint|null}} prices
- * @returns {Line[]} in the order of symbols
+ * @returns {Costs[]} in the order of symbols
  */
-export function linesOf(account, executions, { first, last }) {
+export function costsOf(account, executions, { first, last }) {
   /** @type {Map<string, {now: bigint, of: Execution[]}>} */
   const symbols = new Map(account.positions.map(({ symbol, shares, held }) => [symbol, { now: exact(shares) + exact(held), of: [] }]));
   for (const execution of executions) {
@@ -81,9 +103,7 @@ export function linesOf(account, executions, { first, last }) {
       cost -= part;
       shares = sold >= shares ? 0n : shares - sold;
     }
-    const price = last(symbol);
-    const value = price === null ? null : total(price, now);
-    return { symbol, shares: now, cost, last: price, value, unrealised: value === null ? null : value - cost, realised, fees };
+    return { symbol, shares: now, cost, realised, fees };
   });
 }
 

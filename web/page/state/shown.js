@@ -81,6 +81,12 @@ export class Shown {
     return this.#market.tape.trades[0]?.price ?? this.info?.last ?? null;
   }
 
+  /** The last price of any symbol: of the one that is looked at it is the same as everywhere. @param {string} symbol @returns {string|null} */
+  lastOf(symbol) {
+    const { symbol: looked_at, past } = this.#market;
+    return symbol === looked_at && !past ? this.last : this.#symbols.all.get(symbol)?.last ?? null;
+  }
+
   /** The symbol's day up to that trade. @returns {{change: string|null, percent: string|null, high: string|null, low: string|null}} */
   get day() {
     const { info, last } = this;

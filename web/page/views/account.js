@@ -5,6 +5,7 @@ import { find, setText } from "../dom.js";
 import { save } from "../save.js";
 import { dayAndTime, plural } from "../format.js";
 import { Refusal } from "../api.js";
+import { cancelAllButton } from "./cancel-all.js";
 import { notice } from "./notices.js";
 import { Table } from "./table.js";
 import { tabs } from "./tabs.js";
@@ -30,9 +31,6 @@ const feeOf = (/** @type {Execution} */ { fee, fee_of, symbol }) => (fee ? `${gr
 const moneyOf = (/** @type {Execution} */ { price, shares }) => total(exact(price), exact(shares));
 /** A time that every program reads; empty for none. @param {number|null} time_us */
 const atUtc = (time_us) => (time_us === null ? "" : new Date(time_us / 1_000).toISOString());
-
-/** A cancel-all is asked twice, and forgotten after so long. */
-const SURE_MS = 4_000;
 
 /** So many rows CSV holds, at most. */
 const CSV_ROWS_MAX = 20_000;
@@ -142,52 +140,15 @@ export function accountView({ market, shown, holdings, frames, api, actions, por
     return { text: table.csv(listed), rows: table.arranged(listed).length, all };
   }
 
-  const drawCancelAll = cancelAll();
-
-  /** The button, pressed twice. @returns {() => void} draws it */
-  function cancelAll() {
-    const button = /** @type {HTMLButtonElement} */ (part("cancel-all"));
-    let asked = false;
-    let sending = false;
-    /** @type {ReturnType<typeof setTimeout>|undefined} */
-    let timer;
-    const withdraw = () => {
-      clearTimeout(timer);
-      asked = false;
-      draw();
-    };
-    const draw = () => {
-      const amount = [...holdings.open.values()].filter(wanted).length;
-      // It stands only where the orders are that it cancels.
-      button.hidden = tab !== "tab-open" || (amount === 0 && !sending);
-      button.disabled = sending;
-      const of = only.checked && market.symbol ? ` of ${market.symbol}` : "";
-      setText(button, asked ? `Sure? Cancel ${plural(amount, "order")}${of}` : `Cancel all${of}`);
-    };
-    button.addEventListener("click", async () => {
-      if (!asked) {
-        asked = true;
-        timer = setTimeout(withdraw, SURE_MS);
-        return draw();
-      }
-      withdraw();
-      if (!holdings.id) return;
-      sending = true;
-      draw();
-      try {
-        const { canceled } = await api.cancelAll(holdings.id, only.checked ? market.symbol : null);
-        notice(`${plural(canceled.length, "order")} canceled`);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        notice(`Not canceled: ${error.message}`, "fault");
-      } finally {
-        sending = false;
-        draw();
-      }
-    });
-    button.addEventListener("blur", withdraw);
-    return draw;
-  }
+  const drawCancelAll = cancelAllButton(/** @type {HTMLButtonElement} */ (part("cancel-all")), {
+    api,
+    // It stands only where the orders are that it cancels.
+    listed: () => {
+      if (tab !== "tab-open") return null;
+      const all = [...holdings.open.values()].filter(wanted);
+      return { account: holdings.id, orders: open.arranged(all), open: all.length, symbol: only.checked ? market.symbol : null, words: filter.value.trim() };
+    },
+  });
 }
 
 /**

@@ -4,7 +4,7 @@ import { Refusal } from "../api.js";
 import { MONEY_DECIMALS, atLeast, exact, forDrawing, format, group } from "../decimal.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 import { dayAndTime } from "../format.js";
-import { averageCost, equityAt, linesOf, percent, sumOf } from "../state/portfolio.js";
+import { averageCost, costsOf, equityAt, percent, sumOf, valued } from "../state/portfolio.js";
 import { curveView } from "./curve.js";
 import { nearest } from "./forecast.js";
 import { Table } from "./table.js";
@@ -12,11 +12,12 @@ import { Table } from "./table.js";
 /** @import { Api } from "../api.js" */
 /** @import { Frames } from "../frames.js" */
 /** @import { Holdings } from "../state/holdings.js" */
-/** @import { Line } from "../state/portfolio.js" */
+/** @import { Market } from "../state/market.js" */
+/** @import { Costs, Line } from "../state/portfolio.js" */
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Symbols } from "../state/symbols.js" */
 /** @import { Theme } from "../theme.js" */
-/** @import { Candle, Interval } from "../types.js" */
+/** @import { Account, Candle, Interval } from "../types.js" */
 /** @import { Column } from "./table.js" */
 
 /** Spans of the curve: what it is called, the candles that it is made of, and how many. @type {Record<string, {name: string, interval: Interval, span_s: number, points: number}>} */
@@ -32,7 +33,9 @@ const SYMBOLS_MAX = 20;
 /** So many executions are asked for; what was before them counts as what the account had. */
 const EXECUTIONS_MAX = 2_000;
 const CANDLES_FRESH_MS = 30_000;
-/** Nobody reads a sum more often. */
+/** What was asked for in vain is asked for again after so long. */
+const AGAIN_MS = 3_000;
+/** The curve is drawn no more often. */
 const PAUSE_MS = 250;
 
 const money = (/** @type {bigint} */ amount) => group(atLeast(nearest(amount), 2));
@@ -44,9 +47,9 @@ const direction = (/** @type {bigint|null} */ amount) => (amount === null || amo
 const full = (/** @type {bigint|null} */ amount) => (amount === null ? "" : format(amount, MONEY_DECIMALS));
 
 /**
- * @param {{holdings: Holdings, symbols: Symbols, shown: Shown, frames: Frames, theme: Theme, api: Api, suffix?: string}} parts `suffix` ends the ids of its elements
+ * @param {{holdings: Holdings, market: Market, symbols: Symbols, shown: Shown, frames: Frames, theme: Theme, api: Api, suffix?: string}} parts `suffix` ends the ids of its elements
  */
-export function portfolioView({ holdings, symbols, shown, frames, theme, api, suffix = "" }) {
+export function portfolioView({ holdings, market, symbols, shown, frames, theme, api, suffix = "" }) {
   const part = (/** @type {string} */ id) => find(id + suffix);
   const figures = part("portfolio-figures");
   const note = part("portfolio-note");
@@ -64,10 +67,14 @@ export function portfolioView({ holdings, symbols, shown, frames, theme, api, su
   /** @type {{account: string|null, span: string, at_ms: number, candles: Map<string, Candle[]>}} */
   let past = { account: null, span, at_ms: -Infinity, candles: new Map() };
   let asking = false;
+  let asked_in_vain = false;
+
+  /** @type {{of: unknown[], all: Costs[]}} */
+  let costs = { of: [], all: [] };
 
   const last = (/** @type {string} */ symbol) => {
-    const info = symbols.all.get(symbol);
-    return info?.last ? exact(info.last) : null;
+    const price = shown.lastOf(symbol);
+    return price === null ? null : exact(price);
   };
 
   const buttons = Object.entries(SPANS).map(([id, { name }]) => {
@@ -84,25 +91,50 @@ export function portfolioView({ holdings, symbols, shown, frames, theme, api, su
   const mark = frames.view(() => {
     if (!inView) return;
     const { account } = holdings;
-    part("portfolio").hidden = account === null;
-    setText(note, account ? told() : holdings.id === null ? "Choose an account to see what it has" : holdings.refused ?? "Loading…");
-    if (!account) {
-      curve([]);
-      return;
+    if (account) {
+      complete();
+      lines = valued(costsNow(account), last);
+      ask();
     }
-    complete();
-    lines = linesOf(account, holdings.executions, { first: (symbol) => first.get(symbol) ?? null, last });
+    // A part of the executions, or prices that are not here yet, would make a loss of a gain.
+    const ready = account !== null && isComplete() && most().every(({ symbol }) => first.has(symbol));
+    part("portfolio").hidden = part("portfolio-table").hidden = !ready;
+    setText(note, account ? told(ready) : holdings.id === null ? "Choose an account to see what it has" : holdings.refused ?? "Loading…");
+    if (!ready) {
+      lines = [];
+      sum = null;
+      return markCurve();
+    }
     sum = sumOf(account, lines);
     drawFigures(sum);
     table.draw(lines, { empty: "No shares yet" });
-    ask();
-    drawCurve(sum.equity);
-  }, PAUSE_MS);
+    markCurve();
+  });
+  const markCurve = frames.view(() => (inView && sum ? drawCurve(sum.equity) : curve([])), PAUSE_MS);
 
-  /** What stands beneath the figures. */
-  function told() {
+  /** What shares cost is computed anew when something is executed, and not with each price. @param {Account} account */
+  function costsNow(account) {
+    const of = [account, holdings.executions, first.size];
+    if (of.some((part, at) => part !== costs.of[at])) costs = { of, all: costsOf(account, holdings.executions, { first: (symbol) => first.get(symbol) ?? null, last }) };
+    return costs.all;
+  }
+
+  /** Whether all executions are here that are asked for. */
+  function isComplete() {
+    const { executed, executions } = holdings;
+    return executed.state === "here" && executed.next === null || (executed.state !== "failed" && executions.length >= EXECUTIONS_MAX);
+  }
+
+  /** Those of whose symbols the prices are asked for. */
+  function most() {
+    return lines.filter(({ shares, realised }) => shares > 0n || realised !== 0n).sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1)).slice(0, SYMBOLS_MAX);
+  }
+
+  /** What stands beneath the figures. @param {boolean} ready */
+  function told(ready) {
     const { executed, executions } = holdings;
     if (executed.state === "failed") return "The executions cannot be had: the server does not answer";
+    if (!ready) return asked_in_vain ? "The prices cannot be had: the server does not answer" : "Loading…";
     const all = executed.state === "here" && executed.next === null ? "" : ` Of the executions the newest ${group(String(executions.length))} count.`;
     return `By average cost, fees included. Shares that were issued count at their symbol's first price on record.${all}`;
   }
@@ -149,24 +181,28 @@ export function portfolioView({ holdings, symbols, shown, frames, theme, api, su
   async function ask() {
     const account = holdings.id;
     const now_ms = performance.now();
-    if (asking || (past.account === account && past.span === span && now_ms - past.at_ms < CANDLES_FRESH_MS)) return;
+    const wanting = most();
+    const fresh_ms = wanting.every(({ symbol }) => first.has(symbol)) ? CANDLES_FRESH_MS : asked_in_vain ? AGAIN_MS : 0;
+    if (asking || !isComplete() || (past.account === account && past.span === span && now_ms - past.at_ms < fresh_ms)) return;
     asking = true;
     const { interval } = SPANS[span];
-    const most = lines.filter(({ shares, realised }) => shares > 0n || realised !== 0n).sort((a, b) => ((b.value ?? 0n) > (a.value ?? 0n) ? 1 : -1)).slice(0, SYMBOLS_MAX);
     const wanted = { account, span, at_ms: now_ms, candles: new Map() };
     const after = (Date.now() + 1_000) * 1_000;
     try {
-      await Promise.all(most.map(async ({ symbol }) => {
+      await Promise.all(wanting.map(async ({ symbol }) => {
         wanted.candles.set(symbol, (await api.candles(symbol, interval, after)).candles);
         if (first.has(symbol)) return;
         const [oldest] = (await api.candles(symbol, "1d", after)).candles;
         first.set(symbol, oldest ? exact(oldest.open) : null);
       }));
       past = wanted;
+      asked_in_vain = false;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       // What is there stays, and is asked for again in a while.
       past = { ...past, account, span, at_ms: now_ms };
+      asked_in_vain = true;
+      setTimeout(mark, AGAIN_MS);
     } finally {
       asking = false;
     }
@@ -175,6 +211,9 @@ export function portfolioView({ holdings, symbols, shown, frames, theme, api, su
 
   holdings.watch(mark);
   symbols.watch(mark);
+  // The last price is that of the market's bar, in each frame.
+  market.tape.watch(mark);
+  market.watch(mark);
   theme.watch(mark);
 
   return {
