@@ -53,8 +53,10 @@ fn kept(
     limit: usize,
 ) -> Result<Vec<Candle>, HistoryError> {
     let Some(series) = view.listing(symbol).series(interval) else { return Ok(Vec::new()) };
-    let early = |candle: &&Candle| before.is_none_or(|before| candle.start < before);
-    let in_memory = series.closed.iter().chain(&series.current).rev().filter(early).take(limit);
+    let is_early = |candle: &Candle| before.is_none_or(|before| candle.start < before);
+    let early = series.closed.partition_point(is_early);
+    let current = series.current.iter().filter(|candle| is_early(candle));
+    let in_memory = series.closed.range(..early).chain(current).rev().take(limit);
     let mut candles: Vec<Candle> = in_memory.copied().collect();
     candles.reverse();
     if let Some(history) = history.filter(|_| candles.len() < limit) {

@@ -12,6 +12,7 @@
 mod amendments;
 mod before;
 mod candle;
+mod candle_pages;
 mod carried;
 mod changes;
 mod checkpoint;

@@ -1,11 +1,10 @@
-//! Questions to the history: orders, trades and candles, one by one or in pages along a chain.
+//! Questions to the history: orders and trades, one by one or in pages along a chain.
 
-use engine::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
+use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
-use crate::candle::{Candle, Interval};
 use crate::error::HistoryError;
 use crate::history::History;
-use crate::record::{self, CandleRecord, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
+use crate::record::{self, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
 use crate::table::{Near, Table};
 use crate::trade::Trade;
 
@@ -162,35 +161,6 @@ impl History {
         .map(Some)
     }
 
-    /// The candle of a kept interval that was not complete at the last checkpoint.
-    pub fn current_candle(&self, symbol: SymbolIndex, interval: Interval) -> Option<Candle> {
-        self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).current)
-    }
-
-    /// Complete candles of a kept interval that began before `before`, oldest first.
-    pub fn closed_candles(
-        &self,
-        symbol: SymbolIndex,
-        interval: Interval,
-        before: Option<Time>,
-        limit: usize,
-    ) -> Result<Vec<Candle>, HistoryError> {
-        let mut found = Vec::new();
-        let mut at = self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).last);
-        while let Some(number) = at {
-            if found.len() >= limit {
-                break;
-            }
-            let record = self.record(&self.candles, number - 1, self.candles.read(number - 1), CandleRecord::decode)?;
-            at = record.before;
-            if before.is_none_or(|before| record.candle.start < before) {
-                found.push(record.candle);
-            }
-        }
-        found.reverse();
-        Ok(found)
-    }
-
     /// The trades of an order, in the order in which they happened; none if there are more than `most`.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
         let lasts = self.record_of(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
@@ -288,7 +258,7 @@ impl History {
     }
 
     /// What a record says.
-    fn record<const N: usize, T>(
+    pub(crate) fn record<const N: usize, T>(
         &self,
         table: &Table<N>,
         at: u64,
