@@ -13,6 +13,7 @@ mod bound;
 mod budget;
 mod caller;
 mod connections;
+pub mod containment;
 mod counters;
 mod day_orders;
 mod deadline;

@@ -2,12 +2,13 @@
 //! watcher what changed.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::{AccountIndex, Engine, SymbolIndex, Time};
+use engine::{AccountIndex, Engine, Sequence, SymbolIndex, Time};
 use exchange::EventFollower;
+use exchange::containment::{Panicked, Part, contain};
 use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
 
 use crate::candles::candles;
@@ -34,6 +35,18 @@ pub struct ReadModel<W> {
 pub trait Watcher: Send + Sized + 'static {
     /// Called after events were followed or questions asked, and again when the time that it gave is over.
     fn look(scene: &mut ReadModel<Self>) -> Duration;
+
+    /// Called when the feed has failed: nothing more is looked at, and whoever is told things is to know it.
+    fn failed(_scene: &mut ReadModel<Self>) {}
+}
+
+/// A fault of ours by which a feed ended. The market goes on without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedFailure {
+    /// The last command that it followed.
+    pub after: Sequence,
+    /// The place and the words of the panic.
+    pub what: String,
 }
 
 /// A question, or anything else to be done between two turns.
@@ -41,12 +54,18 @@ type Question<W> = Box<dyn FnOnce(&mut ReadModel<W>) + Send>;
 
 /// The running thread.
 pub struct Feed<W: Watcher> {
-    line: Arc<EventQueue<Question<W>>>,
+    line: Line<W>,
     thread: JoinHandle<ReadModel<W>>,
 }
 
 /// Asks from any thread.
-pub struct Asker<W: Watcher>(Arc<EventQueue<Question<W>>>);
+pub struct Asker<W: Watcher>(Line<W>);
+
+/// The way to the thread, and whether it has failed.
+struct Line<W: Watcher> {
+    queue: Arc<EventQueue<Question<W>>>,
+    failure: Arc<OnceLock<FeedFailure>>,
+}
 
 impl<W: Watcher> Feed<W> {
     /// Starts to follow from `engine`'s state, with a history that follows the same events and was told none yet.
@@ -67,7 +86,7 @@ impl<W: Watcher> Feed<W> {
     }
 
     fn follow(scene: ReadModel<W>) -> Result<Feed<W>, HistoryError> {
-        let line = Arc::new(EventQueue::new(WAITING_MAX));
+        let line = Line { queue: Arc::new(EventQueue::new(WAITING_MAX)), failure: Arc::default() };
         let follower = Follower { line: line.clone(), scene };
         let thread = std::thread::Builder::new().name("feed".to_string()).spawn(move || follower.run());
         let thread = thread.map_err(|source| HistoryError::Io { name: "thread".to_owned(), source })?;
@@ -80,32 +99,43 @@ impl<W: Watcher> Feed<W> {
 
     /// Where events are handed over.
     pub fn follower(&self) -> Arc<dyn EventFollower> {
-        self.line.clone()
+        self.line.queue.clone()
     }
 
     /// Follows all events that came, ends the thread, and gives the read model.
     pub fn stop(self) -> ReadModel<W> {
-        self.line.close();
+        self.line.queue.close();
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
 impl<W: Watcher> Asker<W> {
     /// Calls `question` with the read model as it is after all events that came so far. It is never called if the feed
-    /// has ended.
+    /// has ended. If it panics, that ends this question alone.
     pub fn ask(&self, question: impl FnOnce(&mut ReadModel<W>) + Send + 'static) {
-        self.0.ask(Box::new(question));
+        self.0.queue.ask(Box::new(question));
+    }
+
+    /// The fault by which the feed has ended; none while it goes on.
+    pub fn failure(&self) -> Option<&FeedFailure> {
+        self.0.failure.get()
     }
 
     /// How many events wait to be followed. It waits for nobody.
     pub fn waiting_events(&self) -> usize {
-        self.0.waiting_events()
+        self.0.queue.waiting_events()
     }
 }
 
 impl<W: Watcher> Clone for Asker<W> {
     fn clone(&self) -> Asker<W> {
         Asker(self.0.clone())
+    }
+}
+
+impl<W: Watcher> Clone for Line<W> {
+    fn clone(&self) -> Line<W> {
+        Line { queue: self.queue.clone(), failure: self.failure.clone() }
     }
 }
 
@@ -162,24 +192,58 @@ impl<W> ReadModel<W> {
 
 /// The thread.
 struct Follower<W: Watcher> {
-    line: Arc<EventQueue<Question<W>>>,
+    line: Line<W>,
     scene: ReadModel<W>,
 }
 
 impl<W: Watcher> Follower<W> {
+    /// A panic is the end of the feed and of nothing else: what it shows can be made again of what the market keeps.
     fn run(mut self) -> ReadModel<W> {
+        if let Err(panicked) = contain(Part::Feed, || self.follow()) {
+            self.fail(panicked);
+        }
+        self.scene
+    }
+
+    fn follow(&mut self) {
         let mut items = VecDeque::new();
         let (mut worked, mut patience) = (false, TICK_MAX);
-        while self.line.take(&mut items, worked, patience) {
+        while self.line.queue.take(&mut items, worked, patience) {
             worked = !items.is_empty();
             for item in items.drain(..) {
                 match item {
                     Item::Events(batch) => self.scene.view.apply(&batch),
-                    Item::Question(question) => question(&mut self.scene),
+                    Item::Question(question) => self.answer(question),
                 }
             }
             patience = W::look(&mut self.scene).min(TICK_MAX);
         }
-        self.scene
+    }
+
+    fn answer(&mut self, question: Question<W>) {
+        if let Err(panicked) = contain(Part::Question, || question(&mut self.scene)) {
+            let after = self.scene.view.sequence();
+            tracing::error!(after = after.0, %panicked, "a fault of the server ended a question to the feed; please report it");
+        }
+    }
+
+    fn fail(&mut self, panicked: Panicked) {
+        let after = self.scene.view.sequence();
+        tracing::error!(
+            after = after.0,
+            %panicked,
+            "the feed ended by a fault of the server, and the market goes on without it; please report it"
+        );
+        // It is set once, here.
+        let _ = self.line.failure.set(FeedFailure { after, what: panicked.what });
+        self.line.queue.abandon();
+        // Whoever waits for news would wait for ever. What is half done is not looked at.
+        let told = contain(Part::Feed, || {
+            self.scene.listeners.end();
+            W::failed(&mut self.scene);
+        });
+        if let Err(panicked) = told {
+            tracing::error!(%panicked, "not all who follow the feed know that it ended");
+        }
     }
 }

@@ -11,6 +11,9 @@ use crate::view::{News, View};
 pub trait Listener: Send + Sync {
     /// What happened to an account, in order. The view has it all already.
     fn hear(&self, view: &View, account: AccountIndex, news: &[News]);
+
+    /// The feed has failed: nothing more is heard.
+    fn end(&self) {}
 }
 
 /// All listeners, by the accounts that they listen to.
@@ -35,6 +38,11 @@ impl Listeners {
             (all.len()..before).for_each(|_| view.watch_account(*account, false));
             !all.is_empty()
         });
+    }
+
+    /// Tells all that nothing more is heard.
+    pub(crate) fn end(&self) {
+        self.0.values().flatten().for_each(|listener| listener.end());
     }
 
     /// Tells each what happened to its accounts.

@@ -3,11 +3,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant, SystemTime};
 
 use engine::{Engine, Sequence};
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
-use feed::Asker;
+use feed::{Asker, FeedFailure};
 use journal::{DataLock, Disk, Journal, Options, Storage};
 use market::inbox::Inbox;
 use market::recovery::{self, Recovered, Report};
@@ -35,6 +36,8 @@ use crate::take_over::{self, Followed, TakenOver};
 
 /// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
+/// How long a start waits for the feed to say that it follows.
+const FEED_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running market, and what it stands on.
 pub enum Backend {
@@ -96,6 +99,19 @@ impl Backend {
             Backend::Database(_, followed) => followed.as_ref().map(|(projection, _)| projection),
         };
         projection.map(Projection::asker)
+    }
+
+    /// The fault by which the feed has ended, once it had the time to follow what there is; none while it goes on, and
+    /// where there is none.
+    pub fn feed_failure(&self) -> Option<FeedFailure> {
+        let asker = self.asker()?;
+        let (told, followed) = channel();
+        asker.ask(move |_| {
+            let _ = told.send(());
+        });
+        // A feed that has failed drops the question.
+        let _ = followed.recv_timeout(FEED_PATIENCE);
+        asker.failure().cloned()
     }
 
     /// Who has the history; none where the feed keeps it.

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use engine::Sequence;
+use exchange::containment::{self, Contained};
 use exchange::{Metrics, State, Status};
 use fix::Fix;
 use journal::ARCHIVE_NAME;
@@ -229,6 +230,13 @@ impl Server {
         if let Some(members) = &self.members {
             text += &format!("  members    {} keys\n", members.access.keys());
         }
+        if let Some(failure) = self.backend.feed_failure() {
+            text += &format!(
+                "  warning    the feed ended behind command {} by a fault of the server, which is in the log: XML goes on; the page, \
+                 REST, WebSocket and FIX are refused\n",
+                failure.after
+            );
+        }
         if settings.read_only {
             text += "  read-only  it follows the log, and refuses what would change something\n";
         }
@@ -409,10 +417,25 @@ fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> String {
     }
 }
 
-/// A thread that fails an invariant must take the server with it: nothing it left half done may be acknowledged.
-fn abort_on_panic() {
+/// Ends the process on a panic: nothing that a thread left half done may be acknowledged. What runs for one client
+/// ends alone.
+pub fn abort_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        if !is_second(panic) {
+            match containment::panicked(panic) {
+                Contained::No => {}
+                Contained::Told => return,
+                Contained::ToLog(part, what) => {
+                    tracing::error!(
+                        part = part.name(),
+                        what,
+                        "a fault of the server ended what it did for one client; please report it"
+                    );
+                    return;
+                }
+            }
+        }
         // One in reading the version before's archive becomes an error of the start; of a second one on its way nothing can.
         if journal::is_guarded() && !is_second(panic) {
             return;

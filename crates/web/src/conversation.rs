@@ -4,16 +4,18 @@
 
 use std::future::pending;
 use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
 use exchange::Connected;
+use exchange::containment::{Containing, Part, shown};
 use futures_util::{SinkExt, StreamExt};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
-use tokio_tungstenite::tungstenite::{Bytes, Message};
+use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
 use crate::asking::{self, Asker};
 use crate::calling;
@@ -62,8 +64,15 @@ pub(crate) fn begin<P: Party>(
         let talk = asking::as_whoever(asker, async move {
             asking::follows_all(read);
             let _counted = (site.instruments().websockets.enter(), connected);
-            party.begin().await;
-            converse(&site, socket, &mut party, &outbox).await;
+            let last = LastHeard::default();
+            let talking = async {
+                party.begin().await;
+                converse(&site, socket, (&mut party, &last), &outbox).await;
+            };
+            if let Err(panicked) = Containing::new(Part::Http, talking).await {
+                let message = last.shown();
+                tracing::error!(%panicked, message, "a WebSocket ended by a fault of the server; please report it");
+            }
             outbox.close();
             if let Ok(market) = site.market() {
                 market.asker.ask(move |scene| Hub::leave(scene, &outbox));
@@ -82,7 +91,22 @@ fn connected(site: &Site, asker: Option<&Asker>) -> Result<Option<Connected>, Pr
     members.access().connections().open(&asker.principal).map(Some).map_err(Problem::past_limit)
 }
 
-async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbox: &Outbox) {
+/// The last message of a client, for the log of a fault of ours.
+#[derive(Default)]
+struct LastHeard(Mutex<Option<Utf8Bytes>>);
+
+impl LastHeard {
+    fn note(&self, text: &Utf8Bytes) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
+    }
+
+    fn shown(&self) -> String {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().map_or_else(|| "none".to_owned(), |text| shown(text.as_bytes()))
+    }
+}
+
+async fn converse(site: &Site, mut socket: Socket, (party, last): (&mut impl Party, &LastHeard), outbox: &Outbox) {
     let mut sender = Sender { site, outbox, patience: site.silence_max(), midway: false };
     let mut silence = Silence::of(site.silence_max());
     let mut look = pin!(sleep(silence.until_looked_at()));
@@ -92,7 +116,10 @@ async fn converse(site: &Site, mut socket: Socket, party: &mut impl Party, outbo
             heard = async { party.ready().await; socket.next().await } => {
                 silence.broken();
                 match heard {
-                    Some(Ok(Message::Text(text))) => party.heard(&text).await,
+                    Some(Ok(Message::Text(text))) => {
+                        last.note(&text);
+                        party.heard(&text).await;
+                    }
                     // The library answers pings when something is sent next.
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                     Some(Ok(Message::Binary(_) | Message::Frame(_))) => party.no_text(),
@@ -232,7 +259,10 @@ impl Sender<'_> {
 
     /// Says so, if the client still listens, and ends.
     async fn too_slow(&self, socket: Socket, farewell: Option<Text>) {
-        self.end(socket, farewell, (CloseCode::Again, "too-slow")).await;
+        match self.site.feed_failure() {
+            None => self.end(socket, farewell, (CloseCode::Again, "too-slow")).await,
+            Some(_) => self.end(socket, None, (CloseCode::Error, "feed-unavailable")).await,
+        }
     }
 
     async fn end(&self, mut socket: Socket, farewell: Option<Text>, (code, reason): (CloseCode, &'static str)) {

@@ -23,9 +23,9 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Health)]
 pub(crate) struct HealthShape {
-    /// `ok`; `read-only` where it only follows other nodes; or why it is not.
+    /// `ok`; `no-feed` where XML alone is served; `read-only` where it only follows other nodes; or why it is not.
     #[schema(
-        pattern = "^(ok|read-only|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
+        pattern = "^(ok|no-feed|read-only|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
         example = "ok"
     )]
     status: &'static str,
@@ -63,6 +63,7 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
         State::Ready if site.mode() == Mode::Maintenance => {
             not_ready("maintenance", "operators alone are served: the venue is under maintenance")
         }
+        State::Ready if site.feed_failure().is_some() => without_feed(&site),
         State::Ready => match log_of(&site) {
             Some((taken, end)) if end.saturating_sub(taken) > BEHIND_MAX => {
                 not_ready("behind", &format!("message {taken} of {end} of the log is taken"))
@@ -93,6 +94,13 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
 fn log_of(site: &Site) -> Option<(u64, u64)> {
     let metrics = &site.instruments().metrics;
     metrics.get(Gauge::LogTaken).zip(metrics.get(Gauge::LogEnd))
+}
+
+/// What there is without the feed is served, as it is where there never was one.
+fn without_feed(site: &Site) -> (StatusCode, Json<HealthShape>) {
+    let behind = site.feed_failure().map_or_else(String::new, |failure| format!(" behind command {}", failure.after));
+    let reason = format!("XML alone is served: the feed ended{behind} by a fault of the server");
+    (StatusCode::OK, Json(HealthShape { status: "no-feed", reason: Some(reason) }))
 }
 
 fn well() -> (StatusCode, Json<HealthShape>) {

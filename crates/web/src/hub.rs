@@ -213,6 +213,11 @@ impl Hub {
         Some(snapshot)
     }
 
+    /// The feed has failed: whoever is subscribed hears nothing more, and its connection ends.
+    fn end(&self) {
+        self.subscriptions.all().for_each(Outbox::overflow);
+    }
+
     /// A connection ended.
     pub(crate) fn leave(scene: &mut ReadModel<Hub>, outbox: &Outbox) {
         for topic in scene.watcher.subscriptions.topics(outbox) {
@@ -379,6 +384,10 @@ impl Hub {
 }
 
 impl Watcher for Hub {
+    fn failed(scene: &mut ReadModel<Hub>) {
+        scene.watcher.end();
+    }
+
     fn look(scene: &mut ReadModel<Hub>) -> Duration {
         let begun = Instant::now();
         if begun < scene.watcher.next_publish {

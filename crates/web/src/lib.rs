@@ -11,6 +11,7 @@ mod body;
 mod calling;
 mod certain;
 mod clock;
+mod contained;
 mod conversation;
 mod describe;
 mod drop_copy;

@@ -11,6 +11,7 @@ use axum::extract::{Request, State as Given};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use exchange::containment::Part;
 use exchange::{GatewayMetrics, Gauge, Kind, Outcome, State};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
@@ -59,6 +60,7 @@ impl Collector for Scrape {
         self.server(&mut out)?;
         self.requests(&mut out)?;
         self.gateway(&mut out)?;
+        self.panics(&mut out)?;
         self.market(&mut out)?;
         self.keeping(&mut out)?;
         self.feed(&mut out)?;
@@ -209,6 +211,17 @@ impl Scrape {
         out.counter(
             family("pricetime_xml_reply", Some(In::Bytes), "Bytes of XML replies that the kernel took."),
             counters.map(|counters| counters.reply_bytes),
+        )
+    }
+
+    fn panics(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        out.counters(
+            family(
+                "pricetime_contained_panics",
+                None,
+                "Faults of the server that ended one request, session or question, or the feed, and nothing else; the log tells each.",
+            ),
+            Part::ALL.into_iter().map(|part| ([("part", part.name())], part.panics())),
         )
     }
 
@@ -366,6 +379,15 @@ impl Scrape {
 
     /// Nothing where the market is not followed.
     fn feed(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let has_failed = self.0.has_market().then(|| u64::from(self.0.feed_failure().is_some()));
+        out.gauge(
+            family(
+                "pricetime_feed_failed",
+                None,
+                "1 if the feed has ended by a fault of the server: XML alone is served.",
+            ),
+            has_failed,
+        )?;
         let waiting = self.0.market().ok().map(|market| market.asker.waiting_events() as u64);
         out.gauge(family("pricetime_feed_lag_events", None, "Events that the feed has not followed yet."), waiting)?;
         out.gauge(

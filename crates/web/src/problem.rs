@@ -91,6 +91,20 @@ impl Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail)
     }
 
+    /// A panic in what answers this request, or in what it asked.
+    pub fn fault() -> Problem {
+        let detail = "a fault of the server, which its log tells: what was asked for may have been done, so look before it is \
+                      asked for again";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal-fault", "Internal fault", detail)
+    }
+
+    /// The feed has failed, and nothing was done.
+    pub fn no_feed() -> Problem {
+        let detail = "the server has no feed any more, by a fault of its own: nothing was done; trade over XML, or ask when it was \
+                      started again";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "feed-unavailable", "Feed unavailable", detail)
+    }
+
     /// The connection has one of the places that are kept for other questions.
     pub fn too_many_connections() -> Problem {
         let detail = "all connections are taken; until one is free, /health, /ready and /metrics are answered";

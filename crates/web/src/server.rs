@@ -11,6 +11,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use exchange::containment::{Part, help_sessions, serve_sessions};
 use exchange::{Addresses, Metrics, Status};
 use socket2::SockRef;
 use tls::ServerTls;
@@ -18,6 +19,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use crate::contained::contained;
 use crate::gate::gate;
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
@@ -82,7 +84,11 @@ impl Web {
         let idle = settings.idle_timeout;
         let handshake = settings.tls.as_ref().map_or(idle, ServerTls::handshake_patience);
         let bounds = Bounds { idle, answer: idle + settings.answer_timeout, handshake };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(of_main)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .on_thread_start(|| help_sessions(Part::Http))
+            .build()
+            .map_err(of_main)?;
         let listen = |address: SocketAddr| {
             let _entered = runtime.enter();
             let listener = listen(address, settings.backlog).map_err(|error| (address, error))?;
@@ -102,7 +108,7 @@ impl Web {
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();
         let thread = thread::Builder::new().name("http".to_string()).spawn(move || {
-            runtime.block_on(async {
+            let serving = async {
                 let routes = routes(&served);
                 let at_root = compatible.map(|(listener, _)| {
                     let listener = bounded(listener, places.clone(), bounds, &served, acceptance.clone());
@@ -124,7 +130,8 @@ impl Web {
                     }
                     () = async { told(stopped).await; tokio::time::sleep(DRAIN_PATIENCE).await } => {}
                 }
-            });
+            };
+            serve_sessions(Part::Http, || runtime.block_on(serving));
         });
         let thread = thread.map_err(of_main)?;
         Ok(Web { address, compatible_address, site, runtime: handle, stop, thread: Some(thread) })
@@ -201,6 +208,7 @@ fn routes(site: &Site) -> Router {
         .layer(from_fn_with_state(site.instruments().about.is_database(), timing::timing))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(from_fn(body::in_time))
+        .layer(from_fn(contained))
         .layer(from_fn_with_state(site.clone(), guard))
         .layer(from_fn(note))
         .layer(from_fn_with_state(binance::UsedWeights::default(), binance::tell_used_weight))

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Mode, Principal, Read, Status, Unavailable};
-use feed::{Asker, ReadModel};
+use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Mode, Principal, Read, State, Status, Unavailable};
+use feed::{Asker, FeedFailure, ReadModel};
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -298,8 +298,24 @@ impl Site {
         &self.0.writing
     }
 
+    /// The market. Errors: there is none yet, or its feed has failed, without which no client is told what became of
+    /// its requests.
     pub(crate) fn market(&self) -> Result<&Served, Problem> {
-        self.0.market.get().ok_or_else(Problem::not_ready)
+        let market = self.0.market.get().ok_or_else(Problem::not_ready)?;
+        match market.asker.failure() {
+            None => Ok(market),
+            Some(_) => Err(Problem::no_feed()),
+        }
+    }
+
+    /// Whether there is a market that is looked at.
+    pub(crate) fn has_market(&self) -> bool {
+        self.0.market.get().is_some()
+    }
+
+    /// The fault by which the feed has ended; none while it goes on, and where there never was one.
+    pub(crate) fn feed_failure(&self) -> Option<&FeedFailure> {
+        self.0.market.get().and_then(|market| market.asker.failure())
     }
 
     pub(crate) fn submitter(&self) -> Result<&Submitter, Problem> {
@@ -324,6 +340,12 @@ impl Site {
     ) -> Result<T, Problem> {
         let (told, seen) = oneshot::channel();
         self.market()?.asker.ask(move |scene| drop(told.send(look(scene))));
-        seen.await.map_err(|_| Problem::not_ready())
+        seen.await.map_err(|_| match self.status().get() {
+            // The feed goes on as long as the server does: the question panicked, or the feed.
+            State::Ready => Problem::fault(),
+            State::Standby | State::Recovering | State::StoreAway | State::Stopping | State::Failed(_) => {
+                Problem::not_ready()
+            }
+        })
     }
 }

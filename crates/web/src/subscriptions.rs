@@ -97,6 +97,11 @@ impl Subscriptions {
         self.by_topic.get(&topic).into_iter().flat_map(|followers| followers.outboxes.values())
     }
 
+    /// Those who are told of anything, each once for each of its topics.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Outbox> {
+        self.by_topic.values().flat_map(|followers| followers.outboxes.values())
+    }
+
     /// What a connection is subscribed to.
     pub(crate) fn topics(&self, outbox: &Outbox) -> Vec<Topic> {
         self.by_connection.get(&outbox.number()).into_iter().flatten().copied().collect()

@@ -6,6 +6,7 @@ mod common;
 
 mod auctions;
 mod damage;
+mod failing;
 mod follows;
 mod line;
 mod notes;

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::Access;
+use exchange::containment::shown;
 use exchange::{Caller, Connected, Principal, Protocol};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -20,7 +21,7 @@ use crate::orders::{self, Asked};
 use crate::reports::Happening;
 use crate::session::{Logon, Session, refusal};
 use crate::tags;
-use crate::trader::{TOGETHER_MAX, Trader};
+use crate::trader::{NO_FEED, TOGETHER_MAX, Trader};
 
 /// How long a client may take to log on.
 const LOGON_PATIENCE: Duration = Duration::from_secs(10);
@@ -38,6 +39,25 @@ pub(crate) struct Peer {
     pub(crate) is_private: bool,
     /// The SHA-256 of the certificate that it has proven to have.
     pub(crate) certificate: Option<[u8; 32]>,
+    /// Where its last message is noted, for the log of a fault of ours.
+    pub(crate) last_message: Arc<LastMessage>,
+}
+
+/// The body of the last message that came in a session; none of a Logon, which may hold a secret.
+#[derive(Debug, Default)]
+pub(crate) struct LastMessage(Mutex<Vec<u8>>);
+
+impl LastMessage {
+    fn note(&self, body: &[u8]) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clear();
+        last.extend_from_slice(body);
+    }
+
+    /// The text that the log shows.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Serves a connection until it ends.
@@ -58,7 +78,7 @@ pub(crate) async fn serve(
     let Some((mut session, mut trader, mut heard, _counted)) = logged_on? else { return Ok(()) };
     let mut read = vec![0; READ_BYTES];
     // A client may send more before its Logon is answered.
-    take_messages(&mut bytes, &mut stream, &mut session, &mut trader).await?;
+    take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
     loop {
         send(&mut stream, &mut session).await?;
         if session.has_ended() {
@@ -73,7 +93,7 @@ pub(crate) async fn serve(
                     0 => return Ok(()),
                     count => bytes.extend_from_slice(&read[..count]),
                 }
-                take_messages(&mut bytes, &mut stream, &mut session, &mut trader).await?;
+                take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
                 // What happened has its turn, too, however fast messages come.
                 if let Ok(happened) = heard.try_recv() {
                     tell(&happened, &mut stream, &mut session, &mut trader).await?;
@@ -81,7 +101,7 @@ pub(crate) async fn serve(
             }
             happened = heard.recv() => match happened {
                 Some(happened) => tell(&happened, &mut stream, &mut session, &mut trader).await?,
-                None => session.end("too many reports waited: their reader is too slow"),
+                None => session.end(trader.no_more_reports()),
             },
             () = sleep_until(session.next_look().into()) => session.look_at_the_clock(Instant::now()),
         }
@@ -109,8 +129,8 @@ async fn tell(
 async fn take_messages(
     bytes: &mut Vec<u8>,
     stream: &mut (impl AsyncWrite + Unpin),
-    session: &mut Session,
-    trader: &mut Trader,
+    (session, trader): (&mut Session, &mut Trader),
+    last_message: &LastMessage,
 ) -> io::Result<()> {
     let (mut taken, mut asked) = (0, Vec::new());
     let mut is_whole = true;
@@ -118,6 +138,7 @@ async fn take_messages(
         match frame::first(&bytes[taken..]) {
             Ok(Some(frame)) => {
                 taken += frame.bytes;
+                last_message.note(frame.body);
                 take(frame.body, &mut asked, session, trader).await;
                 if session.is_full() {
                     send(stream, session).await?;
@@ -139,7 +160,10 @@ async fn take_messages(
 /// Has done what was asked so far.
 async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) {
     if !asked.is_empty() && trader.have_done(std::mem::take(asked), session).await.is_err() {
-        session.end("what became of it is not known yet: it may still be done, so ask for its order later");
+        session.end(match trader.has_feed() {
+            true => "what became of it is not known yet: it may still be done, so ask for its order later",
+            false => NO_FEED,
+        });
     }
 }
 
@@ -226,8 +250,13 @@ async fn log_on(
     let caller = market.audits().then(|| caller(peer, principal.as_ref()));
     let (ears, heard) = Ears::new(market.waiting());
     let mut trader = Trader::new(market.clone(), principal, caller, ears);
-    let began = trader.begin().await;
-    Ok(began.ok().map(|()| (session, trader, heard, connected)))
+    if trader.begin().await.is_err() {
+        if !trader.has_feed() {
+            last_words(stream, &refusal(None, NO_FEED)).await?;
+        }
+        return Ok(None);
+    }
+    Ok(Some((session, trader, heard, connected)))
 }
 
 fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {

@@ -59,6 +59,10 @@ impl Listener for Ears {
             *sender = None;
         }
     }
+
+    fn end(&self) {
+        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 /// The read model as this gateway needs it, whoever watches it.

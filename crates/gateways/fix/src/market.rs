@@ -26,6 +26,7 @@ pub struct Market(Arc<Inner>);
 struct Inner {
     exchange: Arc<dyn Exchange>,
     ask: Box<dyn Fn(Question) + Send + Sync>,
+    has_feed: Box<dyn Fn() -> bool + Send + Sync>,
     access: Option<Access>,
     metrics: GatewayMetrics,
     audit: bool,
@@ -53,9 +54,16 @@ impl Market {
         metrics: GatewayMetrics,
         audit: bool,
     ) -> Market {
+        let looked_at = asker.clone();
+        let has_feed = Box::new(move || looked_at.failure().is_none());
         let ask = Box::new(move |question: Question| asker.ask(move |scene| question(scene)));
         let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Arc::default());
-        Market(Arc::new(Inner { exchange, ask, access, metrics, audit, room, waiting }))
+        Market(Arc::new(Inner { exchange, ask, has_feed, access, metrics, audit, room, waiting }))
+    }
+
+    /// Whether the feed goes on.
+    pub(crate) fn has_feed(&self) -> bool {
+        (self.0.has_feed)()
     }
 
     pub(crate) fn access(&self) -> Option<&Access> {

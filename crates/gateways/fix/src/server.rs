@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use exchange::containment::{Containing, Part, serve_sessions};
 use socket2::SockRef;
 use tls::{ClientCertificate, FIRST_BYTE, Protocol, ServerTls};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -13,7 +14,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::connection::{Peer, last_words, serve, told};
+use crate::connection::{LastMessage, Peer, last_words, serve, told};
 use crate::market::Market;
 use crate::session::refusal;
 use crate::settings::Settings;
@@ -43,7 +44,7 @@ impl Fix {
         let address = listener.local_addr()?;
         let (stop, mut stopped) = watch::channel(false);
         let thread = thread::Builder::new().name("fix".to_string()).spawn(move || {
-            runtime.block_on(async {
+            let sessions = async {
                 let places = Arc::new(Semaphore::new(settings.connections_max.min(Semaphore::MAX_PERMITS)));
                 let serving = stopped.clone();
                 tokio::select! {
@@ -53,7 +54,8 @@ impl Fix {
                 drop(listener);
                 let all = u32::try_from(settings.connections_max).unwrap_or(u32::MAX);
                 let _ = timeout(DRAIN_PATIENCE, places.acquire_many(all)).await;
-            });
+            };
+            serve_sessions(Part::Fix, || runtime.block_on(sessions));
         })?;
         Ok(Fix { address, stop, thread: Some(thread) })
     }
@@ -112,15 +114,26 @@ async fn accept_all(
         let (market, stopped, tls) = (market.clone(), stopped.clone(), settings.tls.clone());
         tokio::spawn(async move {
             let _kept = (place, visitor);
-            let ended = match tls {
-                Some(tls) => serve_encrypted(stream, from, &tls, market, stopped).await,
-                None => {
-                    let peer = Peer { address: from.ip(), is_private: is_here(from), certificate: None };
-                    serve(stream, peer, market, stopped).await
+            let last_message = Arc::<LastMessage>::default();
+            let peer = Peer {
+                address: from.ip(),
+                is_private: is_here(from),
+                certificate: None,
+                last_message: Arc::clone(&last_message),
+            };
+            let serving = async {
+                match tls {
+                    Some(tls) => serve_encrypted(stream, peer, &tls, market, stopped).await,
+                    None => serve(stream, peer, market, stopped).await,
                 }
             };
-            if let Err(error) = ended {
-                tracing::debug!(%error, %from, "a FIX connection ended");
+            match Containing::new(Part::Fix, serving).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(%error, %from, "a FIX connection ended"),
+                Err(panicked) => {
+                    let message = last_message.shown();
+                    tracing::error!(%from, %panicked, message, "a FIX session ended by a fault of the server; please report it");
+                }
             }
         });
     }
@@ -133,7 +146,7 @@ fn is_here(from: SocketAddr) -> bool {
 
 async fn serve_encrypted(
     stream: TcpStream,
-    from: SocketAddr,
+    peer: Peer,
     tls: &ServerTls,
     market: Market,
     stopped: watch::Receiver<bool>,
@@ -167,5 +180,5 @@ async fn serve_encrypted(
     counts.done();
     drop(counted);
     let certificate = ClientCertificate::of(stream.get_ref().1.peer_certificates()).map(|shown| shown.fingerprint);
-    serve(stream, Peer { address: from.ip(), is_private: true, certificate }, market, stopped).await
+    serve(stream, Peer { is_private: true, certificate, ..peer }, market, stopped).await
 }

@@ -24,6 +24,9 @@ const ACCOUNTS_MAX: usize = 1_000;
 const TOLD_MAX: usize = 5_000;
 /// Cancels and amendments that are remembered until they are reported.
 const CHANGES_MAX: usize = 4_096;
+/// What a session is told where the feed has failed.
+pub(crate) const NO_FEED: &str =
+    "the server has no feed any more, by a fault of its own: trade over XML until it is started again";
 /// Ops that are handed in together at most.
 pub(crate) const TOGETHER_MAX: usize = 256;
 
@@ -453,6 +456,19 @@ impl Trader {
         };
         let place = self.changes.iter().position(is_it)?;
         Some(self.changes.remove(place))
+    }
+
+    /// Whether the feed goes on.
+    pub(crate) fn has_feed(&self) -> bool {
+        self.market.has_feed()
+    }
+
+    /// The reason why nothing more is heard.
+    pub(crate) fn no_more_reports(&self) -> &'static str {
+        match self.has_feed() {
+            true => "too many reports waited: their reader is too slow",
+            false => NO_FEED,
+        }
     }
 
     /// Counts a message that was refused for its form.

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::io;
 
+use exchange::containment::shown;
 use exchange::{ProtectorId, Visitor};
 use mio::{Interest, Registry, Token};
 
@@ -306,8 +307,14 @@ impl Connection {
             let rest = &bytes[at..];
             match next_frame(rest, framing.request_bytes_max) {
                 Frame::Request { body, consumed } => {
-                    intake.request(origin, &rest[body], self.asker.as_deref_mut(), &mut self.protector);
+                    let body = &rest[body];
+                    let taken = intake.request(origin, body, self.asker.as_deref_mut(), &mut self.protector);
                     at += consumed;
+                    if let Err(panicked) = taken {
+                        let request = shown(body);
+                        tracing::error!(%panicked, request, "an XML connection ended by a fault of the server; please report it");
+                        self.finish(false);
+                    }
                     if framing.close_after_reply {
                         self.finish(false);
                     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use engine::Op;
+use exchange::containment::Panicked;
 use exchange::{Batch, Exchange, GatewayMetrics, Lookup, ProtectorId};
 
 use crate::document::{Documents, Limits};
@@ -100,25 +101,27 @@ impl Intake {
         self.in_flight < if self.long { 1 } else { self.in_flight_max }
     }
 
-    /// Adds a request, whatever its bytes are. Who asks is known where members are. A connection that protects accounts has a protector from
-    /// then on.
+    /// Adds a request, whatever its bytes are. Who asks is known where members are. A connection that protects accounts has
+    /// a protector from then on. Errors: reading it panicked, and its reply says so.
     pub fn request(
         &mut self,
         origin: Origin,
         body: &[u8],
         asker: Option<&mut Asker>,
         protector: &mut Option<ProtectorId>,
-    ) {
+    ) -> Result<(), Panicked> {
         let limits = self.limits;
+        let mut panicked = Ok(());
         self.add(origin, body.len(), |documents| {
-            match asker {
+            panicked = documents.contained(|documents| match asker {
                 None => documents.parse(body, &limits),
                 Some(asker) => asker.ask(documents, body, &limits),
-            }
+            });
             if documents.take_protects() {
                 documents.requests.protected_by(*protector.get_or_insert_with(ProtectorId::new));
             }
         });
+        panicked
     }
 
     /// A connection that protected accounts asks nothing more.

@@ -75,8 +75,11 @@ impl Worker {
                     continue;
                 }
                 connection.in_flight -= 1;
-                self.waiting.write(&batch, &gathered, request, connection.output(&mut self.spare));
+                let written = self.waiting.write(&batch, &gathered, request, connection.output(&mut self.spare));
                 connection.mark_dirty(slot, &mut self.dirty);
+                if written.is_err() {
+                    self.close(slot);
+                }
             }
             made += 1;
             gathered.origins[request] = Origin::ANSWERED;
@@ -118,8 +121,11 @@ impl Worker {
             let is_next = connection.later.is_empty() && connection.unsent_bytes() <= self.settings.unsent_bytes_max;
             if is_next && look_up == LookUpState::NotNeeded {
                 connection.in_flight -= 1;
-                self.waiting.write(&batch, &gathered, request, connection.output(&mut self.spare));
+                let written = self.waiting.write(&batch, &gathered, request, connection.output(&mut self.spare));
                 connection.mark_dirty(slot, &mut self.dirty);
+                if written.is_err() {
+                    self.close(slot);
+                }
                 made += 1;
                 continue;
             }
@@ -174,9 +180,14 @@ impl Worker {
             }
             connection.later.pop_front();
             connection.in_flight -= 1;
-            self.waiting.write_kept(kept, request, connection.output(&mut self.spare));
+            let written = self.waiting.write_kept(kept, request, connection.output(&mut self.spare));
             self.waiting.request_done(kept, &mut self.intake);
             made += 1;
+            if written.is_err() {
+                self.shared.add_answered(made, self.now);
+                self.close(slot);
+                return 0;
+            }
         }
         if made > 0 {
             connection.mark_dirty(slot, &mut self.dirty);

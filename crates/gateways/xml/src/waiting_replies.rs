@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{OrderId, Reply};
+use exchange::containment::{Part, contain, shown};
 use exchange::{Answer, Batch, GatewayMetrics, Lookup};
 use slab::Slab;
 
@@ -107,18 +108,37 @@ impl WaitingReplies {
         self.kept.insert(KeptBatch { batch, gathered, requests, executions, bytes })
     }
 
-    /// Writes the reply to a kept batch's request.
-    pub fn write_kept(&self, slot: usize, request: usize, out: &mut Vec<u8>) {
+    /// Writes the reply to a kept batch's request. Errors: as of `write`.
+    pub fn write_kept(&self, slot: usize, request: usize, out: &mut Vec<u8>) -> Result<(), Unwritten> {
         let KeptBatch { batch, gathered, .. } = &self.kept[slot];
-        self.write(batch, gathered, request, out);
+        self.write(batch, gathered, request, out)
     }
 
-    /// Writes the reply to a batch's request.
-    pub fn write(&self, batch: &Batch, gathered: &Gathered, request: usize, out: &mut Vec<u8>) {
-        let documents = &gathered.documents;
-        document::write_reply(out, documents, request, &batch.answers, &batch.executions, &self.reply_limits);
+    /// Writes the reply to a batch's request. Errors: that panicked, and nothing of it is written.
+    pub fn write(
+        &self,
+        batch: &Batch,
+        gathered: &Gathered,
+        request: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unwritten> {
+        let (documents, before) = (&gathered.documents, out.len());
+        let write = |out: &mut _| {
+            document::write_reply(out, documents, request, &batch.answers, &batch.executions, &self.reply_limits)
+        };
+        contain(Part::Xml, || write(out)).map_err(|panicked| {
+            let asked =
+                shown(format!("{:?}", &documents.requests.ops()[documents.requests.ops_of(request)]).as_bytes());
+            tracing::error!(%panicked, asked, "an XML connection ended by a fault of the server; please report it");
+            out.truncate(before);
+            Unwritten
+        })
     }
 }
+
+/// A reply could not be written: its connection is to end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unwritten;
 
 /// The done order that the history has to be asked about, if this answer needs that.
 pub(crate) fn done_order(answer: &Answer) -> Option<OrderId> {

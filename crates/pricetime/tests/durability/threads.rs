@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::common::folder::Folder;
 use crate::common::server::PATIENCE;
 use crate::common::wait::wait_until;
+use exchange::containment::{Part, contain, serve_sessions};
 use exchange::{Batch, EventFork, Exchange, Metrics};
 use history::{History, Keeper};
 use journal::{Disk, DiskFile, File, Options, Storage};
@@ -28,6 +29,7 @@ use xml::{Documents, Limits};
 
 /// Tells the process that the test starts where its server keeps its data.
 const DATA: &str = "PANICKING_SERVER_DATA";
+const CONTAINS: &str = "CONTAINING_PROCESS";
 
 /// A server whose history, say, is nobody's any more would go on acknowledging.
 #[test]
@@ -54,6 +56,39 @@ fn a_server_with_a_thread_that_panics_runs_here_when_told_so() {
     wait_until("the server to have its journal", PATIENCE, || data.join("journal-00000000000000000001.log").exists());
     let panicked = std::thread::spawn(|| panic!("this thread panics on purpose")).join();
     assert!(panicked.is_err());
+    std::process::exit(0);
+}
+
+/// A panic in what runs for one client ended the process, with all other clients.
+#[test]
+fn a_panic_in_what_runs_for_one_client_ends_nothing_else() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "threads::a_process_that_contains_panics_runs_here_when_told_so", "--nocapture"])
+        .env(CONTAINS, "yes")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_process_that_contains_panics_runs_here_when_told_so() {
+    if std::env::var_os(CONTAINS).is_none() {
+        return;
+    }
+    serve::abort_on_panic();
+    let of_request = contain(Part::Xml, || panic!("this request panics on purpose"));
+    assert!(
+        of_request.is_err_and(|panicked| panicked.what.contains("threads.rs") && panicked.what.contains("on purpose"))
+    );
+    let served = std::thread::spawn(|| {
+        serve_sessions(Part::Fix, || {
+            let session = std::panic::catch_unwind(|| panic!("this session panics on purpose"));
+            assert!(session.is_err(), "as a runtime catches it");
+            7
+        })
+    });
+    assert_eq!(served.join().unwrap(), 7);
+    assert_eq!([Part::Xml, Part::Fix, Part::Http].map(Part::panics), [1, 1, 0]);
     std::process::exit(0);
 }
 

@@ -154,9 +154,9 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     }
     match path.strip_prefix(BASE) {
         Some("/time" | "/openapi.json" | "/asyncapi.json") => {}
-        Some("/status") => codes.push("not-ready"),
+        Some("/status") => codes.extend(["not-ready", "feed-unavailable", "internal-fault"]),
         // What reads the market waits for its database, too.
-        _ => codes.extend(["not-ready", "store-away", "behind"]),
+        _ => codes.extend(["not-ready", "feed-unavailable", "internal-fault", "store-away", "behind"]),
     }
     for (status, response) in problems::responses(&codes) {
         operation["responses"][status] = response;

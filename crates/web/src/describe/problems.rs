@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// Code, status, when.
-const CODES: [(&str, u16, &str); 87] = [
+const CODES: [(&str, u16, &str); 89] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -118,6 +118,7 @@ const CODES: [(&str, u16, &str); 87] = [
     ("replay-ended", 500, "The server shows the past no more until it is started again"),
     ("history-unreadable", 500, "The files of the history cannot be read"),
     ("record-damaged", 500, "What the server keeps of this is damaged"),
+    ("internal-fault", 500, "A fault of the server, which its log tells: what was asked for may have been done"),
     ("read-only", 503, "The venue is read-only: members look, and change nothing"),
     ("read-only-node", 503, "The server only follows other nodes of its cluster: send it to one of those"),
     ("maintenance", 503, "The venue is under maintenance: there are no members but operators"),
@@ -135,6 +136,11 @@ const CODES: [(&str, u16, &str); 87] = [
     ),
     ("full", 503, "The exchange cannot hold more"),
     ("too-many-connections", 503, "All connections are taken: only /health, /ready and /metrics are answered"),
+    (
+        "feed-unavailable",
+        503,
+        "What shows the market has ended by a fault of the server: nothing was done, and XML goes on",
+    ),
     ("not-ready", 503, "The server is starting, waiting or stopping"),
     ("outcome-unknown", 504, "The database went away meanwhile: ask for the order later"),
 ];
@@ -255,6 +261,8 @@ mod tests {
             Problem::not_ready(),
             Problem::too_many_connections(),
             Problem::unknown_outcome(),
+            Problem::fault(),
+            Problem::no_feed(),
             Problem::no_longer_kept(),
             Problem::unavailable(exchange::Unavailable::NoDayEnd {
                 symbol: engine::Symbol::parse(b"SPY").expect("letters"),

@@ -286,7 +286,7 @@ impl Parts {
 }
 
 /// Codes of errors.
-const CODES: [&str; 16] = [
+const CODES: [&str; 18] = [
     "malformed",
     "unknown-symbol",
     "unknown-account",
@@ -296,6 +296,8 @@ const CODES: [&str; 16] = [
     "no-longer-kept",
     "from-ahead",
     "not-ready",
+    "feed-unavailable",
+    "internal-fault",
     "store-away",
     "too-slow",
     "too-many-protected",

@@ -1,6 +1,7 @@
 //! A reusable store of parsed documents: what is asked with each, and what its reply is made of. Knows nothing of XML's grammar.
 
 use exchange::Requests;
+use exchange::containment::{Panicked, Part as Contained, contain};
 
 use super::escape::push_escaped;
 use super::reader::Attribute;
@@ -95,6 +96,8 @@ pub(super) struct Span {
 pub(super) struct Mark {
     parts: usize,
     text: usize,
+    said: usize,
+    documents: usize,
 }
 
 impl Documents {
@@ -148,7 +151,21 @@ impl Documents {
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark { parts: self.parts.len(), text: self.text.len() }
+        let (parts, text) = (self.parts.len(), self.text.len());
+        Mark { parts, text, said: self.said, documents: self.ends.len() }
+    }
+
+    /// Appends one document as `parse` does. If that panics, the reply is an error, and nothing of it is done.
+    /// Errors: it panicked.
+    pub fn contained(&mut self, parse: impl FnOnce(&mut Documents)) -> Result<(), Panicked> {
+        let mark = self.mark();
+        contain(Contained::Xml, || parse(self)).inspect_err(|_| {
+            // One that has ended stands: its ops are whole.
+            if self.ends.len() == mark.documents {
+                self.roll_back(mark);
+                self.refuse("a fault of the server ended this connection; nothing of this request was done");
+            }
+        })
     }
 
     /// Takes back all that was appended since `mark`, which was made at the end of a document.
@@ -157,6 +174,7 @@ impl Documents {
         self.protects = false;
         self.parts.truncate(mark.parts);
         self.text.truncate(mark.text);
+        self.said = mark.said;
     }
 
     /// Takes the reader's memory back, unless a hostile tag made it large.
@@ -229,6 +247,25 @@ mod tests {
             assert_eq!(documents.parts[..whole.parts.len()], whole.parts);
             assert_eq!(documents.text[..whole.text.len()], whole.text);
         }
+    }
+
+    /// A fault of ours in reading one document leaves those of others as they were.
+    #[test]
+    fn a_document_whose_reading_panics_is_refused_and_others_stay() {
+        let limits = Limits { children_max: 100 };
+        let mut whole = Documents::new();
+        whole.parse(DOCUMENT.as_bytes(), &limits);
+        let mut documents = whole.clone();
+        let panicked = documents.contained(|documents| {
+            documents.requests.push_op(whole.requests.ops()[0]);
+            documents.say_part("said", None, "half");
+            panic!("planted");
+        });
+        assert!(panicked.is_err());
+        assert!(documents.contained(|documents| documents.parse(DOCUMENT.as_bytes(), &limits)).is_ok());
+        assert_eq!((documents.requests.len(), documents.refused()), (3, 2 * whole.refused() + 1));
+        assert_eq!(documents.requests.ops(), [whole.requests.ops(), whole.requests.ops()].concat());
+        assert_eq!(documents.parts_of(1).iter().map(|part| part.kind).collect::<Vec<_>>(), [PartKind::Refused]);
     }
 
     /// What is repeated as it stands in the request is the same that is written anew where it stands otherwise.

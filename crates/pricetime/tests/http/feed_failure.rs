@@ -1,0 +1,79 @@
+//! A fault of ours in the feed: it ends, and the market goes on.
+
+use crate::common::folder::Folder;
+use crate::common::here::Here;
+use crate::common::http::Http;
+use engine::{AccountId, AccountIndex, CancelReason, Command, Event, Money, Op, OrderId, Reply, Shares, SymbolIndex};
+use exchange::{Answer, Batch, EventBatch};
+use market::timekeeper::Clock;
+use serde_json::json;
+use web::Keys;
+
+fn start(folder: &Folder) -> (Here, Http) {
+    let here = Here::start(&folder.data(), None, Clock::system(), Keys::default());
+    let http = here.http();
+    (here, http)
+}
+
+/// Creates an account without a gateway.
+fn create(here: &Here, account: &str) -> Answer {
+    let (back, came) = std::sync::mpsc::channel();
+    let mut batch = Batch::detached(back);
+    let account = AccountId::parse(account.as_bytes()).unwrap();
+    batch.requests.push(&[Op::Command(Command::CreateAccount { account, balance: Money::ZERO })]);
+    here.backend.exchange().submit(batch);
+    came.recv().unwrap().answers[0].clone()
+}
+
+/// A panic in the feed's thread ended the process, and came back at every start where it came of what had happened.
+#[test]
+fn a_panic_in_a_question_ends_the_question_and_one_in_the_feed_ends_the_feed() {
+    let folder = Folder::new("feed-failure");
+    let (here, http) = start(&folder);
+    http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000"}));
+    let asker = here.backend.asker().unwrap();
+    asker.ask(|_| panic!("planted in a question"));
+    assert_eq!(http.read("/api/v1/accounts/1")["balance"], "1000", "the next question is answered");
+    assert_eq!((here.backend.feed_failure(), http.read("/ready")["status"].clone()), (None, json!("ok")));
+    let mut follower = http.listen();
+    follower.subscribe(json!({"op": "subscribe", "id": 1, "channel": "symbols"}));
+    http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
+    let order = json!({"account": "1", "symbol": "SPY", "side": "sell", "limit": "1", "shares": "10"});
+    assert_eq!(http.make("/api/v1/orders", &order)["order_id"], 1);
+    // The view takes the order for canceled, so that it does not know the one that is canceled next.
+    asker.ask(|scene| {
+        let (order, account, symbol) = (OrderId(1), AccountIndex(0), SymbolIndex(0));
+        let shares = Shares::from_units(1_000_000_000).unwrap();
+        let mut batch = EventBatch::default();
+        batch.add(
+            scene.view.sequence(),
+            Event::OrderCanceled { order, account, symbol, shares, why: CancelReason::Asked },
+        );
+        batch.seal(scene.view.sequence(), scene.view.time());
+        scene.view.apply(&batch);
+    });
+    let canceled = http.delete("/api/v1/orders/1?account=1");
+    assert!(
+        ["internal-fault", "feed-unavailable", "outcome-unknown"].contains(&canceled.code().1),
+        "{:?}",
+        canceled.code()
+    );
+    let failure = here.backend.feed_failure().expect("the view cannot follow");
+    assert!(!failure.what.is_empty());
+    let (_, end) = follower.read_to_end();
+    assert_eq!(end, Some((1011, "feed-unavailable".to_owned())));
+    for path in ["/api/v1/accounts/1", "/api/v1/symbols"] {
+        assert_eq!(http.get(path).code(), (503, "feed-unavailable"), "{path}");
+    }
+    assert_eq!(http.post("/api/v1/orders", &order).code(), (503, "feed-unavailable"));
+    assert_eq!(http.read("/health")["status"], "ok");
+    assert_eq!(http.read("/ready")["status"], "no-feed");
+    let metrics = String::from_utf8(http.bytes("/metrics", &[]).1).unwrap();
+    assert!(metrics.contains("pricetime_feed_failed 1\n") && metrics.contains("pricetime_ready 1\n"), "{metrics}");
+    // More than the feed's queue holds would wait for it: the market does not.
+    assert!(matches!(create(&here, "2"), Answer::Reply(Reply::Created)), "the market goes on");
+    here.stop();
+    let (here, http) = start(&folder);
+    assert_eq!((here.backend.feed_failure(), http.read("/api/v1/accounts/2")["balance"].clone()), (None, json!("0")));
+    here.stop();
+}
