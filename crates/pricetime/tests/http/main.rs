@@ -29,6 +29,7 @@ mod cancel_all;
 mod day_orders;
 mod disconnect;
 mod drop_copy;
+mod extremes;
 mod feed_failure;
 mod fees;
 mod groups;

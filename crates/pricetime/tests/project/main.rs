@@ -14,3 +14,4 @@ mod imports;
 mod mutants;
 mod release;
 mod snippets;
+mod sums;
