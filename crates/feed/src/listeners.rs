@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::AccountIndex;
+use exchange::containment::{Part, contain};
 
 use crate::view::{News, View};
 
@@ -12,7 +13,7 @@ pub trait Listener: Send + Sync {
     /// What happened to an account, in order. The view has it all already.
     fn hear(&self, view: &View, account: AccountIndex, news: &[News]);
 
-    /// The feed has failed: nothing more is heard.
+    /// The feed has failed, or what this one does with the news: nothing more is heard.
     fn end(&self) {}
 }
 
@@ -60,7 +61,13 @@ impl Listeners {
             heard[place].1.push(*news);
         }
         for (account, news) in heard {
-            self.0[&account].iter().for_each(|listener| listener.hear(view, account, &news));
+            for listener in &self.0[&account] {
+                // Each hears for one client: a fault in its words for the news is the end of that one's alone.
+                if let Err(panicked) = contain(Part::Question, || listener.hear(view, account, &news)) {
+                    tracing::error!(account = account.0, %panicked, "a listener ended by a fault of the server; please report it");
+                    listener.end();
+                }
+            }
         }
     }
 }

@@ -5,8 +5,10 @@ use axum::http::{Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use exchange::containment::{Containing, Part, shown};
+use tokio::task::JoinHandle;
 
 use crate::binance;
+use crate::outbox::Outbox;
 use crate::problem::Problem;
 
 pub(crate) async fn contained(request: Request, next: Next) -> Response {
@@ -31,6 +33,17 @@ async fn answered(
             }
         }
     }
+}
+
+/// Has something told to one WebSocket beside its conversation. A panic in that ends the WebSocket, which would be told
+/// nothing more.
+pub(crate) fn tell_beside(outbox: Outbox, telling: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        if let Err(panicked) = Containing::new(Part::Http, telling).await {
+            tracing::error!(%panicked, "a WebSocket ended by a fault of the server; please report it");
+            outbox.overflow();
+        }
+    })
 }
 
 #[cfg(test)]

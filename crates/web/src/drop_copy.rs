@@ -13,6 +13,7 @@ use feed::{HistoryError, ReadModel, Report, ReportKey, Sweep};
 use tokio::task::AbortHandle;
 
 use crate::asking::Asker;
+use crate::contained::tell_beside;
 use crate::hub::Hub;
 use crate::members::unknown_member;
 use crate::messages::{self, REPORTS_AT_ONCE, refusal, unreadable, whole};
@@ -149,7 +150,7 @@ pub(crate) async fn begin(
     });
     let told = told.await??;
     let copy = DropCopy { site: site.clone(), outbox: outbox.clone(), asker, whose, cost: Arc::default(), told };
-    Ok(Running(tokio::spawn(copy.run()).abort_handle()))
+    Ok(Running(tell_beside(outbox.clone(), copy.run()).abort_handle()))
 }
 
 /// Errors: a stream cannot be about so many accounts of these.

@@ -6,6 +6,7 @@ use exchange::Read;
 use serde_json::Value;
 
 use crate::asking;
+use crate::contained::tell_beside;
 use crate::conversation::{self, Party};
 use crate::drop_copy::{self, Asked, Running, Whose};
 use crate::hub::Hub;
@@ -136,7 +137,7 @@ impl Session {
                 });
                 if let Some(replay) = begun.await?? {
                     self.topics += 1;
-                    tokio::spawn(replay::run(self.site.clone(), replay));
+                    drop(tell_beside(self.outbox.clone(), replay::run(self.site.clone(), replay)));
                 }
             }
             Request::Unsubscribe(channel) => {

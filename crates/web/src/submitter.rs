@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::{asking, calling, timing};
 use engine::Op;
+use exchange::containment::{Part, contain};
 use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, ProtectorId, Requests, Times};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -63,8 +64,14 @@ impl Submitter {
         tokio::spawn(async move {
             while let Some((batch, askers)) = batches.recv().await {
                 let back = Instant::now();
-                watched.came_back(&batch, back, done);
-                hand_out(&batch, back, askers);
+                let handed_out = contain(Part::Http, || {
+                    watched.came_back(&batch, back, done);
+                    hand_out(&batch, back, askers);
+                });
+                // Whoever was not handed an answer is told that the outcome is unknown; the next batch is handed out as ever.
+                if let Err(panicked) = handed_out {
+                    tracing::error!(%panicked, "answers were lost by a fault of the server; please report it");
+                }
             }
         });
         let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Mutex::new(Waiting::default()));
