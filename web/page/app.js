@@ -116,7 +116,7 @@ const somebody = new Promise((then) => (known = then));
 const replay = laterReplay();
 const replayAt = (/** @type {string} */ symbol, /** @type {number} */ time) => choices.moment(symbol, { time });
 const confirm = confirmation();
-const actions = orderActions({ api, shown, confirm });
+const actions = orderActions({ api, market, shown, confirm });
 
 const symbolChooser = marketBar({ market, symbols, shown, frames, choose: choices.symbol });
 const accounts = accountChooser({ root: find("account-chooser"), holdings, vitals, frames, api, choose: choices.account });

@@ -6,6 +6,7 @@ import { Fees, feeOf, percentOf } from "../page/state/fees.js";
 import { fundsOf, sharesOf } from "../page/views/amount.js";
 import { bipsOf, ordersOf } from "../page/views/asked.js";
 import { forecast, foretoldMeeting, foretoldWaiting, nearest } from "../page/views/forecast.js";
+import { moveOf } from "../page/views/moving.js";
 import { presetsOf, withPreset } from "../page/views/presets.js";
 
 /** @import { Wish } from "../page/views/asked.js" */
@@ -52,6 +53,20 @@ test("what waits is told in words, and own orders that it meets", () => {
   assert.equal(foretoldMeeting({ side: "buy", limit: exact("150.6") }, own, "SPY", "cancel_oldest"), "cancels your own that it meets");
   assert.equal(foretoldMeeting({ side: "buy", limit: exact("150.5") }, own, "SPY", "cancel_oldest"), "");
   assert.equal(foretoldMeeting({ side: "buy", limit: null }, own, "ACME", "allowed"), "");
+});
+
+test("an order that is moved is foretold, and what would be refused is known before the one that stands is gone", () => {
+  const order = /** @type {any} */ ({ side: "buy", kind: "limit", open: "25", limit: "150.3", stop: null, take_profit: null });
+  const says = (/** @type {object} */ of, /** @type {"limit"|"stop"|"take_profit"} */ which, /** @type {string} */ to) => moveOf({ book: BOOK, last: "150.5" }, { ...order, ...of }, which, to, group);
+  assert.deepEqual(says({}, "limit", "150.2"), { text: "0 now, 25 rest at 150.2", crosses: false, refused: null });
+  assert.deepEqual(says({}, "limit", "150.6"), { text: "20 now at 150.6 on average, 5 rest at 150.6", crosses: true, refused: null });
+  assert.equal(says({ side: "sell" }, "limit", "150.4").crosses, true);
+  assert.equal(says({ kind: "post_only" }, "limit", "150.6").refused, "it is post-only, and would execute at once");
+  assert.equal(says({ kind: "post_only" }, "limit", "150.5").refused, null);
+  for (const [side, which, reached, not] of /** @type {const} */ ([["buy", "stop", "150.5", "150.51"], ["sell", "stop", "150.5", "150.49"], ["buy", "take_profit", "150.5", "150.49"], ["sell", "take_profit", "150.5", "150.51"]])) {
+    assert.equal(says({ side, kind: "market", limit: null }, which, reached).refused, "the last price, 150.5, has reached it already", `${side} ${which}`);
+    assert.deepEqual(says({ side, kind: "market", limit: null }, which, not), { text: `Waits for ${not}, then ${side}s 25 at any price`, crosses: false, refused: null });
+  }
 });
 
 test("an amount is shares, dollars or per cent of what there is, rounded down to lots", () => {

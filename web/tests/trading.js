@@ -263,37 +263,78 @@ try {
     await page.waitForSelector(".notice:has-text('4 orders canceled')");
   }));
 
-  await step("the line of an order is dragged to another price, and Escape leaves it", () => visit({}, async (page) => {
-    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "144.97", shares: "5" });
-    await page.waitForFunction(() => document.querySelector("#candles")?.getAttribute("data-lines") === "1");
+  /** Where the pointer has the label of an order's line, beside the axis of prices; with `middle` it is looked for at the line instead. @param {Page} page @param {boolean} [middle] */
+  async function labelOf(page, middle = false) {
     const place = await page.locator("#candles").boundingBox();
     assert.ok(place);
-    const x = place.x + place.width / 3;
-    /** Where the pointer has the line. */
-    const find = () => eventually(page, async () => {
-      for (let y = place.y + 5; y < place.y + place.height; y += 4) {
-        await page.mouse.move(x, y);
-        if (await page.evaluate(() => document.querySelector("#candles")?.hasAttribute("data-grab"))) return y;
-      }
-      assert.fail("no line");
-    });
-    const from = await find();
-    const { order_id: first } = await newest();
+    const x = middle ? place.x + place.width / 3 : place.x + place.width - 80;
+    for (let y = place.y + 5; y < place.y + place.height; y += 4) {
+      await page.mouse.move(x, y);
+      if (await page.evaluate(() => document.querySelector("#candles")?.hasAttribute("data-grab"))) return { x, y };
+    }
+    assert.fail("no label");
+  }
+  /** Drags the label of the only line by so many pixels, and keeps it in the hand. @param {Page} page @param {number} by */
+  async function drag(page, by) {
+    const { x, y } = await eventually(page, () => labelOf(page));
+    await page.mouse.move(x, y + 2);
     await page.mouse.down();
-    await page.mouse.move(x, from + 20, { steps: 4 });
+    await page.mouse.move(x, y + 2 + by, { steps: 4 });
+  }
+  const lines = (/** @type {Page} */ page, /** @type {number} */ count) => page.waitForFunction((all) => document.querySelector("#candles")?.getAttribute("data-lines") === String(all), count);
+
+  await step("the line of an order is dragged by its label to another price, and Escape leaves it", () => visit({}, async (page) => {
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "144.97", shares: "5" });
+    await lines(page, 1);
+    const { order_id: first } = await newest();
+    await assert.rejects(labelOf(page, true), /no label/, "the line itself is no handle: the chart is dragged there");
+    await drag(page, 20);
+    await page.waitForSelector(`#chart-move-note:has-text("Order ${first} to 144."):has-text("0 now, 5 rest at 144.")`);
     await look(page, "dragging");
     await page.keyboard.press("Escape");
     await page.mouse.up();
+    assert.equal(await page.textContent("#chart-move-note"), "");
     assert.equal((await newest()).order_id, first);
-    await page.mouse.move(x, await find());
-    await page.mouse.down();
-    await page.mouse.move(x, from + 30, { steps: 4 });
+    await drag(page, 30);
     await page.mouse.up();
     await page.waitForSelector(".notice:has-text('stands for order')");
     const moved = await newest();
     assert.ok(Number(moved.limit) < 144.97 && moved.shares === "5" && moved.status === "open", JSON.stringify(moved));
     assert.match(moved.limit, /^\d+(\.\d{1,2})?$/, "on the step of prices");
-    await page.waitForFunction(() => document.querySelector("#candles")?.getAttribute("data-lines") === "1");
+    await lines(page, 1);
+    await cancelAll();
+  }));
+
+  await step("an order that is dragged to where it executes is asked for, and what the server would refuse is not sent", () => visit({}, async (page) => {
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", limit: "144.97", shares: "5" });
+    await lines(page, 1);
+    const { order_id: first } = await newest();
+    const far = async () => {
+      const place = await page.locator("#candles").boundingBox();
+      assert.ok(place);
+      await drag(page, 0);
+      await page.mouse.move(place.x + place.width - 80, place.y + 4, { steps: 6 });
+    };
+    await far();
+    await page.waitForSelector("#chart-move-note[data-warns]:has-text('5 now at 145.')");
+    await look(page, "dragging-through");
+    await page.mouse.up();
+    await page.waitForSelector("#confirm[open]:has-text('5 now at 145.')");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#confirm", { state: "hidden" });
+    assert.deepEqual([(await newest()).order_id, (await newest()).executed], [first, "0"]);
+    await far();
+    await page.mouse.up();
+    await page.click("#confirm-sure");
+    await page.waitForSelector(".notice:has-text('stands for order')");
+    assert.equal((await newest()).executed, "5");
+    await ask("POST", "/orders", { account: market.trader, symbol: market.symbol, side: "buy", kind: "post_only", limit: "144.97", shares: "5" });
+    await lines(page, 1);
+    const { order_id: second } = await newest();
+    await far();
+    await page.mouse.up();
+    await page.waitForSelector(`.notice:has-text("Order ${second} not moved to"):has-text("it is post-only, and would execute at once")`);
+    assert.deepEqual([(await newest()).order_id, (await newest()).status], [second, "open"]);
     await cancelAll();
   }));
 

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { fill, tour } from "./views.js";
 import { group } from "../page/decimal.js";
 import { ask } from "./own-market.js";
-import { browser, eventually, go, look, market, step, visit } from "./visits.js";
+import { browser, eventually, go, look, step, visit } from "./visits.js";
 
 /** @import { Page } from "playwright-core" */
 
@@ -45,8 +45,11 @@ try {
   await fill();
   for (const [shown, [price, shares]] of Object.entries(PRICES)) {
     const symbol = `P${(Date.now() * 3 + Object.keys(PRICES).indexOf(shown)).toString(36).toUpperCase()}`;
-    await ask("POST", `/symbols/${symbol}/shares`, { account: market.maker, shares: "10000000" });
-    const place = (/** @type {string} */ side, /** @type {object} */ more) => ask("POST", "/orders", { account: market.maker, symbol, side, limit: price, shares, ...more });
+    // Of an account of their own: its rows are in no other view.
+    const account = String(Date.now() * 100 + Object.keys(PRICES).indexOf(shown));
+    await ask("POST", "/accounts", { account, balance: "100000000" });
+    await ask("POST", `/symbols/${symbol}/shares`, { account, shares: "10000000" });
+    const place = (/** @type {string} */ side, /** @type {object} */ more) => ask("POST", "/orders", { account, symbol, side, limit: price, shares, ...more });
     await place("sell", {});
     await place("buy", {});
     await place("sell", {});

@@ -179,7 +179,7 @@ export function candlesView({ market, shown, holdings, alerts, studies, lines, f
     watched.watch(mark);
     watched.watch(markLegend);
   }
-  const limits = orderLines(prices, { market, holdings, shown, theme, container, mark: () => markOrders(), move: actions.move });
+  const limits = orderLines(prices, { market, holdings, shown, theme, container, note: find("chart-move-note"), mark: () => markOrders(), actions });
   const markers = fillMarkers(createSeriesMarkers(prices, []), { market, holdings, theme });
   const markOrders = frames.view(() => {
     setAttribute(container, "data-lines", String(limits()));

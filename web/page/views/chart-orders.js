@@ -1,7 +1,7 @@
-// One's own orders on the chart: a line for each that is open, which can be dragged to another price, and a marker where one was executed.
+// One's own orders on the chart: a line for each that is open, whose label can be dragged to another price, and a marker where one was executed.
 
 import { exact, forDrawing, format, group, parse } from "../decimal.js";
-import { setAttribute } from "../dom.js";
+import { setAttribute, setText } from "../dom.js";
 import { SECONDS_OF } from "../state/shown.js";
 import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mjs";
 
@@ -11,17 +11,24 @@ import { LineStyle } from "../vendor/lightweight-charts.standalone.production.mj
 /** @import { Theme } from "../theme.js" */
 /** @import { Shown } from "../state/shown.js" */
 /** @import { Order, Side } from "../types.js" */
+/** @import { Which } from "./moving.js" */
+/** @import { OrderActions } from "./order-actions.js" */
 
 /** More lines would hide the candles. */
 const LINES_MAX = 30;
 
-/** The pointer has a line when it is no farther from it. */
-const REACH_PX = 5;
+/** The pointer has a label when it is no farther from the middle of it, up or down; a finger also beside it. */
+const REACH_PX = 9;
 const REACH_TOUCH_PX = 14;
+/** What a label has beside its text. */
+const LABEL_PADDING_PX = 12;
+/** The size of a label's text. */
+const LABEL_FONT_PX = 11;
 /** A press that moves no farther is none. */
 const MOVED_PX = 3;
 
-/** Which price of an order a line stands for. @typedef {"limit"|"stop"|"take_profit"} Which */
+const pen = document.createElement("canvas").getContext("2d");
+
 /** @typedef {{line: IPriceLine, told: string, order: Order, which: Which}} Drawn */
 
 /** The price of an order that is to be seen: the one that it waits for, else its limit. @param {Order} order @returns {Which|null} */
@@ -33,31 +40,42 @@ function whichOf({ limit, stop, take_profit, waits, pends_on }) {
 
 /**
  * @param {ISeriesApi<"Candlestick">} series
- * @param {{market: Market, holdings: AccountSeen, shown: Shown, theme: Theme, container: HTMLElement, mark: () => void, move: (order: Order, which: Which, to: string) => Promise<unknown>}} parts `mark` has the lines drawn again
+ * @param {{market: Market, holdings: AccountSeen, shown: Shown, theme: Theme, container: HTMLElement, note: HTMLElement, mark: () => void, actions: Pick<OrderActions, "move"|"foretell">}} parts `note` says what an order would do that is being dragged; `mark` has the lines drawn again
  * @returns {() => number} draws the lines, and says how many
  */
-export function orderLines(series, { market, holdings, shown, theme, container, mark, move }) {
+export function orderLines(series, { market, holdings, shown, theme, container, note, mark, actions }) {
   /** By order; a line that is as it was stays. @type {Map<number, Drawn>} */
   const lines = new Map();
   /** The line in the hand, where it was pressed, and where it is. @type {{id: number, from_px: number, to: string|null}|null} */
   let held = null;
 
-  /** The line at a height of the chart. @param {number} y @param {number} reach @returns {[number, Drawn]|null} */
-  function at(y, reach) {
+  /** Where the label of a line begins; it ends at the axis of prices. @param {IPriceLine} line */
+  function labelFrom(line) {
+    if (pen) pen.font = `${LABEL_FONT_PX}px ${theme.colour("font")}`;
+    return axisFrom() - LABEL_PADDING_PX - (pen?.measureText(line.options().title).width ?? 0);
+  }
+  const axisFrom = () => container.clientWidth - series.priceScale().width();
+
+  /** The line whose label is at a point of the chart. @param {PointerEvent} event @returns {[number, Drawn]|null} */
+  function at(event) {
+    const [beside, reach] = event.pointerType === "touch" ? [REACH_TOUCH_PX, REACH_TOUCH_PX] : [0, REACH_PX];
+    const x = event.clientX - container.getBoundingClientRect().left;
+    const y = height(event);
+    // To drag the axis is to change its scale.
+    if (x > axisFrom()) return null;
     /** @type {[number, Drawn]|null} */
     let best = null;
     let nearest = reach;
     for (const [id, drawn] of lines) {
       const distance = Math.abs((series.priceToCoordinate(drawn.line.options().price) ?? Infinity) - y);
       // A stop that follows the market is not put anywhere.
-      if (distance <= nearest && drawn.order.trail === undefined && drawn.order.trail_bips === undefined) [best, nearest] = [[id, drawn], distance];
+      if (distance <= nearest && x >= labelFrom(drawn.line) - beside && drawn.order.trail === undefined && drawn.order.trail_bips === undefined) [best, nearest] = [[id, drawn], distance];
     }
     return best;
   }
 
   /** @param {PointerEvent} event */
   const height = (event) => event.clientY - container.getBoundingClientRect().top;
-  const reachOf = (/** @type {PointerEvent} */ event) => (event.pointerType === "touch" ? REACH_TOUCH_PX : REACH_PX);
 
   /** Whether a line is being drawn: then a press is a place of that. */
   const draws = () => container.hasAttribute("data-drawing");
@@ -70,15 +88,24 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
     return rounded > 0n ? format(rounded) : null;
   }
 
+  /** What the order would do at the price that it is dragged to. @param {Drawn} drawn @param {string} to */
+  function tell({ order, which }, to) {
+    const would = actions.foretell(order, which, to);
+    const does = would?.refused ? `stays: ${would.refused}` : would?.text ?? "";
+    setText(note, `Order ${order.order_id} to ${shown.price(to, order.symbol)}${does === "" ? "" : `: ${does}`}`);
+    setAttribute(note, "data-warns", would !== null && (would.crosses || would.refused !== null));
+  }
+
   function drop() {
     held = null;
+    setText(note, "");
     setAttribute(container, "data-held", null);
     for (const drawn of lines.values()) drawn.told = "";
     mark();
   }
 
   container.addEventListener("pointerdown", (event) => {
-    const found = event.button === 0 && !draws() ? at(height(event), reachOf(event)) : null;
+    const found = event.button === 0 && !draws() ? at(event) : null;
     if (!found) return;
     held = { id: found[0], from_px: height(event), to: null };
     setAttribute(container, "data-held", true);
@@ -94,14 +121,16 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
   }
   container.addEventListener("pointermove", (event) => {
     const y = height(event);
-    if (held === null) return setAttribute(container, "data-grab", !draws() && at(y, reachOf(event)) !== null);
+    if (held === null) return setAttribute(container, "data-grab", !draws() && at(event) !== null);
     const drawn = lines.get(held.id);
     // It was executed or canceled meanwhile.
     if (!drawn) return drop();
     event.stopPropagation();
     if (held.to === null && Math.abs(y - held.from_px) < MOVED_PX) return;
     held.to = priceAt(y);
-    if (held.to !== null) drawn.line.applyOptions({ price: forDrawing(held.to), title: `→ ${shown.price(held.to, drawn.order.symbol)}` });
+    if (held.to === null) return;
+    drawn.line.applyOptions({ price: forDrawing(held.to), title: `→ ${shown.price(held.to, drawn.order.symbol)}` });
+    tell(drawn, held.to);
   }, { capture: true });
   container.addEventListener("pointerup", async () => {
     const drawn = held === null ? undefined : lines.get(held.id);
@@ -109,7 +138,7 @@ export function orderLines(series, { market, holdings, shown, theme, container, 
     if (!drawn || to === null || to === drawn.order[drawn.which]) return held && drop();
     held = null;
     setAttribute(container, "data-held", null);
-    await move(drawn.order, drawn.which, to);
+    await actions.move(drawn.order, drawn.which, to);
     drop();
   });
   container.addEventListener("pointercancel", () => held && drop());

@@ -3,7 +3,7 @@
 import { find, make } from "../dom.js";
 import { remember, remembered } from "../settings.js";
 
-/** Asks, unless nobody wants to be asked. @typedef {(lines: [name: string, value: string][], action: string) => Promise<boolean>} Confirm */
+/** Asks, unless nobody wants to be asked; with `always` in any case. @typedef {(lines: [name: string, value: string][], action: string, always?: boolean) => Promise<boolean>} Confirm */
 
 /** @returns {Confirm} */
 export function confirmation() {
@@ -33,8 +33,8 @@ export function confirmation() {
     answer = null;
   });
 
-  return (lines, action) => {
-    if (!wanted.checked) return Promise.resolve(true);
+  return (lines, action, always = false) => {
+    if (!wanted.checked && !always) return Promise.resolve(true);
     terms.replaceChildren(...lines.filter(([, value]) => value !== "").map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", { class: "number" }, value))));
     sure.textContent = action;
     return new Promise((resolve) => {

@@ -4,20 +4,23 @@ import { exact, fault, format, group, plain } from "../decimal.js";
 import { Refusal } from "../api.js";
 import { absentIsNull, foundOut } from "../state/found-out.js";
 import { newId } from "./asked.js";
+import { moveOf } from "./moving.js";
 import { notice } from "./notices.js";
 
 /** @import { Api } from "../api.js" */
 /** @import { Confirm } from "./confirm.js" */
 /** @import { NewOrder, Order, Placed } from "../types.js" */
+/** @import { Market } from "../state/market.js" */
 /** @import { Shown } from "../state/shown.js" */
+/** @import { Which } from "./moving.js" */
 
 /** @typedef {ReturnType<typeof orderActions>} OrderActions */
 
 /** What the prices of an order are called. */
 const NAMES = { limit: "limit", stop: "stop", take_profit: "profit" };
 
-/** @param {{api: Api, shown: Shown, confirm: Confirm}} parts */
-export function orderActions({ api, shown, confirm }) {
+/** @param {{api: Api, market: Market, shown: Shown, confirm: Confirm}} parts */
+export function orderActions({ api, market, shown, confirm }) {
   /** A price as it is shown everywhere. @param {string} text @param {string} symbol */
   const price = (text, symbol) => shown.price(text, symbol);
 
@@ -56,14 +59,31 @@ export function orderActions({ api, shown, confirm }) {
     if (wrong !== null) return notice(`Order ${order.order_id} not changed: ${wrong}`, "fault");
     if (limit === undefined || (order.limit !== null && exact(limit) === exact(order.limit))) return amend(order, shares);
     if (order.limit === null) return notice(`Order ${order.order_id} not changed: a market order has no limit`, "fault");
+    if (!(await isSure(order, "limit", limit, false))) return;
     return replace(order, shares, { limit });
   }
 
-  /** Gives an order another price: its limit, or what it waits for. @param {Order} order @param {"limit"|"stop"|"take_profit"} which @param {string} to */
-  async function move(order, which, to) {
+  /** What an order would do now at another price; null where its market is not the one in view. @param {Order} order @param {Which} which @param {string} to */
+  function foretell(order, which, to) {
+    if (order.symbol !== market.symbol || market.past || market.book.state !== "live") return null;
+    return moveOf({ book: market.book, last: shown.last }, order, which, to, (text) => price(text, order.symbol));
+  }
+
+  /** Whether an order is to get another price. Where it would execute at once that is asked in any case; what the server would refuse is not sent, because the order would be gone. @param {Order} order @param {Which} which @param {string} to @param {boolean} asks whether it is asked otherwise, too, where somebody wants to be */
+  async function isSure(order, which, to, asks) {
+    const would = foretell(order, which, to);
+    if (would?.refused) {
+      notice(`Order ${order.order_id} not moved to ${price(to, order.symbol)}: ${would.refused}`, "fault");
+      return false;
+    }
     const from = order[which];
-    const lines = /** @type {[string, string][]} */ ([["Order", `${order.order_id}: ${order.side} ${group(order.open)} ${order.symbol}`], ["From", `${NAMES[which]} ${from === null ? "" : price(from, order.symbol)}`], ["To", price(to, order.symbol)]]);
-    if (!(await confirm(lines, "Move"))) return;
+    const lines = /** @type {[string, string][]} */ ([["Order", `${order.order_id}: ${order.side} ${group(order.open)} ${order.symbol}`], ["From", `${NAMES[which]} ${from === null ? "" : price(from, order.symbol)}`], ["To", price(to, order.symbol)], ["Now", would?.text ?? ""]]);
+    return would?.crosses || asks ? confirm(lines, "Move", would?.crosses) : true;
+  }
+
+  /** Gives an order another price: its limit, or what it waits for. @param {Order} order @param {Which} which @param {string} to */
+  async function move(order, which, to) {
+    if (!(await isSure(order, which, to, true))) return;
     return replace(order, order.shares, { [which]: to });
   }
 
@@ -131,7 +151,7 @@ export function orderActions({ api, shown, confirm }) {
     return trigger === null ? ", behind the others of its price" : `, waiting for ${price(trigger, symbol)}`;
   }
 
-  return { cancel, edit, move };
+  return { cancel, edit, move, foretell };
 }
 
 /** What a new order has of the one that it replaces. @param {Order} order @returns {Omit<NewOrder, "shares"|"client_order_id">} */
