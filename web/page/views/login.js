@@ -3,6 +3,7 @@
 
 import { Refusal, UNPROVEN } from "../api.js";
 import { find, setAttribute, setText, within } from "../dom.js";
+import { keepSending } from "../settings.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
 
 /** @import { Api } from "../api.js" */
@@ -55,6 +56,8 @@ export async function signIn({ api, feed }) {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
     }
+    // Whoever signs in next is told nothing of another member's order.
+    keepSending(null);
     location.reload();
   });
   const ask = () => {
