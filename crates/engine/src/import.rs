@@ -351,6 +351,7 @@ impl Importer {
             return Err("a phase that is none");
         }
         self.engine.instruments.set_phase(symbol, phase);
+        self.engine.stops.hold_back(symbol);
         Ok(())
     }
 
@@ -391,11 +392,10 @@ impl Importer {
             return Err("an order that waits before its turn");
         }
         self.add_held(order, placed)?;
-        let is_open = self.engine.phase(symbol).phase == Phase::Open;
         let Engine { orders, stops, .. } = &mut self.engine;
         let slot = orders.insert(order, account, shares);
         if is_reached {
-            stops.wait_reached(orders, slot, placed, trigger, is_open);
+            stops.wait_reached(orders, slot, placed, trigger);
             if trail.is_some() { Err("a stop that was reached and follows the market") } else { Ok(()) }
         } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last)) {
             Err("an order that waits for a price that was reached")

@@ -1,9 +1,9 @@
 //! Throws the kill switch: cancels what is open in a scope with one command, and has new orders there refused until it is released. So
 //! nothing of a killed scope is open, waits, or comes to a book later. One that is to wait for another order is of its account and
-//! symbol. To kill an account takes as long as to cancel all its orders. To kill a symbol or everything looks at all open orders, some
-//! 20 ns each; that it is killed already is answered at once.
+//! symbol. To kill takes as long as to cancel all orders of the scope, however many there once were; that it is killed already is answered
+//! at once.
 
-use crate::command::CancelReason;
+use crate::command::{CancelReason, Side};
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountIndex, OrderId, SymbolIndex};
@@ -52,20 +52,33 @@ impl Engine {
         Ok(Reply::CanceledAll { orders: found.len(), sequence: self.sequence })
     }
 
-    /// The ids and slots of the open orders of a scope, the oldest first.
+    /// The ids and slots of the open orders of a scope, the oldest first. Takes time proportional to what is open there, and for
+    /// everything to the symbols.
     fn open_orders_of(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> Vec<(OrderId, u32)> {
-        let is_meant = |slot: u32| match scope {
-            KillScope::Everything => true,
-            KillScope::Symbol(symbol) => self.standing_as(slot).symbol == symbol,
-            KillScope::Account(_) => unreachable!("invariant: these are found by their account"),
+        let mut found = match scope {
+            KillScope::Account(account) => return self.take_orders_of(account, None),
+            KillScope::Symbol(symbol) => self.open_orders_of_symbol(symbol),
+            KillScope::Everything if self.open_order_count() == 0 => Vec::new(),
+            KillScope::Everything => {
+                self.symbol_indexes().flat_map(|symbol| self.open_orders_of_symbol(symbol)).collect()
+            }
         };
-        if let KillScope::Account(account) = scope {
-            return self.take_orders_of(account, None);
-        }
-        let open = (0..self.orders.slots_used()).filter(|&slot| !self.orders.get(slot).open.is_zero());
-        let mut found: Vec<(OrderId, u32)> =
-            open.filter(|&slot| is_meant(slot)).map(|slot| (self.orders.get(slot).id, slot)).collect();
         found.sort_unstable();
+        found
+    }
+
+    fn symbol_indexes(&self) -> impl Iterator<Item = SymbolIndex> + use<> {
+        (0..).map(SymbolIndex).take(self.symbols.all().len())
+    }
+
+    /// The ids and slots of the open orders of a symbol, in no order that means anything.
+    fn open_orders_of_symbol(&self, symbol: SymbolIndex) -> Vec<(OrderId, u32)> {
+        let mut found = Vec::new();
+        for side in [Side::Buy, Side::Sell] {
+            self.books.walk(symbol, side, &self.orders, &mut |_, slot| found.push((self.orders.get(slot).id, slot)));
+        }
+        self.stops.walk_symbol(&self.orders, symbol, &mut |slot| found.push((self.orders.get(slot).id, slot)));
+        found.extend(self.pendings.of_symbol(symbol).map(|pending| (pending.order, pending.slot)));
         found
     }
 

@@ -1,7 +1,7 @@
 //! Orders that wait until another one is executed wholly: which order each waits for, and whose turn has come. Knows nothing of books or
 //! accounts.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::command::NewOrder;
 use crate::event::Event;
@@ -52,6 +52,8 @@ pub(crate) struct Chain {
 /// All orders that wait for another one.
 pub(crate) struct Pendings {
     of_order: BTreeMap<OrderId, Pending>,
+    /// The same orders by symbol.
+    of_symbol: BTreeSet<(SymbolIndex, OrderId)>,
     /// The working orders that were executed, in this order. Some may have none any more that wait, because these were canceled.
     due: VecDeque<OrderId>,
     /// How many orders wait for no more than their turn, and the command since which there are any.
@@ -72,6 +74,7 @@ impl Pendings {
     pub(crate) fn new() -> Pendings {
         Pendings {
             of_order: BTreeMap::new(),
+            of_symbol: BTreeSet::new(),
             due: VecDeque::new(),
             due_orders: 0,
             due_since: Sequence::ZERO,
@@ -145,6 +148,7 @@ impl Pendings {
     pub(crate) fn insert(&mut self, pending: Pending, now: Sequence) {
         self.were_any = true;
         self.of_order.insert(pending.order, pending);
+        self.of_symbol.insert((pending.placed.symbol, pending.order));
         if pending.is_due {
             self.is_due_from_now_on(pending.working(), 1, now);
         }
@@ -177,8 +181,15 @@ impl Pendings {
     /// It waits no longer. None if it did not.
     pub(crate) fn remove(&mut self, order: OrderId) -> Option<Pending> {
         let pending = self.of_order.remove(&order)?;
+        self.of_symbol.remove(&(pending.placed.symbol, order));
         self.due_orders = self.due_orders.saturating_sub(usize::from(pending.is_due));
         Some(pending)
+    }
+
+    /// Those of a symbol.
+    pub(crate) fn of_symbol(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Pending> {
+        let all = self.of_symbol.range((symbol, OrderId(0))..=(symbol, OrderId(u64::MAX)));
+        all.filter_map(|(_, order)| self.of_order.get(order))
     }
 
     /// Takes out those whose turn is next.

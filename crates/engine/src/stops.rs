@@ -1,8 +1,9 @@
 //! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. A queue waits until an
-//! execution reaches its trigger; then it stands behind the queues that were reached before it, until its orders are activated.
+//! execution reaches its trigger; then it stands behind the queues that were reached before it, until its orders are activated
+//! (`stops/turns.rs`).
 //! Knows nothing of accounts, and of books no more than each symbol's last price.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use crate::amount::Price;
 use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Trigger};
@@ -13,8 +14,10 @@ use crate::slab::{NONE, Slab};
 use crate::trail::Trail;
 
 mod trails;
+mod turns;
 
 use trails::Followed;
+use turns::Turns;
 
 /// What a waiting order becomes. Its id, its account and its shares are with all orders, and its neighbours in the queue too.
 #[derive(Clone, Copy)]
@@ -40,14 +43,13 @@ struct Queue {
     orders: u32,
     /// Its orders follow the market. Those with the same trigger that stand still are reached before these.
     trails: bool,
-    is_reached: bool,
-    /// It was reached, and its symbol is not open.
-    is_held_back: bool,
+    /// Its rank among those that were reached; none if no execution has reached it.
+    rank: Option<u64>,
 }
 
 impl Queue {
-    fn new(symbol: SymbolIndex, trigger: Trigger, is_reached: bool) -> Queue {
-        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, trails: false, is_reached, is_held_back: false }
+    fn new(symbol: SymbolIndex, trigger: Trigger) -> Queue {
+        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, trails: false, rank: None }
     }
 }
 
@@ -75,10 +77,8 @@ pub(crate) struct Stops {
     /// The queues that no execution has reached, of each symbol those whose triggers stand still before those that follow the market. The
     /// triggers are ranked so that the nearest one comes first: those from above by falling price, and those from below by rising price.
     waiting: BTreeMap<(SymbolIndex, bool, Trigger), u32>,
-    /// Those that were reached, in this order. Some may be empty, because their orders were canceled.
-    reached: VecDeque<u32>,
-    /// How many orders stand in these, but for those that are held back.
-    reached_orders: usize,
+    /// The queues whose orders wait for their turn.
+    turns: Turns,
     /// By symbol. Reaches no further than the last one that is watched.
     watches: Vec<Watch>,
     /// The symbols whose prices are followed by orders.
@@ -93,8 +93,7 @@ impl Stops {
             stops: Slab::new(),
             queues: Slab::new(),
             waiting: BTreeMap::new(),
-            reached: VecDeque::new(),
-            reached_orders: 0,
+            turns: Turns::new(),
             watches: Vec::new(),
             followed: BTreeMap::new(),
             moves: 0,
@@ -137,12 +136,6 @@ impl Stops {
         all.filter(|(_, watch)| watch.is_on).map(|(symbol, watch)| (symbol, watch.last))
     }
 
-    /// Orders that were reached and are not active yet.
-    #[inline]
-    pub(crate) fn reached_orders(&self) -> usize {
-        self.reached_orders
-    }
-
     /// Whether the open order in a slot waits. `at` is what its slot says of where it is.
     #[inline]
     pub(crate) fn is_waiting(&self, slot: u32, at: u32) -> bool {
@@ -160,7 +153,7 @@ impl Stops {
     /// Has an order wait for a price of a symbol that is watched. Its trigger was not reached.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
-        let new = || self.queues.insert(Queue::new(symbol, trigger, false));
+        let new = || self.queues.insert(Queue::new(symbol, trigger));
         let queue = *self.waiting.entry((symbol, false, trigger)).or_insert_with(new);
         self.append(orders, slot, placed, queue);
         let watch = &mut self.watches[symbol.0 as usize];
@@ -168,30 +161,6 @@ impl Stops {
             true => watch.rising = watch.rising.min(trigger.price().units()),
             false => watch.falling = watch.falling.max(trigger.price().units()),
         }
-    }
-
-    /// Has an order wait whose trigger was reached, behind all those. It is held back unless its symbol `is_open`.
-    pub(crate) fn wait_reached(
-        &mut self,
-        orders: &mut Orders,
-        slot: u32,
-        placed: &NewOrder<SymbolIndex>,
-        trigger: Trigger,
-        is_open: bool,
-    ) {
-        let symbol = placed.symbol;
-        let is_its = |queue: &Queue| queue.symbol == symbol && queue.trigger == trigger;
-        let queue = match self.reached.back() {
-            Some(&queue) if is_its(&self.queues[queue]) => queue,
-            _ => {
-                let queue = self.queues.insert(Queue::new(symbol, trigger, true));
-                self.reached.push_back(queue);
-                queue
-            }
-        };
-        self.append(orders, slot, placed, queue);
-        self.queues[queue].is_held_back = !is_open;
-        self.reached_orders = self.reached_orders.saturating_add(usize::from(is_open));
     }
 
     fn append(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) {
@@ -236,12 +205,10 @@ impl Stops {
             while let Some((key, queue)) = self.nearest(symbol, nearest, farthest) {
                 self.waiting.remove(&key);
                 let (_, trails, trigger) = key;
-                let reached = &mut self.queues[queue];
-                (reached.is_reached, reached.trails) = (true, false);
-                self.reached_orders = self.reached_orders.saturating_add(reached.orders as usize);
-                self.reached.push_back(queue);
+                self.queues[queue].trails = false;
+                self.give_turn(queue);
                 match trails {
-                    true => self.trails_reached(orders, queue, events),
+                    true => self.trails_reached(orders, queue, trigger, events),
                     false => events(Event::TriggerReached { symbol, trigger }),
                 }
             }
@@ -279,51 +246,6 @@ impl Stops {
         (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX).min(above), falling.unwrap_or(0).max(below));
     }
 
-    /// A symbol is not open any more: its orders that were reached keep their places, and are not activated.
-    pub(crate) fn hold_back(&mut self, symbol: SymbolIndex) {
-        self.set_held_back(symbol, true);
-    }
-
-    /// And no longer.
-    pub(crate) fn let_go(&mut self, symbol: SymbolIndex) {
-        self.set_held_back(symbol, false);
-    }
-
-    fn set_held_back(&mut self, symbol: SymbolIndex, is_held_back: bool) {
-        for &queue in &self.reached {
-            let queue = &mut self.queues[queue];
-            if queue.symbol != symbol || queue.is_held_back == is_held_back {
-                continue;
-            }
-            queue.is_held_back = is_held_back;
-            let orders = queue.orders as usize;
-            self.reached_orders = match is_held_back {
-                true => self.reached_orders.saturating_sub(orders),
-                false => self.reached_orders.saturating_add(orders),
-            };
-        }
-    }
-
-    /// Takes out the order that was reached first of those that are not held back, and gives what it is to become. Those in front of `at`
-    /// are.
-    pub(crate) fn next_reached(&mut self, orders: &mut Orders, at: &mut usize) -> Option<(u32, NewOrder<SymbolIndex>)> {
-        loop {
-            let &queue = self.reached.get(*at)?;
-            match self.queues[queue].oldest {
-                _ if self.queues[queue].is_held_back => *at = at.saturating_add(1),
-                NONE => {
-                    self.reached.remove(*at);
-                    self.queues.remove(queue);
-                }
-                slot => {
-                    let placed = self.placed(orders, slot);
-                    self.remove(orders, slot);
-                    return Some((slot, placed));
-                }
-            }
-        }
-    }
-
     /// How many orders wait.
     pub(crate) fn len(&self) -> usize {
         self.stops.len()
@@ -337,13 +259,12 @@ impl Stops {
         orders.end_to_wait(slot);
         self.stops[stop].slot = NONE;
         self.stops.remove(stop);
-        let Queue { symbol, trails, is_reached, is_held_back, oldest, .. } = self.queues[queue];
+        let Queue { symbol, trails, oldest, rank, .. } = self.queues[queue];
         if trails {
             self.forget_trailing(symbol, 1);
         }
-        if is_reached {
-            // An empty one goes when its turn comes.
-            self.reached_orders = self.reached_orders.saturating_sub(usize::from(!is_held_back));
+        if let Some(rank) = rank {
+            self.leave_turn(queue, symbol, rank);
         } else if oldest == NONE {
             self.waiting.remove(&key);
             self.queues.remove(queue);
@@ -373,13 +294,30 @@ impl Stops {
     /// Visits the slots of all orders that wait: by symbol those that no execution has reached, first those whose triggers stand still,
     /// in the order in which an execution would reach them, and then those that were reached, in their order. Says of each whether it was.
     pub(crate) fn walk(&self, orders: &Orders, visit: &mut impl FnMut(u32, bool)) {
-        for &queue in self.waiting.values().chain(&self.reached) {
-            let Queue { oldest, is_reached, .. } = self.queues[queue];
-            let mut slot = oldest;
-            while slot != NONE {
-                visit(slot, is_reached);
-                slot = orders.get(slot).newer;
+        let reached = self.turns.in_order();
+        for &queue in self.waiting.values().chain(&reached) {
+            self.walk_queue(orders, queue, &mut |slot| visit(slot, self.queues[queue].rank.is_some()));
+        }
+    }
+
+    fn walk_queue(&self, orders: &Orders, queue: u32, visit: &mut impl FnMut(u32)) {
+        let mut slot = self.queues[queue].oldest;
+        while slot != NONE {
+            visit(slot);
+            slot = orders.get(slot).newer;
+        }
+    }
+
+    /// Visits the slots of all orders of a symbol that wait, in no order that means anything.
+    pub(crate) fn walk_symbol(&self, orders: &Orders, symbol: SymbolIndex, visit: &mut impl FnMut(u32)) {
+        let (first, last) = (Trigger::from_above(Price::MAX), Trigger::from_below(Price::MAX));
+        for trails in [false, true] {
+            for &queue in self.waiting.range((symbol, trails, first)..=(symbol, trails, last)).map(|(_, queue)| queue) {
+                self.walk_queue(orders, queue, visit);
             }
+        }
+        for queue in self.turns.of_symbol(symbol) {
+            self.walk_queue(orders, queue, visit);
         }
     }
 }

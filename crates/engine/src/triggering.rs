@@ -92,12 +92,10 @@ impl Engine {
     }
 
     fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
-        // Those of symbols that are not open stay where they are, and no symbol opens meanwhile.
-        let mut at = 0;
         let (mut activated, moves_before) = (0usize, self.stops.moves());
         while activated.saturating_add(self.stops.moves().wrapping_sub(moves_before)) < ACTIVATED_MAX {
             activated = activated.saturating_add(1);
-            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders, &mut at) else {
+            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders) else {
                 if releases && self.release_next(events) {
                     continue;
                 }

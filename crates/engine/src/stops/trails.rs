@@ -102,8 +102,14 @@ impl Stops {
     }
 
     /// The orders of a queue that was reached follow the market no more.
-    pub(super) fn trails_reached(&mut self, orders: &Orders, queue: u32, events: &mut impl FnMut(Event)) {
-        let Queue { symbol, trigger, oldest, orders: count, .. } = self.queues[queue];
+    pub(super) fn trails_reached(
+        &mut self,
+        orders: &Orders,
+        queue: u32,
+        trigger: Trigger,
+        events: &mut impl FnMut(Event),
+    ) {
+        let Queue { symbol, oldest, orders: count, .. } = self.queues[queue];
         let mut slot = oldest;
         while slot != NONE {
             let order = orders.get(slot);
@@ -187,7 +193,7 @@ impl Stops {
 
     /// Puts an order into the queue of a trigger that follows, behind all that are older. It stands in none, and its stop is its level.
     fn stand(&mut self, orders: &mut Orders, slot: u32, symbol: SymbolIndex, trigger: Trigger) {
-        let new = || self.queues.insert(Queue { trails: true, ..Queue::new(symbol, trigger, false) });
+        let new = || self.queues.insert(Queue { trails: true, ..Queue::new(symbol, trigger) });
         let queue = *self.waiting.entry((symbol, true, trigger)).or_insert_with(new);
         let id = orders.get(slot).id;
         let (mut older, mut newer) = (self.queues[queue].newest, NONE);

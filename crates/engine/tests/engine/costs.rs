@@ -1,0 +1,120 @@
+//! What commands cost beside what they are about: no more than in a market without it. Times are those of the same commands in two
+//! engines of one run, the best of several, and the faults that these tests tell of took hundreds of times as long.
+
+use std::time::{Duration, Instant};
+
+use engine::{
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, OrderId, Phase, Position, Price,
+    Reply, Shares, Side, Symbol, Time, Trigger,
+};
+
+const OWNER: &[u8] = b"7";
+/// So many times as long is no noise.
+const TIMES_MAX: u32 = 20;
+
+struct Market {
+    engine: Engine,
+}
+
+impl Market {
+    fn new() -> Market {
+        let mut market = Market { engine: Engine::new(1, DoneOrders::Drop) };
+        market
+            .apply(Command::CreateAccount { account: owner(), balance: Money::from_units(DOLLAR * 1_000_000_000_000) });
+        for name in ["A", "B"] {
+            market.apply(Command::CreateSymbol { symbol: symbol(name) });
+            let shares = Position::from_units(1_000_000_000);
+            market.apply(Command::IssueShares { symbol: symbol(name), account: owner(), shares });
+        }
+        market
+    }
+
+    fn apply(&mut self, command: Command) -> Reply {
+        let sequence = self.engine.sequence().next();
+        self.engine.apply_untold(&Entry { sequence, time: Time(1), command }, &mut Vec::new())
+    }
+
+    fn place(&mut self, name: &str, side: Side, units: i64, trigger: Option<i64>) -> OrderId {
+        let limit = Price::from_units(units).unwrap();
+        let order = NewOrder::limit(symbol(name), side, limit, Shares::from_units(1).unwrap());
+        let order = NewOrder { trigger: trigger.and_then(Trigger::from_code), ..order };
+        match self.apply(Command::PlaceOrder { account: owner(), order, client_id: None, until: None }) {
+            Reply::Opened(order) => order,
+            refused => panic!("{refused:?}"),
+        }
+    }
+}
+
+fn owner() -> AccountId {
+    AccountId::parse(OWNER).unwrap()
+}
+
+fn symbol(name: &str) -> Symbol {
+    Symbol::parse(name.as_bytes()).unwrap()
+}
+
+/// The shortest of several runs.
+fn time_of(market: &mut Market, run: impl Fn(&mut Market)) -> Duration {
+    let once = |market: &mut Market| {
+        let begun = Instant::now();
+        run(market);
+        begun.elapsed()
+    };
+    (0..7).map(|_| once(market)).min().unwrap()
+}
+
+/// To kill a symbol, or everything, looked at each slot that an order ever had: 4,000 kills and releases of one request
+/// kept everybody waiting for 20 s in a market that once had a million orders open.
+#[test]
+fn a_kill_costs_what_is_open_and_not_what_once_was() {
+    let [mut small, mut large] = [Market::new(), Market::new()];
+    let orders: Vec<OrderId> = (0..300_000).map(|_| large.place("A", Side::Buy, 1, None)).collect();
+    for order in orders {
+        large.apply(Command::CancelOrder { account: owner(), order: order.into() });
+    }
+    let kill = |market: &mut Market| {
+        for scope in [KillScope::Symbol(symbol("A")), KillScope::Symbol(symbol("B")), KillScope::Everything] {
+            for _ in 0..20 {
+                market.place("A", Side::Buy, 1, None);
+                let told = market.apply(Command::Kill { scope });
+                assert!(matches!(told, Reply::CanceledAll { .. }), "{told:?}");
+                market.apply(Command::Release { scope });
+            }
+        }
+    };
+    let (expected, taken) = (time_of(&mut small, kill), time_of(&mut large, kill));
+    assert!(taken < expected * TIMES_MAX, "{taken:?} with slots of old orders, {expected:?} without");
+}
+
+/// Orders that an interruption held back were walked over by each activation in another symbol.
+#[test]
+fn orders_that_are_held_back_cost_the_activations_of_other_symbols_nothing() {
+    let [mut small, mut large] = [Market::new(), Market::new()];
+    for market in [&mut small, &mut large] {
+        market.place("B", Side::Sell, 5_000, None);
+        market.place("B", Side::Buy, 5_000, None);
+        market.place("A", Side::Sell, 5_000, None);
+        market.place("A", Side::Buy, 5_000, None);
+    }
+    for at in 0..60_000 {
+        large.place("A", Side::Buy, 1, Some(5_001 + at));
+    }
+    large.place("A", Side::Sell, 100_000, None);
+    large.place("A", Side::Buy, 100_000, None);
+    assert!(large.engine.reached_orders() > 50_000, "most wait for their turn");
+    large.apply(Command::ChangePhase { symbol: symbol("A"), phase: Phase::Halted });
+    assert_eq!(large.engine.reached_orders(), 0, "and are held back");
+    let trade = |market: &mut Market| {
+        for _ in 0..50 {
+            let waits = market.place("B", Side::Buy, 1, Some(6_000));
+            market.place("B", Side::Sell, 6_000, None);
+            market.place("B", Side::Buy, 6_000, None);
+            market.apply(Command::CancelOrder { account: owner(), order: waits.into() });
+            // Down again.
+            market.place("B", Side::Sell, 5_000, None);
+            market.place("B", Side::Buy, 5_000, None);
+        }
+    };
+    let (expected, taken) = (time_of(&mut small, trade), time_of(&mut large, trade));
+    assert!(taken < expected * TIMES_MAX, "{taken:?} with orders held back, {expected:?} without");
+}
