@@ -103,15 +103,20 @@ impl Engine {
         events(Event::PhaseChanged { symbol, phase, last: self.stops.last_price(symbol) });
     }
 
-    /// A symbol is open again: what gathered executes, and then what was reached is activated.
+    /// A symbol is open again: what gathered executes, and then what was reached is activated. If that is more than one
+    /// command executes the auction goes on, and is over at once: another command ends it, at the price of what gathers
+    /// then.
     fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         let reached_before = self.stops.reached_orders();
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
         self.stops.let_go(symbol);
         let last = self.stops.last_price(symbol);
         events(Event::PhaseChanged { symbol, phase: SymbolPhase::OPEN, last });
-        self.uncross(symbol, events);
-        self.activate_after(reached_before, events);
+        if self.uncross(symbol, events) {
+            self.activate_after(reached_before, events);
+        } else {
+            self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+        }
     }
 
     /// As `place_by_rules` goes on, for a symbol that is not open.
@@ -171,16 +176,25 @@ impl Engine {
         pause.filter(|_| crosses)
     }
 
-    /// Executes what gathered, all at one price: of each side the best limit first, then the oldest.
-    fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
-        let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return };
-        while let Some((buy, sell)) = self.next_pair(symbol, price) {
+    /// Executes what gathered, all at one price: of each side the best limit first, then the oldest. Gives whether that
+    /// is all. If not, the price is the nearest to the last one then, and so it is the same one unless the orders
+    /// change.
+    fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
+        let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
+        let mut next = self.next_pair(symbol, price);
+        while let Some((buy, sell)) = next.filter(|_| self.executed < self.executions_max) {
+            self.executed = self.executed.saturating_add(1);
             self.execute_pair(symbol, buy, sell, price, events);
+            next = self.next_pair(symbol, price);
         }
-        assert!(self.is_uncrossed(symbol), "invariant: the price of the most shares leaves nothing that executes");
+        assert!(
+            next.is_some() || self.is_uncrossed(symbol),
+            "invariant: the price of the most shares leaves nothing that executes"
+        );
         if self.stops.traded(symbol, price, price) {
             self.stops.follow(&mut self.orders, symbol, price, price, events);
         }
+        next.is_none()
     }
 
     /// The next buy and the next sell that execute at a price.

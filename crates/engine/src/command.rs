@@ -238,7 +238,7 @@ impl SelfTrade {
 pub enum CancelReason {
     /// Its account asked for it.
     Asked,
-    /// It is of a kind that does not rest.
+    /// It is of a kind that does not rest, or it executed as often as one order may, and would have gone on.
     NotResting,
     /// It was triggered, or its turn came after the order that it waited for, and it would have been refused had it been placed then.
     Refused,

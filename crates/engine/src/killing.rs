@@ -1,7 +1,7 @@
-//! Throws the kill switch: cancels what is open in a scope with one command, and has new orders there refused until it is released. So
-//! nothing of a killed scope is open, waits, or comes to a book later. One that is to wait for another order is of its account and
-//! symbol. To kill takes as long as to cancel all orders of the scope, however many there once were; that it is killed already is answered
-//! at once.
+//! Throws the kill switch: cancels what is open in a scope with one command, and has new orders there refused until it
+//! is released. So nothing of a killed scope is open, waits, or comes to a book later. One that is to wait for another
+//! order is of its account and symbol. To kill takes as long as to cancel all orders of the scope, however many there
+//! once were; that it is killed already is answered at once.
 
 use crate::command::{CancelReason, Side};
 use crate::engine::Engine;
@@ -52,8 +52,8 @@ impl Engine {
         Ok(Reply::CanceledAll { orders: found.len(), sequence: self.sequence })
     }
 
-    /// The ids and slots of the open orders of a scope, the oldest first. Takes time proportional to what is open there, and for
-    /// everything to the symbols.
+    /// The ids and slots of the open orders of a scope, the oldest first. Takes time proportional to what is open
+    /// there, and for everything to the symbols.
     fn open_orders_of(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> Vec<(OrderId, u32)> {
         let mut found = match scope {
             KillScope::Account(account) => return self.take_orders_of(account, None),

@@ -77,7 +77,7 @@ pub use command::{
     CancelReason, Command, Entry, FundsOrder, Manner, NewOrder, Op, OrderKind, OrderName, Query, SelfTrade, Side,
     Trigger,
 };
-pub use engine::{AHEAD, DoneOrders, Engine};
+pub use engine::{AHEAD, DoneOrders, EXECUTIONS_MAX, Engine};
 pub use event::Event;
 pub use fee::{Fee, Taken};
 pub use fee_schedule::FeeSchedule;

@@ -392,13 +392,15 @@ impl Engine {
             reduced: Shares::ZERO,
             prices: None,
         };
-        self.walk_book(&mut aggressor, placed, events);
+        let goes_on = self.walk_book(&mut aggressor, placed, events);
         self.settle(&aggressor, shares.less(aggressor.reduced), events);
         if self.orders.get(slot).open.is_zero() {
             self.finish(slot, events);
         } else {
             match rest {
                 _ if aggressor.is_prevented => self.cancel_rest(slot, placed, CancelReason::SelfTrade, events),
+                // It would cross the book.
+                _ if goes_on => self.cancel_rest(slot, placed, CancelReason::NotResting, events),
                 Rest::Canceled(why) => self.cancel_rest(slot, placed, why, events),
                 Rest::Stays => {
                     if !self.icebergs.is_empty() {
@@ -546,20 +548,34 @@ impl Engine {
         }
     }
 
-    /// Executes against the other side of the book, best level first, while the limit allows.
+    /// Executes against the other side of the book, best level first, while the limit allows, as often as one order
+    /// may. Gives whether it would go on then. One that executes wholly or not at all looked at few enough orders.
     #[inline(always)]
-    fn walk_book(&mut self, aggressor: &mut Aggressor, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
+    fn walk_book(
+        &mut self,
+        aggressor: &mut Aggressor,
+        placed: &NewOrder<SymbolIndex>,
+        events: &mut impl FnMut(Event),
+    ) -> bool {
+        let most = if placed.kind == OrderKind::FillOrKill { u32::MAX } else { self.executions_max };
+        let mut left = most;
+        let mut goes_on = false;
         while !aggressor.wanted.is_zero() {
-            let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { return };
+            let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { break };
             let (price, mut maker) = {
                 let level = self.books.level(level);
                 (level.price, level.oldest)
             };
             if !placed.accepts(price) {
-                return;
+                break;
             }
             aggressor.want_what_is_paid_for(price);
-            while maker != NONE && !aggressor.wanted.is_zero() {
+            if left == 0 {
+                goes_on = !aggressor.wanted.is_zero();
+                break;
+            }
+            while maker != NONE && !aggressor.wanted.is_zero() && left > 0 {
+                left = left.saturating_sub(1);
                 let (newer, account) = (self.orders.get(maker).newer, self.orders.get(maker).account);
                 if self.is_own(placed.self_trade, aggressor.account, account) {
                     self.prevent(aggressor, placed, maker, price, events);
@@ -569,6 +585,8 @@ impl Engine {
                 maker = newer;
             }
         }
+        self.executed = self.executed.saturating_add(most.saturating_sub(left));
+        goes_on
     }
 
     #[inline(always)]

@@ -63,7 +63,7 @@ impl fmt::Display for Phase {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SymbolPhase {
     pub phase: Phase,
-    /// Only of an auction, and only of one that an order brought about.
+    /// Only of an auction, and only of one that an order brought about, or that takes more than one command to end.
     pub until: Option<Time>,
 }
 

@@ -1,7 +1,7 @@
-//! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. A queue waits until an
-//! execution reaches its trigger; then it stands behind the queues that were reached before it, until its orders are activated
-//! (`stops/turns.rs`).
-//! Knows nothing of accounts, and of books no more than each symbol's last price.
+//! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. A queue waits
+//! until an execution reaches its trigger; then it stands behind the queues that were reached before it, until its
+//! orders are activated (`stops/turns.rs`). Knows nothing of accounts, and of books no more than each symbol's last
+//! price.
 
 use std::collections::BTreeMap;
 

@@ -10,8 +10,9 @@ use crate::matching::{Before, Rest};
 use crate::reject::Reject;
 use crate::reply::Reply;
 
-/// Orders that one command activates, at most, those included whose triggers move for that. The others are activated by commands of their own, so that nobody waits long for
-/// orders that trigger each other.
+/// Orders that one command activates, at most, those included whose triggers move for that; it activates none once it
+/// has executed [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others are activated by commands of their own, so
+/// that nobody waits long for orders that trigger each other.
 const ACTIVATED_MAX: usize = 1_000;
 
 impl Engine {
@@ -93,7 +94,9 @@ impl Engine {
 
     fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
         let (mut activated, moves_before) = (0usize, self.stops.moves());
-        while activated.saturating_add(self.stops.moves().wrapping_sub(moves_before)) < ACTIVATED_MAX {
+        while activated.saturating_add(self.stops.moves().wrapping_sub(moves_before)) < ACTIVATED_MAX
+            && self.executed < self.executions_max
+        {
             activated = activated.saturating_add(1);
             let Some((slot, placed)) = self.stops.next_reached(&mut self.orders) else {
                 if releases && self.release_next(events) {

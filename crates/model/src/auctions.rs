@@ -64,7 +64,10 @@ impl Model {
         let last = listing.last;
         events.push(Event::PhaseChanged { symbol, phase, last });
         if phase.phase == Phase::Open {
-            self.uncross(symbol, events);
+            if !self.uncross(symbol, events) {
+                let until = Some(self.time);
+                return self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until }, events);
+            }
             if reached_before == 0 {
                 self.activate_stops(events);
             }
@@ -126,9 +129,10 @@ impl Model {
         None
     }
 
-    /// What gathered executes at one price.
-    fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
-        let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return };
+    /// What gathered executes at one price. Says whether that was all.
+    fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
+        let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return true };
+        let mut is_all = true;
         let willing = |model: &Model, side| {
             let queue = model.queue(symbol, side);
             let first = queue.first().filter(|order| match side {
@@ -138,10 +142,16 @@ impl Model {
             first.map(|order| order.id)
         };
         while let (Some(buy), Some(sell)) = (willing(self, Side::Buy), willing(self, Side::Sell)) {
+            if self.executed == self.executions_max {
+                is_all = false;
+                break;
+            }
+            self.executed += 1;
             self.execute_two(buy, sell, price, events);
         }
         self.prices.push(price);
         self.say_what_was_reached(symbol, events);
+        is_all
     }
 
     fn execute_two(&mut self, buy: OrderId, sell: OrderId, price: Price, events: &mut Vec<Event>) {

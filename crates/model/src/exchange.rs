@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event,
-    Execution, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId, OrderKind, OrderName, Position,
-    Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex, SymbolPhase,
-    SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
+    EXECUTIONS_MAX, Entry, Event, Execution, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId,
+    OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol,
+    SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// A client order id stands for its order while that is open and for so long after.
@@ -65,6 +65,10 @@ pub struct Model {
     pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
     /// The first of two orders while the second one is placed, to be linked with it.
     pub(crate) linking: Option<OrderId>,
+    /// How often an order executes as it arrives, at most.
+    pub(crate) executions_max: u64,
+    /// How often the command did that is obeyed.
+    pub(crate) executed: u64,
 }
 
 /// A working order whose request may not be over yet.
@@ -203,7 +207,19 @@ impl Model {
             messages: Vec::new(),
             limits: BTreeMap::new(),
             linking: None,
+            executions_max: u64::from(EXECUTIONS_MAX),
+            executed: 0,
         }
+    }
+
+    /// One in which an order executes no more than so often.
+    pub fn with_executions_max(executions_max: u32) -> Model {
+        Model { executions_max: u64::from(executions_max), ..Model::new() }
+    }
+
+    /// How often an order executes as it arrives, at most.
+    pub fn executions_max(&self) -> u64 {
+        self.executions_max
     }
 
     /// Does what the entry says, or refuses it. Appends to `executions` what the reply refers to, and to `events` all
@@ -211,6 +227,7 @@ impl Model {
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut Vec<Event>) -> Reply {
         self.sequence = entry.sequence;
         self.time = entry.time;
+        self.executed = 0;
         let named = std::mem::take(&mut self.named);
         self.named = named.into_iter().filter(|&order| self.client_id_stands(self.order(order))).collect();
         let outcome = self.obey(entry.command, executions, events);

@@ -38,6 +38,7 @@ impl Model {
         let mut is_prevented = false;
         let mut wanted = shares;
         let mut price_before = None;
+        let (mut met, mut goes_on) = (0, false);
         while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
             if pays_as_it_goes && price_before != Some(price) {
@@ -50,6 +51,12 @@ impl Model {
             if shares.is_zero() {
                 break;
             }
+            if met == self.executions_max && kind != OrderKind::FillOrKill {
+                goes_on = true;
+                break;
+            }
+            met += 1;
+            self.executed += 1;
             if self.is_own(account, maker) && self_trade != SelfTrade::Allowed {
                 let told = events.len();
                 is_prevented = self.prevent(id, maker, shares, wanted, events);
@@ -117,7 +124,7 @@ impl Model {
                 events.push(now);
             }
         }
-        let why = match (is_prevented, is_refused, kind.rests()) {
+        let why = match (is_prevented, is_refused, kind.rests() && !goes_on) {
             (true, _, _) => Some(CancelReason::SelfTrade),
             (_, true, _) => Some(CancelReason::Refused),
             (_, _, false) => Some(CancelReason::NotResting),

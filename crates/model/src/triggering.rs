@@ -91,7 +91,7 @@ impl Model {
 
     fn activate(&mut self, releases: bool, events: &mut Vec<Event>) {
         let (mut activated, moves_before) = (0, self.moves);
-        while activated + self.moves - moves_before < ACTIVATED_MAX {
+        while activated + self.moves - moves_before < ACTIVATED_MAX && self.executed < self.executions_max {
             activated += 1;
             let is_next = |&order: &OrderId| self.is_open(self.order(order).symbol);
             let Some(next) = self.reached.iter().position(is_next) else {

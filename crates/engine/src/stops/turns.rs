@@ -1,6 +1,6 @@
-//! Orders that were reached and wait for their turn. They come in the order in which they were reached. Those of a symbol that is not open
-//! keep their places, and nobody walks over them meanwhile: each symbol has queues of its own, and among symbols comes first whose first queue
-//! was reached first.
+//! Orders that were reached and wait for their turn. They come in the order in which they were reached. Those of a
+//! symbol that is not open keep their places, and nobody walks over them meanwhile: each symbol has queues of its own,
+//! and among symbols comes first whose first queue was reached first.
 
 use std::collections::BTreeMap;
 

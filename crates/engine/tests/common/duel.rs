@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, Fee, Importer, Op,
-    OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex, SymbolRules, Tier, Time,
+    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, EXECUTIONS_MAX, Engine, Entry, Event, Execution, Fee,
+    Importer, Op, OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex,
+    SymbolRules, Tier, Time,
 };
 use model::Model;
 use model::workload::Random;
@@ -42,10 +43,14 @@ struct Answer {
 
 impl Duel {
     pub fn new(seed: u64, check_every: u64) -> Duel {
+        Duel::with_executions_max(seed, check_every, EXECUTIONS_MAX)
+    }
+
+    pub fn with_executions_max(seed: u64, check_every: u64, executions_max: u32) -> Duel {
         Duel {
-            engine: Engine::new(seed, DoneOrders::Keep),
-            replica: Engine::new(!seed, DoneOrders::Drop),
-            model: Model::new(),
+            engine: Engine::new(seed, DoneOrders::Keep).with_executions_max(executions_max),
+            replica: Engine::new(!seed, DoneOrders::Drop).with_executions_max(executions_max),
+            model: Model::with_executions_max(executions_max),
             mirror: Mirror::default(),
             archive: BTreeMap::new(),
             taken: Vec::new(),
@@ -160,7 +165,8 @@ impl Duel {
         let imported = importer.finish().expect("what was exported is sound");
         assert_eq!(imported.state_hash(), self.engine.state_hash(), "an import has the hash of its export");
         assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
-        self.engine = imported;
+        let executions_max = u32::try_from(self.model.executions_max()).expect("it was given as one");
+        self.engine = imported.with_executions_max(executions_max);
         self.situations.count("state: exported and imported");
         if self.model.client_orders().any(|(_, order)| order.done_at().is_some()) {
             self.situations.count("state: imported with client order ids of done orders");

@@ -89,7 +89,11 @@ impl Market {
         if self.seed & 3072 == 3072 {
             workload = workload.with_funding();
         }
-        let mut duel = Duel::new(self.seed, self.check_every);
+        // In a quarter of them one command does little.
+        let mut duel = match self.seed & 49_152 {
+            16_384 => Duel::with_executions_max(self.seed, self.check_every, 2),
+            _ => Duel::new(self.seed, self.check_every),
+        };
         for _ in 0..self.ops {
             workload.next_request(duel.model()).into_iter().for_each(|op| duel.play(op));
             duel.keep_house();

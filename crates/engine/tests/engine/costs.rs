@@ -1,5 +1,6 @@
-//! What commands cost beside what they are about: no more than in a market without it. Times are those of the same commands in two
-//! engines of one run, the best of several, and the faults that these tests tell of took hundreds of times as long.
+//! What commands cost beside what they are about: no more than in a market without it. Times are those of the same
+//! commands in two engines of one run, the best of several, and the faults that these tests tell of took hundreds of
+//! times as long.
 
 use std::time::{Duration, Instant};
 

@@ -5,6 +5,7 @@
 mod common;
 
 mod against_model;
+mod bounds;
 mod costs;
 mod icebergs;
 mod large;

@@ -1,0 +1,165 @@
+//! How much one command executes, at most: of an order, of an auction, and with what is activated behind it.
+
+use engine::{
+    AccountId, CancelReason, Command, DOLLAR, DoneOrders, EXECUTIONS_MAX, Engine, Entry, Event, IcebergOrder, Importer,
+    Money, NewOrder, OrderId, Phase, Position, Price, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
+    Trigger,
+};
+
+const SHARES: i128 = 1_000_000_000_000;
+
+struct Market {
+    engine: Engine,
+    events: Vec<Event>,
+}
+
+impl Market {
+    fn new(executions_max: u32) -> Market {
+        let engine = Engine::new(1, DoneOrders::Drop).with_executions_max(executions_max);
+        let mut market = Market { engine, events: Vec::new() };
+        market.apply(Command::CreateSymbol { symbol: symbol() });
+        for number in [1, 2] {
+            let (account, balance) = (account(number), Money::from_units(DOLLAR * 1_000_000_000));
+            market.apply(Command::CreateAccount { account, balance });
+            let shares = Position::from_units(SHARES);
+            market.apply(Command::IssueShares { symbol: symbol(), account, shares });
+        }
+        market
+    }
+
+    fn apply(&mut self, command: Command) -> Reply {
+        let sequence = self.engine.sequence().next();
+        let entry = Entry { sequence, time: Time(sequence.0), command };
+        self.events.clear();
+        let events = &mut self.events;
+        self.engine.apply(&entry, &mut Vec::new(), &mut |event| events.push(event))
+    }
+
+    fn place(&mut self, number: u32, order: NewOrder) -> OrderId {
+        match self.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None }) {
+            Reply::Opened(order) => order,
+            refused => panic!("{refused:?}"),
+        }
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        assert_eq!(self.apply(Command::ChangePhase { symbol: symbol(), phase }), Reply::Created);
+    }
+
+    /// Executions of the last command.
+    fn executed(&self) -> usize {
+        let is_one = |event: &&Event| matches!(event, Event::Executed { .. } | Event::Uncrossed { .. });
+        self.events.iter().filter(is_one).count()
+    }
+
+    /// Whether all shares are there, and all money.
+    fn check(&self) {
+        self.engine.check_invariants();
+    }
+}
+
+fn account(number: u32) -> AccountId {
+    AccountId::parse(number.to_string().as_bytes()).unwrap()
+}
+
+fn symbol() -> Symbol {
+    Symbol::parse(b"SPY").unwrap()
+}
+
+fn order(side: Side, limit: i64, shares: i64) -> NewOrder {
+    let (limit, shares) = (Price::from_units(limit).unwrap(), Shares::from_units(shares).unwrap());
+    NewOrder::limit(symbol(), side, limit, shares)
+}
+
+fn iceberg(number: u32, order: NewOrder, display: i64) -> Command {
+    let display = Shares::from_units(display).unwrap();
+    IcebergOrder { account: account(number), order, display, client_id: None, until: None }.command().unwrap()
+}
+
+/// 200,000 orders that showed a hundredth of their shares each, and one order that swept them, were 20 million
+/// executions of one command: its events took 4 GiB, and every start played it again.
+#[test]
+fn an_order_executes_so_often_at_most_and_the_rest_of_it_is_canceled() {
+    let mut market = Market::new(EXECUTIONS_MAX);
+    let (parts, most) = (100, i64::from(EXECUTIONS_MAX));
+    let orders = most / parts + 3;
+    for _ in 0..orders {
+        let told = market.apply(iceberg(1, order(Side::Sell, 500, parts), 1));
+        assert!(matches!(told, Reply::Opened(_)), "{told:?}");
+    }
+    let taker = market.place(2, order(Side::Buy, 600, orders * parts + 7));
+    assert_eq!(market.executed(), EXECUTIONS_MAX as usize);
+    let is_its = |event: &&Event| matches!(event, Event::OrderCanceled { order, .. } if *order == taker);
+    let canceled = *market.events.iter().find(is_its).expect("its rest is canceled");
+    let Event::OrderCanceled { shares, why, .. } = canceled else { unreachable!("it was found as one") };
+    assert_eq!((shares.units(), why), (orders * parts + 7 - most, CancelReason::NotResting));
+    market.check();
+    // Whoever comes next gets what is left, in the order in which it stands there.
+    market.place(2, order(Side::Buy, 600, 307));
+    assert_eq!(market.executed(), 300);
+    market.check();
+    let position = market.engine.position(account(2), symbol()).unwrap();
+    assert_eq!(position.units(), SHARES + i128::from(most) + 300, "it has what it bought");
+}
+
+/// What is activated counts with the order that reached it.
+#[test]
+fn a_command_that_executed_so_often_activates_nothing() {
+    let mut market = Market::new(3);
+    for limit in [100, 101, 102, 103] {
+        market.place(1, order(Side::Sell, limit, 1));
+    }
+    let stop = NewOrder { trigger: Trigger::from_code(101), ..order(Side::Buy, 103, 1) };
+    market.place(2, stop);
+    market.place(2, order(Side::Buy, 102, 3));
+    assert_eq!((market.executed(), market.engine.reached_orders()), (3, 1), "its turn comes with another command");
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), market.engine.reached_orders()), (1, 0));
+    market.check();
+}
+
+/// An uncross of a million orders, or of some that hide their shares, kept everybody waiting.
+#[test]
+fn an_auction_ends_piece_by_piece_at_one_price_and_cancels_come_between() {
+    let mut market = Market::new(10);
+    market.phase(Phase::Auction);
+    let buys: Vec<OrderId> = (0..25).map(|_| market.place(2, order(Side::Buy, 110, 1))).collect();
+    for _ in 0..25 {
+        market.place(1, order(Side::Sell, 90, 1));
+    }
+    let mut prices = Vec::new();
+    market.phase(Phase::Open);
+    for piece in [10, 10, 4] {
+        assert_eq!(market.executed(), piece);
+        prices.extend(market.events.iter().filter_map(|event| match event {
+            Event::Uncrossed { price, .. } => Some(*price),
+            _ => None,
+        }));
+        market.check();
+        if piece == 4 {
+            break;
+        }
+        let now = market.engine.time();
+        let auction = SymbolPhase { phase: Phase::Auction, until: Some(now) };
+        assert_eq!(market.engine.phase(SymbolIndex(0)), auction, "it goes on");
+        assert!(market.engine.has_auctions_to_end(now), "and is over at once");
+        if piece == 10 && prices.len() == 10 {
+            let told = market.apply(Command::CancelOrder { account: account(2), order: buys[20].into() });
+            assert!(matches!(told, Reply::Canceled(_)), "{told:?}");
+        }
+        restart(&mut market);
+        market.apply(Command::EndAuction);
+    }
+    assert_eq!(market.engine.phase(SymbolIndex(0)), SymbolPhase::OPEN);
+    assert!(prices.windows(2).all(|pair| pair[0] == pair[1]), "all at one price: {prices:?}");
+    assert_eq!(market.engine.open_order_count(), 1, "the seller of the order that was canceled is left");
+}
+
+/// Goes on with what was written down of it.
+fn restart(market: &mut Market) {
+    let mut importer = Importer::new(9, DoneOrders::Drop);
+    market.engine.export(&mut |item| importer.add(item).unwrap());
+    let engine = importer.finish().unwrap().with_executions_max(10);
+    assert_eq!(engine.state_hash(), market.engine.state_hash());
+    market.engine = engine;
+}
