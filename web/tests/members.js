@@ -54,7 +54,7 @@ async function visit(context, size) {
   await look(page, `${size}-signed-in`);
   const kept = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage, cookie: document.cookie }));
   const [cookie] = await context.cookies(base);
-  assert.ok(cookie?.name === "pricetime-session" && cookie.httpOnly && cookie.sameSite === "Strict", JSON.stringify(cookie));
+  assert.ok(cookie?.name === `pricetime-session-${new URL(base).port}` && cookie.httpOnly && cookie.sameSite === "Strict", JSON.stringify(cookie));
   assert.ok(!kept.includes(password) && !kept.includes(cookie.value) && kept.includes('"cookie":""'), kept);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
 

@@ -11,8 +11,6 @@ pub struct Counters {
     pub connections_accepted_by_worker: Vec<u64>,
     /// Connections closed because their clients did not read and memory ran short.
     pub connections_shed: u64,
-    /// Connections turned away because their source address has as many as it may have.
-    pub connections_refused: u64,
     /// How often accepting was put off: too many connections, or too many open files.
     pub accept_pauses: u64,
     /// Complete requests read, malformed ones included.

@@ -1,8 +1,8 @@
 //! How many connections clients may have: what the server's own files leave of the limit, shared between XML, HTTP and FIX, so
 //! that none takes the others', nor any number of them keeps the next journal file from being opened; and how many of
-//! them one source address may have, over all.
+//! them one source address may have, over all. Who gives way when all places are taken stands in `exchange/src/places.rs`.
 
-use exchange::Addresses;
+use exchange::{Addresses, LEAVING_MAX, Newcomers, Places};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::settings::Settings;
@@ -18,6 +18,8 @@ const FIX_PART: usize = 8;
 /// Files of the server itself: journal, snapshots, history, connections to a database, listeners and event loops,
 /// places for those who look after the server, and some that are open for a moment.
 const OWN: u64 = 96;
+/// Files of connections that give way, of XML, HTTP and FIX.
+const OWN_OF_THOSE_WHO_LEAVE: u64 = 3 * LEAVING_MAX as u64;
 /// Files of a worker: its listener, its event loop, and a client that is turned away.
 const OWN_OF_A_WORKER: u64 = 4;
 /// Files of another address for the compatible interface: its listener, and its places for those who look after the server.
@@ -29,18 +31,16 @@ const CONNECTIONS_MIN: u64 = 32;
 #[derive(Clone, Debug)]
 pub struct Connections {
     /// Connections over XML at once.
-    pub xml: usize,
+    pub xml: Places,
     /// Connections over HTTP at once.
-    pub http: usize,
+    pub http: Places,
     /// Connections over FIX at once; none where it is not spoken.
-    pub fix: usize,
-    /// Counts the connections of each source, over all.
-    pub addresses: Addresses,
+    pub fix: Places,
 }
 
 impl Connections {
     /// Errors: the limit of open files leaves too few.
-    pub fn allowed(settings: &Settings) -> Result<Connections, String> {
+    pub fn allowed(settings: &Settings, newcomers: Newcomers) -> Result<Connections, String> {
         let all = connections_allowed(settings.workers, !settings.binance_at.is_empty())?;
         let http = (all / HTTP_PART).min(HTTP_MAX);
         let fix = if settings.fix.is_empty() { 0 } else { (all / FIX_PART).min(FIX_MAX) };
@@ -56,7 +56,15 @@ impl Connections {
                 "fewer connections than asked for: the limit of open files (ulimit -n) allows no more"
             );
         }
-        Ok(Connections { xml, http, fix, addresses: Addresses::new(settings.max_connections_per_address) })
+        let addresses = Addresses::new(settings.max_connections_per_address);
+        let [xml, http, fix] = [xml, http, fix].map(|max| Places::new(max, addresses.clone(), newcomers));
+        Ok(Connections { xml, http, fix })
+    }
+
+    /// All of them, by the name of the gateway.
+    pub fn all(&self) -> Vec<(&'static str, Places)> {
+        let spoken = [("xml", &self.xml), ("http", &self.http), ("fix", &self.fix)];
+        spoken.into_iter().filter(|(_, places)| places.max() > 0).map(|(name, places)| (name, places.clone())).collect()
     }
 }
 
@@ -65,7 +73,7 @@ impl Connections {
 fn connections_allowed(workers: usize, has_another_address: bool) -> Result<usize, String> {
     let Some(allowed) = raise_limit() else { return Ok(usize::MAX) };
     let another = if has_another_address { OWN_OF_ANOTHER_ADDRESS } else { 0 };
-    let own = OWN + another + OWN_OF_A_WORKER * workers as u64;
+    let own = OWN + OWN_OF_THOSE_WHO_LEAVE + another + OWN_OF_A_WORKER * workers as u64;
     match allowed.checked_sub(own) {
         Some(left) if left >= CONNECTIONS_MIN => Ok(usize::try_from(left).unwrap_or(usize::MAX)),
         Some(_) | None => Err(format!(
@@ -100,7 +108,9 @@ mod tests {
         let connections = connections_allowed(1, false);
         let files = getrlimit(Resource::Nofile);
         assert_eq!(files.current, files.maximum);
-        let left = files.current.map_or(usize::MAX, |files| files as usize - (OWN + OWN_OF_A_WORKER) as usize);
+        let left = files
+            .current
+            .map_or(usize::MAX, |files| files as usize - (OWN + OWN_OF_THOSE_WHO_LEAVE + OWN_OF_A_WORKER) as usize);
         assert_eq!(connections, Ok(left));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use access::{Access, Watch};
-use exchange::{Exchange, Guarded};
+use exchange::{Exchange, Guarded, Newcomers};
 
 use crate::settings::Settings;
 
@@ -47,7 +47,7 @@ pub fn desk(members: Option<&Members>) -> Option<Arc<xml::Desk>> {
 
 /// Whether it is kept whose each command is.
 pub fn audits(settings: &Settings) -> bool {
-    settings.audit || file(settings).is_some()
+    settings.audit || are_known(settings)
 }
 
 fn file(settings: &Settings) -> Option<PathBuf> {
@@ -58,16 +58,23 @@ fn file(settings: &Settings) -> Option<PathBuf> {
     }
 }
 
+/// Whether there is an access file.
+pub fn are_known(settings: &Settings) -> bool {
+    file(settings).is_some()
+}
+
+/// What those get who connect when all places are taken.
+pub fn newcomers(settings: &Settings) -> Newcomers {
+    match (are_known(settings), open_address(settings)) {
+        (true, _) => Newcomers::MayProve,
+        (false, Some(_)) => Newcomers::Share,
+        (false, None) => Newcomers::Wait,
+    }
+}
+
 /// Errors: it would listen where other machines reach it, and nobody said that they may.
 fn refuse_strangers(settings: &Settings) -> Result<(), String> {
-    let listening = [
-        ("--xml", Some(settings.xml)),
-        ("--http", Some(settings.http)),
-        ("--binance-at", settings.compatible_address().unwrap_or_default()),
-        ("--fix", settings.fix_address().unwrap_or_default()),
-    ];
-    let is_open = |address: &SocketAddr| !address.ip().to_canonical().is_loopback();
-    match listening.into_iter().find_map(|(flag, address)| Some((flag, address.filter(is_open)?))) {
+    match open_address(settings) {
         Some((flag, address)) if !settings.open_to_anyone => Err(format!(
             "{flag} is {address}, which is not loopback, and there is no access file: whoever reaches it could trade with every \
              account. Either name who may do what (`pricetime access add {} --member alice --role operator` makes a file that \
@@ -76,4 +83,16 @@ fn refuse_strangers(settings: &Settings) -> Result<(), String> {
         )),
         Some(_) | None => Ok(()),
     }
+}
+
+/// An address that other machines reach, with the setting that names it.
+fn open_address(settings: &Settings) -> Option<(&'static str, SocketAddr)> {
+    let listening = [
+        ("--xml", Some(settings.xml)),
+        ("--http", Some(settings.http)),
+        ("--binance-at", settings.compatible_address().unwrap_or_default()),
+        ("--fix", settings.fix_address().unwrap_or_default()),
+    ];
+    let is_open = |address: &SocketAddr| !address.ip().to_canonical().is_loopback();
+    listening.into_iter().find_map(|(flag, address)| Some((flag, address.filter(is_open)?)))
 }

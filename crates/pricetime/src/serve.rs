@@ -68,6 +68,11 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let (endings, ended) = channel();
     let status = Status::new();
     catch_signals(endings.clone(), status.clone())?;
+    if members::are_known(&settings)
+        || [&settings.keys, &settings.tls_key].iter().any(|path| !path.as_os_str().is_empty())
+    {
+        keep_secrets_in()?;
+    }
     let keys = match settings.keys.as_os_str().is_empty() {
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
@@ -78,14 +83,11 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
         About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days, read_only: settings.read_only };
     let metrics =
         metrics(settings.fix_address()?.map(|_| "fix").into_iter().chain(demo.as_ref().map(|_| crate::demo::GATEWAY)));
-    let connections = Connections::allowed(&settings)?;
+    let connections = Connections::allowed(&settings, members::newcomers(&settings))?;
     let access = members.as_ref().map(|members| members.access.clone());
     let tls = encryption::open(&settings)?;
     if let Some(tls) = &tls {
         encryption::watch(tls.clone())?;
-    }
-    if members.is_some() || tls.is_some() || !keys.is_empty() {
-        keep_out_of_core_dumps()?;
     }
     let of_web = web::Settings { access, ..web_settings(&settings, &connections, tls.clone()) };
     let web = Web::start(of_web, status.clone(), about, metrics.clone()).map_err(|(address, error)| {
@@ -98,10 +100,15 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     server.run(&settings, (endings, &ended), &status, started)
 }
 
-/// From here on a crash leaves no core dump: there would be the secrets of members and the key of the certificate in it.
-fn keep_out_of_core_dumps() -> Result<(), String> {
+/// From here on a crash leaves no core dump, and no other program of this user reads the memory or attaches to the process: there would
+/// be the secrets of members and the key of the certificate in it. The limit alone does not bind a program that takes dumps from a pipe.
+fn keep_secrets_in() -> Result<(), String> {
+    let why = |error| format!("cannot forbid core dumps, which hold secrets: {error}");
     let none = Rlimit { current: Some(0), maximum: Some(0) };
-    setrlimit(Resource::Core, none).map_err(|error| format!("cannot forbid core dumps, which hold secrets: {error}"))
+    setrlimit(Resource::Core, none).map_err(why)?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).map_err(why)?;
+    Ok(())
 }
 
 /// What HTTP needs of the settings.
@@ -112,8 +119,8 @@ pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<
         compatible_address: settings.compatible_address().unwrap_or_default(),
         hosts: hosts.collect(),
         backlog: settings.backlog,
-        connections_max: connections.http,
-        addresses: connections.addresses.clone(),
+        places: connections.http.clone(),
+        all_places: connections.all(),
         idle_timeout: settings.idle_timeout.0,
         answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
         access: None,
@@ -365,13 +372,7 @@ fn fix_settings(
     connections: &Connections,
     tls: Option<ServerTls>,
 ) -> Result<Option<fix::Settings>, String> {
-    let of = |address| fix::Settings {
-        address,
-        backlog: settings.backlog,
-        connections_max: connections.fix,
-        addresses: connections.addresses.clone(),
-        tls,
-    };
+    let of = |address| fix::Settings { address, backlog: settings.backlog, places: connections.fix.clone(), tls };
     Ok(settings.fix_address()?.map(of))
 }
 
@@ -385,8 +386,7 @@ fn xml_settings(
         address: settings.xml,
         workers: settings.workers,
         backlog: settings.backlog,
-        connections_max: connections.xml,
-        addresses: connections.addresses.clone(),
+        places: connections.xml.clone(),
         request_bytes_max: usize::try_from(settings.max_request.0).unwrap_or(usize::MAX),
         children_max: settings.max_children,
         reply_bytes_max: settings.reply_bytes_max(),

@@ -14,6 +14,7 @@ struct Inner {
     done: AtomicU64,
     failed: AtomicU64,
     timed_out: AtomicU64,
+    gave_way: AtomicU64,
     plain: AtomicU64,
 }
 
@@ -27,6 +28,8 @@ pub struct HandshakeCounts {
     pub done: u64,
     pub failed: u64,
     pub timed_out: u64,
+    /// Handshakes of the address with the most of them, which were ended because another address had none to begin.
+    pub gave_way: u64,
     /// Clients that spoke no TLS.
     pub plain: u64,
 }
@@ -58,18 +61,23 @@ impl Handshakes {
         self.0.timed_out.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub fn gave_way(&self) {
+        self.0.gave_way.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub fn spoke_plain(&self) {
         self.0.plain.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn counts(&self) -> HandshakeCounts {
-        let Inner { in_progress, waiting, done, failed, timed_out, plain } = &*self.0;
+        let Inner { in_progress, waiting, done, failed, timed_out, gave_way, plain } = &*self.0;
         HandshakeCounts {
             in_progress: in_progress.load(Ordering::Relaxed),
             waiting: waiting.load(Ordering::Relaxed),
             done: done.load(Ordering::Relaxed),
             failed: failed.load(Ordering::Relaxed),
             timed_out: timed_out.load(Ordering::Relaxed),
+            gave_way: gave_way.load(Ordering::Relaxed),
             plain: plain.load(Ordering::Relaxed),
         }
     }

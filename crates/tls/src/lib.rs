@@ -10,6 +10,7 @@ mod counts;
 mod error;
 mod files;
 mod server;
+mod turns;
 
 pub use certificate::{ClientCertificate, not_after};
 pub use client::{ClientStream, Connector, Trust};
@@ -17,6 +18,7 @@ pub use counts::{HandshakeCounts, Handshakes, InProgress};
 pub use error::TlsError;
 pub use files::Stamp;
 pub use server::{ClientCertificates, Files, Loaded, Protocol, ServerTls};
+pub use turns::Turns;
 
 /// What a TLS connection begins with: the type of a record that holds a handshake.
 pub const FIRST_BYTE: u8 = 0x16;

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
-use exchange::Connected;
 use exchange::containment::{Containing, Part, shown};
+use exchange::{Connected, GAVE_WAY};
 use futures_util::{SinkExt, StreamExt};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
@@ -20,6 +20,7 @@ use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 use crate::asking::{self, Asker};
 use crate::calling;
 use crate::hub::Hub;
+use crate::listener::Life;
 use crate::outbox::{Outbox, Piece};
 use crate::problem::Problem;
 use crate::site::Site;
@@ -60,6 +61,7 @@ pub(crate) fn begin<P: Party>(
     let mut party = party(site.clone(), outbox.clone());
     let (asker, read, calling) = (asking::asker(), asking::followed(), calling::current());
     let connected = connected(&site, asker.as_ref())?;
+    let life = upgrade.life.clone();
     Ok(upgrade.then(move |socket| {
         let talk = asking::as_whoever(asker, async move {
             asking::follows_all(read);
@@ -67,7 +69,7 @@ pub(crate) fn begin<P: Party>(
             let last = LastHeard::default();
             let talking = async {
                 party.begin().await;
-                converse(&site, socket, (&mut party, &last), &outbox).await;
+                converse((&site, &life), socket, (&mut party, &last), &outbox).await;
             };
             if let Err(panicked) = Containing::new(Part::Http, talking).await {
                 let message = last.shown();
@@ -106,7 +108,12 @@ impl LastHeard {
     }
 }
 
-async fn converse(site: &Site, mut socket: Socket, (party, last): (&mut impl Party, &LastHeard), outbox: &Outbox) {
+async fn converse(
+    (site, life): (&Site, &Life),
+    mut socket: Socket,
+    (party, last): (&mut impl Party, &LastHeard),
+    outbox: &Outbox,
+) {
     let mut sender = Sender { site, outbox, patience: site.silence_max(), midway: false };
     let mut silence = Silence::of(site.silence_max());
     let mut look = pin!(sleep(silence.until_looked_at()));
@@ -118,7 +125,13 @@ async fn converse(site: &Site, mut socket: Socket, (party, last): (&mut impl Par
                 match heard {
                     Some(Ok(Message::Text(text))) => {
                         last.note(&text);
-                        party.heard(&text).await;
+                        tokio::select! {
+                            () = party.heard(&text) => {}
+                            () = life.gives_way() => return sender.give_way(socket).await,
+                        }
+                        if let Some(asker) = asking::asker() {
+                            life.is_of(&asker.principal);
+                        }
                     }
                     // The library answers pings when something is sent next.
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
@@ -130,6 +143,7 @@ async fn converse(site: &Site, mut socket: Socket, (party, last): (&mut impl Par
             () = outbox.filled() => {}
             () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
             () = &mut revoked => return sender.end(socket, None, REVOKED).await,
+            () = life.gives_way() => return sender.give_way(socket).await,
             () = &mut look => {
                 match silence.lasts() {
                     Lasts::NotLong => {}
@@ -143,6 +157,7 @@ async fn converse(site: &Site, mut socket: Socket, (party, last): (&mut impl Par
             sent = site.telling().count(sender.send(&mut socket)) => if sent.is_none() { return },
             () = outbox.too_slow() => return sender.too_slow(socket, party.farewell()).await,
             () = &mut revoked => return sender.end(socket, None, REVOKED).await,
+            () = life.gives_way() => return sender.give_way(socket).await,
         }
     }
 }
@@ -263,6 +278,11 @@ impl Sender<'_> {
             None => self.end(socket, farewell, (CloseCode::Again, "too-slow")).await,
             Some(_) => self.end(socket, None, (CloseCode::Error, "feed-unavailable")).await,
         }
+    }
+
+    /// Says that another connection gets the place, if the kernel takes that at once, and ends.
+    async fn give_way(&self, socket: Socket) {
+        let _ = timeout(Duration::ZERO, self.end(socket, None, (CloseCode::Again, GAVE_WAY))).await;
     }
 
     async fn end(&self, mut socket: Socket, farewell: Option<Text>, (code, reason): (CloseCode, &'static str)) {

@@ -20,15 +20,13 @@ use crate::asking::{self, Asker};
 use crate::binance;
 use crate::calling::{self, Calling};
 use crate::certain::ascertain;
+use crate::cookie;
 use crate::input;
 use crate::listener::Life;
 use crate::members::{Members, Signed, Unsigned};
 use crate::policy::{Need, Where, need};
 use crate::problem::Problem;
 use crate::site::Site;
-
-/// The cookie of the page's session.
-pub(crate) const COOKIE: &str = "pricetime-session";
 
 /// Lets a request through as whoever asks, or refuses it.
 pub(crate) async fn gate(
@@ -54,8 +52,12 @@ async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response 
     let (is_compatible, has_body) = (binance::is_for(&request), !request.body().is_end_stream());
     match admit(members, &life, request).await {
         Ok((asker, request)) => {
+            life.is_of(&asker.principal);
             let answered = asking::as_asker(asker, async {
                 let response = ascertain(State(site.clone()), request, next).await;
+                if let Some(asker) = asking::asker() {
+                    life.is_of(&asker.principal);
+                }
                 (response, asking::was_wrong())
             });
             match answered.await {
@@ -200,7 +202,7 @@ async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker,
         };
     }
     // A browser keeps a cookie whose session is over.
-    let by_cookie = cookie(headers).and_then(|token| members.by_token(token));
+    let by_cookie = cookie::token(headers, life)?.and_then(|token| members.by_token(token));
     match by_cookie.filter(|asker| asker.session.as_ref().is_some_and(|session| session.is_cookie)) {
         Some(_) if writes(&request) && !headers.contains_key(header::ORIGIN) => {
             // The guard has let through our origin alone. A browser says it with each of these; without it the cookie was taken along
@@ -259,22 +261,4 @@ fn by_authorization(members: &Members, headers: &HeaderMap) -> Option<Asker> {
     let decoded = String::from_utf8(BASE64_STANDARD.decode(proof.trim()).ok()?).ok()?;
     let (key, secret) = decoded.split_once(':')?;
     members.by_secret(key, secret)
-}
-
-/// The token of the page's session.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, token)| token)
-}
-
-/// Sets the cookie, or with an empty token takes it away. No script reads it, no other site's page sends it along, and one that came
-/// encrypted is sent so alone.
-pub(crate) fn set_cookie(response: &mut Response, token: &str, life: &Life) {
-    let gone = if token.is_empty() { "; Max-Age=0" } else { "" };
-    let secure = if life.is_tls() { "; Secure" } else { "" };
-    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/{secure}{gone}");
-    if let Ok(cookie) = HeaderValue::try_from(cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
 }

@@ -13,6 +13,7 @@ mod certain;
 mod clock;
 mod contained;
 mod conversation;
+mod cookie;
 mod describe;
 mod drop_copy;
 mod gate;

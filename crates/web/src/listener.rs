@@ -4,22 +4,23 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, Request};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::serve::{IncomingStream, Listener};
-use exchange::{Addresses, Visitor};
+use exchange::{NoPlace, Place, PlaceHandle, Places, Principal};
 use tls::{ClientCertificate, Handshakes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::binance;
 use crate::calling::Callers;
@@ -41,24 +42,8 @@ pub(crate) struct Bounded {
 /// How long a client may take to send the rest of a request's head after its first byte, and the body after its head.
 pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Room for so many connections, which listeners may share, and for so many of each source address.
-#[derive(Clone)]
-pub(crate) struct Places {
-    free: Arc<Semaphore>,
-    addresses: Addresses,
-}
-
-impl Places {
-    pub(crate) fn new(connections_max: usize, addresses: Addresses) -> Places {
-        Places { free: Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS))), addresses }
-    }
-
-    /// None when all places are taken, or as many as the source of this address may have.
-    fn enter(&self, address: IpAddr) -> Option<Permit> {
-        let permit = self.free.clone().try_acquire_owned().ok()?;
-        Some(Permit::Usual { _permit: permit, _visitor: self.addresses.enter(address)? })
-    }
-}
+/// How long the next connection waits between two looks whether one that gives way has gone.
+const LEAVING_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long nothing may happen on a connection.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +70,11 @@ pub(crate) struct Placed {
 
 /// What a connection holds while it is there.
 enum Permit {
-    Usual { _permit: OwnedSemaphorePermit, _visitor: Visitor },
+    Usual {
+        place: Place,
+        /// Resolves when another one gets it; none when it has.
+        wanted: Option<oneshot::Receiver<()>>,
+    },
     Reserved(Reserved),
 }
 
@@ -126,11 +115,15 @@ struct LifeState {
     doing: Mutex<Doing>,
     begun: Instant,
     /// Our address that the client connected to.
-    here: IpAddr,
+    here: SocketAddr,
     /// The client's.
     there: IpAddr,
-    /// It has one of the reserved places.
-    is_reserved: bool,
+    /// None on one of the reserved places.
+    place: Option<PlaceHandle>,
+    /// It is known whose place it is.
+    is_proven: AtomicBool,
+    /// Told when it has to give way.
+    gives_way: Arc<Notify>,
     is_tls: bool,
     /// Set when TLS has begun, if the client showed one.
     certificate: OnceLock<ClientCertificate>,
@@ -139,7 +132,12 @@ struct LifeState {
 }
 
 impl Life {
-    fn begin(here: IpAddr, there: IpAddr, is_reserved: bool, is_tls: bool) -> Life {
+    fn begin(
+        here: SocketAddr,
+        there: IpAddr,
+        (place, gives_way): (Option<PlaceHandle>, Arc<Notify>),
+        is_tls: bool,
+    ) -> Life {
         let begun = Instant::now();
         let doing = Mutex::new(if is_tls { Doing::Shaking(begun) } else { Doing::Idle(begun) });
         Life(Arc::new(LifeState {
@@ -147,11 +145,19 @@ impl Life {
             begun,
             here,
             there,
-            is_reserved,
+            place,
+            is_proven: AtomicBool::new(false),
+            gives_way,
             is_tls,
             certificate: OnceLock::new(),
             callers: OnceLock::new(),
         }))
+    }
+
+    /// One of no connection.
+    #[cfg(test)]
+    pub(crate) fn of(there: IpAddr, port: u16, is_tls: bool) -> Life {
+        Life::begin(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), there, (None, Arc::default()), is_tls)
     }
 
     /// Notes that TLS has begun.
@@ -178,6 +184,23 @@ impl Life {
         self.is_tls() || self.there().to_canonical().is_loopback()
     }
 
+    /// Whoever asks on it has proven to be a member, unless the name is empty: its place is that member's.
+    pub(crate) fn is_of(&self, principal: &Principal) {
+        let Some(place) = self.0.place.as_ref().filter(|_| !principal.member().is_empty()) else { return };
+        if !self.0.is_proven.load(Ordering::Relaxed) {
+            self.0.is_proven.store(place.prove(principal.member()), Ordering::Relaxed);
+        }
+    }
+
+    /// Returns, once, when it has to give way to another connection: whoever answers a request or talks over a WebSocket ends it.
+    pub(crate) async fn gives_way(&self) {
+        self.0.gives_way.notified().await;
+    }
+
+    fn is_reserved(&self) -> bool {
+        self.0.place.is_none()
+    }
+
     /// Who asks on it, for what is kept of that.
     pub(crate) fn callers(&self) -> &Callers {
         self.0.callers.get_or_init(|| Callers::of(self.there()))
@@ -185,7 +208,12 @@ impl Life {
 
     /// Our address that the client connected to.
     pub(crate) fn here(&self) -> IpAddr {
-        self.0.here
+        self.0.here.ip().to_canonical()
+    }
+
+    /// Our port that the client connected to.
+    pub(crate) fn port(&self) -> u16 {
+        self.0.here.port()
     }
 
     /// The address that the client connected from.
@@ -227,7 +255,7 @@ impl Life {
             Doing::Asked(since) => since + bounds.answer,
             Doing::Lasting => return None,
         };
-        Some(if self.0.is_reserved { until.min(self.0.begun + RESERVED_FOR) } else { until })
+        Some(if self.is_reserved() { until.min(self.0.begun + RESERVED_FOR) } else { until })
     }
 }
 
@@ -241,12 +269,23 @@ impl Connected<IncomingStream<'_, Bounded>> for Life {
 /// answers one request, and only for the server's state.
 pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request, next: Next) -> Response {
     life.does(Doing::Asked(Instant::now()));
-    let mut response = match life.0.is_reserved && !reserve::is_for(request.uri().path()) {
-        true if binance::is_for(&request) => binance::Refusal::from(Problem::too_many_connections()).into_response(),
-        true => Problem::too_many_connections().into_response(),
-        false => next.run(request).await,
+    let (is_compatible, looks) = (binance::is_for(&request), matches!(*request.method(), Method::GET | Method::HEAD));
+    let refused = |problem: Problem| match is_compatible {
+        true => binance::Refusal::from(problem).into_response(),
+        false => problem.into_response(),
     };
-    if life.0.is_reserved {
+    let (mut response, is_last) = match life.is_reserved() && !reserve::is_for(request.uri().path()) {
+        true => (refused(Problem::too_many_connections()), true),
+        false => tokio::select! {
+            response = next.run(request) => (response, life.is_reserved()),
+            () = life.gives_way() => match looks {
+                true => (refused(Problem::too_many_connections()), true),
+                // It may be done all the same.
+                false => (refused(Problem::unknown_outcome()), true),
+            },
+        },
+    };
+    if is_last {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     life.does(match response.status() {
@@ -269,10 +308,11 @@ impl Placed {
 
     /// Ready with an error when nothing has happened for too long, or somebody else needs the place.
     fn idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        if let Permit::Reserved(Reserved { wanted, .. }) = &mut self.place
-            && Pin::new(wanted).poll(cx).is_ready()
-        {
-            return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "somebody else needs the place"));
+        if self.place.is_wanted(cx) {
+            // A WebSocket says why it ends.
+            if !matches!(*self.life.lock(), Doing::Lasting) {
+                return Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "somebody else needs the place"));
+            }
         }
         loop {
             ready!(self.look.as_mut().poll(cx));
@@ -288,24 +328,61 @@ impl Placed {
     }
 }
 
+impl Permit {
+    /// Whether somebody else needs the place. Says so once.
+    fn is_wanted(&mut self, cx: &mut Context<'_>) -> bool {
+        match self {
+            Permit::Reserved(Reserved { wanted, .. }) => Pin::new(wanted).poll(cx).is_ready(),
+            Permit::Usual { wanted, .. } => {
+                let is_wanted = wanted.as_mut().is_some_and(|wanted| Pin::new(wanted).poll(cx).is_ready());
+                if is_wanted {
+                    *wanted = None;
+                }
+                is_wanted
+            }
+        }
+    }
+}
+
+impl Bounded {
+    async fn place_for(&mut self, address: IpAddr, gives_way: &Arc<Notify>) -> Permit {
+        loop {
+            let gives_way = Arc::clone(gives_way);
+            let (leave, wanted) = oneshot::channel();
+            match self.places.enter(address, move || {
+                let _ = leave.send(());
+                gives_way.notify_one();
+            }) {
+                Ok(place) => return Permit::Usual { place, wanted: Some(wanted) },
+                Err(NoPlace::Soon) => sleep(LEAVING_PAUSE).await,
+                Err(NoPlace::OfAddress(_) | NoPlace::Taken) => {
+                    return Permit::Reserved(self.reserve.enter(address).await);
+                }
+            }
+        }
+    }
+}
+
 impl Listener for Bounded {
     type Io = Placed;
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Placed, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.listener).await;
-        let place = match self.places.enter(address.ip()) {
-            Some(place) => place,
-            None => Permit::Reserved(self.reserve.enter(address.ip()).await),
-        };
+        let gives_way = Arc::default();
+        let place = self.place_for(address.ip(), &gives_way).await;
         // Of a connection that is gone already, nothing will be read.
-        let here = stream.local_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |here| here.ip().to_canonical());
-        let is_reserved = matches!(place, Permit::Reserved(_));
-        let life = Life::begin(here, address.ip().to_canonical(), is_reserved, self.acceptance.is_some());
+        let here = stream.local_addr().unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+        let handle = match &place {
+            Permit::Usual { place, .. } => Some(place.handle()),
+            Permit::Reserved(_) => None,
+        };
+        let is_reserved = handle.is_none();
+        let life = Life::begin(here, address.ip().to_canonical(), (handle, gives_way), self.acceptance.is_some());
         let handshakes = self.acceptance.as_ref().map(|acceptance| acceptance.handshakes().clone());
         let stream = match &self.acceptance {
             None => Wire::Plain(stream),
-            Some(acceptance) => acceptance.begin(stream, is_reserved),
+            Some(acceptance) => acceptance.begin(stream, address.ip(), is_reserved),
         };
         let bounds = self.bounds;
         let look = Box::pin(sleep_until(life.until(&bounds).unwrap_or(life.0.begun)));

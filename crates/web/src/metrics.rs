@@ -172,6 +172,7 @@ impl Scrape {
             family("pricetime_connections", None, "Connections that are open now. Those of http include WebSockets."),
             &connections,
         )?;
+        self.places(out)?;
         out.gauge(
             family("pricetime_websockets", None, "WebSockets that are open now."),
             Some(instruments.websockets.count() as u64),
@@ -187,14 +188,6 @@ impl Scrape {
                 "XML connections that were closed because their clients did not read their replies and memory ran short.",
             ),
             counters.map(|counters| counters.connections_shed),
-        )?;
-        out.counter(
-            family(
-                "pricetime_xml_connections_refused",
-                None,
-                "XML connections that were closed at once because their address had as many as it may have.",
-            ),
-            counters.map(|counters| counters.connections_refused),
         )?;
         out.counter(
             family(
@@ -222,6 +215,44 @@ impl Scrape {
                 "Faults of the server that ended one request, session or question, or the feed, and nothing else; the log tells each.",
             ),
             Part::ALL.into_iter().map(|part| ([("part", part.name())], part.panics())),
+        )
+    }
+
+    fn places(&self, out: &mut Exposition<'_>) -> fmt::Result {
+        let all: Vec<_> = self.0.instruments().places.iter().map(|(name, places)| (*name, places.counts())).collect();
+        let proven: Vec<_> = all.iter().map(|(name, counts)| ([("gateway", *name)], counts.proven as u64)).collect();
+        let proven: Vec<_> = proven.iter().map(|(labels, proven)| (&labels[..], *proven)).collect();
+        out.gauges(
+            family(
+                "pricetime_member_connections",
+                None,
+                "Connections that are open now and have a place of their own, as a member's.",
+            ),
+            &proven,
+        )?;
+        let refused = all.iter().flat_map(|(name, counts)| {
+            [("address", counts.refused_of_address), ("full", counts.refused_taken)]
+                .map(|(reason, count)| ([("gateway", *name), ("reason", reason)], count))
+        });
+        out.counters(
+            family(
+                "pricetime_connections_refused",
+                None,
+                "Connections that got no place: their `address` had as many as one may have, or all were taken (`full`).",
+            ),
+            refused,
+        )?;
+        let gave_way = all.iter().flat_map(|(name, counts)| {
+            [("address", counts.gave_way_of_address), ("member", counts.gave_way_of_member)]
+                .map(|(holder, count)| ([("gateway", *name), ("holder", holder)], count))
+        });
+        out.counters(
+            family(
+                "pricetime_connections_gave_way",
+                None,
+                "Connections that were closed because others needed their places, of the `address` or the `member` with the most.",
+            ),
+            gave_way,
         )
     }
 

@@ -12,7 +12,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use exchange::containment::{Part, help_sessions, serve_sessions};
-use exchange::{Addresses, Metrics, Status};
+use exchange::{Metrics, Places, Status};
 use socket2::SockRef;
 use tls::ServerTls;
 use tokio::net::{TcpListener, TcpSocket};
@@ -23,7 +23,7 @@ use crate::contained::contained;
 use crate::gate::gate;
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
-use crate::listener::{Bounded, Bounds, Life, Places, note};
+use crate::listener::{Bounded, Bounds, Life, note};
 use crate::members::Members;
 use crate::recency::as_new;
 use crate::site::{About, Market, Site};
@@ -45,9 +45,9 @@ pub struct Settings {
     /// Connections that may wait to be accepted; the kernel's own bound applies, too.
     pub backlog: u32,
     /// Connections at once; further ones may ask how the server does.
-    pub connections_max: usize,
-    /// Counts the connections of each source address; those past its bound may ask that, too.
-    pub addresses: Addresses,
+    pub places: Places,
+    /// The places of each gateway, by its name, which are measured.
+    pub all_places: Vec<(&'static str, Places)>,
     /// A connection that is no WebSocket is closed when it asks nothing for so long.
     pub idle_timeout: Duration,
     /// The longest that a market takes to answer.
@@ -98,12 +98,18 @@ impl Web {
         let (listener, address) = listen(settings.address)?;
         let compatible = settings.compatible_address.map(listen).transpose()?;
         let compatible_address = compatible.as_ref().map(|(_, address)| *address);
-        let places = Places::new(settings.connections_max, settings.addresses);
+        let places = settings.places;
         let members = settings.access.map(Members::new);
         let acceptance = settings.tls.map(Acceptance::new);
         let tls = acceptance.as_ref().map(|acceptance| acceptance.tls().clone());
-        let site =
-            Site::new(status, (settings.hosts, members, settings.audit), settings.idle_timeout, about, metrics, tls);
+        let site = Site::new(
+            status,
+            (settings.hosts, members, settings.audit),
+            settings.idle_timeout,
+            about,
+            metrics,
+            (tls, settings.all_places),
+        );
         let handle = runtime.handle().clone();
         let (stop, stopped) = watch::channel(false);
         let served = site.clone();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Mode, Principal, Read, State, Status, Unavailable};
+use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, State, Status, Unavailable};
 use feed::{Asker, FeedFailure, ReadModel};
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
@@ -62,6 +62,8 @@ pub(crate) struct Instruments {
     pub(crate) websockets: LiveCount,
     /// None where connections are plain.
     pub(crate) tls: Option<ServerTls>,
+    /// Each gateway's.
+    pub(crate) places: Vec<(&'static str, Places)>,
 }
 
 /// The market that is served.
@@ -144,12 +146,12 @@ impl Site {
         silence_max: Duration,
         about: About,
         metrics: Metrics,
-        tls: Option<ServerTls>,
+        (tls, places): (Option<ServerTls>, Vec<(&'static str, Places)>),
     ) -> Site {
         let (connections, websockets) = (LiveCount::default(), LiveCount::default());
         let rest = metrics.gateway(GATEWAY);
         let counters = OnceLock::new();
-        let instruments = Instruments { about, metrics, rest, counters, connections, websockets, tls };
+        let instruments = Instruments { about, metrics, rest, counters, connections, websockets, tls, places };
         Site(Arc::new(Inner {
             status,
             started: Instant::now(),

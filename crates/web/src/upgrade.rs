@@ -2,7 +2,7 @@
 //! framing library would copy the whole of a long message for each client that does not read.
 
 use axum::body::Body;
-use axum::extract::FromRequestParts;
+use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -12,6 +12,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
+use crate::listener::Life;
 use crate::problem::Problem;
 
 /// A WebSocket.
@@ -31,6 +32,8 @@ const WRITE_BYTES_MAX: usize = 256 * 1024;
 pub(crate) struct Upgrade {
     accept: String,
     on_upgrade: OnUpgrade,
+    /// The connection's.
+    pub(crate) life: Life,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
@@ -49,7 +52,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
         let accept = derive_accept_key(key.as_bytes());
         let on_upgrade = parts.extensions.remove::<OnUpgrade>();
         let on_upgrade = on_upgrade.ok_or_else(|| refusal("this connection cannot become a WebSocket"))?;
-        Ok(Upgrade { accept, on_upgrade })
+        let life = parts.extensions.get::<ConnectInfo<Life>>().map(|ConnectInfo(life)| life.clone());
+        let life = life.ok_or_else(|| refusal("this connection cannot become a WebSocket"))?;
+        Ok(Upgrade { accept, on_upgrade, life })
     }
 }
 
@@ -59,7 +64,7 @@ impl Upgrade {
     where
         Talk: Future<Output = ()> + Send,
     {
-        let Upgrade { accept, on_upgrade } = self;
+        let Upgrade { accept, on_upgrade, .. } = self;
         tokio::spawn(async move {
             // Who hung up meanwhile does not want to talk.
             let Ok(upgraded) = on_upgrade.await else { return };

@@ -1,17 +1,20 @@
 //! A connection's bytes, with TLS or without, and how TLS begins. Handshakes are tasks of their connections, so nobody waits
-//! to be accepted because of them. They are bounded in number, and one at a time computes: between two of them everybody
-//! else in the thread has a turn. How long one may take is the listener's to say.
+//! to be accepted because of them. They are bounded in number, by address and in time, and one at a time computes: between two of them
+//! everybody else in the thread has a turn.
 
-use std::future::poll_fn;
+use std::future::pending;
 use std::io;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use tls::{ClientCertificate, FIRST_BYTE, Handshakes, Protocol, ServerTls};
+use exchange::{Addresses, Newcomers, Place, Places};
+use tls::{ClientCertificate, FIRST_BYTE, Handshakes, Protocol, ServerTls, Turns};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -23,13 +26,32 @@ const SPEAK_TLS: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 40\r\nconnection: close\r\n\r\n\
     this port speaks TLS: ask it by https://";
 
+/// While others wait for a place, a handshake may take this part of its time.
+const HURRIED: u32 = 5;
+
 /// What begins TLS, for all listeners together.
 #[derive(Clone)]
 pub(crate) struct Acceptance {
     tls: ServerTls,
-    places: Arc<Semaphore>,
-    /// Held by the one who computes.
-    turn: Arc<Semaphore>,
+    places: Places,
+    /// Told when a place is free.
+    freed: Arc<Notify>,
+    turns: Turns,
+}
+
+/// A place among those whose handshake goes on.
+struct ShakingPlace {
+    place: Option<Place>,
+    freed: Arc<Notify>,
+    /// Resolves when another address gets it.
+    wanted: oneshot::Receiver<()>,
+}
+
+impl Drop for ShakingPlace {
+    fn drop(&mut self) {
+        drop(self.place.take());
+        self.freed.notify_one();
+    }
 }
 
 /// A connection's socket, and TLS over it.
@@ -42,7 +64,8 @@ pub(crate) enum Wire {
 
 impl Acceptance {
     pub(crate) fn new(tls: ServerTls) -> Acceptance {
-        Acceptance { tls, places: Arc::new(Semaphore::new(AT_ONCE)), turn: Arc::new(Semaphore::new(1)) }
+        let places = Places::new(AT_ONCE, Addresses::new(0), Newcomers::Share);
+        Acceptance { tls, places, freed: Arc::default(), turns: Turns::default() }
     }
 
     pub(crate) fn tls(&self) -> &ServerTls {
@@ -53,13 +76,18 @@ impl Acceptance {
         self.tls.handshakes(Protocol::Http)
     }
 
-    /// TLS over a connection. `is_reserved`: it has a place already that is for those who look after the server.
-    pub(crate) fn begin(&self, stream: TcpStream, is_reserved: bool) -> Wire {
+    /// TLS over a connection from this address. `is_reserved`: it has a place already that is for those who look after the server.
+    pub(crate) fn begin(&self, stream: TcpStream, address: IpAddr, is_reserved: bool) -> Wire {
         let acceptance = self.clone();
-        Wire::Shaking(Box::pin(async move { acceptance.shake(stream, is_reserved).await }))
+        Wire::Shaking(Box::pin(async move { acceptance.shake(stream, address, is_reserved).await }))
     }
 
-    async fn shake(self, mut stream: TcpStream, is_reserved: bool) -> io::Result<TlsStream<TcpStream>> {
+    async fn shake(
+        self,
+        mut stream: TcpStream,
+        address: IpAddr,
+        is_reserved: bool,
+    ) -> io::Result<TlsStream<TcpStream>> {
         let mut first = [0];
         // Whoever says nothing takes no place.
         if stream.peek(&mut first).await? == 0 {
@@ -69,22 +97,21 @@ impl Acceptance {
             self.handshakes().spoke_plain();
             return Err(refuse_plain(&mut stream).await);
         }
-        let waits = self.handshakes().wait();
-        let _place = match is_reserved {
+        let mut place = match is_reserved {
             true => None,
-            // The semaphore is never closed.
-            false => self.places.acquire().await.ok(),
+            false => Some(self.place(address).await),
         };
-        drop(waits);
         let _counted = self.handshakes().begin();
-        let mut accept = pin!(TlsAcceptor::from(self.tls.config(Protocol::Http)).accept(stream).into_fallible());
-        let shaken = loop {
-            let turn = self.turn.acquire().await;
-            let polled = poll_fn(|cx| Poll::Ready(accept.as_mut().poll(cx))).await;
-            drop(turn);
-            match polled {
-                Poll::Ready(shaken) => break shaken,
-                Poll::Pending => woken().await,
+        let accept = pin!(TlsAcceptor::from(self.tls.config(Protocol::Http)).accept(stream).into_fallible());
+        let shaken = tokio::select! {
+            shaken = self.turns.drive(accept) => shaken,
+            () = wanted(&mut place) => {
+                self.handshakes().gave_way();
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "another address gets the place of the handshake"));
+            }
+            () = self.overdue() => {
+                self.handshakes().timed_out();
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "others wait for the place of the handshake"));
             }
         };
         match shaken {
@@ -101,16 +128,43 @@ impl Acceptance {
             }
         }
     }
+
+    /// Waits for a place, unless an address has more than this one: then its oldest gives way.
+    async fn place(&self, address: IpAddr) -> ShakingPlace {
+        let _waits = self.handshakes().wait();
+        loop {
+            let (leave, wanted) = oneshot::channel();
+            let leave = move || {
+                let _ = leave.send(());
+            };
+            if let Ok(place) = self.places.enter(address, leave) {
+                return ShakingPlace { place: Some(place), freed: Arc::clone(&self.freed), wanted };
+            }
+            self.freed.notified().await;
+        }
+    }
+
+    /// Returns when a handshake that begins now has taken too long: soon if others wait.
+    async fn overdue(&self) {
+        let patience = self.tls.handshake_patience();
+        for _ in 0..HURRIED {
+            sleep(patience / HURRIED).await;
+            if self.handshakes().counts().waiting > 0 {
+                return;
+            }
+        }
+    }
 }
 
-/// Returns when something woke the task.
-async fn woken() {
-    let mut was_awake = true;
-    poll_fn(|_| match std::mem::replace(&mut was_awake, false) {
-        true => Poll::Pending,
-        false => Poll::Ready(()),
-    })
-    .await;
+/// Returns when another address gets the place.
+async fn wanted(place: &mut Option<ShakingPlace>) {
+    let is_wanted = match place {
+        Some(place) => (&mut place.wanted).await.is_ok(),
+        None => false,
+    };
+    if !is_wanted {
+        pending::<()>().await;
+    }
 }
 
 async fn refuse_plain(stream: &mut TcpStream) -> io::Error {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use access::Access;
 use exchange::containment::shown;
-use exchange::{Caller, Connected, Principal, Protocol};
+use exchange::{Caller, Connected, GAVE_WAY, PlaceHandle, Principal, Protocol};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -39,6 +39,9 @@ pub(crate) struct Peer {
     pub(crate) is_private: bool,
     /// The SHA-256 of the certificate that it has proven to have.
     pub(crate) certificate: Option<[u8; 32]>,
+    pub(crate) place: PlaceHandle,
+    /// Another one gets the place.
+    pub(crate) wanted: watch::Receiver<bool>,
     /// Where its last message is noted, for the log of a fault of ours.
     pub(crate) last_message: Arc<LastMessage>,
 }
@@ -68,10 +71,13 @@ pub(crate) async fn serve(
     mut stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let mut bytes = Vec::new();
+    let mut wanted = peer.wanted.clone();
     let logged_on = tokio::select! {
-        logged_on = timeout(LOGON_PATIENCE, log_on(&mut stream, &mut bytes, &peer, &market)) => logged_on,
+        logged_on = timeout(LOGON_PATIENCE, log_on(&mut stream, &mut bytes, &peer, &market)) => Some(logged_on),
         () = told(&mut stopped) => return Ok(()),
+        () = told(&mut wanted) => None,
     };
+    let Some(logged_on) = logged_on else { return last_words(&mut stream, &refusal(None, GAVE_WAY)).await };
     let Ok(logged_on) = logged_on else {
         return last_words(&mut stream, &refusal(None, "no Logon came in time")).await;
     };
@@ -88,6 +94,7 @@ pub(crate) async fn serve(
         tokio::select! {
             biased;
             () = told(&mut stopped) => session.end("the server stops"),
+            () = told(&mut wanted) => session.end(GAVE_WAY),
             count = stream.read(&mut read) => {
                 match count? {
                     0 => return Ok(()),
@@ -272,6 +279,7 @@ fn who(
     let Some(access) = access else { return Ok((None, None)) };
     let principal = prove(logon, peer, access)?;
     let connected = access.connections().open(&principal).map_err(|past| past.to_string())?;
+    peer.place.prove(principal.member());
     tracing::debug!(member = principal.member(), address = %peer.address, "logged on over FIX");
     Ok((Some(principal), Some(connected)))
 }
@@ -293,14 +301,14 @@ fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, S
     if !peer.is_private {
         return Err("a secret may be sent over TLS or from this machine only".to_owned());
     }
-    if let Err(patience) = access.tries().may_try(peer.address, Instant::now()) {
+    if let Err(patience) = access.tries().may_try(peer.address, key, Instant::now()) {
         return Err(format!(
-            "too many wrong secrets came from this address: try again in {} s",
+            "too many wrong secrets came for this key from this address: try again in {} s",
             patience.as_secs() + 1
         ));
     }
     access.by_secret(key, secret, now).ok_or_else(|| {
-        let _ = access.tries().turn(peer.address, Instant::now());
+        let _ = access.tries().turn(peer.address, key, Instant::now());
         tracing::warn!(address = %peer.address, "a logon over FIX was refused");
         "what was shown is not the secret of any key".to_owned()
     })

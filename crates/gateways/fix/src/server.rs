@@ -2,17 +2,20 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use exchange::containment::{Containing, Part, serve_sessions};
+use exchange::{NoPlace, Place};
 use socket2::SockRef;
-use tls::{ClientCertificate, FIRST_BYTE, Protocol, ServerTls};
+use tls::{ClientCertificate, FIRST_BYTE, Protocol, ServerTls, Turns};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::connection::{LastMessage, Peer, last_words, serve, told};
 use crate::market::Market;
@@ -23,6 +26,10 @@ use crate::settings::Settings;
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 /// How long it waits where no file can be opened.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long a connection that gives way may take to say so.
+const GIVING_WAY: Duration = Duration::from_millis(20);
+/// How long the next one waits between two looks whether it has.
+const LEAVING_PAUSE: Duration = Duration::from_millis(1);
 /// Bytes that the system takes for a connection beyond what it could send.
 const UNSENT_MAX: u32 = 128 << 10;
 
@@ -45,15 +52,18 @@ impl Fix {
         let (stop, mut stopped) = watch::channel(false);
         let thread = thread::Builder::new().name("fix".to_string()).spawn(move || {
             let sessions = async {
-                let places = Arc::new(Semaphore::new(settings.connections_max.min(Semaphore::MAX_PERMITS)));
-                let serving = stopped.clone();
+                let (serving, served) = (stopped.clone(), Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
                 tokio::select! {
-                    () = accept_all(&listener, &settings, &places, &market, &serving) => {}
+                    () = accept_all(&listener, &settings, &served, &market, &serving) => {}
                     () = told(&mut stopped) => {}
                 }
                 drop(listener);
-                let all = u32::try_from(settings.connections_max).unwrap_or(u32::MAX);
-                let _ = timeout(DRAIN_PATIENCE, places.acquire_many(all)).await;
+                let all = async {
+                    while served.available_permits() < Semaphore::MAX_PERMITS {
+                        sleep(LEAVING_PAUSE).await;
+                    }
+                };
+                let _ = timeout(DRAIN_PATIENCE, all).await;
             };
             serve_sessions(Part::Fix, || runtime.block_on(sessions));
         })?;
@@ -92,10 +102,11 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
 async fn accept_all(
     listener: &TcpListener,
     settings: &Settings,
-    places: &Arc<Semaphore>,
+    served: &Arc<Semaphore>,
     market: &Market,
     stopped: &watch::Receiver<bool>,
 ) {
+    let turns = Turns::default();
     loop {
         let (mut stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -105,29 +116,41 @@ async fn accept_all(
                 continue;
             }
         };
-        let place = Arc::clone(places).try_acquire_owned().ok();
-        let (Some(place), Some(visitor)) = (place, settings.addresses.enter(from.ip())) else {
-            // What it is told goes at once, or not at all: nobody waits for it.
-            let _ = timeout(ACCEPT_PAUSE, last_words(&mut stream, &refusal(None, "too many connections"))).await;
-            continue;
+        let (place, wanted) = match enter(settings, from).await {
+            Ok(entered) => entered,
+            Err(why) => {
+                // What it is told goes at once, or not at all: nobody waits for it.
+                let _ = timeout(ACCEPT_PAUSE, last_words(&mut stream, &refusal(None, &why.to_string()))).await;
+                continue;
+            }
         };
-        let (market, stopped, tls) = (market.clone(), stopped.clone(), settings.tls.clone());
+        let (market, stopped) = (market.clone(), stopped.clone());
+        let tls = settings.tls.clone().map(|tls| (tls, turns.clone()));
+        let counted = Arc::clone(served).try_acquire_owned();
         tokio::spawn(async move {
-            let _kept = (place, visitor);
+            let _counted = counted;
             let last_message = Arc::<LastMessage>::default();
             let peer = Peer {
                 address: from.ip(),
                 is_private: is_here(from),
                 certificate: None,
                 last_message: Arc::clone(&last_message),
+                place: place.handle(),
+                wanted,
             };
+            let mut wanted = peer.wanted.clone();
             let serving = async {
                 match tls {
-                    Some(tls) => serve_encrypted(stream, peer, &tls, market, stopped).await,
+                    Some((tls, turns)) => serve_encrypted(stream, peer, (&tls, &turns), market, stopped).await,
                     None => serve(stream, peer, market, stopped).await,
                 }
             };
-            match Containing::new(Part::Fix, serving).await {
+            let ended = tokio::select! {
+                ended = Containing::new(Part::Fix, serving) => ended,
+                () = async { told(&mut wanted).await; sleep(GIVING_WAY).await } => Ok(Ok(())),
+            };
+            drop(place);
+            match ended {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::debug!(%error, %from, "a FIX connection ended"),
                 Err(panicked) => {
@@ -139,6 +162,20 @@ async fn accept_all(
     }
 }
 
+/// A place for a connection from this address, and what tells when another one gets it.
+async fn enter(settings: &Settings, from: SocketAddr) -> Result<(Place, watch::Receiver<bool>), NoPlace> {
+    loop {
+        let (leave, wanted) = watch::channel(false);
+        match settings.places.enter(from.ip(), move || {
+            let _ = leave.send(true);
+        }) {
+            Ok(place) => return Ok((place, wanted)),
+            Err(NoPlace::Soon) => sleep(LEAVING_PAUSE).await,
+            Err(why) => return Err(why),
+        }
+    }
+}
+
 /// Whether it does not leave this machine.
 fn is_here(from: SocketAddr) -> bool {
     from.ip().to_canonical().is_loopback()
@@ -147,10 +184,17 @@ fn is_here(from: SocketAddr) -> bool {
 async fn serve_encrypted(
     stream: TcpStream,
     peer: Peer,
-    tls: &ServerTls,
+    (tls, turns): (&ServerTls, &Turns),
     market: Market,
     stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
+    let Some(stream) = shake(stream, tls, turns).await? else { return Ok(()) };
+    let certificate = ClientCertificate::of(stream.get_ref().1.peer_certificates()).map(|shown| shown.fingerprint);
+    serve(stream, Peer { is_private: true, certificate, ..peer }, market, stopped).await
+}
+
+/// TLS over a connection; none where the client speaks none.
+async fn shake(stream: TcpStream, tls: &ServerTls, turns: &Turns) -> io::Result<Option<TlsStream<TcpStream>>> {
     let mut stream = stream;
     let counts = tls.handshakes(Protocol::Fix);
     let mut begun = [0];
@@ -160,25 +204,25 @@ async fn serve_encrypted(
             counts.spoke_plain();
             // What has come is read, or the system would answer it with a reset that may overtake the words.
             let _ = stream.try_read(&mut [0; 16 << 10]);
-            return last_words(&mut stream, &refusal(None, "this port speaks TLS")).await;
+            last_words(&mut stream, &refusal(None, "this port speaks TLS")).await?;
+            return Ok(None);
         }
-        Ok(_) | Err(_) => return Ok(()),
+        Ok(_) | Err(_) => return Ok(None),
     }
-    let counted = counts.begin();
-    let accept = TlsAcceptor::from(tls.config(Protocol::Fix)).accept(stream);
-    let stream = match timeout(tls.handshake_patience(), accept).await {
-        Ok(Ok(stream)) => stream,
+    let _counted = counts.begin();
+    let accept = pin!(TlsAcceptor::from(tls.config(Protocol::Fix)).accept(stream));
+    match timeout(tls.handshake_patience(), turns.drive(accept)).await {
+        Ok(Ok(stream)) => {
+            counts.done();
+            Ok(Some(stream))
+        }
         Ok(Err(error)) => {
             counts.failed();
-            return Err(error);
+            Err(error)
         }
         Err(_) => {
             counts.timed_out();
-            return Err(io::ErrorKind::TimedOut.into());
+            Err(io::ErrorKind::TimedOut.into())
         }
-    };
-    counts.done();
-    drop(counted);
-    let certificate = ClientCertificate::of(stream.get_ref().1.peer_certificates()).map(|shown| shown.fingerprint);
-    serve(stream, Peer { is_private: true, certificate, ..peer }, market, stopped).await
+    }
 }

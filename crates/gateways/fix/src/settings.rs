@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use exchange::Addresses;
+use exchange::Places;
 use tls::ServerTls;
 
 /// The settings of a gateway.
@@ -12,10 +12,8 @@ pub struct Settings {
     pub address: SocketAddr,
     /// Connections that may wait to be accepted; the kernel's own bound applies, too.
     pub backlog: u32,
-    /// Connections at once; further ones are told so and closed.
-    pub connections_max: usize,
-    /// Counts the connections of each source address; those past its bound are told and closed, too.
-    pub addresses: Addresses,
+    /// Connections at once; whoever is turned away or has to give way is told so.
+    pub places: Places,
     /// What connections begin with that are encrypted; none if they are plain.
     pub tls: Option<ServerTls>,
 }

@@ -3,15 +3,17 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use exchange::Visitor;
+use exchange::{NoPlace, Place};
 use mio::Interest;
 use mio::net::TcpStream;
 use rustix::io::Errno;
 
 use crate::connection::Connection;
 use crate::login::Asker;
+use crate::mailbox::Origin;
 use crate::stream::Stream;
 use crate::worker::Worker;
 
@@ -27,20 +29,22 @@ impl Worker {
             }
             let Some(listener) = &self.acceptor.listener else { return };
             let closed = self.shared.connections_closed.load(Ordering::SeqCst);
-            let below_max = |open| (open < self.settings.connections_max).then_some(open + 1);
-            if self.shared.connections_open.fetch_update(Ordering::SeqCst, Ordering::SeqCst, below_max).is_err() {
+            let Some(ticket) = self.settings.places.ticket() else {
                 self.pause_accepting(closed, "as many connections are open as are allowed");
                 return;
-            }
+            };
             match listener.accept() {
-                Ok((stream, address)) => match self.settings.addresses.enter(address.ip()) {
-                    Some(visitor) => self.open(stream, address.ip(), visitor),
-                    None => self.turn_away(stream),
-                },
-                Err(error) => {
-                    self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
-                    self.accept_failed(error, closed);
+                Ok((stream, address)) => {
+                    let generation = self.next_generation();
+                    let origin = Origin { slot: self.connections.vacant_key() as u32, generation };
+                    let mailbox = Arc::clone(&self.mailboxes[self.index]);
+                    let leave = move || mailbox.post(|letters| letters.give_way.push(origin));
+                    match ticket.enter(address.ip(), leave) {
+                        Ok(place) => self.open(stream, address.ip(), place, generation),
+                        Err(why) => self.turn_away(stream, why),
+                    }
                 }
+                Err(error) => self.accept_failed(error, closed),
             }
         }
     }
@@ -61,23 +65,18 @@ impl Worker {
         self.acceptor.pause(self.now_ms, closed, &self.shared);
         if self.acceptor.may_log(self.now_ms) {
             let open = self.shared.connections_open.load(Ordering::Relaxed);
-            let allowed = self.settings.connections_max;
+            let allowed = self.settings.places.max();
             tracing::warn!(open, allowed, "new connections wait: {why}");
         }
     }
 
-    /// Says that its source address has as many connections as it may have, and closes it.
-    fn turn_away(&mut self, mut stream: TcpStream) {
-        self.shared.connections_open.fetch_sub(1, Ordering::SeqCst);
-        self.shared.connections_refused.fetch_add(1, Ordering::Relaxed);
+    /// Says why there is no place for a connection, and closes it.
+    fn turn_away(&mut self, mut stream: TcpStream, why: NoPlace) {
         if self.handshakes.is_tls() {
             // Words would have to be encrypted, which is what there is no place for.
             return;
         }
-        let why = format!(
-            "<results><error>too many connections: at most {} from one address</error></results>\n",
-            self.settings.addresses.max()
-        );
+        let why = format!("<results><error>{why}</error></results>\n");
         // What has come is read, or the system would answer it with a reset that may overtake the words. Whoever does not
         // get them finds the connection closed, as a client must expect at any time.
         let _ = stream.read(&mut self.read_buffer);
@@ -85,13 +84,16 @@ impl Worker {
         let _ = stream.shutdown(Shutdown::Write);
     }
 
-    fn open(&mut self, stream: TcpStream, address: IpAddr, visitor: Visitor) {
+    fn open(&mut self, stream: TcpStream, address: IpAddr, place: Place, generation: u32) {
+        self.shared.connections_open.fetch_add(1, Ordering::SeqCst);
         self.shared.accepted_by_worker[self.index].fetch_add(1, Ordering::Relaxed);
-        let generation = self.next_generation();
-        let asker = Asker::of(self.settings.desk.as_ref(), address, self.settings.audit).map(Box::new);
+        let mut asker = Asker::of(self.settings.desk.as_ref(), address, self.settings.audit).map(Box::new);
+        if let Some(asker) = &mut asker {
+            asker.takes(place.handle());
+        }
         let is_tls = self.handshakes.is_tls();
         let stream = if is_tls { Stream::tls(stream) } else { Stream::plain(stream) };
-        let slot = self.connections.insert(Connection::new(stream, visitor, asker, generation, self.now_ms));
+        let slot = self.connections.insert(Connection::new(stream, place, asker, generation, self.now_ms));
         // Read first: what is there already is then not reported again when the socket is registered. With TLS it is reported,
         // and handshakes have their turn among what else there is to do.
         if !is_tls && self.intake.has_room() {

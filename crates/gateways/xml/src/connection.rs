@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use exchange::containment::shown;
-use exchange::{ProtectorId, Visitor};
+use exchange::{Place, ProtectorId};
 use mio::{Interest, Registry, Token};
 
 use crate::frame::{Frame, incomplete, next_frame, skippable};
@@ -50,8 +50,7 @@ pub(crate) struct Connection {
     asker: Option<Box<Asker>>,
     /// Since it protects accounts.
     protector: Option<ProtectorId>,
-    /// Its place among those of its source address.
-    _visitor: Visitor,
+    pub place: Place,
 }
 
 /// Where a connection is in its life.
@@ -118,13 +117,7 @@ pub(crate) enum Flushed {
 }
 
 impl Connection {
-    pub fn new(
-        stream: Stream,
-        visitor: Visitor,
-        asker: Option<Box<Asker>>,
-        generation: u32,
-        now_ms: u64,
-    ) -> Connection {
+    pub fn new(stream: Stream, place: Place, asker: Option<Box<Asker>>, generation: u32, now_ms: u64) -> Connection {
         Connection {
             stream,
             generation,
@@ -145,7 +138,7 @@ impl Connection {
             long_since_ms: None,
             asker,
             protector: None,
-            _visitor: visitor,
+            place,
         }
     }
 

@@ -19,7 +19,6 @@ pub(crate) struct Shared {
     pub connections_closed: AtomicU64,
     pub accepted_by_worker: Vec<AtomicU64>,
     pub connections_shed: AtomicU64,
-    pub connections_refused: AtomicU64,
     /// Connections with a long reply that is to be made, or that they have not taken.
     pub long_replies: AtomicUsize,
     /// Connections that wait for such a place.
@@ -52,7 +51,6 @@ impl Shared {
             connections_closed: AtomicU64::new(0),
             accepted_by_worker: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             connections_shed: AtomicU64::new(0),
-            connections_refused: AtomicU64::new(0),
             long_replies: AtomicUsize::new(0),
             long_replies_wanted: AtomicUsize::new(0),
             accept_pauses: AtomicU64::new(0),
@@ -78,7 +76,6 @@ impl Shared {
             connections_accepted: by_worker.iter().sum(),
             connections_accepted_by_worker: by_worker,
             connections_shed: self.connections_shed.load(Ordering::Relaxed),
-            connections_refused: self.connections_refused.load(Ordering::Relaxed),
             accept_pauses: self.accept_pauses.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             requests_answered: self.answered.load(Ordering::SeqCst),

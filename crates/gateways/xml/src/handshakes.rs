@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 
 use tls::Protocol;
 
-use crate::connection::Phase;
+use crate::connection::{Connection, Phase};
+use crate::mailbox::Origin;
 use crate::stream::Step;
 use crate::worker::Worker;
 
-/// Handshakes that a worker has begun and not ended, at most.
-const AT_ONCE: usize = 256;
 /// A turn goes on with handshakes until so much time has passed.
 const TURN: Duration = Duration::from_millis(1);
 
@@ -35,12 +34,13 @@ impl Worker {
             return self.refuse_plain(slot);
         }
         if !connection.stream.has_place() {
-            if self.handshakes.places_taken >= AT_ONCE {
-                self.handshakes.waiting.push_back((slot, connection.generation));
+            let origin = Origin { slot: slot as u32, generation: connection.generation };
+            let Some(place) = self.handshakes.enter(&self.mailboxes[self.index], origin, connection.place.source())
+            else {
+                self.handshakes.waiting.push_back(origin);
                 return connection.stream.wait(counts.wait());
-            }
-            self.handshakes.places_taken += 1;
-            connection.stream.give_place();
+            };
+            connection.stream.give_place(place);
         }
         if self.handshakes.spent >= TURN {
             return connection.queue(slot, &mut self.ready);
@@ -76,14 +76,30 @@ impl Worker {
 
     /// Gives the place of a handshake that has ended to the next who waits for one.
     pub(crate) fn leave_place(&mut self) {
-        while let Some((slot, generation)) = self.handshakes.waiting.pop_front() {
-            if let Some(connection) = self.connections.get_mut(slot).filter(|other| other.generation == generation) {
-                connection.stream.give_place();
+        while let Some(origin) = self.handshakes.waiting.front().copied() {
+            let slot = origin.slot as usize;
+            let is_it = |connection: &&mut Connection| connection.generation == origin.generation;
+            if let Some(connection) = self.connections.get_mut(slot).filter(is_it) {
+                let mailbox = &self.mailboxes[self.index];
+                let Some(place) = self.handshakes.enter(mailbox, origin, connection.place.source()) else { return };
+                connection.stream.give_place(place);
                 connection.progress_ms = self.now_ms;
-                return connection.queue(slot, &mut self.ready);
+                connection.queue(slot, &mut self.ready);
             }
+            self.handshakes.waiting.pop_front();
         }
-        self.handshakes.places_taken -= 1;
+    }
+
+    /// Closes a connection whose handshake gives way to one of another address.
+    pub(crate) fn handshake_gives_way(&mut self, origin: Origin) {
+        let slot = origin.slot as usize;
+        let is_it = |connection: &&Connection| connection.generation == origin.generation;
+        if self.connections.get(slot).filter(is_it).is_some_and(|connection| connection.stream.is_before_tls()) {
+            if let Some(tls) = &self.handshakes.tls {
+                tls.handshakes(Protocol::Xml).gave_way();
+            }
+            self.close(slot);
+        }
     }
 
     /// Closes a connection whose handshake took too long.

@@ -2,12 +2,18 @@
 //! done for them. It does not know what becomes of a connection.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use exchange::{Addresses, Newcomers, Place, Places};
 use tls::ServerTls;
 
+use crate::mailbox::{Mailbox, Origin};
 use crate::stream::Stream;
 
+/// Handshakes that a worker has begun and not ended, at most.
+const AT_ONCE: usize = 256;
 /// While others wait, a handshake may take this part of its time.
 const HURRIED: u64 = 5;
 /// The log tells of handshakes that failed at most this often.
@@ -17,10 +23,10 @@ const LOG_EVERY_MS: u64 = 10_000;
 pub(crate) struct Handshaking {
     /// None where connections are plain.
     pub tls: Option<ServerTls>,
-    /// Connections that have a place: their handshakes have begun, or may begin.
-    pub places_taken: usize,
-    /// Connections that wait for one of those to end, each with its generation, in the order in which they came.
-    pub waiting: VecDeque<(usize, u32)>,
+    /// Of connections whose handshakes have begun, or may begin. An address with more of them gives way to one with fewer.
+    pub places: Places,
+    /// Connections that wait for one of those to end, in the order in which they came.
+    pub waiting: VecDeque<Origin>,
     /// What this turn has done for them.
     pub spent: Duration,
     logged_ms: Option<u64>,
@@ -28,12 +34,19 @@ pub(crate) struct Handshaking {
 
 impl Handshaking {
     pub fn new(tls: Option<ServerTls>) -> Handshaking {
-        Handshaking { tls, places_taken: 0, waiting: VecDeque::new(), spent: Duration::ZERO, logged_ms: None }
+        let places = Places::new(AT_ONCE, Addresses::new(0), Newcomers::Share);
+        Handshaking { tls, places, waiting: VecDeque::new(), spent: Duration::ZERO, logged_ms: None }
     }
 
     /// Whether connections are encrypted.
     pub fn is_tls(&self) -> bool {
         self.tls.is_some()
+    }
+
+    /// A place for the handshake of a connection of this worker; none while it has to wait.
+    pub fn enter(&self, mailbox: &Arc<Mailbox>, origin: Origin, source: IpAddr) -> Option<Place> {
+        let mailbox = Arc::clone(mailbox);
+        self.places.enter(source, move || mailbox.post(|letters| letters.handshakes_give_way.push(origin))).ok()
     }
 
     pub fn turn_begins(&mut self) {

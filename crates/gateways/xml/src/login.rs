@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use access::{Access, hmac_hex, random_text};
 use engine::Grace;
 use exchange::{
-    Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, Principal, Protocol, Session, member_kill,
+    Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, PlaceHandle, Principal, Protocol, Session, member_kill,
 };
 
 use crate::document::{Documents, Limits, Login};
@@ -39,6 +39,8 @@ pub(crate) struct Asker {
     principal: Option<Principal>,
     /// Counts it among those of its member.
     connected: Option<Connected>,
+    /// The connection's place, which is its member's.
+    place: Option<PlaceHandle>,
     /// What is to be signed. It is used once.
     challenge: Option<String>,
     /// None where nobody keeps whose commands are.
@@ -81,11 +83,19 @@ impl Asker {
         }
         let private = address.to_canonical().is_loopback();
         let session = audit.then(|| Session::begin(address));
-        let (principal, connected, challenge, caller) = (None, None, None, None);
+        let (principal, connected, place, challenge, caller) = (None, None, None, None, None);
         let mut asker =
-            Asker { desk: desk.cloned(), address, private, principal, connected, challenge, session, caller };
+            Asker { desk: desk.cloned(), address, private, principal, connected, place, challenge, session, caller };
         asker.come_as(desk.and_then(|desk| desk.access.by_address(address, SystemTime::now())));
         Some(asker)
+    }
+
+    /// The connection has this place.
+    pub fn takes(&mut self, place: PlaceHandle) {
+        if let Some(principal) = &self.principal {
+            place.prove(principal.member());
+        }
+        self.place = Some(place);
     }
 
     /// The connection is encrypted from now on. `certificate`: the SHA-256 of one that it has proven to have.
@@ -109,6 +119,9 @@ impl Asker {
         let is_of_its = self.connected.as_ref().is_some_and(|connected| connected.is_of(&principal));
         if let Some(desk) = self.desk.as_ref().filter(|_| !is_of_its) {
             self.connected = Some(desk.access.connections().open(&principal)?);
+        }
+        if let Some(place) = &self.place {
+            place.prove(principal.member());
         }
         self.principal = Some(principal);
         Ok(())
@@ -169,7 +182,11 @@ impl Asker {
 
     fn log_in(&mut self, desk: &Desk, login: &Login) -> LoggedIn {
         // Replies come in order, so none is held back: whoever comes too soon is told how long to wait, and nothing is compared.
-        if let Err(patience) = desk.access.tries().may_try(self.address, Instant::now()) {
+        let key = match login {
+            Login::Asks => return self.new_challenge(),
+            Login::Secret { key, .. } | Login::Signature { key, .. } => key,
+        };
+        if let Err(patience) = desk.access.tries().may_try(self.address, key, Instant::now()) {
             return LoggedIn::Refused(Refused::TooSoon(patience));
         }
         let proven = match login {
@@ -191,7 +208,7 @@ impl Asker {
                 LoggedIn::As(member)
             }
             None => {
-                let _ = desk.access.tries().turn(self.address, Instant::now());
+                let _ = desk.access.tries().turn(self.address, key, Instant::now());
                 tracing::warn!(address = %self.address, "a login over XML was refused");
                 LoggedIn::Refused(Refused::Wrong)
             }
@@ -242,7 +259,7 @@ impl fmt::Display for Refused {
             Refused::Past(limit) => write!(f, "login refused: {limit}"),
             Refused::TooSoon(patience) => write!(
                 f,
-                "login refused: too many wrong ones came from this address; try again in {} s",
+                "login refused: too many wrong ones came for this key from this address; try again in {} s",
                 patience.as_secs() + 1
             ),
             Refused::Wrong => f.write_str("login refused: no valid key is proven by this"),

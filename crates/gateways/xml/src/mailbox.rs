@@ -39,13 +39,21 @@ pub(crate) struct Letters {
     pub batches: Vec<Box<Batch>>,
     /// Look-ups that came back, each with the connection whose next reply needs it.
     pub found: Vec<(Origin, Lookup)>,
+    /// Connections whose places others get.
+    pub give_way: Vec<Origin>,
+    /// Connections whose handshakes give way.
+    pub handshakes_give_way: Vec<Origin>,
     /// Set when something else changed that the worker should check: it is to stop, or may accept again.
     pub nudged: bool,
 }
 
 impl Letters {
     fn is_empty(&self) -> bool {
-        self.batches.is_empty() && self.found.is_empty() && !self.nudged
+        self.batches.is_empty()
+            && self.found.is_empty()
+            && self.give_way.is_empty()
+            && self.handshakes_give_way.is_empty()
+            && !self.nudged
     }
 }
 

@@ -6,6 +6,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use exchange::GAVE_WAY;
+
 use crate::connection::{Connection, Phase, Received};
 use crate::mailbox::Origin;
 use crate::settings::Settings;
@@ -171,6 +173,20 @@ impl Worker {
         if self.shared.workers_paused.load(Ordering::SeqCst) > 0 {
             self.mailboxes.iter().for_each(|mailbox| mailbox.nudge());
         }
+    }
+
+    /// Closes a connection whose place another one gets. It is told so, unless that could be taken for the reply to a request.
+    pub(crate) fn give_way(&mut self, origin: Origin) {
+        let slot = origin.slot as usize;
+        let is_it = |connection: &&mut Connection| connection.generation == origin.generation;
+        let Some(connection) = self.connections.get_mut(slot).filter(is_it) else { return };
+        if connection.phase == Phase::Open && !connection.stream.is_before_tls() && !connection.is_outstanding() {
+            // What has come is read, or the system would answer it with a reset that may overtake the words.
+            let _ = connection.stream.read(&mut self.read_buffer);
+            let _ = connection.stream.write(format!("<results><error>{GAVE_WAY}</error></results>\n").as_bytes());
+            let _ = connection.stream.end();
+        }
+        self.close(slot);
     }
 
     /// Closes connections that were idle, blocked or lingering for too long.

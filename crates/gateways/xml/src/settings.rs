@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use exchange::{Addresses, GatewayMetrics};
+use exchange::{Addresses, GatewayMetrics, Newcomers, Places};
 use tls::ServerTls;
 
 use crate::login::Desk;
@@ -19,11 +19,9 @@ pub struct Settings {
     /// Connections the kernel may hold for each worker until they are accepted; it also applies its own bound
     /// (`net.core.somaxconn`).
     pub backlog: u32,
-    /// Connections open at once, over all workers. At the bound, further ones wait in the backlog; they do so, too, while no
-    /// file can be opened.
-    pub connections_max: usize,
-    /// Counts the connections of each source address; those past its bound are told and closed.
-    pub addresses: Addresses,
+    /// Connections open at once, over all workers. Whoever is turned away or has to give way is told. Further ones wait in the backlog
+    /// where the places say so, and while no file can be opened.
+    pub places: Places,
     /// The longest request, in bytes.
     pub request_bytes_max: usize,
     /// The most elements in a request, nested ones counted.
@@ -66,8 +64,7 @@ impl Default for Settings {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 12345)),
             workers: 1,
             backlog: 8192,
-            connections_max: 10_000,
-            addresses: Addresses::new(0),
+            places: Places::new(10_000, Addresses::new(0), Newcomers::Wait),
             request_bytes_max: 1 << 20,
             children_max: 10_000,
             reply_bytes_max: 16 << 20,

@@ -35,6 +35,7 @@ enum State {
     Shaking {
         session: ServerConnection,
         _counted: InProgress,
+        _place: Option<exchange::Place>,
     },
     Open(ServerConnection),
 }
@@ -43,7 +44,7 @@ enum State {
 enum Place {
     None,
     Awaited { _counted: InProgress },
-    Given,
+    Given(exchange::Place),
 }
 
 /// The longest part of a reply that is encrypted at once: so much more memory a client takes that does not read.
@@ -97,7 +98,7 @@ impl Stream {
 
     /// Whether it has a place among those whose handshake goes on.
     pub fn has_place(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Shaking { .. } | State::Before(Place::Given)))
+        self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Shaking { .. } | State::Before(Place::Given(_))))
     }
 
     /// Counts it among those who wait for a place.
@@ -108,16 +109,21 @@ impl Stream {
     }
 
     /// Gives it a place: its handshake may begin.
-    pub fn give_place(&mut self) {
+    pub fn give_place(&mut self, place: exchange::Place) {
         if let Some(tls) = &mut self.tls {
-            tls.state = State::Before(Place::Given);
+            tls.state = State::Before(Place::Given(place));
         }
     }
 
     /// Begins the handshake.
     pub fn begin(&mut self, config: Arc<ServerConfig>, counted: InProgress) -> Result<(), rustls::Error> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
-        tls.state = State::Shaking { session: ServerConnection::new(config)?, _counted: counted };
+        let session = ServerConnection::new(config)?;
+        let place = match std::mem::replace(&mut tls.state, State::Before(Place::None)) {
+            State::Before(Place::Given(place)) => Some(place),
+            State::Before(Place::None | Place::Awaited { .. }) | State::Shaking { .. } | State::Open(_) => None,
+        };
+        tls.state = State::Shaking { session, _counted: counted, _place: place };
         Ok(())
     }
 

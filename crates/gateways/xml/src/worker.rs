@@ -215,6 +215,12 @@ impl Worker {
         for (origin, found) in letters.found.drain(..) {
             answered += self.looked_up(origin, found);
         }
+        for origin in letters.give_way.drain(..) {
+            self.give_way(origin);
+        }
+        for origin in letters.handshakes_give_way.drain(..) {
+            self.handshake_gives_way(origin);
+        }
         self.letters = letters;
         answered += self.flush_dirty();
         if answered == 0 {

@@ -96,7 +96,7 @@ fn connections_leave_files_for_the_journal() {
     let attack = scene.attack();
     let server = attack.server();
     let _idle = [connect_many(server.xml, IDLE), connect_many(server.http, IDLE_OVER_HTTP)];
-    wait_until("as many as are allowed to be there", PATIENCE, || server.process.open_files() > 870);
+    wait_until("as many as are allowed to be there", PATIENCE, || server.process.open_files() > 850);
     let orders = "<order sym=\"S\" amount=\"1.5\" limit=\"99.99\"/>".repeat(30);
     for _ in 0..200 {
         let told = client.ask(&format!("<transactions id=\"1\">{orders}</transactions>"));
@@ -111,7 +111,7 @@ fn a_server_without_enough_files_does_not_start() {
     let folder = Folder::new("few-files");
     let launch = Launch::new(&folder.data()).with("--workers 2");
     let ended = launch.through(&["prlimit", "--nofile=100:100"]).try_start().err().expect("too few files");
-    let why = "the limit of open files is 100; at least 136 are needed, 104 for the server's own files and 32 for connections: \
+    let why = "the limit of open files is 100; at least 160 are needed, 128 for the server's own files and 32 for connections: \
                raise it (ulimit -n, LimitNOFILE)";
     assert!(ended.status.code() != Some(0) && ended.stderr.contains(why), "{ended:?}");
 }

@@ -21,5 +21,6 @@ mod floods;
 mod http;
 mod lookups;
 mod market;
+mod places;
 mod websocket;
 mod xml;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use exchange::{Metrics, State, Status};
+use exchange::{Metrics, Newcomers, State, Status};
 use market::timekeeper::Clock;
 use pricetime::backend::Backend;
 use pricetime::connections::Connections;
@@ -38,7 +38,7 @@ impl Here {
             days: false,
             read_only: settings.read_only,
         };
-        let of_web = web_settings(&settings, &Connections::allowed(&settings).unwrap(), None);
+        let of_web = web_settings(&settings, &Connections::allowed(&settings, Newcomers::Wait).unwrap(), None);
         let web = Web::start(of_web, status.clone(), about, metrics.clone()).unwrap();
         Here { settings, backend, web, metrics, status }
     }

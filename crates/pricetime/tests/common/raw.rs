@@ -18,10 +18,25 @@ pub fn connect_narrow(address: SocketAddr) -> TcpStream {
     stream
 }
 
+/// A connection from an address of this machine.
+pub fn connect_from(source: [u8; 4], address: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
+    socket.connect_timeout(&address.into(), PATIENCE).unwrap_or_else(|error| panic!("cannot connect: {error}"));
+    let stream: TcpStream = socket.into();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
 /// Sends a request as it is, and gives all that comes back until the server ends the connection.
 pub fn ask(address: SocketAddr, request: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
+    let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    ask_on(stream, request)
+}
+
+/// The same on a connection that is there.
+pub fn ask_on(mut stream: TcpStream, request: &str) -> String {
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap_or_else(|error| panic!("{request:?}: {error}"));

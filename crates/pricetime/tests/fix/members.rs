@@ -12,6 +12,26 @@ fn proof(member: &str) -> String {
     format!("553={member}-key|554={}|", secret(member))
 }
 
+/// Whoever guessed a secret kept everybody of the same address from logging on, for up to half a minute.
+#[test]
+fn whoever_guesses_waits_and_keeps_nobody_with_another_key_from_logging_on() {
+    let folder = Folder::new("fix-guesses");
+    let access = AccessFile::new(&folder);
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    let refused = |fields: &str, text: &str| {
+        let mut fix = Fix::connect(server.fix.unwrap(), "A");
+        fix.send("A", &format!("98=0|108=30|{fields}"));
+        fix.expect_end(text);
+    };
+    // A few cost nothing: people mistype.
+    for _ in 0..4 {
+        refused("553=alice-key|554=wrong|", "is not the secret of any key");
+    }
+    refused(&proof("alice"), "too many wrong secrets came for this key from this address");
+    Fix::connect(server.fix.unwrap(), "BOB").log_on_with(&proof("bob"));
+    server.stop();
+}
+
 #[test]
 fn members_trade_for_their_own_accounts_and_hear_of_no_others() {
     let folder = Folder::new("fix-members");

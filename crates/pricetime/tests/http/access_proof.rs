@@ -1,5 +1,7 @@
 //! How somebody proves who they are over HTTP: signatures, sessions, cookies; and what wrong proofs come to.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -10,6 +12,7 @@ use serde_json::json;
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
 use crate::common::members::{AccessFile, Client, PASSWORD, basic, hmac_hex, market, micros, secret};
+use crate::common::raw;
 use crate::common::server::Server;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -112,7 +115,8 @@ fn a_session_is_a_token_or_a_cookie_and_ends_when_it_is_logged_out() {
     assert_eq!(who.body, json!({"members": true, "member": "alice", "roles": ["trader"], "accounts": ["1"]}));
     // A token is no cookie, and begets no other session.
     assert_eq!(
-        http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &format!("pricetime-session={token}"))]).status,
+        http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &format!("{}={token}", cookie_name(&server)))])
+            .status,
         401
     );
     let again =
@@ -124,6 +128,11 @@ fn a_session_is_a_token_or_a_cookie_and_ends_when_it_is_logged_out() {
     );
     assert_eq!((ask(&token).status, ask(&other).status), (401, 200));
     server.stop();
+}
+
+/// The name of the page's cookie.
+fn cookie_name(server: &Server) -> String {
+    format!("pricetime-session-{}", server.http.port())
 }
 
 /// Logs in as a page does, and gives the cookie.
@@ -148,8 +157,14 @@ fn a_cookie_counts_for_what_this_page_asks_and_is_new_with_each_login() {
     let (server, http, _) = start(&folder);
     let first = cookie(&server, "alice", "");
     let fixed = cookie(&server, "alice", &format!("cookie: {first}\r\n"));
-    let planted = cookie(&server, "alice", "cookie: pricetime-session=planted\r\n");
-    assert!(first != fixed && planted != "pricetime-session=planted");
+    let sent = format!("{}=planted", cookie_name(&server));
+    let planted = cookie(&server, "alice", &format!("cookie: {sent}\r\n"));
+    assert!(first != fixed && planted != sent);
+    // Another server of this host has another name for its own; and of two nobody knows whose each is.
+    let ask = |cookies: &str| http.send("GET", "/api/v1/accounts/1", None, &[("cookie", cookies)]).status;
+    let other = first.replacen(&cookie_name(&server), "pricetime-session-1", 1);
+    assert_eq!((ask(&first), ask(&other), ask(&format!("{other}; {first}"))), (200, 401, 200));
+    assert_eq!((ask(&format!("{first}; {fixed}")), ask(&format!("{first}; {first}"))), (401, 401));
     let origin = format!("http://{}", server.http);
     let order = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"9"}"#;
     let post = |headers: &[(&str, &str)]| {
@@ -168,6 +183,33 @@ fn a_cookie_counts_for_what_this_page_asks_and_is_new_with_each_login() {
     assert_eq!(http.send("DELETE", "/api/v1/sessions", None, &out).status, 200);
     assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &first)]).status, 401);
     assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &fixed)]).status, 200, "another one");
+    server.stop();
+}
+
+/// Many addresses with a few guesses each took all turns at comparing passwords, and nobody could log in.
+#[test]
+fn whoever_logged_in_from_an_address_before_does_so_while_many_addresses_guess() {
+    let folder = Folder::new("access-passwords");
+    let (server, ..) = start(&folder);
+    let log_in = |member: &str, password: &str| {
+        let body = json!({"member": member, "password": password}).to_string();
+        let head =
+            "POST /api/v1/sessions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close";
+        format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    };
+    let alice = || {
+        let answer = raw::ask_on(raw::connect_from([127, 0, 0, 3], server.http), &log_in("alice", PASSWORD));
+        raw::status(&answer)
+    };
+    assert_eq!(alice(), 201);
+    let guess = |address: u8| {
+        let mut guesser = raw::connect_from([127, 0, 1, address], server.http);
+        guesser.write_all(log_in(&format!("guessed-{address}"), "wrong").as_bytes()).unwrap();
+        guesser
+    };
+    let guessers: Vec<TcpStream> = (1..=120).map(guess).collect();
+    assert_eq!(alice(), 201);
+    drop(guessers);
     server.stop();
 }
 
@@ -203,7 +245,7 @@ fn whoever_guesses_waits_and_learns_nothing() {
         |member: &str, password: &str| http.post("/api/v1/sessions", &json!({"member": member, "password": password}));
     assert_eq!(log_in("alice", "wrong").text, wrong_key.text);
     std::thread::scope(|scope| {
-        let guesses: Vec<_> = (0..12).map(|_| scope.spawn(|| log_in("nobody", "wrong"))).collect();
+        let guesses: Vec<_> = (0..14).map(|_| scope.spawn(|| log_in("nobody", "wrong"))).collect();
         let codes: Vec<(u16, String)> = guesses
             .into_iter()
             .map(|guess| {

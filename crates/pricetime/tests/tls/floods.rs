@@ -5,12 +5,15 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::common::folder::Folder;
+use crate::common::raw::connect_from;
 use crate::common::wait::wait_until;
 use crate::peer::{MARKET, SELL, Start};
 use crate::pki::Pki;
 use crate::reload::metrics;
 
 const FLOOD: usize = 500;
+/// Of one address: more than a gateway goes on with.
+const HALVES: usize = 300;
 
 #[test]
 fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
@@ -54,6 +57,9 @@ fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
         |outcome: &str| told.sum("pricetime_tls_handshakes_total", &[("gateway", "xml"), ("outcome", outcome)]);
     assert!(of_xml("timed_out") >= 200.0, "{}", of_xml("timed_out"));
     assert!(told.sum("pricetime_tls_handshakes_open", &[("gateway", "xml")]) <= 256.0);
+    wait_until("those who waited begin", Duration::from_secs(20), || {
+        metrics(&server, &start).sum("pricetime_tls_handshakes_waiting", &[("gateway", "xml")]) == 0.0
+    });
     drop(flood);
     wait_until("all are gone", Duration::from_secs(10), || {
         let told = metrics(&server, &start);
@@ -62,6 +68,47 @@ fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
             && told.sum("pricetime_connections", &[("gateway", "xml")]) == 1.0
     });
     trader.ask(SELL).unwrap();
+    server.stop();
+}
+
+/// 750 halves of handshakes over HTTPS, from one address, and others were answered when these had timed out.
+#[test]
+fn half_handshakes_of_one_address_hold_up_no_other_address() {
+    let folder = Folder::new("tls-halves");
+    let pki = Pki::new(&folder);
+    let settings = "--workers 1 --fix 127.0.0.1:0 --tls-handshake-timeout 60s";
+    let server = pki.launch(&folder).with(settings).start();
+    let start = Start::trusting(&pki.authority);
+    start.ask(server.xml, MARKET).unwrap();
+    let hello = start.hello();
+    let mut flood = Vec::new();
+    for address in [server.xml, server.http, server.fix.unwrap()] {
+        for _ in 0..HALVES {
+            let mut stream = connect_from([127, 0, 0, 2], address);
+            // Over FIX those beyond the places are gone already.
+            let _ = stream.write_all(&hello[..hello.len() / 2]);
+            flood.push(stream);
+        }
+    }
+    let sum = |name: &str, labels: &[(&str, &str)]| metrics(&server, &start).sum(name, labels);
+    wait_until("all places for handshakes are taken", Duration::from_secs(20), || {
+        sum("pricetime_tls_handshakes_open", &[("gateway", "xml")]) >= 250.0
+    });
+    for _ in 0..20 {
+        assert!(start.ask(server.xml, SELL).unwrap().contains("<opened "));
+        start.connect(server.fix.unwrap()).unwrap();
+    }
+    let outcome = |gateway: &str, outcome: &str| {
+        sum("pricetime_tls_handshakes_total", &[("gateway", gateway), ("outcome", outcome)])
+    };
+    for gateway in ["xml", "http"] {
+        assert!(outcome(gateway, "gave_way") >= 1.0, "{gateway}");
+    }
+    assert!(sum("pricetime_connections_gave_way_total", &[("gateway", "fix"), ("holder", "address")]) >= 1.0);
+    for gateway in ["xml", "http", "fix"] {
+        assert_eq!(outcome(gateway, "timed_out"), 0.0, "nobody waited until these took too long: {gateway}");
+    }
+    drop(flood);
     server.stop();
 }
 

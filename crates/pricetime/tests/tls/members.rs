@@ -91,7 +91,8 @@ fn the_cookie_of_an_encrypted_login_is_sent_encrypted_alone() {
     let answer = peer.rest().unwrap();
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
     let cookie = answer.lines().find(|line| line.to_lowercase().starts_with("set-cookie:")).unwrap();
-    for part in ["HttpOnly", "SameSite=Strict", "Secure"] {
+    let name = format!(" __Host-pricetime-session-{}=", server.http.port());
+    for part in [&name, "HttpOnly", "SameSite=Strict", "Secure", "Path=/"] {
         assert!(cookie.contains(part), "{part}: {cookie}");
     }
     server.stop();

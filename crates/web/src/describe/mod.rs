@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::gate::COOKIE;
+use crate::cookie;
 use crate::policy::{self, Need};
 use crate::site::Site;
 use crate::{health, rest, values};
@@ -60,7 +60,7 @@ fn proofs() -> Value {
         "secret": {"type": "http", "scheme": "basic", "description": "A key and its secret, over a wire that nobody listens to"},
         "signature": {"type": "apiKey", "in": "header", "name": "Pricetime-Signature",
             "description": "With `Pricetime-Key` and `Pricetime-Time`: docs/API.md says what is signed"},
-        "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "The page's session"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": cookie::DESCRIBED, "description": "The page's session; without TLS its name has no `__Host-`"},
     })
 }
 

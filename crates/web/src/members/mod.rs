@@ -3,6 +3,7 @@
 
 mod asker;
 mod editing;
+mod passwords;
 mod replays;
 mod sessions;
 mod signed;
@@ -24,14 +25,11 @@ pub(crate) use signed::{Signed, Unsigned, WINDOW};
 
 use crate::clock::now;
 use crate::problem::Problem;
+use passwords::Passwords;
 use replays::Replays;
 use sessions::Sessions;
 use signed::AHEAD_MAX;
 
-/// Passwords that are compared at once: each takes a core and megabytes for tens of milliseconds.
-const PASSWORDS_AT_ONCE: usize = 2;
-/// Passwords that wait for their turn, or are compared.
-const PASSWORDS_MAX: usize = 64;
 /// How old a signed request of the compatible interface may be at most, and how far ahead.
 const COMPATIBLE_LASTING: Duration = Duration::from_secs(62);
 
@@ -46,8 +44,7 @@ pub(crate) struct Members {
     compatible_read: Replays,
     /// Since when this server knows what it took, in microseconds since the Unix epoch.
     began: AtomicU64,
-    comparing: Arc<Semaphore>,
-    passwords: Semaphore,
+    passwords: Passwords,
     /// Members are changed one after the other.
     editing: Arc<Semaphore>,
 }
@@ -61,8 +58,7 @@ impl Members {
             compatible_taken: Replays::lasting(COMPATIBLE_LASTING),
             compatible_read: Replays::lasting(COMPATIBLE_LASTING),
             began: AtomicU64::new(now()),
-            comparing: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
-            passwords: Semaphore::new(PASSWORDS_MAX),
+            passwords: Passwords::default(),
             editing: Arc::new(Semaphore::new(1)),
         }
     }
@@ -142,19 +138,18 @@ impl Members {
         password: String,
         address: IpAddr,
     ) -> Result<Principal, Problem> {
-        let turn = self.access.tries().turn(address, Instant::now()).map_err(|_| Problem::too_many_tries())?;
+        let turn = self.access.tries().turn(address, &member, Instant::now()).map_err(|_| Problem::too_many_tries())?;
         sleep_until(turn.into()).await;
-        // Whoever waits for its turn takes no place from others.
-        let _place = self.passwords.try_acquire().map_err(|_| Problem::too_many_tries())?;
-        // It is held until the comparison is done, also when the client has hung up.
-        let comparing = Arc::clone(&self.comparing).acquire_owned().await.map_err(|_| Problem::not_ready())?;
-        let access = self.access.clone();
+        // Whoever waits for its turn takes no place from others. It is held until the comparison is done, also when the client has hung up.
+        let comparing = self.passwords.turn(&member, address).await.ok_or_else(Problem::too_many_tries)?;
+        let (access, name) = (self.access.clone(), member.clone());
         let compared = tokio::task::spawn_blocking(move || {
             let _comparing = comparing;
-            access.by_password(&member, &password, SystemTime::now())
+            access.by_password(&name, &password, SystemTime::now())
         });
         let principal = compared.await.map_err(|_| Problem::not_ready())?.ok_or_else(Problem::unproven)?;
-        self.access.tries().was_right(address);
+        self.access.tries().was_right(address, &member);
+        self.passwords.was_right(&member, address);
         Ok(principal)
     }
 
@@ -166,7 +161,7 @@ impl Members {
 
     /// Waits for the turn of a wrong proof's answer; false if that is too far off.
     pub(crate) async fn wait_for_wrong(&self, address: IpAddr) -> bool {
-        let turn = self.access.tries().turn(address, Instant::now());
+        let turn = self.access.tries().turn(address, "", Instant::now());
         if let Ok(turn) = turn {
             sleep_until(turn.into()).await;
         }

@@ -14,15 +14,15 @@ impl Scrape {
         let gateways = [("xml", Protocol::Xml), ("http", Protocol::Http), ("fix", Protocol::Fix)]
             .map(|(name, of)| (name, tls.handshakes(of).counts()));
         let outcomes = gateways.iter().flat_map(|(gateway, counts)| {
-            let HandshakeCounts { done, failed, timed_out, plain, .. } = *counts;
-            [("done", done), ("failed", failed), ("timed_out", timed_out), ("plain", plain)]
+            let HandshakeCounts { done, failed, timed_out, gave_way, plain, .. } = *counts;
+            [("done", done), ("failed", failed), ("timed_out", timed_out), ("gave_way", gave_way), ("plain", plain)]
                 .map(|(outcome, count)| ([("gateway", *gateway), ("outcome", outcome)], count))
         });
         out.counters(
             family(
                 "pricetime_tls_handshakes",
                 None,
-                "TLS handshakes, by what came of them: `done`, `failed`, `timed_out`, or `plain` for clients that spoke no TLS.",
+                "TLS handshakes, by what came of them: `done`, `failed`, `timed_out`, `gave_way` to another address, or `plain` for clients that spoke no TLS.",
             ),
             outcomes,
         )?;

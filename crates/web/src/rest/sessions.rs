@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::asking;
-use crate::gate::set_cookie;
+use crate::cookie;
 use crate::input::Body;
 use crate::listener::Life;
 use crate::members::Members;
@@ -95,13 +95,16 @@ pub(crate) async fn log_in(
 ) -> Result<Response, Problem> {
     let Some(members) = site.members() else { return Err(no_members()) };
     let is_cookie = asked.cookie;
+    if is_cookie && !life.is_private() {
+        return Err(Problem::not_private());
+    }
     let principal = proven(members, &life, asked).await?;
     let token = members.begin_session(principal.clone(), is_cookie)?;
     let mut shape = SessionShape::of(Some(&principal), true);
     shape.token = (!is_cookie).then(|| token.clone());
     let mut response = (StatusCode::CREATED, Json(shape)).into_response();
     if is_cookie {
-        set_cookie(&mut response, &token, &life);
+        cookie::set(&mut response, &token, &life);
     }
     Ok(response)
 }
@@ -144,6 +147,6 @@ pub(crate) async fn log_out(State(site): State<Site>, ConnectInfo(life): Connect
         session.end();
     }
     let mut response = Json(SessionShape::of(None, site.members().is_some())).into_response();
-    set_cookie(&mut response, "", &life);
+    cookie::set(&mut response, "", &life);
     response
 }

@@ -1,0 +1,59 @@
+//! Numbered members of groups, and which group has the most of them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+
+/// Numbers by the group that they belong to. A higher number is a newer one.
+#[derive(Debug)]
+pub(crate) struct Crowd<Group> {
+    groups: HashMap<Group, BTreeSet<u64>>,
+    /// How many each group has, and its oldest: the last one has the most, and of those with as many the oldest.
+    ranks: BTreeSet<(usize, Reverse<u64>, Group)>,
+    len: usize,
+}
+
+impl<Group> Default for Crowd<Group> {
+    fn default() -> Crowd<Group> {
+        Crowd { groups: HashMap::new(), ranks: BTreeSet::new(), len: 0 }
+    }
+}
+
+impl<Group: Clone + Hash + Ord> Crowd<Group> {
+    pub(crate) fn add(&mut self, group: Group, number: u64) {
+        self.change(group, |numbers| numbers.insert(number));
+    }
+
+    pub(crate) fn remove(&mut self, group: &Group, number: u64) {
+        self.change(group.clone(), |numbers| numbers.remove(&number));
+    }
+
+    /// How many a group has.
+    pub(crate) fn count(&self, group: &Group) -> usize {
+        self.groups.get(group).map_or(0, BTreeSet::len)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many the group with the most has, and its oldest.
+    pub(crate) fn heaviest(&self) -> Option<(usize, u64)> {
+        self.ranks.last().map(|(count, Reverse(oldest), _)| (*count, *oldest))
+    }
+
+    fn change(&mut self, group: Group, change: impl FnOnce(&mut BTreeSet<u64>) -> bool) {
+        let numbers = self.groups.entry(group.clone()).or_default();
+        let before = numbers.len();
+        if let Some(oldest) = numbers.first() {
+            self.ranks.remove(&(before, Reverse(*oldest), group.clone()));
+        }
+        change(numbers);
+        self.len = self.len - before + numbers.len();
+        match numbers.first() {
+            Some(oldest) => drop(self.ranks.insert((numbers.len(), Reverse(*oldest), group))),
+            None => drop(self.groups.remove(&group)),
+        }
+    }
+}
