@@ -83,6 +83,13 @@ enum Place {
     Body,
 }
 
+/// An operation of REST: its fields that take numbers, and what a request has beside them.
+struct Operation {
+    fields: Vec<Field>,
+    body: Map<String, Value>,
+    parameters: Vec<(String, Value)>,
+}
+
 /// A description of what REST takes.
 struct Description(Value);
 
@@ -131,8 +138,7 @@ impl Description {
         }
     }
 
-    /// The fields of an operation that take numbers, and what a request has beside them.
-    fn fields(&self, operation: &Value) -> (Vec<Field>, Map<String, Value>, Vec<(String, Value)>) {
+    fn operation(&self, operation: &Value) -> Operation {
         let (mut fields, mut parameters) = (Vec::new(), Vec::new());
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let (name, schema) = (parameter["name"].as_str().unwrap().to_owned(), &parameter["schema"]);
@@ -158,7 +164,7 @@ impl Description {
                 base.insert(name.clone(), self.example(name, schema));
             }
         }
-        (fields, base, parameters)
+        Operation { fields, body: base, parameters }
     }
 }
 
@@ -202,7 +208,7 @@ fn rest_answers_every_pair_of_numbers_that_its_description_names() {
             continue;
         }
         for (method, operation) in item.as_object().unwrap() {
-            let (fields, base, parameters) = description.fields(operation);
+            let Operation { fields, body: base, parameters } = description.operation(operation);
             for (one, other) in pairs(fields.len()) {
                 for (first, second) in fields[one]
                     .values
