@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use engine::{Command, Money, Op, OrderKind, Shares};
+use engine::{Command, Money, Op, OrderKind, Shares, Side};
 
 use crate::budget::AccountRange;
 
@@ -30,6 +30,10 @@ pub enum Limit {
     OrdersPerSecond(u32),
     OrderShares(Shares),
     OrderValue(Money),
+    /// Of an order for money: it has as many shares as its price gives.
+    SharesOfMoney(Shares),
+    /// Of a sell that moves up to where it rests: its value is not known before.
+    ValueOfMoving(Money),
     MessagesPerSecond(u32),
     Connections(u32),
     /// Of those an issuer may create.
@@ -46,6 +50,14 @@ impl fmt::Display for Limit {
             Limit::OrderValue(most) => {
                 write!(f, "too much money: an order of this member may be worth {} dollars", most)
             }
+            Limit::SharesOfMoney(most) => write!(
+                f,
+                "too many shares: an order of this member may have {most}, and one for money has no number before it executes: say how many shares"
+            ),
+            Limit::ValueOfMoving(most) => write!(
+                f,
+                "too much money: an order of this member may be worth {most} dollars, and a post-only sell that moves has no limit before it is placed: say one that it keeps"
+            ),
             Limit::MessagesPerSecond(most) => {
                 write!(f, "too many messages: this member may send {most} a second; try again")
             }
@@ -93,6 +105,14 @@ impl Limits {
         }
     }
 
+    /// Whether another message would be one too many; it is not counted. Errors: it would.
+    pub fn has_room(&self) -> Result<(), Limit> {
+        match self.messages_per_second {
+            Some(most) if !self.messages.has_room(most, now()) => Err(Limit::MessagesPerSecond(most.get())),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether an op of a message that is one too many is done all the same: whoever wants to have less open can. Cancels of single orders
     /// have a room of their own, as many a second as there may be messages.
     pub(crate) fn lets_through(&self, op: &Op) -> bool {
@@ -111,15 +131,15 @@ impl Limits {
             return Ok(());
         }
         let Some(size) = size(command) else { return Ok(()) };
-        if let (Some(most), Some(shares)) = (self.order_shares, size.shares)
-            && shares > most
-        {
-            return Err(Limit::OrderShares(most));
+        match (self.order_shares, size.shares) {
+            (Some(most), Some(shares)) if shares > most => return Err(Limit::OrderShares(most)),
+            (Some(most), None) => return Err(Limit::SharesOfMoney(most)),
+            _ => {}
         }
-        if let (Some(most), Some(value)) = (self.order_value, size.value)
-            && value > most
-        {
-            return Err(Limit::OrderValue(most));
+        match (self.order_value, size.value) {
+            (Some(most), Value::AtMost(value)) if value > most => return Err(Limit::OrderValue(most)),
+            (Some(most), Value::Rises) => return Err(Limit::ValueOfMoving(most)),
+            _ => {}
         }
         match self.orders_per_second {
             Some(most) if !self.pace.take(most, now()) => Err(Limit::OrdersPerSecond(most.get())),
@@ -143,22 +163,36 @@ impl Eq for Limits {}
 
 /// How large an order is, as far as that is known before it is placed.
 struct Size {
+    /// None for an order for money.
     shares: Option<Shares>,
-    value: Option<Money>,
+    value: Value,
+}
+
+/// What an order may be worth.
+enum Value {
+    AtMost(Money),
+    /// It is a market order for shares: whatever these execute at.
+    OfMarket,
+    /// It gets another limit when it is placed, above its own.
+    Rises,
 }
 
 /// None of what places no order.
 fn size(command: &Command) -> Option<Size> {
-    let (limit, shares, is_market) = match *command {
+    let (side, kind, limit, shares, is_triggered) = match *command {
         Command::PlaceOrder { order, .. }
         | Command::PlaceIfCanceled { order, .. }
         | Command::PlaceLinked { order, .. }
         | Command::PlaceWorking { order, .. }
-        | Command::PlacePending { order, .. } => (order.limit, order.shares, order.kind == OrderKind::Market),
-        Command::PlaceIceberg { limit, shares, .. } => (limit, shares, false),
-        Command::PlaceTrailing { limit, shares, manner, .. } => (limit, shares, manner.kind() == OrderKind::Market),
+        | Command::PlacePending { order, .. } => {
+            (order.side, order.kind, order.limit, order.shares, order.trigger.is_some())
+        }
+        Command::PlaceIceberg { limit, shares, manner, trigger, .. } => {
+            (manner.side(), manner.kind(), limit, shares, trigger.is_some())
+        }
+        Command::PlaceTrailing { limit, shares, manner, .. } => (manner.side(), manner.kind(), limit, shares, true),
         Command::PlaceByFunds { order, .. } | Command::PlaceByFundsIfCanceled { order, .. } => {
-            return Some(Size { shares: None, value: Some(order.funds) });
+            return Some(Size { shares: None, value: Value::AtMost(order.funds) });
         }
         Command::CreateAccount { .. }
         | Command::CreateSymbol { .. }
@@ -185,7 +219,13 @@ fn size(command: &Command) -> Option<Size> {
         | Command::ChangePhase { .. }
         | Command::EndAuction => return None,
     };
-    Some(Size { shares: Some(shares), value: (!is_market).then(|| limit.times(shares)) })
+    let value = match (kind, side) {
+        (OrderKind::Market, _) => Value::OfMarket,
+        // One that waits for a price keeps its limit.
+        (OrderKind::PostOnlyMove, Side::Sell) if !is_triggered => Value::Rises,
+        _ => Value::AtMost(limit.times(shares)),
+    };
+    Some(Size { shares: Some(shares), value })
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -195,6 +235,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 struct Pace(AtomicU64);
 
 impl Pace {
+    /// Whether one more would be taken.
+    fn has_room(&self, per_second: NonZeroU32, now: u64) -> bool {
+        let due = self.0.load(Ordering::Relaxed).max(now);
+        due.saturating_add(SECOND_NS / u64::from(per_second.get())) <= now.saturating_add(SECOND_NS)
+    }
+
     /// Counts one, unless there were too many.
     fn take(&self, per_second: NonZeroU32, now: u64) -> bool {
         let step = SECOND_NS / u64::from(per_second.get());
@@ -245,8 +291,17 @@ mod tests {
             let order = FundsOrder { symbol, side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
             Command::PlaceByFunds { account, order, client_id: None }
         };
-        assert_eq!(limits.check(&funds(value)), Ok(()));
-        assert_eq!(limits.check(&funds(value.plus(Money::from_units(1)))), Err(Limit::OrderValue(value)));
+        let of_value = Limits::new(None, None, Some(value));
+        assert_eq!(of_value.check(&funds(value)), Ok(()));
+        assert_eq!(of_value.check(&funds(value.plus(Money::from_units(1)))), Err(Limit::OrderValue(value)));
+        assert_eq!(limits.check(&funds(Money::from_units(1))), Err(Limit::SharesOfMoney(shares(70))));
+        let moving = |side| {
+            let order = NewOrder::limit(symbol, side, price, shares(1));
+            place(NewOrder { kind: OrderKind::PostOnlyMove, ..order })
+        };
+        assert_eq!(limits.check(&moving(Side::Buy)), Ok(()), "it moves down");
+        assert_eq!(limits.check(&moving(Side::Sell)), Err(Limit::ValueOfMoving(value)));
+        assert_eq!(Limits::new(None, Some(shares(70)), None).check(&moving(Side::Sell)), Ok(()));
         assert_eq!(Limits::default().check(&limit(i64::MAX)), Ok(()));
     }
 

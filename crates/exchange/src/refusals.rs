@@ -33,8 +33,8 @@ fn place(answer: &Answer) -> Option<usize> {
         }),
         Answer::Unavailable(Unavailable::Past(limit)) => match limit {
             Limit::OrdersPerSecond(_) => Some(5),
-            Limit::OrderShares(_) => Some(6),
-            Limit::OrderValue(_) => Some(7),
+            Limit::OrderShares(_) | Limit::SharesOfMoney(_) => Some(6),
+            Limit::OrderValue(_) | Limit::ValueOfMoving(_) => Some(7),
             Limit::MessagesPerSecond(_) => Some(8),
             Limit::Accounts(_) => Some(9),
             // It never gets as far as a request.

@@ -1,8 +1,9 @@
 //! Makes the markets of the past that somebody asks for: one thread of low priority does, a few questions wait for it, and the last
 //! markets are kept for a while, so that whoever plays on goes on where they were.
 
+use std::collections::VecDeque;
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::Sequence;
@@ -12,8 +13,9 @@ use journal::Disk;
 use market::rewind::{Moment, RewindBounds, RewindError, Rewound};
 use web::{NotShown, PastMarket, PastMarkets, PastMoment, PastQuestion};
 
-/// Questions that wait, beside the one that is being answered. What comes then is told to ask again.
-const WAITING_MAX: usize = 2;
+/// Questions of one member that wait, beside the one that is being answered, and of all. What comes then is told to ask again.
+const WAITING_OF_MEMBER_MAX: usize = 2;
+const WAITING_MAX: usize = 32;
 /// How long a question may take: others wait for it.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 /// Commands between two looks at the clock.
@@ -23,30 +25,117 @@ const KEPT_MAX: usize = 2;
 const KEPT_FOR: Duration = Duration::from_secs(60);
 
 /// Who makes them. It ends when this is dropped.
-pub struct Rewinds(SyncSender<PastQuestion>);
+pub struct Rewinds(Arc<Waiting>);
+
+/// The questions that wait: members take turns.
+#[derive(Default)]
+struct Waiting {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    questions: VecDeque<PastQuestion>,
+    /// Whose question was taken last.
+    last: Box<str>,
+    /// Nobody asks any more, or nobody answers.
+    has_ended: bool,
+}
+
+impl Queue {
+    /// Errors: why it cannot wait, and the question.
+    fn leave(&mut self, question: PastQuestion) -> Result<(), (PastQuestion, NotShown)> {
+        let its = self.questions.iter().filter(|waiting| waiting.member == question.member).count();
+        if self.has_ended {
+            return Err((question, NotShown::Ended));
+        }
+        if its >= WAITING_OF_MEMBER_MAX || self.questions.len() >= WAITING_MAX {
+            return Err((question, NotShown::Busy));
+        }
+        self.questions.push_back(question);
+        Ok(())
+    }
+
+    /// The oldest question of another member than the last one; where there is none, the oldest.
+    fn take(&mut self) -> Option<PastQuestion> {
+        let place = self.questions.iter().position(|waiting| waiting.member != self.last).unwrap_or_default();
+        let question = self.questions.remove(place)?;
+        // The next of this member comes behind those of others who wait.
+        self.last.clone_from(&question.member);
+        Some(question)
+    }
+}
+
+/// What there is to do.
+enum Next {
+    Answer(PastQuestion),
+    /// Nobody asked for a while.
+    Forget,
+    End,
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Next {
+        let nothing = |queue: &mut Queue| queue.questions.is_empty() && !queue.has_ended;
+        let waited = self.changed.wait_timeout_while(self.lock(), KEPT_FOR, nothing);
+        let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match queue.take() {
+            Some(question) => Next::Answer(question),
+            None if queue.has_ended => Next::End,
+            None => Next::Forget,
+        }
+    }
+
+    fn end(&self) {
+        self.lock().has_ended = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Ends what waits when it is dropped: also where whoever answers panics.
+struct Ends(Arc<Waiting>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.end();
+        let left = std::mem::take(&mut self.0.lock().questions);
+        left.into_iter().for_each(|question| (question.look)(Err(NotShown::Ended)));
+    }
+}
 
 impl Rewinds {
     /// Makes them of what a data folder keeps, beside the market that runs on it. Errors: the system gives no thread.
     pub fn start(storage: Disk, bounds: RewindBounds) -> io::Result<Rewinds> {
-        let (ask, asked) = sync_channel(WAITING_MAX);
+        let waiting = Arc::new(Waiting::default());
+        let ends = Ends(Arc::clone(&waiting));
         let serve = move || {
             // It gives way to those who trade.
             let _ = rustix::process::setpriority_process(None, 19);
-            Maker { storage, bounds, kept: Vec::new() }.serve(&asked);
+            Maker { storage, bounds, kept: Vec::new() }.serve(&ends.0);
         };
         std::thread::Builder::new().name("rewinds".to_string()).spawn(serve)?;
-        Ok(Rewinds(ask))
+        Ok(Rewinds(waiting))
+    }
+}
+
+impl Drop for Rewinds {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
 impl PastMarkets for Rewinds {
     fn ask(&self, question: PastQuestion) {
-        let (question, why) = match self.0.try_send(question) {
-            Ok(()) => return,
-            Err(TrySendError::Full(question)) => (question, NotShown::Busy),
-            Err(TrySendError::Disconnected(question)) => (question, NotShown::Ended),
-        };
-        (question.look)(Err(why));
+        let left = self.0.lock().leave(question);
+        match left {
+            Ok(()) => self.0.changed.notify_all(),
+            Err((question, why)) => (question.look)(Err(why)),
+        }
     }
 }
 
@@ -59,31 +148,33 @@ struct Maker {
 
 /// A market of the past.
 struct Made {
+    /// The member whom it was made for.
+    member: Box<str>,
     rewound: Rewound<Disk>,
     /// As it is looked at, and the command behind which that began. None while it is on its way to a moment.
     shown: Option<(View, Sequence)>,
 }
 
 impl Maker {
-    fn serve(mut self, asked: &Receiver<PastQuestion>) {
+    fn serve(mut self, waiting: &Waiting) {
         loop {
-            match asked.recv_timeout(KEPT_FOR) {
-                Ok(question) => self.answer(question),
-                Err(RecvTimeoutError::Timeout) => self.kept.clear(),
-                Err(RecvTimeoutError::Disconnected) => return,
+            match waiting.next() {
+                Next::Answer(question) => self.answer(question),
+                Next::Forget => self.kept.clear(),
+                Next::End => return,
             }
         }
     }
 
-    fn answer(&mut self, PastQuestion { moment, newest, look }: PastQuestion) {
+    fn answer(&mut self, PastQuestion { member, moment, newest, look }: PastQuestion) {
         let deadline = Instant::now() + ANSWER_MAX;
         let moment = match moment {
             PastMoment::Command(sequence) => Moment::Command(sequence),
             PastMoment::Time(time) => Moment::Time(time),
         };
-        match self.at(moment, newest, deadline) {
+        match self.at(&member, moment, newest, deadline) {
             Ok((mut made, true)) => {
-                let Made { rewound, shown } = &mut made;
+                let Made { rewound, shown, .. } = &mut made;
                 let began = rewound.engine().sequence();
                 let (view, began) = shown.get_or_insert_with(|| (View::new(rewound.engine(), None), began));
                 // What is looked at may take as long again.
@@ -101,33 +192,48 @@ impl Maker {
     }
 
     /// A market at that moment; or, with false, on its way there.
-    fn at(&mut self, moment: Moment, newest: Sequence, deadline: Instant) -> Result<(Made, bool), RewindError> {
-        if let Some(mut made) = self.take(moment) {
+    fn at(
+        &mut self,
+        member: &str,
+        moment: Moment,
+        newest: Sequence,
+        deadline: Instant,
+    ) -> Result<(Made, bool), RewindError> {
+        if let Some(mut made) = self.take(member, moment) {
             match made.go_to(moment, newest, deadline) {
                 Ok(is_there) => return Ok((made, is_there)),
                 // What it goes on with may be retired by now.
                 Err(error) => tracing::debug!(%error, "a market of the past is made anew"),
             }
         }
-        self.kept.drain(..self.kept.len().saturating_sub(KEPT_MAX - 1));
-        match self.make(moment, newest, deadline) {
+        self.make_room(member);
+        match self.make(member, moment, newest, deadline) {
             // A file may have been retired between two looks at the folder.
             Err(RewindError::Journal(_) | RewindError::Snapshot(_) | RewindError::Load(_)) => {
-                self.make(moment, newest, deadline)
+                self.make(member, moment, newest, deadline)
             }
             made => made,
         }
     }
 
-    fn make(&self, moment: Moment, newest: Sequence, deadline: Instant) -> Result<(Made, bool), RewindError> {
-        let mut made = Made { rewound: Rewound::begin(&self.storage, moment, self.bounds)?, shown: None };
+    fn make(
+        &self,
+        member: &str,
+        moment: Moment,
+        newest: Sequence,
+        deadline: Instant,
+    ) -> Result<(Made, bool), RewindError> {
+        let rewound = Rewound::begin(&self.storage, moment, self.bounds)?;
+        let mut made = Made { member: member.into(), rewound, shown: None };
         let is_there = made.go_to(moment, newest, deadline)?;
         Ok((made, is_there))
     }
 
-    /// The kept market that is nearest before the moment, unless a snapshot is nearer.
-    fn take(&mut self, moment: Moment) -> Option<Made> {
-        let before = self.kept.iter().enumerate().filter(|(_, made)| made.rewound.is_before(moment));
+    /// The member's kept market that is nearest before the moment, unless a snapshot is nearer. Another one's goes on with its own
+    /// question.
+    fn take(&mut self, member: &str, moment: Moment) -> Option<Made> {
+        let its = |made: &Made| *made.member == *member && made.rewound.is_before(moment);
+        let before = self.kept.iter().enumerate().filter(|(_, made)| its(made));
         let at = before.map(|(place, made)| (made.rewound.engine().sequence(), place));
         let (sequence, place) = at.max()?;
         let is_nearest = Rewound::beginning(&self.storage, moment).is_ok_and(|beginning| beginning <= sequence);
@@ -135,8 +241,16 @@ impl Maker {
     }
 
     fn keep(&mut self, made: Made) {
+        self.make_room(&made.member);
         self.kept.push(made);
-        self.kept.drain(..self.kept.len().saturating_sub(KEPT_MAX));
+    }
+
+    /// Forgets markets until there is room for one more: the member's own first, so that nobody loses what it waits for to another.
+    fn make_room(&mut self, member: &str) {
+        while self.kept.len() >= KEPT_MAX {
+            let place = self.kept.iter().position(|made| *made.member == *member).unwrap_or_default();
+            self.kept.remove(place);
+        }
     }
 }
 
@@ -204,27 +318,47 @@ fn told(error: RewindError) -> NotShown {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
 
+    fn question(member: &str, command: u64) -> (PastQuestion, Receiver<Option<NotShown>>) {
+        let (told, why) = channel();
+        let look = Box::new(move |found: Result<&mut dyn PastMarket, NotShown>| {
+            let _ = told.send(found.err());
+        });
+        let moment = PastMoment::Command(Sequence(command));
+        (PastQuestion { member: member.into(), moment, newest: Sequence(9), look }, why)
+    }
+
     #[test]
     fn a_question_that_cannot_be_left_is_told_why() {
-        let (ask, asked) = sync_channel(1);
-        let (rewinds, (told, why)) = (Rewinds(ask), channel());
-        let leave = || {
-            let told = told.clone();
-            let look = Box::new(move |found: Result<&mut dyn PastMarket, NotShown>| {
-                told.send(found.err()).expect("it is listened to");
-            });
-            rewinds.ask(PastQuestion { moment: PastMoment::Command(Sequence(1)), newest: Sequence(1), look });
+        let rewinds = Rewinds(Arc::default());
+        let leave = |member| {
+            let (question, why) = question(member, 1);
+            rewinds.ask(question);
+            why.try_recv().ok().flatten()
         };
-        leave();
-        assert!(why.try_recv().is_err(), "it waits");
-        leave();
-        assert_eq!(why.try_recv(), Ok(Some(NotShown::Busy)));
-        drop(asked);
-        leave();
-        assert_eq!(why.try_recv(), Ok(Some(NotShown::Ended)));
+        assert_eq!([(); 3].map(|()| leave("")), [None, None, Some(NotShown::Busy)], "they wait");
+        let waiting = Arc::clone(&rewinds.0);
+        drop(Ends(waiting));
+        assert_eq!(leave("alice"), Some(NotShown::Ended));
+    }
+
+    #[test]
+    fn members_take_turns_and_none_takes_the_places_of_others() {
+        let mut queue = Queue::default();
+        let leave = |queue: &mut Queue, member: &str, command| queue.leave(question(member, command).0).is_ok();
+        assert!(leave(&mut queue, "alice", 1));
+        assert!(queue.take().is_some_and(|taken| &*taken.member == "alice"), "it is being answered");
+        let left = [2, 3, 4, 5].map(|command| leave(&mut queue, "alice", command));
+        assert_eq!(left, [true, true, false, false]);
+        assert!(leave(&mut queue, "bob", 6) && leave(&mut queue, "bob", 7));
+        let turns: Vec<Box<str>> = std::iter::from_fn(|| queue.take()).map(|taken| taken.member).collect();
+        assert_eq!(turns.iter().map(|member| &**member).collect::<Vec<_>>(), ["bob", "alice", "bob", "alice"]);
+        for number in 0..WAITING_MAX {
+            assert!(leave(&mut queue, &number.to_string(), 1));
+        }
+        assert!(!leave(&mut queue, "zoe", 1));
     }
 }

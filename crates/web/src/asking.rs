@@ -14,6 +14,8 @@ struct Asking {
     followed: Vec<(Asker, Read)>,
     /// Somebody else's signature was claimed.
     wrong: bool,
+    /// The message that is being answered was counted among its asker's.
+    counted: bool,
 }
 
 /// What a connection may follow in all, as different members: more than it may subscribe to.
@@ -25,7 +27,7 @@ tokio::task_local! {
 
 /// Does something as somebody.
 pub(crate) async fn as_asker<T>(asker: Asker, work: impl Future<Output = T>) -> T {
-    ASKING.scope(RefCell::new(Asking { asker, followed: Vec::new(), wrong: false }), work).await
+    ASKING.scope(RefCell::new(Asking { asker, followed: Vec::new(), wrong: false, counted: false }), work).await
 }
 
 /// Does something as somebody, if it is known as whom.
@@ -43,7 +45,26 @@ pub(crate) fn asker() -> Option<Asker> {
 
 /// Counts a message of whoever asks. Errors: there were too many.
 pub(crate) fn take_message() -> Result<(), Limit> {
+    set_counted(true);
     asker().map_or(Ok(()), |asker| asker.rights().limits.take_message())
+}
+
+/// The same of somebody who has proven it just now.
+pub(crate) fn take_message_as(asker: &Asker) -> Result<(), Limit> {
+    set_counted(true);
+    asker.rights().limits.take_message()
+}
+
+/// Counts the message that is being answered, unless that was done: each has one door at which it counts. One that asks the exchange
+/// for something counts there, and not if it is refused before.
+pub(crate) fn take_message_once() -> Result<(), Limit> {
+    let was_counted = ASKING.try_with(|asking| asking.borrow().counted).unwrap_or(true);
+    if was_counted { Ok(()) } else { take_message() }
+}
+
+/// Says whether the message that is being answered was counted.
+pub(crate) fn set_counted(counted: bool) {
+    let _ = ASKING.try_with(|asking| asking.borrow_mut().counted = counted);
 }
 
 /// What is done from now on is done as somebody else, who has proven it just now.

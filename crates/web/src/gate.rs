@@ -51,18 +51,22 @@ async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response 
     let Some(members) = site.members() else { return ascertain(State(site), request, next).await };
     let (is_compatible, has_body) = (binance::is_for(&request), !request.body().is_end_stream());
     match admit(members, &life, request).await {
-        Ok((asker, request)) => {
+        Ok(Admitted { asker, is_counted, request }) => {
             life.is_of(&asker.principal);
             let answered = asking::as_asker(asker, async {
+                asking::set_counted(is_counted);
                 let response = ascertain(State(site.clone()), request, next).await;
                 if let Some(asker) = asking::asker() {
                     life.is_of(&asker.principal);
                 }
-                (response, asking::was_wrong())
+                (response, asking::was_wrong(), asking::take_message_once())
             });
             match answered.await {
-                (response, false) => response,
-                (response, true) => members.answer_wrong(response, life.there(), too_many_tries).await,
+                (response, false, Ok(())) => response,
+                // It was refused before it came to the exchange, which would have counted it.
+                (_, false, Err(past)) if is_compatible => binance::Refusal::past_pace(past).into_response(),
+                (_, false, Err(past)) => Problem::past_limit(past).into_response(),
+                (response, true, _) => members.answer_wrong(response, life.there(), too_many_tries).await,
             }
         }
         Err(problem) if is_compatible => refused(binance::Refusal::from(problem), has_body),
@@ -83,8 +87,16 @@ fn too_many_tries() -> Response {
     binance::Refusal::from(Problem::too_many_tries()).into_response()
 }
 
-/// Who asks, if they may have what this route gives.
-async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Problem> {
+/// A request that may go on.
+struct Admitted {
+    asker: Asker,
+    /// It is counted among the messages of its member, or of nobody's.
+    is_counted: bool,
+    request: Request,
+}
+
+/// Who asks, if they may have what this route gives. What is for the exchange is counted there, all else here.
+async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admitted, Problem> {
     let need = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
         // The page's files, and what is not there.
         None => Need::Nothing,
@@ -95,19 +107,39 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<(Aske
         },
     };
     if matches!(need, Need::Nothing | Need::Signature) {
-        return Ok((unproven(members, life), request));
+        let (asker, is_counted) = (unproven(members, life), need == Need::Nothing);
+        return Ok(Admitted { asker, is_counted, request });
     }
     let (asker, request) = who(members, life, request).await?;
     let mode = members.access().mode().get();
     if need != Need::Told && !asker.rights().roles.is_empty() && !asker.rights().may_look_in(mode) {
         return Err(Problem::unavailable(Unavailable::Closed(mode)));
     }
-    let request = check(&asker, need, request).await?;
-    // What changes something is counted where it enters the exchange.
-    if is_read(request.method()) {
-        asker.rights().limits.take_message().map_err(Problem::past_limit)?;
+    let take = || asker.rights().limits.take_message().map_err(Problem::past_limit);
+    let is_counted = !is_for_the_exchange(need) || is_read(request.method());
+    if is_counted {
+        take()?;
     }
-    Ok((asker, request))
+    match check(&asker, need, request).await {
+        Ok(request) => Ok(Admitted { asker, is_counted, request }),
+        Err(problem) if is_counted => Err(problem),
+        Err(problem) => take().and(Err(problem)),
+    }
+}
+
+/// Whether a request that changes something asks the exchange for it.
+fn is_for_the_exchange(need: Need) -> bool {
+    match need {
+        Need::Act(_) | Need::Issue | Need::Command | Need::Signature => true,
+        Need::Nothing
+        | Need::Told
+        | Need::Market
+        | Need::AllAccounts
+        | Need::Venue
+        | Need::Read(_)
+        | Need::Operator
+        | Need::Topics => false,
+    }
 }
 
 /// What the library calls the route of what has none.

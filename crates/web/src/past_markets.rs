@@ -45,6 +45,8 @@ pub type PastLook = Box<dyn FnOnce(Result<&mut dyn PastMarket, NotShown>) + Send
 
 /// A question about the past.
 pub struct PastQuestion {
+    /// The member who asks; empty where none is known. Members take turns.
+    pub member: Box<str>,
     pub moment: PastMoment,
     /// Nothing behind this command is shown: it is the last one of which others have been told.
     pub newest: Sequence,

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use engine::Sequence;
-use exchange::Gauge;
+use exchange::{Gauge, Read};
 
 use crate::binance;
 use crate::certain::is_of_the_market;
@@ -42,7 +42,8 @@ pub(crate) async fn as_new(State(site): State<Site>, request: Request, next: Nex
         Err(problem) if is_compatible => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
     };
-    if let Some(sequence) = sequence(&site) {
+    // Whoever may not look at the market is not told how far it is.
+    if let Some(sequence) = sequence(&site).filter(|_| site.may_read(Read::Market)) {
         response.headers_mut().insert(SEQUENCE, HeaderValue::from(sequence.0));
     }
     response
@@ -76,9 +77,12 @@ async fn wait(site: &Site, asked: Sequence) -> Result<(), Problem> {
             return Ok(());
         }
         if begun.elapsed() >= PATIENCE {
-            let detail = format!(
-                "this server stands at command {stands}, and command {asked} was asked for: ask it again, or another server"
-            );
+            let stands = match site.may_read(Read::Market) {
+                true => format!(" stands at command {stands}"),
+                false => " is behind it".to_owned(),
+            };
+            let detail =
+                format!("command {asked} was asked for, and this server{stands}: ask it again, or another server");
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "behind", "Behind", detail));
         }
         tokio::time::sleep(pause).await;

@@ -71,17 +71,23 @@ impl Party for Session {
     async fn begin(&mut self) {}
 
     async fn heard(&mut self, text: &str) {
+        let room = asking::take_message().map_err(Problem::past_limit);
         let request: Value = match crate::json::request(text) {
             Ok(request) => request,
-            Err(error) => return self.outbox.send(refusal(None, "malformed", &error.to_string())),
+            Err(error) => return self.refuse_unread(room, &error.to_string()),
         };
-        if let Err(problem) = self.follow(&request).await {
+        let followed = match room {
+            Ok(()) => self.follow(&request).await,
+            past => past,
+        };
+        if let Err(problem) = followed {
             self.outbox.send(refusal(request.get("id"), problem.code, &problem.detail));
         }
     }
 
     fn no_text(&mut self) {
-        self.outbox.send(refusal(None, "malformed", "requests are JSON objects in text messages"));
+        let room = asking::take_message().map_err(Problem::past_limit);
+        self.refuse_unread(room, "requests are JSON objects in text messages");
     }
 
     fn farewell(&self) -> Option<Text> {
@@ -90,8 +96,15 @@ impl Party for Session {
 }
 
 impl Session {
+    /// Refuses a message that is no request, for that it is one too many if it is.
+    fn refuse_unread(&self, room: Result<(), Problem>, why: &str) {
+        match room {
+            Ok(()) => self.outbox.send(refusal(None, "malformed", why)),
+            Err(past) => self.outbox.send(refusal(None, past.code, &past.detail)),
+        }
+    }
+
     async fn follow(&mut self, request: &Value) -> Result<(), Problem> {
-        asking::take_message().map_err(Problem::past_limit)?;
         match read(request)? {
             Request::Ping => self.outbox.send(done("pong", request)),
             Request::DropCopy(asked) => {

@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use exchange::{Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, State, Status, Unavailable};
+use exchange::{
+    Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, Rights, State, Status, Unavailable,
+};
 use feed::{Asker, FeedFailure, ReadModel};
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
@@ -254,7 +256,8 @@ impl Site {
 
     /// Whether whoever asks may look at this.
     pub(crate) fn may_read(&self, read: Read) -> bool {
-        self.members().is_none() || asking::asker().is_some_and(|asker| asker.rights().may_read(read))
+        let may = |rights: &Rights| rights.may_read(read) && rights.may_look_in(self.mode());
+        self.members().is_none() || asking::asker().is_some_and(|asker| may(&asker.rights()))
     }
 
     /// Notes that whoever asks is told this from now on. Errors: they may not be.
@@ -268,7 +271,10 @@ impl Site {
             return Ok(());
         }
         let asker = asker.unwrap_or_else(|| asking::Asker::of(Principal::anonymous()));
-        let rights = asker.rights();
+        let (rights, mode) = (asker.rights(), self.mode());
+        if !rights.roles.is_empty() && !rights.may_look_in(mode) {
+            return Err(Problem::unavailable(Unavailable::Closed(mode)));
+        }
         if rights.may_read(read) {
             let too_much = || Problem::malformed("this connection follows too much");
             return asking::follows(asker, read).then_some(()).ok_or_else(too_much);

@@ -100,6 +100,8 @@ impl Submitter {
             let asker = asking::asker();
             if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
+                // The exchange counts it.
+                asking::set_counted(true);
             }
             if let Some(caller) = calling::caller(asker.as_ref().map(|asker| &asker.principal)) {
                 waiting.requests.called_by(&caller);

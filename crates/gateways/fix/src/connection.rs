@@ -16,7 +16,7 @@ use tokio::time::{sleep_until, timeout};
 use crate::following::Ears;
 use crate::frame::{self, MESSAGE_BYTES_MAX};
 use crate::market::Market;
-use crate::message::Message;
+use crate::message::{Fault, Message};
 use crate::orders::{self, Asked};
 use crate::reports::Happening;
 use crate::session::{Logon, Session, refusal};
@@ -122,6 +122,9 @@ async fn tell(
     session: &mut Session,
     trader: &mut Trader,
 ) -> io::Result<()> {
+    if let Err(closed) = trader.check_open() {
+        session.end(&closed);
+    }
     for some in happened.chunks(TOLD_AT_ONCE) {
         if session.has_ended() {
             return Ok(());
@@ -185,7 +188,14 @@ async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader
             return;
         }
     };
-    if !session.take(&message, Instant::now()) {
+    if let Err(closed) = trader.check_open() {
+        settle(asked, session, trader).await;
+        session.end(&closed);
+        return;
+    }
+    // What asks the exchange for something counts there.
+    let room = if is_answered_here(message.kind()) { trader.take_message() } else { Ok(()) };
+    if !session.take(&message, room, Instant::now()) {
         return;
     }
     match orders::read(&message, trader.own()) {
@@ -197,14 +207,22 @@ async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader
         }
         Ok(None) => {
             settle(asked, session, trader).await;
-            trader.refuse_kind(&message, session);
+            match trader.take_message() {
+                Ok(()) => trader.refuse_kind(&message, session),
+                Err(past) => session.reject(&message, &Fault::past(&past)),
+            }
         }
         Err(fault) => {
             settle(asked, session, trader).await;
             trader.count_malformed();
-            session.reject(&message, &fault);
+            session.reject(&message, &trader.take_message().map_or_else(|past| Fault::past(&past), |()| fault));
         }
     }
+}
+
+/// Whether a message of this kind is answered by the session: TestRequest and ResendRequest.
+fn is_answered_here(kind: &str) -> bool {
+    ["1", "2"].contains(&kind)
 }
 
 /// A session with who trades in it, what is heard for it, and its place among those of its member.
@@ -278,6 +296,11 @@ fn who(
 ) -> Result<(Option<Principal>, Option<Connected>), String> {
     let Some(access) = access else { return Ok((None, None)) };
     let principal = prove(logon, peer, access)?;
+    let (rights, mode) = (principal.rights(), access.mode().get());
+    if !rights.may_look_in(mode) {
+        return Err(mode.to_string());
+    }
+    rights.limits.take_message().map_err(|past| past.to_string())?;
     let connected = access.connections().open(&principal).map_err(|past| past.to_string())?;
     peer.place.prove(principal.member());
     tracing::debug!(member = principal.member(), address = %peer.address, "logged on over FIX");

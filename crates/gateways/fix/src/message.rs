@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Write};
 
+use exchange::Limit;
+
 use crate::frame::SOH;
 use crate::tags::{self, Tag};
 
@@ -38,6 +40,11 @@ pub(crate) enum Reason {
 impl Fault {
     pub(crate) fn of(tag: Tag, reason: Reason, text: impl Into<String>) -> Fault {
         Fault { tag: Some(tag), reason, text: text.into() }
+    }
+
+    /// The message is one too many.
+    pub(crate) fn past(limit: &Limit) -> Fault {
+        Fault { tag: None, reason: Reason::Other, text: limit.to_string() }
     }
 
     pub(crate) fn value(tag: Tag, text: impl Display) -> Fault {

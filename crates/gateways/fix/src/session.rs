@@ -5,6 +5,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use exchange::Limit;
+
 use crate::frame::{MESSAGE_BYTES_MAX, framed};
 use crate::message::{Fault, Fields, Message, Reason};
 use crate::tags;
@@ -158,11 +160,11 @@ impl Session {
         self.ends
     }
 
-    /// Takes a message. True if it is about orders, and its turn has come.
-    pub(crate) fn take(&mut self, message: &Message<'_>, now: Instant) -> bool {
+    /// Takes a message, if there is room for it among its member's. True if it is about orders, and its turn has come.
+    pub(crate) fn take(&mut self, message: &Message<'_>, room: Result<(), Limit>, now: Instant) -> bool {
         self.heard = now;
         self.is_asked = false;
-        match self.try_take(message) {
+        match self.try_take(message, room) {
             Ok(is_about_orders) => is_about_orders,
             Err(fault) => {
                 let ends = fault.reason == Reason::CompId || fault.tag == Some(tags::MSG_SEQ_NUM);
@@ -176,7 +178,8 @@ impl Session {
         }
     }
 
-    fn try_take(&mut self, message: &Message<'_>) -> Result<bool, Fault> {
+    fn try_take(&mut self, message: &Message<'_>, room: Result<(), Limit>) -> Result<bool, Fault> {
+        let room = room.map_err(|past| Fault::past(&past));
         if message.need(tags::SENDER_COMP_ID, "SenderCompID")? != self.theirs {
             let text = format!("SenderCompID(49) is that of the Logon, {}", self.theirs);
             return Err(Fault::of(tags::SENDER_COMP_ID, Reason::CompId, text));
@@ -200,7 +203,10 @@ impl Session {
         if number > self.next_in {
             // Whoever asks for what was sent is answered at once: else both sides could wait for each other.
             match message.kind() {
-                "2" => self.send_again(message)?,
+                "2" => {
+                    room?;
+                    self.send_again(message)?;
+                }
                 "5" => self.end("goodbye"),
                 _ => {}
             }
@@ -215,6 +221,7 @@ impl Session {
         match message.kind() {
             "0" | "3" => {}
             "1" => {
+                room?;
                 let id = message.need(tags::TEST_REQ_ID, "TestReqID")?;
                 if id.len() > ECHOED_MAX {
                     return Err(Fault::value(
@@ -224,7 +231,10 @@ impl Session {
                 }
                 self.send("0", Fields::new().add(tags::TEST_REQ_ID, id));
             }
-            "2" => self.send_again(message)?,
+            "2" => {
+                room?;
+                self.send_again(message)?;
+            }
             "4" => self.skip_to(message)?,
             "5" => self.end("goodbye"),
             "A" => return Err(Fault::value(tags::MSG_TYPE, "a session has one Logon")),
@@ -371,7 +381,7 @@ mod tests {
 
     fn take(session: &mut Session, kind: &str, number: u64, fields: &str) -> (bool, Vec<String>) {
         let bytes = body(kind, number, fields);
-        let is_about_orders = session.take(&Message::read(&bytes).expect("it is one"), Instant::now());
+        let is_about_orders = session.take(&Message::read(&bytes).expect("it is one"), Ok(()), Instant::now());
         (is_about_orders, told(session))
     }
 
@@ -506,7 +516,7 @@ mod tests {
         assert!(session.has_ended());
         let mut session = begin(Instant::now());
         let bytes = String::from_utf8(body("D", 2, "")).expect("it is text").replace("ALICE", "BOB");
-        assert!(!session.take(&Message::read(bytes.as_bytes()).expect("it is one"), Instant::now()));
+        assert!(!session.take(&Message::read(bytes.as_bytes()).expect("it is one"), Ok(()), Instant::now()));
         assert!(session.has_ended());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::{
     AccountId, Command, Execution, Money, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
 };
-use exchange::{Answer, Caller, Principal, Read};
+use exchange::{Answer, Caller, Limit, Mode, Principal, Read};
 use feed::Listener;
 
 use crate::following::{Ears, Scene};
@@ -100,8 +100,31 @@ impl Trader {
         Ok(())
     }
 
+    /// Errors: why the session ends: the venue is closed to its member, or its key is gone.
+    pub(crate) fn check_open(&self) -> Result<(), String> {
+        let Some(rights) = self.principal.as_ref().map(Principal::rights) else { return Ok(()) };
+        if rights.roles.is_empty() {
+            return Err("the key of this session counts no more".to_owned());
+        }
+        if rights.may_look_in(self.mode()) { Ok(()) } else { Err(self.mode().to_string()) }
+    }
+
+    /// How far the venue is open.
+    fn mode(&self) -> Mode {
+        self.market.access().map_or(Mode::Normal, |access| access.mode().get())
+    }
+
+    /// Counts a message that does not come to the exchange. Errors: there were too many.
+    pub(crate) fn take_message(&self) -> Result<(), Limit> {
+        self.principal.as_ref().map_or(Ok(()), |principal| principal.rights().limits.take_message())
+    }
+
     fn may_hear(&self, account: AccountId) -> bool {
-        let may = |principal: &Principal| principal.rights().may_read(Read::Account(account));
+        let mode = self.mode();
+        let may = |principal: &Principal| {
+            let rights = principal.rights();
+            rights.may_read(Read::Account(account)) && rights.may_look_in(mode)
+        };
         self.principal.as_ref().is_none_or(may)
     }
 
@@ -362,7 +385,7 @@ impl Trader {
         symbol: Option<Symbol>,
         session: &mut Session,
     ) -> Result<(), Unknown> {
-        let may = self.may_hear(account);
+        let (may, room) = (self.may_hear(account), self.take_message());
         let look = move |scene: &mut dyn Scene| {
             let view = scene.view();
             let Some(index) = view.find_account(account).filter(|_| may) else {
@@ -387,7 +410,10 @@ impl Trader {
                 .add(tags::TOT_NUM_REPORTS, count)
                 .add(tags::LAST_RPT_REQUESTED, flag)
         };
-        let told = self.market.look(look).await?;
+        let told = match room {
+            Ok(()) => self.market.look(look).await?,
+            Err(past) => Err(past.to_string()),
+        };
         let open = match told {
             Ok(open) if !open.is_empty() => open,
             nothing => {

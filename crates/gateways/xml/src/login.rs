@@ -190,7 +190,10 @@ impl Asker {
             return LoggedIn::Refused(Refused::TooSoon(patience));
         }
         let proven = match login {
-            Login::Asks => return self.new_challenge(),
+            Login::Asks => {
+                let past = self.principal.as_ref().and_then(|principal| principal.rights().limits.has_room().err());
+                return past.map_or_else(|| self.new_challenge(), |past| LoggedIn::Refused(Refused::Past(past)));
+            }
             Login::Secret { .. } if !self.private => return LoggedIn::Refused(Refused::NotPrivate),
             Login::Secret { key, secret } => desk.access.by_secret(key, secret, SystemTime::now()),
             Login::Signature { key, signature } => match self.challenge.take() {
@@ -201,7 +204,9 @@ impl Asker {
         match proven {
             Some(principal) => {
                 let member = principal.member().to_owned();
-                if let Err(past) = self.become_member(principal) {
+                // It is counted among the member's messages where it enters the exchange.
+                let room = principal.rights().limits.has_room();
+                if let Err(past) = room.and_then(|()| self.become_member(principal)) {
                     return LoggedIn::Refused(Refused::Past(past));
                 }
                 tracing::debug!(member, address = %self.address, "logged in over XML");

@@ -3,10 +3,11 @@
 use crate::common::fix::Fix;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::members::{AccessFile, basic, market, secret};
+use crate::common::members::{AccessFile, Client, basic, market, secret};
 use crate::common::server::PATIENCE;
 use crate::common::wait::wait_for;
 use crate::sessions::buy;
+use serde_json::json;
 
 fn proof(member: &str) -> String {
     format!("553={member}-key|554={}|", secret(member))
@@ -73,13 +74,76 @@ fn members_trade_for_their_own_accounts_and_hear_of_no_others() {
     assert_eq!(trail.status, 200, "{:?}", trail.body);
     let trail = trail.body.to_string();
     assert!(trail.contains("\"fix\"") && trail.contains("alice"), "{trail}");
-    // A member that is gone is answered nothing more, and told nothing.
+    // The session of a member that is gone ends.
     access.write(&AccessFile::text(&["alice"]));
     wait_for("alice has no rights", PATIENCE, || {
         alice.send("D", &buy("late", "1"));
-        alice.next().contains("|58=Unknown account|").then_some(())
+        alice.next().contains("|58=the key of this session counts no more|").then_some(())
     });
     bob.send("D", "11=b2|55=SPY|54=2|38=1|40=2|59=1|44=150|");
     bob.expect(&["150=0", "11=b2"]);
+    server.stop();
+}
+
+/// The members' file in which alice has these limits.
+fn limited(limits: &str) -> String {
+    AccessFile::text(&[]).replace("accounts = [\"1\"]\n", &format!("accounts = [\"1\"]\nlimits = {{ {limits} }}\n"))
+}
+
+#[test]
+fn each_message_counts_among_those_of_its_member() {
+    let folder = Folder::new("fix-messages");
+    let access = AccessFile::new(&folder);
+    access.write(&limited("messages_per_second = 4"));
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    let address = server.fix.unwrap();
+    market(&Http::new(server.http));
+    let past = "too many messages: this member may send 4 a second; try again";
+    // What asks no exchange: all open orders, whether the server is there, what was sent, and what is no message.
+    for (kind, fields) in
+        [("AF", "584=all|585=7|1=1|"), ("1", "112=there?|"), ("2", "7=1|16=0|"), ("D", "11=x|"), ("V", "262=a|")]
+    {
+        let mut alice = Fix::connect(address, "ALICE");
+        wait_for("a logon to have room", PATIENCE, || {
+            alice = Fix::connect(address, "ALICE");
+            alice.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
+            alice.next().contains("|35=A|").then_some(())
+        });
+        for _ in 0..200 {
+            alice.send(kind, fields);
+        }
+        wait_for("one too many to be refused", PATIENCE, || alice.next().contains(past).then_some(()));
+    }
+    // So is a logon.
+    wait_for("a logon too many", PATIENCE, || {
+        let mut alice = Fix::connect(address, "ALICE");
+        alice.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
+        alice.next().contains(past).then_some(())
+    });
+    server.stop();
+}
+
+#[test]
+fn under_maintenance_a_session_ends_and_none_begins() {
+    let folder = Folder::new("fix-maintenance");
+    let access = AccessFile::new(&folder);
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    let address = server.fix.unwrap();
+    let http = Http::new(server.http);
+    market(&http);
+    let (mut alice, mut olga) = (Fix::connect(address, "ALICE"), Fix::connect(address, "OLGA"));
+    alice.log_on_with(&proof("alice"));
+    olga.log_on_with(&proof("olga"));
+    let olgas = Client { http: &http, member: "olga" };
+    let mode = olgas.send("PUT", "/api/v1/mode", Some(&json!({"mode": "maintenance"})));
+    assert_eq!(mode.status, 200, "{}", mode.text);
+    // What an operator does to her account is not told to her.
+    olgas.make("/api/v1/orders", &json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"}));
+    alice.expect_end("the venue is under maintenance");
+    let mut late = Fix::connect(address, "ALICE");
+    late.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
+    late.expect_end("the venue is under maintenance");
+    olga.send("AF", "584=all|585=7|1=1|");
+    olga.expect(&["35=8", "584=all"]);
     server.stop();
 }

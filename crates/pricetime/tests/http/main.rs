@@ -42,6 +42,7 @@ mod listen_keys;
 mod manual;
 mod member_kills;
 mod members;
+mod message_limits;
 mod modes;
 mod moving;
 mod one_market;

@@ -137,3 +137,60 @@ fn under_maintenance_there_are_none_but_operators() {
     assert!(hers.ask(&query).contains("<status "), "and a connection");
     server.stop();
 }
+
+#[test]
+fn under_maintenance_the_websocket_api_shows_nothing() {
+    let folder = Folder::new("modes-websocket-api");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let mut call = |method: &str, parameters: serde_json::Value| {
+        socket.send(&json!({"id": 1, "method": method, "params": parameters}));
+        socket.next()["status"].clone()
+    };
+    let timestamp = micros() / 1000;
+    let signature = hmac_hex(&secret("alice"), &format!("apiKey=alice-key&timestamp={timestamp}"));
+    let logon = json!({"apiKey": "alice-key", "timestamp": timestamp, "signature": signature});
+    assert_eq!(call("session.logon", logon), 200);
+    let looks = [
+        ("depth", json!({"symbol": "SPYUSD"})),
+        ("exchangeInfo", json!({})),
+        ("openOrders.status", json!({"symbol": "SPYUSD", "timestamp": micros() / 1000, "recvWindow": 60000})),
+        ("account.status", json!({"timestamp": micros() / 1000, "recvWindow": 60000})),
+        ("userDataStream.subscribe", json!({})),
+    ];
+    for (method, parameters) in &looks[..4] {
+        assert_eq!(call(method, parameters.clone()), 200, "{method}");
+    }
+    set(&http, "maintenance");
+    for (method, parameters) in looks {
+        assert_eq!(call(method, parameters), 503, "{method}");
+    }
+    assert_eq!(call("time", json!({})), 200);
+    server.stop();
+}
+
+#[test]
+fn only_who_may_look_at_the_market_is_told_how_far_it_is() {
+    let folder = Folder::new("sequence-of-strangers");
+    let server = AccessFile::new(&folder).launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let far = [("pricetime-at-least", "18446744073709551615")];
+    for path in
+        ["/api/v1/sessions", "/api/v1/nothing", "/binance/api/v3/account", "/binance/api/v3/depth?symbol=SPYUSD"]
+    {
+        for headers in [&[][..], &far] {
+            let (_, told) = http.head(path, headers);
+            assert!(!told.contains_key("pricetime-sequence"), "{path}: {told:?}");
+            let body = http.send("GET", path, None, headers).text;
+            assert!(!body.contains("at command"), "{path}: {body}");
+        }
+    }
+    let proof = crate::common::members::basic("alice-key", &secret("alice"));
+    let (_, told) = http.head("/api/v1/sessions", &[("authorization", &proof)]);
+    assert!(told.contains_key("pricetime-sequence"), "{told:?}");
+    server.stop();
+}

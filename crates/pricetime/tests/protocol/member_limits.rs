@@ -37,7 +37,17 @@ fn an_order_past_a_members_limits_is_refused_with_the_bound() {
         ("<order sym=\"S\" amount=\"21\" limit=\"1\"/>", Some(shares)),
         ("<order sym=\"S\" amount=\"-21\" type=\"market\"/>", Some(shares)),
         ("<order sym=\"S\" amount=\"20\" limit=\"5.01\"/>", Some(value)),
-        ("<order sym=\"S\" funds=\"100.01\" type=\"market\"/>", Some(value)),
+        // Its shares are known when it executes, which once was past the bound.
+        (
+            "<order sym=\"S\" funds=\"1\" type=\"market\"/>",
+            Some("an order of this member may have 20, and one for money has no number before it executes"),
+        ),
+        // One that moves up once was worth more than it may be.
+        ("<order sym=\"S\" amount=\"1\" limit=\"1\" post-only=\"move\"/>", None),
+        (
+            "<order sym=\"S\" amount=\"-1\" limit=\"1\" post-only=\"move\"/>",
+            Some("may be worth 100 dollars, and a post-only sell that moves has no limit before it is placed"),
+        ),
         (
             "<oco><order sym=\"S\" amount=\"-20\" limit=\"5\" post-only=\"true\"/>\
           <order sym=\"S\" amount=\"-20\" limit=\"6\" stop=\"1\"/></oco>",
@@ -98,6 +108,34 @@ fn a_message_too_many_ends_orders_and_does_nothing_else() {
     // Nobody else waits for that.
     let mut operator = logged_in(&server, "operator");
     assert!((0..20).all(|_| ask(&mut operator, "2", order).contains("<opened")));
+    server.stop();
+}
+
+#[test]
+fn an_order_for_money_is_bounded_by_its_value() {
+    let (_folder, server, _) = started("member-value", &members("limits = { order_value = \"100\" }"));
+    logged_in(&server, "operator").ask(MARKET);
+    let mut client = trader(&server, "one");
+    let value = "too much money: an order of this member may be worth 100 dollars";
+    assert!(ask(&mut client, "1", "<order sym=\"S\" funds=\"100.01\" type=\"market\"/>").contains(value));
+    assert!(!ask(&mut client, "1", "<order sym=\"S\" funds=\"100\" type=\"market\"/>").contains(value));
+    server.stop();
+}
+
+#[test]
+fn a_login_too_many_is_refused() {
+    let (_folder, server, _) = started("member-logins", &members("limits = { messages_per_second = 1 }"));
+    logged_in(&server, "operator").ask(MARKET);
+    let past = "login refused: too many messages: this member may send 1 a second; try again";
+    for login in [format!("<login key=\"one\" secret=\"{SECRET}\"/>"), "<login key=\"one\"/>".to_owned()] {
+        let mut client = server.client();
+        let logged_in = (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            client.ask(&format!("<login key=\"one\" secret=\"{SECRET}\"/>")).contains("<logged-in")
+        });
+        assert!(logged_in);
+        assert!((0..200).any(|_| client.ask(&login).contains(past)), "{login}");
+    }
     server.stop();
 }
 

@@ -115,6 +115,10 @@ const OF_KEYS: [&str; 24] = [
 
 /// What the handler of a method answers.
 async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response, Refusal> {
+    // Those of keys are counted when it is known whose they are.
+    if !OF_KEYS.contains(&method) {
+        asking::take_message().map_err(Refusal::past_pace)?;
+    }
     // Those that write are certain by their commit, or check by themselves; the first two are about the server alone.
     if Turn::of(method) == Turn::Any && !["ping", "time"].contains(&method) {
         site.ascertain().await?;
@@ -178,6 +182,8 @@ pub(super) async fn perform(
         let _turn = turns.come(Turn::of(&method)).await;
         respond(site.clone(), &method, asked).await
     };
+    // One that was refused before it was known whose it is, or before it came to the exchange.
+    let responded = asking::take_message_once().map_err(Refusal::past_pace).and(responded);
     if let Some(members) = site.members().filter(|_| asking::was_wrong())
         && !members.wait_for_wrong(address).await
     {

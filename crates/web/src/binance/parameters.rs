@@ -172,6 +172,7 @@ impl Parameters {
     ) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
         if self.text(SIGNATURE).is_some() {
             self.account(site)?;
+            asking::take_message().map_err(Refusal::past_pace)?;
             return Ok((self.key(site)?, asking::asker()));
         }
         let Some(members) = site.members() else { return Ok((self.key(site)?, None)) };
@@ -183,6 +184,7 @@ impl Parameters {
             |holder: &Asker| asking::asker().is_some_and(|asker| asker.principal.member() == holder.principal.member());
         match found {
             Some((signer, holder)) if is_of_session(&holder) || is_private && access::is_random_name(name) => {
+                asking::take_message_as(&holder).map_err(Refusal::past_pace)?;
                 signer::go_on_as(site, holder.clone(), signer.account)?;
                 Ok((signer, Some(holder)))
             }
@@ -240,10 +242,8 @@ impl Parameters {
                 signer::take(members, key, &[text], self.is_taken_once, timestamp)?;
             }
             let asker = asker.ok_or_else(Refusal::no_key)?;
-            // What changes something is counted where it enters the exchange.
-            if !self.changes {
-                asker.rights().limits.take_message().map_err(Refusal::past_pace)?;
-            }
+            let past = if self.changes { None } else { asking::take_message_as(&asker).err() };
+            past.map_or(Ok(()), |past| Err(Refusal::past_pace(past)))?;
             signer::go_on_as(site, asker, account)?;
         }
         Ok(account)

@@ -298,7 +298,7 @@ impl Refusal {
     }
 
     /// There were too many messages, or connections, of a member.
-    pub(super) fn past_pace(limit: Limit) -> Refusal {
+    pub(crate) fn past_pace(limit: Limit) -> Refusal {
         Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1003, format!("Too many requests. {limit}."))
     }
 
@@ -322,9 +322,11 @@ impl Refusal {
                     Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1015, format!("Too many new orders. {limit}."))
                 }
                 Limit::MessagesPerSecond(_) | Limit::Connections(_) => Refusal::past_pace(limit),
-                Limit::OrderShares(_) | Limit::OrderValue(_) | Limit::Accounts(_) => {
-                    Refusal::new(-2010, format!("{limit}."))
-                }
+                Limit::OrderShares(_)
+                | Limit::OrderValue(_)
+                | Limit::SharesOfMoney(_)
+                | Limit::ValueOfMoving(_)
+                | Limit::Accounts(_) => Refusal::new(-2010, format!("{limit}.")),
             };
         }
         let msg = format!("Internal error; unable to process your request. Please try again. {why}.");

@@ -102,12 +102,14 @@ impl Party for Follower {
     }
 
     async fn heard(&mut self, text: &str) {
+        let room = asking::take_message();
         let request: Value = match crate::json::request(text) {
             Ok(request) => request,
-            Err(error) => return self.refuse(&Value::Null, 3, &format!("Invalid JSON: {error}")),
+            Err(error) if room.is_ok() => return self.refuse(&Value::Null, 3, &format!("Invalid JSON: {error}")),
+            Err(_) => Value::Null,
         };
         let id = request["id"].clone();
-        if let Err(past) = asking::take_message() {
+        if let Err(past) = room {
             return self.refuse(&id, 2, &Refusal::past_pace(past).msg);
         }
         match request["method"].as_str() {
@@ -150,7 +152,10 @@ impl Party for Follower {
     }
 
     fn no_text(&mut self) {
-        self.refuse(&Value::Null, 3, "Invalid JSON: requests are text messages");
+        match asking::take_message() {
+            Ok(()) => self.refuse(&Value::Null, 3, "Invalid JSON: requests are text messages"),
+            Err(past) => self.refuse(&Value::Null, 2, &Refusal::past_pace(past).msg),
+        }
     }
 
     fn farewell(&self) -> Option<Text> {

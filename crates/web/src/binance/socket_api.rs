@@ -57,6 +57,15 @@ pub(super) async fn upgrade(
     conversation::begin(site, upgrade?, party).map_err(Refusal::from)
 }
 
+/// The calls that a connection answers itself, but for those that say who signs them.
+const OWN: [&str; 5] = [
+    "session.status",
+    "session.logout",
+    "session.subscriptions",
+    "userDataStream.subscribe",
+    "userDataStream.unsubscribe",
+];
+
 /// A connection.
 struct Caller {
     site: Site,
@@ -105,10 +114,12 @@ impl Party for Caller {
 
     async fn heard(&mut self, text: &str) {
         let (form, read) = call::read(text, self.weigher.add(), self.tells_limits);
+        asking::set_counted(false);
         let called = match read {
             Ok(call) => self.call(&form, call).await,
             Err(refusal) => Err(refusal),
         };
+        let called = called.or_else(|refusal| self.count_once().and(Err(refusal)));
         if let Some(members) = self.site.members().filter(|_| asking::was_wrong())
             && !members.wait_for_wrong(self.address).await
         {
@@ -131,7 +142,9 @@ impl Party for Caller {
 
     fn no_text(&mut self) {
         let (form, _) = call::read("", self.weigher.add(), self.tells_limits);
-        self.outbox.send(form.refusal(&Refusal::bad_call("requests are text messages")));
+        asking::set_counted(false);
+        let refusal = self.count_once().err().unwrap_or_else(|| Refusal::bad_call("requests are text messages"));
+        self.outbox.send(form.refusal(&refusal));
     }
 
     fn farewell(&self) -> Option<Text> {
@@ -159,6 +172,9 @@ impl Caller {
             (calls::changes(&method), logs_on),
             self.unit,
         );
+        if OWN.contains(&method.as_str()) {
+            self.count_once()?;
+        }
         match method.as_str() {
             "session.logon" => {
                 let (account, asker) = self.proven(&asked)?;
@@ -203,6 +219,18 @@ impl Caller {
             }
             _ => Ok(Called::OfRest(method, asked)),
         }
+    }
+
+    /// Counts the message that is being answered, of who has logged on, or of whose connection it is, unless that was done. Errors: there
+    /// were too many.
+    fn count_once(&self) -> Result<(), Refusal> {
+        let before = asking::asker();
+        if let Some(asker) = self.session.as_ref().and_then(|session| session.asker.clone()) {
+            asking::becomes(asker);
+        }
+        let counted = asking::take_message_once().map_err(Refusal::past_pace);
+        before.into_iter().for_each(asking::becomes);
+        counted
     }
 
     /// Whom a call comes from; the connection stays whose it is.

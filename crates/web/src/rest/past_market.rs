@@ -11,6 +11,7 @@ use utoipa::IntoParams;
 
 use super::symbols::{DEPTH, QueuesShape, of_symbol};
 use super::troubled;
+use crate::asking;
 use crate::input::{self, Named, Parameters};
 use crate::past;
 use crate::past_markets::{NotShown, PastMarket, PastMoment, PastQuestion};
@@ -291,7 +292,8 @@ impl Ground {
                 drop(told.send(found.map_err(problem).and_then(look)));
             }
         };
-        markets.ask(PastQuestion { moment, newest: self.newest, look: Box::new(answer) });
+        let member = asking::asker().map_or_else(Box::default, |asker| asker.principal.member().into());
+        markets.ask(PastQuestion { member, moment, newest: self.newest, look: Box::new(answer) });
         Ok(Seen(seen))
     }
 }

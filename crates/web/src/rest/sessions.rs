@@ -99,6 +99,10 @@ pub(crate) async fn log_in(
         return Err(Problem::not_private());
     }
     let principal = proven(members, &life, asked).await?;
+    // Whoever shows a proof in the body was not known before.
+    if asking::asker().is_none_or(|asker| asker.principal != principal) {
+        principal.rights().limits.take_message().map_err(Problem::past_limit)?;
+    }
     let token = members.begin_session(principal.clone(), is_cookie)?;
     let mut shape = SessionShape::of(Some(&principal), true);
     shape.token = (!is_cookie).then(|| token.clone());

@@ -1,0 +1,136 @@
+//! The messages that a member may send in a second count at each door, also those that never come to the exchange.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::{Http, Socket};
+use crate::common::keys::now;
+use crate::common::members::{AccessFile, basic, hmac_hex, market, secret};
+use crate::common::server::Server;
+
+const PAST: &str = "this member may send 1 a second; try again";
+/// So many are tried: whoever is slow gets a few more.
+const TRIES: usize = 200;
+
+fn start(folder: &Folder) -> (Server, Http) {
+    let file = AccessFile::new(folder);
+    let limits = "accounts = [\"1\"]\nlimits = { messages_per_second = 1 }\n";
+    file.write(&AccessFile::text(&[]).replace("accounts = [\"1\"]\n", limits));
+    let server = file.launch(folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    (server, http)
+}
+
+#[test]
+fn writes_that_do_not_come_to_the_exchange_count() {
+    let folder = Folder::new("message-limits-writes");
+    let (server, http) = start(&folder);
+    let proof = basic("alice-key", &secret("alice"));
+    let login = json!({"key": "alice-key", "secret": secret("alice")}).to_string();
+    let signed: [(&str, &str); 1] = [("authorization", &proof)];
+    for (method, path, body, headers) in [
+        // No JSON, no order, another's account, another's right, and what is not about orders.
+        ("POST", "/api/v1/orders", Some("{"), &signed[..]),
+        ("POST", "/api/v1/orders", Some("{}"), &signed),
+        ("DELETE", "/api/v1/accounts/2/orders", None, &signed),
+        ("DELETE", "/api/v1/orders/x?account=1", None, &signed),
+        ("PUT", "/api/v1/mode", Some(r#"{"mode":"normal"}"#), &signed),
+        ("POST", "/api/v1/accounts", Some("{}"), &signed),
+        ("GET", "/api/v1/sessions", None, &signed),
+        ("DELETE", "/api/v1/sessions", None, &signed),
+        ("GET", "/api/v1/accounts/2", None, &signed),
+        // A proof in the body.
+        ("POST", "/api/v1/sessions", Some(&login), &[]),
+    ] {
+        let headers = [headers, &[("content-type", "application/json")]].concat();
+        let refused = (0..TRIES).map(|_| http.send(method, path, body, &headers)).find(|answer| answer.status == 429);
+        let refused = refused.unwrap_or_else(|| panic!("{method} {path} never is one too many"));
+        assert!(refused.code().1 == "too-many-messages" && refused.text.contains(PAST), "{}", refused.text);
+    }
+    server.stop();
+}
+
+#[test]
+fn signed_requests_of_the_compatible_interface_count() {
+    let folder = Folder::new("message-limits-compatible");
+    let (server, http) = start(&folder);
+    let order = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
+    for (number, (method, path, parameters)) in [
+        ("POST", "order/test", order),
+        ("POST", "order", "symbol=SPYUSD&side=BUY"),
+        ("DELETE", "order", "symbol=NONEUSD&orderId=1"),
+        ("GET", "openOrders", "symbol=SPYUSD"),
+        ("POST", "userDataStream", ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let answers = (0..TRIES).map(|attempt| {
+            // No two are the same, also in one millisecond.
+            let timed = format!("{parameters}&recvWindow={}&timestamp={}", 50_000 + TRIES * number + attempt, now());
+            let timed = timed.trim_start_matches('&');
+            let path = format!("/binance/api/v3/{path}?{timed}&signature={}", hmac_hex(&secret("alice"), timed));
+            http.send(method, &path, None, &[("x-mbx-apikey", "alice-key")])
+        });
+        let refused = answers.into_iter().find(|answer| answer.status == 429);
+        let refused = refused.unwrap_or_else(|| panic!("{method} {path} never is one too many"));
+        assert!(refused.body["code"] == json!(-1003) && refused.text.contains(PAST), "{}", refused.text);
+    }
+    server.stop();
+}
+
+/// Sends this until it is one too many.
+fn is_refused(socket: &mut Socket, text: &str) -> bool {
+    (0..TRIES).any(|_| {
+        socket.send_text(text);
+        socket.next().to_string().contains(PAST)
+    })
+}
+
+#[test]
+fn messages_on_websockets_count_whatever_they_are() {
+    let folder = Folder::new("message-limits-websockets");
+    let (server, http) = start(&folder);
+    let proof = basic("alice-key", &secret("alice"));
+    let open = |path: &str| {
+        let opened = (0..TRIES).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            // A connection is a request, too.
+            let asked = http.send("GET", "/api/v1/sessions", None, &[("authorization", &proof)]);
+            (asked.status == 200).then(|| std::thread::sleep(std::time::Duration::from_millis(1100)))
+        });
+        assert!(opened.is_some());
+        http.listen_with(path, &[("authorization", &proof)])
+    };
+    for (path, text) in [
+        ("/ws/v1", "no JSON"),
+        ("/ws/v1", r#"{"op":"ping"}"#),
+        ("/binance/ws", "no JSON"),
+        ("/binance/ws", r#"{"method":"LIST_SUBSCRIPTIONS","id":1}"#),
+        ("/binance/ws-api/v3", "no JSON"),
+        ("/binance/ws-api/v3", r#"{"id":1,"method":"depth","params":{"symbol":"SPYUSD"}}"#),
+        ("/binance/ws-api/v3", r#"{"id":1,"method":"ping"}"#),
+        ("/binance/ws-api/v3", r#"{"id":1,"method":"session.status"}"#),
+        ("/binance/ws-api/v3", r#"{"id":1,"method":"nothing"}"#),
+    ] {
+        assert!(is_refused(&mut open(path), text), "{path} {text}");
+    }
+    // The same where a session has logged on, on a connection that is nobody's.
+    let mut socket = http.listen_at("/binance/ws-api/v3");
+    let logged_on = (0..TRIES).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let timestamp = now();
+        let signature = hmac_hex(&secret("alice"), &format!("apiKey=alice-key&timestamp={timestamp}"));
+        let logon: Value = json!({"apiKey": "alice-key", "timestamp": timestamp, "signature": signature});
+        socket.send(&json!({"id": 1, "method": "session.logon", "params": logon}));
+        socket.next()["status"] == 200
+    });
+    assert!(logged_on);
+    for text in
+        ["no JSON", r#"{"id":1,"method":"depth","params":{"symbol":"SPYUSD"}}"#, r#"{"id":1,"method":"order.place"}"#]
+    {
+        assert!(is_refused(&mut socket, text), "{text}");
+    }
+    server.stop();
+}
