@@ -9,6 +9,8 @@ use exchange::{EventBatch, EventFollower};
 
 /// With so many events the thread does not wait for more.
 const WAITING_MANY: usize = 1 << 14;
+/// Events that the thread takes at once; a single batch may have more. In between it looks after what else it has to do.
+const TAKEN_AT_ONCE: usize = 1 << 12;
 /// How long events wait for others before the thread wakes for them. A question wakes it at once.
 const NAP: Duration = Duration::from_millis(1);
 
@@ -26,6 +28,8 @@ pub struct EventQueue<Q> {
 struct Waiting<Q> {
     items: VecDeque<Item<Q>>,
     events: usize,
+    /// Whether something was left when the thread took items last.
+    is_left: bool,
     rest: Idling,
     closed: bool,
 }
@@ -49,7 +53,7 @@ enum Idling {
 impl<Q> EventQueue<Q> {
     /// A line in which so many events may wait.
     pub fn new(waiting_max: usize) -> EventQueue<Q> {
-        let waiting = Waiting { items: VecDeque::new(), events: 0, rest: Idling::Awake, closed: false };
+        let waiting = Waiting { items: VecDeque::new(), events: 0, is_left: false, rest: Idling::Awake, closed: false };
         EventQueue { waiting_max, waiting: Mutex::new(waiting), arrived: Condvar::new(), room: Condvar::new() }
     }
 
@@ -88,10 +92,11 @@ impl<Q> EventQueue<Q> {
         waiting.items.is_empty() && waiting.rest != Idling::Awake
     }
 
-    /// Swaps what waits into `items`. If the thread just worked, it naps first, so that more gathers. Waits for
-    /// `patience` at most. False when the queue is closed and empty.
+    /// Moves what waits into `items`, which are empty; a part of it where many events wait. If the thread just worked, it naps
+    /// first, so that more gathers. Waits for `patience` at most. False when the queue is closed and empty.
     pub fn take(&self, items: &mut VecDeque<Item<Q>>, nap: bool, patience: Duration) -> bool {
         let mut waiting = self.lock();
+        let nap = nap && !waiting.is_left;
         for (rest, patience) in [(Idling::Nap, NAP), (Idling::Sleep, patience)] {
             let over = |waiting: &Waiting<Q>| match rest {
                 Idling::Nap => waiting.events >= WAITING_MANY || waiting.items.iter().any(Item::is_question),
@@ -111,10 +116,10 @@ impl<Q> EventQueue<Q> {
             }
         }
         waiting.rest = Idling::Awake;
-        std::mem::swap(&mut waiting.items, items);
+        let before = waiting.events;
+        waiting.take_some(items);
         let more = !waiting.closed || !items.is_empty();
-        if waiting.events > 0 {
-            waiting.events = 0;
+        if before >= self.waiting_max && waiting.events < self.waiting_max {
             drop(waiting);
             self.room.notify_all();
         }
@@ -134,7 +139,33 @@ impl<Q> EventQueue<Q> {
     }
 }
 
+impl<Q> Waiting<Q> {
+    fn take_some(&mut self, items: &mut VecDeque<Item<Q>>) {
+        let mut taken = 0;
+        if self.events <= TAKEN_AT_ONCE {
+            std::mem::swap(&mut self.items, items);
+            taken = self.events;
+        } else {
+            while taken < TAKEN_AT_ONCE
+                && let Some(item) = self.items.pop_front()
+            {
+                taken += item.events();
+                items.push_back(item);
+            }
+        }
+        self.events -= taken;
+        self.is_left = !self.items.is_empty();
+    }
+}
+
 impl<Q> Item<Q> {
+    fn events(&self) -> usize {
+        match self {
+            Item::Events(batch) => batch.len(),
+            Item::Question(_) => 0,
+        }
+    }
+
     fn is_question(&self) -> bool {
         match self {
             Item::Events(_) => false,

@@ -15,6 +15,26 @@ pub struct AnswerLimits {
     pub request_executions_max: usize,
 }
 
+/// A listener to what a batch does.
+pub trait Told {
+    /// Takes an event of a command.
+    fn event(&mut self, sequence: Sequence, event: Event);
+
+    /// Called when all of a request is applied.
+    fn request_applied(&mut self, engine: &Engine);
+}
+
+/// A listener to events alone.
+impl<F: FnMut(Sequence, Event)> Told for F {
+    #[inline]
+    fn event(&mut self, sequence: Sequence, event: Event) {
+        self(sequence, event);
+    }
+
+    #[inline]
+    fn request_applied(&mut self, _: &Engine) {}
+}
+
 /// So many requests of one batch may each have as many executions as one request may have.
 const LONG_REQUESTS_MAX: usize = 2;
 /// An order with at most so many executions is shown whatever else its batch holds, so that nobody's short answer is
@@ -22,14 +42,14 @@ const LONG_REQUESTS_MAX: usize = 2;
 const SHORT_EXECUTIONS: usize = 16;
 
 /// Applies the commands of `batch` that were let in and answers all of it, in order. `decisions` says for each command what
-/// becomes of it. Events go to `events`.
+/// becomes of it. Events go to `told`.
 pub fn answer(
     engine: &mut Engine,
     limits: AnswerLimits,
     batch: &mut Batch,
     time: Time,
     decisions: &mut impl Iterator<Item = Decision>,
-    events: &mut impl FnMut(Sequence, Event),
+    told: &mut impl Told,
 ) {
     let Batch { requests, answers, executions, .. } = batch;
     let mut budget = ExecutionBudget::of_batch(limits);
@@ -45,7 +65,7 @@ pub fn answer(
                     match decisions.next().expect("invariant: it was decided of the same commands") {
                         Decision::LetIn => {
                             let sequence = engine.sequence().next();
-                            let mut events = |event| events(sequence, event);
+                            let mut events = |event| told.event(sequence, event);
                             Answer::Reply(engine.apply_command(sequence, time, command, executions, &mut events))
                         }
                         Decision::Vain => Answer::Reply(vain(engine, command)),
@@ -64,6 +84,7 @@ pub fn answer(
             };
             answers.push(answer);
         }
+        told.request_applied(engine);
     }
 }
 

@@ -199,6 +199,13 @@ impl<S: Storage> Ledger for JournalLedger<S> {
         }
     }
 
+    /// The turn's commands are synced: what is followed already need not wait for the end of a large turn.
+    fn request_applied(&mut self, engine: &Engine) {
+        if let Some(telling) = &mut self.telling {
+            telling.hand_over_many(engine.sequence(), engine.time());
+        }
+    }
+
     /// Those who follow get the events before the answers leave. So whoever has read an answer sees all that it tells
     /// of.
     fn applied(&mut self, engine: &mut Engine) {

@@ -14,7 +14,7 @@ use engine::{Command, Engine, Entry, Event, Reply, Sequence, Time};
 use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
-use crate::answering::{AnswerLimits, answer};
+use crate::answering::{AnswerLimits, Told, answer};
 use crate::attribution::attribute;
 use crate::calendar::{Calendar, Scheduled};
 use crate::inbox::{Arrived, Inbox};
@@ -214,13 +214,14 @@ impl<L: Ledger> Turn<L> {
             let sequence = engine.sequence().next();
             let mut tell = |event| ledger.event(sequence, time, event);
             let reply = engine.apply_told(&Entry { sequence, time, command }, &mut Vec::new(), &mut tell);
+            ledger.request_applied(engine);
             if let Reply::CanceledAll { orders, .. } = reply {
                 self.disconnected += orders as u64;
             }
         }
         let mut decisions = admission.decisions();
         if ledger.needs_events() {
-            let mut tell = |sequence, event| ledger.event(sequence, time, event);
+            let mut tell = Telling { ledger: &mut *ledger, time };
             taken.iter_mut().for_each(|batch| answer(engine, self.limits, batch, time, &mut decisions, &mut tell));
         } else {
             // Events that nobody needs are not even made: a twentieth of the loop's time.
@@ -261,6 +262,24 @@ fn note_market(metrics: &Metrics, engine: &Engine) {
     metrics.set(Gauge::OpenOrders, engine.open_order_count() as u64);
     metrics.set(Gauge::MarketTime, engine.time().0);
     metrics.set(Gauge::Protected, engine.protections().count() as u64);
+}
+
+/// Tells a ledger what a turn does.
+struct Telling<'a, L> {
+    ledger: &'a mut L,
+    time: Time,
+}
+
+impl<L: Ledger> Told for Telling<'_, L> {
+    #[inline]
+    fn event(&mut self, sequence: Sequence, event: Event) {
+        self.ledger.event(sequence, self.time, event);
+    }
+
+    #[inline]
+    fn request_applied(&mut self, engine: &Engine) {
+        self.ledger.request_applied(engine);
+    }
 }
 
 /// Who gets events that nobody needs. Not a closure: with a name the engine that calls it is in the program once, and not once a ledger.

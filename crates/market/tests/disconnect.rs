@@ -57,6 +57,8 @@ impl Ledger for Memory {
 
     fn event(&mut self, _: Sequence, _: Time, _: Event) {}
 
+    fn request_applied(&mut self, _: &Engine) {}
+
     fn applied(&mut self, _: &mut Engine) {}
 
     fn measure(&self, _: &Metrics, _: &Measured) {}

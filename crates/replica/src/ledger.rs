@@ -489,6 +489,10 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         self.own.event(sequence, time, event);
     }
 
+    fn request_applied(&mut self, engine: &Engine) {
+        self.own.request_applied(engine);
+    }
+
     fn applied(&mut self, engine: &mut Engine) {
         self.own.applied(engine);
         self.note_standing(engine);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Command, Engine, Event, OrderId, Sequence, Time};
 use exchange::{Batch, Caller, EventBatch, EventSink, Metrics, Stage};
+use market::follower::TOGETHER;
 use market::ledger::{Ledger, Measured, Room};
 
 use crate::audit_rows::Auditor;
@@ -149,6 +150,17 @@ impl Ledger for SqlLedger {
         self.group().effects.add(sequence, time, event);
         if let Some(events) = &mut self.turn_events {
             events.add(sequence, event);
+        }
+    }
+
+    fn request_applied(&mut self, engine: &Engine) {
+        if self.turn_events.as_ref().is_none_or(|events| events.len() < TOGETHER) {
+            return;
+        }
+        let next = self.events.as_ref().map(|sink| sink.batch());
+        if let Some(mut events) = std::mem::replace(&mut self.turn_events, next) {
+            events.seal(engine.sequence(), engine.time());
+            self.group().waiting.events.push(events);
         }
     }
 
