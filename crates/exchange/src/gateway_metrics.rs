@@ -28,6 +28,8 @@ struct Figures {
     refusals: Refusals,
     ops_in: AtomicU64,
     ops_out: AtomicU64,
+    reports: AtomicU64,
+    reports_waiting: AtomicU64,
 }
 
 /// Writing the figures.
@@ -43,6 +45,8 @@ impl GatewayMetrics {
             refusals: Refusals::default(),
             ops_in: AtomicU64::new(0),
             ops_out: AtomicU64::new(0),
+            reports: AtomicU64::new(0),
+            reports_waiting: AtomicU64::new(0),
         }))
     }
 
@@ -97,6 +101,17 @@ impl GatewayMetrics {
         self.count(Kind::Malformed, Outcome::Malformed, times as u64);
     }
 
+    /// Counts reports that were made for followers of accounts, and wait until they are dropped. One that many get counts once.
+    pub fn reports_made(&self, reports: usize) {
+        self.0.reports.fetch_add(reports as u64, Ordering::Relaxed);
+        self.0.reports_waiting.fetch_add(reports as u64, Ordering::Relaxed);
+    }
+
+    /// Counts reports that wait no more.
+    pub fn reports_dropped(&self, reports: usize) {
+        self.0.reports_waiting.fetch_sub(reports as u64, Ordering::Relaxed);
+    }
+
     fn count(&self, kind: Kind, outcome: Outcome, times: u64) {
         let mut counts = RequestCounts::new();
         counts.add(kind, outcome, times);
@@ -124,6 +139,16 @@ impl GatewayMetrics {
     /// How often each limit of an account or a member refused something.
     pub fn limit_refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.0.refusals.all().into_iter()
+    }
+
+    /// Reports that were made for followers of accounts.
+    pub fn reports(&self) -> u64 {
+        self.0.reports.load(Ordering::Relaxed)
+    }
+
+    /// Reports that wait for followers of accounts.
+    pub fn reports_waiting(&self) -> u64 {
+        self.0.reports_waiting.load(Ordering::Relaxed)
     }
 
     /// Commands and queries that were handed in and did not come back yet.

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use engine::{AccountIndex, Engine, Sequence, SymbolIndex, Time};
-use exchange::EventFollower;
 use exchange::containment::{Panicked, Part, contain};
+use exchange::{EventBatch, EventFollower};
 use history::{Candle, EventQueue, HistoryAt, HistoryError, Interval, Item, PastOrder, SharedHistory};
 
 use crate::candles::candles;
@@ -20,6 +20,10 @@ use crate::view::{InitialHistory, News, View};
 const TICK_MAX: Duration = Duration::from_millis(100);
 /// Events that may wait for it. Whoever asks something waits for them: about 30 ms.
 const WAITING_MAX: usize = 1 << 15;
+
+/// Bytes of news that are gathered for the watcher before it has to tell them, whatever its pace is. One batch of events may
+/// exceed it.
+pub const GATHERED_MAX: usize = 2 << 20;
 
 /// The view, the history and the watcher together. Only the feed's thread reads and changes it.
 pub struct ReadModel<W> {
@@ -35,6 +39,9 @@ pub struct ReadModel<W> {
 pub trait Watcher: Send + Sized + 'static {
     /// Called after events were followed or questions asked, and again when the time that it gave is over.
     fn look(scene: &mut ReadModel<Self>) -> Duration;
+
+    /// Tells what was gathered: it has reached `GATHERED_MAX`.
+    fn tell_now(scene: &mut ReadModel<Self>);
 
     /// Called when the feed has failed: nothing more is looked at, and whoever is told things is to know it.
     fn failed(_scene: &mut ReadModel<Self>) {}
@@ -145,15 +152,10 @@ impl<W> ReadModel<W> {
         self.listeners.add(&mut self.view, account, listener);
     }
 
-    /// Somebody hears of no account any more.
-    pub fn stop_listening(&mut self, listener: &Arc<dyn Listener>) {
-        self.listeners.remove(&mut self.view, listener);
-    }
-
     /// Gives what watched accounts are to be told, and forgets it. Listeners hear it first.
     pub fn take_news(&mut self) -> Vec<News> {
         let all = self.view.take_news();
-        self.listeners.tell(&self.view, &all);
+        self.listeners.tell(&mut self.view, &all);
         all
     }
 
@@ -212,7 +214,7 @@ impl<W: Watcher> Follower<W> {
             worked = !items.is_empty();
             for item in items.drain(..) {
                 match item {
-                    Item::Events(batch) => self.scene.view.apply(&batch),
+                    Item::Events(batch) => self.follow_batch(&batch),
                     Item::Question(question) => self.answer(question),
                 }
             }
@@ -244,6 +246,13 @@ impl<W: Watcher> Follower<W> {
         });
         if let Err(panicked) = told {
             tracing::error!(%panicked, "not all who follow the feed know that it ended");
+        }
+    }
+
+    fn follow_batch(&mut self, batch: &EventBatch) {
+        self.scene.view.apply(batch);
+        if self.scene.view.gathered() > GATHERED_MAX {
+            W::tell_now(&mut self.scene);
         }
     }
 }

@@ -25,7 +25,7 @@ mod view;
 
 pub use accounts::Account;
 pub use book::{Book, Level, LevelChange};
-pub use feed::{Asker, Feed, FeedFailure, ReadModel, Watcher};
+pub use feed::{Asker, Feed, FeedFailure, GATHERED_MAX, ReadModel, Watcher};
 pub use history::{
     Amended, Canceled, Candle, Ending, History, HistoryAt, HistoryError, Interval, Note, Noted, PastOrder, Relatives,
     Report, ReportKey, SharedHistory, Sweep, Trade, TradedThen,

@@ -10,10 +10,13 @@ use crate::view::{News, View};
 
 /// Hears of accounts, in the feed's thread.
 pub trait Listener: Send + Sync {
-    /// What happened to an account, in order. The view has it all already.
-    fn hear(&self, view: &View, account: AccountIndex, news: &[News]);
+    /// Takes what happened to an account, in order. The view has it all already. False: it hears of this account no more.
+    fn hear(&self, view: &View, account: AccountIndex, news: &[News]) -> bool;
 
-    /// The feed has failed, or what this one does with the news: nothing more is heard.
+    /// Ends those who hear of an account: there was a fault in what this one does with its news.
+    fn fail(&self, _account: AccountIndex) {}
+
+    /// The feed has failed: nothing more is heard.
     fn end(&self) {}
 }
 
@@ -31,23 +34,13 @@ impl Listeners {
         }
     }
 
-    /// Somebody hears of no account any more.
-    pub(crate) fn remove(&mut self, view: &mut View, listener: &Arc<dyn Listener>) {
-        self.0.retain(|account, all| {
-            let before = all.len();
-            all.retain(|known| !Arc::ptr_eq(known, listener));
-            (all.len()..before).for_each(|_| view.watch_account(*account, false));
-            !all.is_empty()
-        });
-    }
-
     /// Tells all that nothing more is heard.
     pub(crate) fn end(&self) {
         self.0.values().flatten().for_each(|listener| listener.end());
     }
 
-    /// Tells each what happened to its accounts.
-    pub(crate) fn tell(&self, view: &View, all: &[News]) {
+    /// Tells each what happened to its accounts, and forgets those that hear of one no more.
+    pub(crate) fn tell(&mut self, view: &mut View, all: &[News]) {
         if self.0.is_empty() {
             return;
         }
@@ -61,12 +54,19 @@ impl Listeners {
             heard[place].1.push(*news);
         }
         for (account, news) in heard {
-            for listener in &self.0[&account] {
-                // Each hears for one client: a fault in its words for the news is the end of that one's alone.
-                if let Err(panicked) = contain(Part::Question, || listener.hear(view, account, &news)) {
+            let Some(its) = self.0.get_mut(&account) else { continue };
+            let before = its.len();
+            its.retain(|listener| {
+                // A fault in the words for an account's news is the end of those alone who hear of it.
+                contain(Part::Question, || listener.hear(view, account, &news)).unwrap_or_else(|panicked| {
                     tracing::error!(account = account.0, %panicked, "a listener ended by a fault of the server; please report it");
-                    listener.end();
-                }
+                    listener.fail(account);
+                    false
+                })
+            });
+            (its.len()..before).for_each(|_| view.watch_account(account, false));
+            if its.is_empty() {
+                self.0.remove(&account);
             }
         }
     }

@@ -68,8 +68,10 @@ pub struct View {
     /// How many notes this command has made.
     notes: u32,
     news: Vec<News>,
-    /// Symbols and accounts that watchers are to be told of.
+    /// Symbols that watchers are to be told of.
     news_symbols: Vec<SymbolIndex>,
+    /// At least the number of levels and trades that watchers of symbols are to be told of.
+    symbol_changes: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -299,11 +301,18 @@ impl View {
 
     /// Gives what watched accounts are to be told, and forgets it.
     pub fn take_news(&mut self) -> Vec<News> {
+        self.trails.forget_moves();
         std::mem::take(&mut self.news)
+    }
+
+    /// Bytes of the news that watchers were not told yet; at least what they take.
+    pub fn gathered(&self) -> usize {
+        self.news.len() * size_of::<News>() + self.symbol_changes * size_of::<Trade>()
     }
 
     /// Gives the watched symbols in which something happened.
     pub fn take_symbols(&mut self) -> Vec<SymbolIndex> {
+        self.symbol_changes = 0;
         std::mem::take(&mut self.news_symbols)
     }
 
@@ -646,7 +655,11 @@ impl View {
 
     fn symbol_news(&mut self, symbol: SymbolIndex) {
         self.changed.add(symbol);
-        if self.listings[symbol.0 as usize].watched && self.news_symbols.last() != Some(&symbol) {
+        if !self.listings[symbol.0 as usize].watched {
+            return;
+        }
+        self.symbol_changes += 1;
+        if self.news_symbols.last() != Some(&symbol) {
             self.news_symbols.push(symbol);
         }
     }

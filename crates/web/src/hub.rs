@@ -11,6 +11,7 @@ use crate::account_news::by_account;
 use crate::messages::{self, REPORTS_AT_ONCE, whole};
 use crate::outbox::{Kept, Outbox};
 use crate::publish_cost::{PublishCost, own_cpu};
+use crate::spool::Spool;
 use crate::subscriptions::{Change, Subscriptions};
 use crate::text::Text;
 use crate::ticker::Ticker;
@@ -86,6 +87,10 @@ pub struct Hub {
     vitals: Option<Vitals>,
     /// What writing to sockets costs.
     telling: PublishCost,
+    /// Counts the clients that proved too slow. None before anybody subscribed.
+    spool: Option<Spool>,
+    /// How many clients had proved too slow when their subscriptions were ended last.
+    left: u64,
     /// What is told to those who follow all symbols.
     symbols: Ticker,
     /// Who tells what an interface of its own kind tells. None while it looks at the scene.
@@ -106,6 +111,8 @@ impl Hub {
             replays: 0,
             vitals: None,
             telling: PublishCost::default(),
+            spool: None,
+            left: 0,
             symbols: Ticker::default(),
             streams: Some(streams),
             next_publish: now,
@@ -128,10 +135,15 @@ impl Hub {
         self.telling = telling;
     }
 
-    /// Tells a subscriber how things stand, and from now on how they change. False if it is one already.
+    /// Tells a subscriber how things stand, and from now on how they change. False if it is one already, or its connection
+    /// is to end.
     pub(crate) fn subscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
+        if !outbox.is_open() {
+            return false;
+        }
         // What happened so far is in the snapshot: nobody is told it twice.
         Hub::publish(scene);
+        scene.watcher.spool.get_or_insert_with(|| outbox.spool().clone());
         match scene.watcher.subscriptions.add(topic, outbox) {
             Change::None => return false,
             Change::OneOfMany => {}
@@ -249,15 +261,27 @@ impl Hub {
         }
     }
 
+    /// Sends a message to all who follow a topic. It is not made where none of them takes it.
     pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> Text) {
-        if self.has(topic) {
+        let mut open = self.subscriptions.of(topic).filter(|outbox| outbox.is_open()).peekable();
+        if open.peek().is_some() {
             let message = message();
-            self.subscriptions.of(topic).for_each(|outbox| outbox.send(message.clone()));
+            open.for_each(|outbox| outbox.send(message.clone()));
+        }
+    }
+
+    /// Ends the subscriptions of clients that proved too slow. Their connections end when they can; until then nothing is
+    /// gathered or made for them.
+    fn leave_too_slow(scene: &mut ReadModel<Hub>) {
+        let too_slow = scene.watcher.spool.as_ref().map_or(0, Spool::too_slow);
+        if std::mem::replace(&mut scene.watcher.left, too_slow) != too_slow {
+            scene.watcher.subscriptions.ended().iter().for_each(|outbox| Hub::leave(scene, outbox));
         }
     }
 
     /// Tells what happened since the last time.
     pub(crate) fn publish(scene: &mut ReadModel<Hub>) {
+        Hub::leave_too_slow(scene);
         let mut symbols = scene.view.take_symbols();
         symbols.sort_unstable();
         symbols.dedup();
@@ -384,6 +408,10 @@ impl Hub {
 }
 
 impl Watcher for Hub {
+    fn tell_now(scene: &mut ReadModel<Hub>) {
+        Hub::publish(scene);
+    }
+
     fn failed(scene: &mut ReadModel<Hub>) {
         scene.watcher.end();
     }
@@ -412,5 +440,60 @@ impl Watcher for Hub {
         let next = scene.watcher.next_status.min(ended + SYMBOLS_EVERY);
         let next = [due, scene.watcher.waiting.due()].into_iter().flatten().fold(next, Instant::min);
         next.saturating_duration_since(ended).max(pause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{AccountId, DoneOrders, Engine, Event, Money, Sequence, Time};
+    use exchange::EventBatch;
+    use feed::Listeners;
+
+    use super::*;
+    use crate::binance;
+
+    const ACCOUNT: AccountIndex = AccountIndex(0);
+
+    fn apply(scene: &mut ReadModel<Hub>, sequence: u64, event: Event) {
+        let mut batch = EventBatch::default();
+        batch.add(Sequence(sequence), event);
+        batch.seal(Sequence(sequence), Time(sequence));
+        scene.view.apply(&batch);
+    }
+
+    /// News went on being gathered and written for whoever was to be disconnected, until it was.
+    #[test]
+    fn a_follower_that_is_full_costs_nothing_more() {
+        let view = View::new(&Engine::new(1, DoneOrders::Keep), None);
+        let watcher = Hub::with(Box::new(binance::Streams::default()));
+        let mut scene = ReadModel { view, history: None, watcher, listeners: Listeners::default() };
+        let id = AccountId::parse(b"1").expect("it is one");
+        apply(&mut scene, 1, Event::AccountCreated { account: ACCOUNT, id });
+        let spool = Spool::default();
+        let (full, other) = (Outbox::new(&spool), Outbox::new(&spool));
+        for outbox in [&full, &other] {
+            assert!(Hub::subscribe(&mut scene, Topic::Orders(ACCOUNT), outbox));
+        }
+        let mut sequence = 1;
+        let mut change = |scene: &mut ReadModel<Hub>| {
+            sequence += 1;
+            let balance = Money::from_units(sequence.into());
+            apply(scene, sequence, Event::BalanceChanged { account: ACCOUNT, balance });
+            let gathered = scene.view.gathered();
+            Hub::publish(scene);
+            gathered
+        };
+        full.overflow();
+        assert!(change(&mut scene) > 0, "the other one follows still");
+        let made = spool.made();
+        assert!(change(&mut scene) > 0 && spool.made() > made, "it is told");
+        assert!(!scene.watcher.subscriptions.is(Topic::Orders(ACCOUNT), &full));
+        other.overflow();
+        let made = spool.made();
+        // What was gathered before that was seen is dropped.
+        change(&mut scene);
+        assert_eq!((change(&mut scene), spool.made()), (0, made), "nothing is gathered and nothing is made");
+        assert!(!Hub::subscribe(&mut scene, Topic::Orders(ACCOUNT), &full));
+        assert_eq!(spool.too_slow(), 2);
     }
 }

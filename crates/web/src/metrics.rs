@@ -419,11 +419,56 @@ impl Scrape {
             ),
             has_failed,
         )?;
-        let waiting = self.0.market().ok().map(|market| market.asker.waiting_events() as u64);
-        out.gauge(family("pricetime_feed_lag_events", None, "Events that the feed has not followed yet."), waiting)?;
+        let Ok(market) = self.0.market() else { return Ok(()) };
+        let (waiting, metrics) = (market.asker.waiting_events() as u64, &self.0.instruments().metrics);
+        out.gauge(
+            family("pricetime_feed_lag_events", None, "Events that the feed has not followed yet."),
+            Some(waiting),
+        )?;
         out.gauge(
             family("pricetime_subscribers", None, "WebSockets with at least one subscription, as of the last second."),
-            self.0.instruments().metrics.get(Gauge::Subscribers),
+            metrics.get(Gauge::Subscribers),
+        )?;
+        let spool = self.0.spool();
+        out.counter(
+            family(
+                "pricetime_subscriber_messages",
+                Some(In::Bytes),
+                "Bytes of the messages that were made for WebSockets. One that many get is made, and counted, once.",
+            ),
+            Some(spool.made()),
+        )?;
+        out.gauge(
+            family(
+                "pricetime_subscriber_waiting",
+                Some(In::Bytes),
+                "Bytes that wait for all WebSockets to take them, a message that waits for many counted once; at most 256 MiB.",
+            ),
+            Some(spool.held() as u64),
+        )?;
+        out.counter(
+            family(
+                "pricetime_subscribers_too_slow",
+                None,
+                "WebSockets that were closed because their clients did not take what waited for them.",
+            ),
+            Some(spool.too_slow()),
+        )?;
+        out.counter(
+            family(
+                "pricetime_fix_reports",
+                None,
+                "Reports that were made for FIX sessions. One that many get is made, and counted, once.",
+            ),
+            Some(metrics.gateways().iter().map(GatewayMetrics::reports).sum::<u64>()),
+        )?;
+        out.gauge(
+            family(
+                "pricetime_fix_reports_waiting",
+                None,
+                "Reports that wait for FIX sessions, one that waits for many counted once.",
+            ),
+            Some(metrics.gateways().iter().map(GatewayMetrics::reports_waiting).sum::<u64>()),
         )
     }
 }

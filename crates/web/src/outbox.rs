@@ -98,6 +98,9 @@ impl Inner {
     fn end(&self, state: State) {
         let left = {
             let mut queue = self.queue();
+            if queue.state == State::Open && state == State::TooSlow {
+                self.spool.count_too_slow();
+            }
             queue.state = state;
             queue.waiting = 0;
             queue.begun = 0;
@@ -173,7 +176,7 @@ impl Outbox {
             drop(queue);
             return self.overflow();
         }
-        text.count(|| self.0.spool.count(text.cost(0)));
+        text.count(|| self.0.spool.count_made(text.cost(0)));
         queue.waiting += text.cost(0);
         queue.texts.push_back(text);
         if before <= STALLED_MAX && queue.waiting > STALLED_MAX {
@@ -227,6 +230,11 @@ impl Outbox {
         drop(queue);
         self.0.spool.relieve();
         Kept { outbox: self.clone(), bytes }
+    }
+
+    /// The budget that it is counted in.
+    pub(crate) fn spool(&self) -> &Spool {
+        &self.0.spool
     }
 
     /// Whether its connection goes on.

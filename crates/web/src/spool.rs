@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Bytes that may wait for all clients together, a message that waits for many counted once. Beyond that, whoever holds the
@@ -25,6 +25,10 @@ pub(crate) struct Spool(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     held: AtomicUsize,
+    /// Bytes of all messages that were made, each counted once however many clients get it.
+    made: AtomicU64,
+    /// Clients that proved too slow.
+    too_slow: AtomicU64,
     outboxes: Mutex<HashMap<u64, Weak<dyn Holder>>>,
 }
 
@@ -64,6 +68,27 @@ impl Spool {
         Counted { spool: self.clone(), bytes }
     }
 
+    /// Counts the bytes of a message that was made, which are held from now on.
+    pub(crate) fn count_made(&self, bytes: usize) -> Counted {
+        self.0.made.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.count(bytes)
+    }
+
+    /// Bytes of all messages that were made so far.
+    pub(crate) fn made(&self) -> u64 {
+        self.0.made.load(Ordering::Relaxed)
+    }
+
+    /// Counts a client that proved too slow.
+    pub(crate) fn count_too_slow(&self) {
+        self.0.too_slow.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Clients that proved too slow so far.
+    pub(crate) fn too_slow(&self) -> u64 {
+        self.0.too_slow.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn add(&self, number: u64, outbox: Weak<dyn Holder>) {
         self.lock().insert(number, outbox);
     }
@@ -73,7 +98,6 @@ impl Spool {
     }
 
     /// Bytes that are held.
-    #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.0.held.load(Ordering::Relaxed)
     }

@@ -102,6 +102,12 @@ impl Subscriptions {
         self.by_topic.values().flat_map(|followers| followers.outboxes.values())
     }
 
+    /// Connections that are to end, and are subscribed still.
+    pub(crate) fn ended(&self) -> Vec<Outbox> {
+        let ended = self.all().filter(|outbox| !outbox.is_open());
+        ended.map(|outbox| (outbox.number(), outbox.clone())).collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
     /// What a connection is subscribed to.
     pub(crate) fn topics(&self, outbox: &Outbox) -> Vec<Topic> {
         self.by_connection.get(&outbox.number()).into_iter().flatten().copied().collect()

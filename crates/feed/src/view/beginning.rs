@@ -57,6 +57,7 @@ impl View {
             notes: 0,
             news: Vec::new(),
             news_symbols: Vec::new(),
+            symbol_changes: 0,
         };
         let (mut last, mut links) = (None, Vec::new());
         engine.export(&mut |item| {

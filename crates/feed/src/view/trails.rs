@@ -1,8 +1,9 @@
 //! Orders that wait for a price which follows the market: where their triggers are, each moved as the events say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use engine::{OrderId, Price, Side, SymbolIndex, Trail};
+use foldhash::fast::RandomState;
 
 use super::{News, View};
 use crate::orders::Terms;
@@ -11,6 +12,16 @@ use crate::orders::Terms;
 #[derive(Debug, Default)]
 pub(super) struct Trails {
     of_symbol: BTreeMap<SymbolIndex, BTreeMap<OrderId, Trail>>,
+    /// Orders of watched accounts that moved since the news were taken. Each makes one piece of news, however often the market
+    /// moves it: one execution may move a thousand orders.
+    moved: HashSet<OrderId, RandomState>,
+}
+
+impl Trails {
+    /// Notes that the news were taken.
+    pub(super) fn forget_moves(&mut self) {
+        self.moved.clear();
+    }
 }
 
 impl View {
@@ -32,7 +43,9 @@ impl View {
             let now = self.orders.trigger(slot).filter(|_| its == side);
             if let Some(to) = now.and_then(|now| trail.moved(side, now, price)) {
                 self.orders.move_trigger(slot, to);
-                self.tell(account, News::Order(account, order));
+                if self.accounts.get(account).is_watched() && self.trails.moved.insert(order) {
+                    self.news.push(News::Order(account, order));
+                }
             }
         }
     }

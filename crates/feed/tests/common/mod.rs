@@ -34,6 +34,8 @@ impl Watcher for Nobody {
     fn look(_scene: &mut ReadModel<Nobody>) -> Duration {
         Duration::MAX
     }
+
+    fn tell_now(_scene: &mut ReadModel<Nobody>) {}
 }
 
 /// The last command of a turn, its time, and its events.

@@ -18,6 +18,8 @@ impl Watcher for Panics {
         Duration::MAX
     }
 
+    fn tell_now(_scene: &mut ReadModel<Panics>) {}
+
     fn failed(scene: &mut ReadModel<Panics>) {
         scene.watcher.0.store(true, Ordering::SeqCst);
     }

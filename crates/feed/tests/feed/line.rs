@@ -17,6 +17,8 @@ impl Watcher for Nobody {
     fn look(_scene: &mut ReadModel<Nobody>) -> Duration {
         Duration::MAX
     }
+
+    fn tell_now(_scene: &mut ReadModel<Nobody>) {}
 }
 
 /// What does not fit waits with whoever brings it: nothing of it is left out, and no more waits than may.
@@ -50,8 +52,15 @@ fn a_full_line_keeps_its_bringer_waiting_and_drops_nothing() {
         taken = number;
     }
     assert!(taken <= 16, "{taken} batches wait");
+    let (tell, early) = channel();
+    feed.asker().ask(move |scene| tell.send(scene.view.sequence()).unwrap());
     drop(free);
     bringer.join().unwrap();
+    assert_eq!(
+        early.recv().unwrap(),
+        Sequence(1 + taken),
+        "whoever asks waits for what was handed over before, and no more"
+    );
     let (tell, known) = channel();
     feed.asker().ask(move |scene| tell.send((scene.view.sequence(), scene.view.accounts()[0].balance)).unwrap());
     assert_eq!(known.recv().unwrap(), (Sequence(1 + BATCHES), Money::from_units(BATCHES.into())));

@@ -8,6 +8,7 @@ mod auctions;
 mod damage;
 mod failing;
 mod follows;
+mod gathered;
 mod line;
 mod notes;
 mod parts;

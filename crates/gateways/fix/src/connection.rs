@@ -13,12 +13,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 
-use crate::following::Ears;
+use crate::following::{Ears, Heard};
 use crate::frame::{self, MESSAGE_BYTES_MAX};
 use crate::market::Market;
 use crate::message::{Fault, Message};
 use crate::orders::{self, Asked};
-use crate::reports::Happening;
 use crate::session::{Logon, Session, refusal};
 use crate::tags;
 use crate::trader::{NO_FEED, TOGETHER_MAX, Trader};
@@ -117,7 +116,7 @@ pub(crate) async fn serve(
 
 /// Tells what was heard, some of it at a time; nothing once the session has said goodbye.
 async fn tell(
-    happened: &[Happening],
+    happened: &Heard,
     stream: &mut (impl AsyncWrite + Unpin),
     session: &mut Session,
     trader: &mut Trader,
@@ -226,7 +225,7 @@ fn is_answered_here(kind: &str) -> bool {
 }
 
 /// A session with who trades in it, what is heard for it, and its place among those of its member.
-type LoggedOn = (Session, Trader, UnboundedReceiver<Vec<Happening>>, Option<Connected>);
+type LoggedOn = (Session, Trader, UnboundedReceiver<Heard>, Option<Connected>);
 
 /// Waits for the Logon. None: it was refused, or none came.
 async fn log_on(
@@ -273,7 +272,7 @@ async fn log_on(
         }
     };
     let caller = market.audits().then(|| caller(peer, principal.as_ref()));
-    let (ears, heard) = Ears::new(market.waiting());
+    let (ears, heard) = Ears::new();
     let mut trader = Trader::new(market.clone(), principal, caller, ears);
     if trader.begin().await.is_err() {
         if !trader.has_feed() {

@@ -1,11 +1,13 @@
-//! What a session hears of its accounts, from the feed's thread to its own.
+//! Reports on their way from the feed's thread to the sessions. They are made once for all sessions that hear of an account, and
+//! not at all for sessions that are full.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::AccountIndex;
+use exchange::GatewayMetrics;
 use feed::{Listener, News, ReadModel, View};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -13,55 +15,134 @@ use crate::reports::{Happening, happenings};
 
 /// Reports that wait for a session at most: then its client has not read for long, and is left.
 const WAITING_MAX: usize = 1 << 15;
-/// Those that wait for all sessions, some 100 MB. Past it whoever has more than a few waiting is left.
-const ALL_WAITING_MAX: usize = 1 << 18;
+/// Reports that wait for all sessions at most, some 100 MB; one that waits for many counts once. Past it each session with more
+/// than a few waiting is left.
+const ALL_WAITING_MAX: u64 = 1 << 18;
 const FEW: usize = 1 << 10;
 
-/// Hears of accounts for one session.
+/// The listener of all sessions.
+pub(crate) struct Following {
+    sessions: Mutex<HashMap<AccountIndex, Vec<Arc<Ears>>>>,
+    /// Counts the reports that were made and wait.
+    metrics: GatewayMetrics,
+}
+
+/// The queue of one session.
 pub(crate) struct Ears {
     /// None when too much waited.
-    sender: Mutex<Option<UnboundedSender<Vec<Happening>>>>,
+    sender: Mutex<Option<UnboundedSender<Heard>>>,
     waiting: AtomicUsize,
-    /// For all sessions.
-    all_waiting: Arc<AtomicUsize>,
 }
 
-impl Ears {
-    /// With where its session gets what was heard: nothing more comes when too much waited. `all_waiting` counts for all sessions.
-    pub(crate) fn new(all_waiting: &Arc<AtomicUsize>) -> (Ears, UnboundedReceiver<Vec<Happening>>) {
-        let (sender, receiver) = unbounded_channel();
-        let (sender, waiting) = (Mutex::new(Some(sender)), AtomicUsize::new(0));
-        (Ears { sender, waiting, all_waiting: Arc::clone(all_waiting) }, receiver)
-    }
+/// Reports of an account, shared by all sessions that hear of it, and counted as long as they wait for any.
+#[derive(Clone)]
+pub(crate) struct Heard(Arc<Counted>);
 
-    /// So many reports wait no more.
-    pub(crate) fn took(&self, reports: usize) {
-        self.waiting.fetch_sub(reports, Ordering::Relaxed);
-        self.all_waiting.fetch_sub(reports, Ordering::Relaxed);
-    }
+struct Counted {
+    happenings: Vec<Happening>,
+    metrics: GatewayMetrics,
 }
 
-impl Drop for Ears {
-    fn drop(&mut self) {
-        self.took(self.waiting.load(Ordering::Relaxed));
+impl Following {
+    /// A listener without sessions.
+    pub(crate) fn new(metrics: GatewayMetrics) -> Following {
+        Following { sessions: Mutex::default(), metrics }
     }
-}
 
-impl Listener for Ears {
-    fn hear(&self, view: &View, account: AccountIndex, news: &[News]) {
-        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(open) = &*sender else { return };
-        let heard = happenings(view, account, news);
-        let waiting = self.waiting.fetch_add(heard.len(), Ordering::Relaxed) + heard.len();
-        let all = self.all_waiting.fetch_add(heard.len(), Ordering::Relaxed) + heard.len();
-        let is_too_much = waiting > WAITING_MAX || all > ALL_WAITING_MAX && waiting > FEW;
-        if is_too_much || open.send(heard).is_err() {
-            *sender = None;
+    /// Lets a session hear of an account from now on. Does nothing if it does already.
+    pub(crate) fn begin(self: &Arc<Following>, scene: &mut dyn Scene, account: AccountIndex, ears: &Arc<Ears>) {
+        let listener: Arc<dyn Listener> = Arc::<Following>::clone(self);
+        scene.listen(account, &listener);
+        let mut sessions = self.sessions();
+        let its = sessions.entry(account).or_default();
+        if !its.iter().any(|known| Arc::ptr_eq(known, ears)) {
+            its.push(Arc::clone(ears));
         }
     }
 
+    /// Lets a session hear of no account any more. The feed learns of it with the next news.
+    pub(crate) fn end(&self, ears: &Arc<Ears>) {
+        self.sessions().values_mut().for_each(|its| its.retain(|known| !Arc::ptr_eq(known, ears)));
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<AccountIndex, Vec<Arc<Ears>>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Following {
+    fn hear(&self, view: &View, account: AccountIndex, news: &[News]) -> bool {
+        let mut sessions = self.sessions();
+        let Some(its) = sessions.get_mut(&account) else { return false };
+        if !its.is_empty() {
+            let heard = Heard::new(happenings(view, account, news), &self.metrics);
+            // Whoever is full is left here, so that nothing more is made for it.
+            its.retain(|ears| ears.take(&heard, self.metrics.reports_waiting()));
+        }
+        if its.is_empty() {
+            sessions.remove(&account);
+            return false;
+        }
+        true
+    }
+
+    fn fail(&self, account: AccountIndex) {
+        self.sessions().remove(&account).iter().flatten().for_each(|ears| ears.close());
+    }
+
     fn end(&self) {
+        self.sessions().drain().flat_map(|(_, its)| its).for_each(|ears| ears.close());
+    }
+}
+
+impl Ears {
+    /// A queue, and its end for the session: it closes when too much waited.
+    pub(crate) fn new() -> (Ears, UnboundedReceiver<Heard>) {
+        let (sender, receiver) = unbounded_channel();
+        (Ears { sender: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) }, receiver)
+    }
+
+    /// Counts reports that the session took.
+    pub(crate) fn took(&self, reports: usize) {
+        self.waiting.fetch_sub(reports, Ordering::Relaxed);
+    }
+
+    /// Ends it: nothing more comes.
+    fn close(&self) {
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Leaves reports for the session. False when too much waits: the session gets nothing more.
+    fn take(&self, heard: &Heard, all_waiting: u64) -> bool {
+        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.waiting.fetch_add(heard.len(), Ordering::Relaxed) + heard.len();
+        let is_too_much = waiting > WAITING_MAX || all_waiting > ALL_WAITING_MAX && waiting > FEW;
+        let is_taken = !is_too_much && sender.as_ref().is_some_and(|open| open.send(heard.clone()).is_ok());
+        if !is_taken {
+            *sender = None;
+        }
+        is_taken
+    }
+}
+
+impl Heard {
+    fn new(happenings: Vec<Happening>, metrics: &GatewayMetrics) -> Heard {
+        metrics.reports_made(happenings.len());
+        Heard(Arc::new(Counted { happenings, metrics: metrics.clone() }))
+    }
+}
+
+impl Deref for Heard {
+    type Target = [Happening];
+
+    fn deref(&self) -> &[Happening] {
+        &self.0.happenings
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.metrics.reports_dropped(self.happenings.len());
     }
 }
 
@@ -69,7 +150,6 @@ impl Listener for Ears {
 pub(crate) trait Scene {
     fn view(&self) -> &View;
     fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>);
-    fn stop_listening(&mut self, listener: &Arc<dyn Listener>);
 }
 
 impl<W> Scene for ReadModel<W> {
@@ -79,9 +159,5 @@ impl<W> Scene for ReadModel<W> {
 
     fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>) {
         ReadModel::listen(self, account, listener);
-    }
-
-    fn stop_listening(&mut self, listener: &Arc<dyn Listener>) {
-        ReadModel::stop_listening(self, listener);
     }
 }

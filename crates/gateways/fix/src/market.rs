@@ -1,7 +1,6 @@
 //! What a session asks, and of whom: the exchange for what is done, the feed for what is open.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use access::Access;
@@ -10,7 +9,7 @@ use exchange::{Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, Lookup, Ou
 use feed::{Asker, Watcher};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::following::Scene;
+use crate::following::{Following, Scene};
 
 /// Ops of all sessions on their way at most. A part of what one worker of the XML gateway may have.
 const IN_FLIGHT_MAX: usize = 4096;
@@ -32,8 +31,8 @@ struct Inner {
     audit: bool,
     /// For ops on their way; further ones wait.
     room: Semaphore,
-    /// Reports that wait for sessions.
-    waiting: Arc<AtomicUsize>,
+    /// The listener of all sessions.
+    following: Arc<Following>,
 }
 
 /// Who asks.
@@ -57,8 +56,9 @@ impl Market {
         let looked_at = asker.clone();
         let has_feed = Box::new(move || looked_at.failure().is_none());
         let ask = Box::new(move |question: Question| asker.ask(move |scene| question(scene)));
-        let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Arc::default());
-        Market(Arc::new(Inner { exchange, ask, has_feed, access, metrics, audit, room, waiting }))
+        let room = Semaphore::new(IN_FLIGHT_MAX);
+        let following = Arc::new(Following::new(metrics.clone()));
+        Market(Arc::new(Inner { exchange, ask, has_feed, access, metrics, audit, room, following }))
     }
 
     /// Whether the feed goes on.
@@ -74,9 +74,9 @@ impl Market {
         &self.0.metrics
     }
 
-    /// Counts the reports that wait for sessions.
-    pub(crate) fn waiting(&self) -> &Arc<AtomicUsize> {
-        &self.0.waiting
+    /// The listener of all sessions.
+    pub(crate) fn following(&self) -> &Arc<Following> {
+        &self.0.following
     }
 
     /// Whether it is kept whose each command is.
@@ -138,11 +138,6 @@ impl Market {
         let (told, seen) = oneshot::channel();
         (self.0.ask)(Box::new(move |scene| drop(told.send(look(scene)))));
         seen.await.map_err(|_| Unknown)
-    }
-
-    /// The same, for nobody who waits.
-    pub(crate) fn have_looked(&self, look: impl FnOnce(&mut dyn Scene) + Send + 'static) {
-        (self.0.ask)(Box::new(look));
     }
 }
 

@@ -7,7 +7,6 @@ use engine::{
     AccountId, Command, Execution, Money, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
 };
 use exchange::{Answer, Caller, Limit, Mode, Principal, Read};
-use feed::Listener;
 
 use crate::following::{Ears, Scene};
 use crate::market::{Market, Unknown, Who, done_order};
@@ -22,6 +21,8 @@ use crate::times;
 const ACCOUNTS_MAX: usize = 1_000;
 /// Open orders that one answer tells at most.
 const TOLD_MAX: usize = 5_000;
+/// Open orders that an account may have where its orders in one symbol are asked for: all of them are looked at.
+const LOOKED_AT_MAX: usize = 1 << 16;
 /// Cancels and amendments that are remembered until they are reported.
 const CHANGES_MAX: usize = 4_096;
 /// What a session is told where the feed has failed.
@@ -38,7 +39,6 @@ pub(crate) struct Trader {
     /// The account that is meant where none is named.
     own: Option<AccountId>,
     ears: Arc<Ears>,
-    listener: Arc<dyn Listener>,
     heard: HashSet<AccountId>,
     /// Cancels and amendments whose reports are to come.
     changes: Vec<Change>,
@@ -65,9 +65,8 @@ impl Trader {
             let named = access.account_of(principal.key());
             named.or_else(|| principal.rights().traded().first().copied())
         });
-        let listener: Arc<dyn Listener> = Arc::clone(&ears) as Arc<dyn Listener>;
         let (heard, changes, names, orders) = (HashSet::new(), Vec::new(), HashMap::new(), HashMap::new());
-        Trader { market, principal, caller, own, ears, listener, heard, changes, names, orders, refused: 0 }
+        Trader { market, principal, caller, own, ears, heard, changes, names, orders, refused: 0 }
     }
 
     /// The account that is meant where none is named.
@@ -88,11 +87,11 @@ impl Trader {
         if new.is_empty() {
             return Ok(());
         }
-        let listener = Arc::clone(&self.listener);
+        let (following, ears) = (Arc::clone(self.market.following()), Arc::clone(&self.ears));
         let look = move |scene: &mut dyn Scene| {
             let found = |account: AccountId| Some((account, scene.view().find_account(account)?));
             let found: Vec<_> = new.into_iter().filter_map(found).collect();
-            found.iter().for_each(|(_, index)| scene.listen(*index, &listener));
+            found.iter().for_each(|(_, index)| following.begin(scene, *index, &ears));
             found
         };
         let found = self.market.look(look).await?;
@@ -393,6 +392,12 @@ impl Trader {
             };
             let symbol = symbol.map(|symbol| view.find_symbol(symbol).ok_or(Reject::UnknownSymbol));
             let symbol = symbol.transpose().map_err(|why| why.to_string())?;
+            let all = view.account(index).open_orders as usize;
+            if symbol.is_some() && all > LOOKED_AT_MAX {
+                return Err(format!(
+                    "the account has {all} open orders, and {LOOKED_AT_MAX} are looked at: page through them over REST"
+                ));
+            }
             let open = view.orders_of(index).filter(|open| symbol.is_none_or(|symbol| open.symbol == symbol));
             let mut open: Vec<Happening> = open.take(TOLD_MAX + 1).map(|open| reports::asked(view, open)).collect();
             if open.len() > TOLD_MAX {
@@ -518,8 +523,7 @@ impl Trader {
 
 impl Drop for Trader {
     fn drop(&mut self) {
-        let listener = Arc::clone(&self.listener);
-        self.market.have_looked(move |scene| scene.stop_listening(&listener));
+        self.market.following().end(&self.ears);
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::common::fix::{Fix, message};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
-use crate::common::server::{Launch, Server};
+use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::wait::wait_until;
 
 pub const MARKET: &str = r#"<create><account id="1" balance="1000000"/><account id="2" balance="1000000"/>
     <symbol sym="SPY"><account id="2">100000</account></symbol></create>"#;
@@ -176,6 +177,60 @@ fn one_that_does_not_read_holds_up_nobody_and_is_left() {
     }
     good.send("1", "112=there?|");
     good.expect(&["35=0", "112=there?"]);
+    server.stop();
+}
+
+/// The value of a figure that has no labels.
+fn figure(server: &Server, name: &str) -> u64 {
+    let text = Http::new(server.http).get("/metrics").text;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name}")).parse().unwrap()
+}
+
+/// The reports of each session were made in the thread that answers everybody: 200 that read nothing held it up for 46 s.
+#[test]
+fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
+    const SESSIONS: usize = 5;
+    /// Placed and canceled, these are more reports than may wait for a session.
+    const ORDERS: usize = 45_000;
+    const TOGETHER: usize = 9_000;
+    let folder = Folder::new("fix-full");
+    let (server, address) = serve(&folder);
+    let hears = |name: &str| {
+        let mut fix = Fix::log_on(address, name);
+        fix.send("AF", "584=begin|585=7|1=1|");
+        fix.expect(&["150=I"]);
+        fix
+    };
+    let mut sessions: Vec<Fix> = (0..SESSIONS).map(|number| hears(&format!("S{number}"))).collect();
+    let mut client = server.client();
+    let order = "<order sym=\"SPY\" amount=\"1\" limit=\"1\"/>";
+    let told = client.ask(&format!("<transactions id=\"1\">{}</transactions>", order.repeat(10)));
+    assert!(!told.contains("<error"), "{told:.300}");
+    for session in &mut sessions {
+        (0..10).for_each(|_| drop(session.expect(&["150=0"])));
+    }
+    let reports = || figure(&server, "pricetime_fix_reports_total");
+    assert_eq!(reports(), 10, "one that all sessions get is made once");
+    wait_until("what was read waits no more", PATIENCE, || figure(&server, "pricetime_fix_reports_waiting") == 0);
+    // From here on nobody reads.
+    for _ in 0..ORDERS / TOGETHER {
+        client.ask(&format!("<transactions id=\"1\">{}</transactions>", order.repeat(TOGETHER)));
+    }
+    client.ask("<transactions id=\"1\"><cancel-all/></transactions>");
+    // Behind all that was followed.
+    assert_eq!(Http::new(server.http).read("/api/v1/accounts/1")["open_orders"], 0);
+    let made = reports();
+    assert!(made <= 2 * ORDERS as u64 + 10, "{made}: none is made for one session alone");
+    for _ in 0..10 {
+        client.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
+        Http::new(server.http).read("/api/v1/accounts/1");
+    }
+    assert_eq!(reports(), made, "those that are full get no more");
+    client.ask("<transactions id=\"1\"><cancel-all/></transactions>");
+    let mut good = hears("GOOD");
+    good.send("D", &buy("a", "10"));
+    good.expect(&["150=0", "11=a"]);
     server.stop();
 }
 
