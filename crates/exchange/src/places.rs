@@ -320,10 +320,13 @@ mod tests {
 
     use super::*;
 
+    /// Enters from an address, under a name.
+    type Enter = Box<dyn Fn(&str, u32) -> Result<Place, NoPlace>>;
+
     struct Scene {
         places: Places,
         told: Receiver<u32>,
-        enter: Box<dyn Fn(&str, u32) -> Result<Place, NoPlace>>,
+        enter: Enter,
     }
 
     /// Connections have names of their own here; those that are told to give way are received.
