@@ -1,5 +1,5 @@
 //! Takes shares off an open order, which keeps its place. How many shares an order has is not kept with it: what is open and what was
-//! executed are those. The executions may be many, so what they come to is added up once, and remembered until the order is done.
+//! executed are those.
 
 use crate::amount::Shares;
 use crate::book::Level;
@@ -30,15 +30,7 @@ impl Engine {
             return Err(Reject::AmendsPending { working });
         }
         let open = self.open_of(slot);
-        let now = match self.amended.get(&order) {
-            Some(&shares) => shares,
-            None => {
-                let shares = self.orders.executed(slot).plus(open);
-                // Asking again and again costs nothing more.
-                self.amended.insert(order, shares);
-                shares
-            }
-        };
+        let now = self.orders.executed(slot).plus(open);
         if shares >= now {
             return Err(Reject::AmendsUpward { shares: now });
         }
@@ -87,9 +79,6 @@ impl Engine {
         reduced.open = reduced.open.less(of_shown);
         let is_shown = !reduced.open.is_zero();
         assert!(is_shown || !self.hidden_shares(order).is_zero(), "invariant: an order that is reduced is not done");
-        if let Some(all) = self.amended.get_mut(&order) {
-            *all = all.less(shares);
-        }
         events(Event::OrderReduced { order, account, symbol: placed.symbol, shares, why });
         if !of_shown.is_zero() {
             self.show_rest(slot, placed.symbol, events);

@@ -64,6 +64,7 @@ impl Engine {
         self.take_out(slot, CancelReason::Asked, events);
         let start = executions.len();
         let canceled = self.orders.history(slot, executions);
+        let elsewhere = self.orders.added_up(slot).map(Box::new);
         self.finish(slot, events);
         Ok(Reply::Canceled(Status {
             order,
@@ -71,6 +72,7 @@ impl Engine {
             terms: None,
             canceled,
             executions: start..executions.len(),
+            elsewhere,
         }))
     }
 

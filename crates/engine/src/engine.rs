@@ -1,13 +1,13 @@
 //! The exchange itself: what each command and query does. Checks everything, then changes.
 //! Matching stands in `matching.rs`, writing the state down and reading it back in `export.rs` and `import.rs`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
 
 use crate::account_orders::AccountOrders;
 use crate::accounts::{Accounts, Positions, Symbols};
-use crate::amount::{Money, Position, Shares};
+use crate::amount::{Money, Position};
 use crate::book::Books;
 use crate::client_orders::ClientOrders;
 use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
@@ -25,7 +25,7 @@ use crate::orders::Orders;
 use crate::pendings::Pendings;
 use crate::protections::Protections;
 use crate::reject::Reject;
-use crate::reply::{DoneOrder, Execution, OpenTerms, Reply, Status};
+use crate::reply::{Execution, OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
 
@@ -59,9 +59,6 @@ pub struct Engine {
     /// The last command that placed an order; zero if there was none yet. No part of the state either, for the same reason.
     pub(crate) last_opened: Sequence,
     pub(crate) deadlines: Deadlines,
-    /// How many shares open orders have, executed ones included, that were amended or were to be. No part of the state, because it follows
-    /// from that. Never walked through: its order depends on the hash.
-    pub(crate) amended: HashMap<OrderId, Shares, FixedState>,
     pub(crate) links: Links,
     pub(crate) icebergs: Icebergs,
     pub(crate) fees: FeeSchedule,
@@ -116,7 +113,7 @@ impl Engine {
             instruments: Instruments::new(),
             last_cancel: Sequence::ZERO,
             last_opened: Sequence::ZERO,
-            deadlines: Deadlines::new(hasher.clone()),
+            deadlines: Deadlines::new(hasher),
             links: Links::new(),
             icebergs: Icebergs::new(),
             fees: FeeSchedule::new(),
@@ -127,7 +124,6 @@ impl Engine {
             limits: LimitedAccounts::default(),
             shared_log: SharedLog::new(),
             account_orders: AccountOrders::new(),
-            amended: HashMap::with_hasher(hasher),
             executions_max: EXECUTIONS_MAX,
             executed: 0,
             done: VecDeque::new(),
@@ -344,13 +340,12 @@ impl Engine {
         reply.unwrap_or_else(Reply::Rejected)
     }
 
-    /// Answers a query. Appends the order's executions to `executions`.
+    /// Answers a query. Appends the order's executions to `executions`, unless there are more than are kept.
     pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
         self.query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
     }
 
-    /// The same; none, and nothing appended, when the order has more executions than `executions_max`. Takes no longer
-    /// than so many executions take.
+    /// The same; none, and nothing appended, when more executions are kept of the order than `executions_max`.
     pub fn query_within(&self, query: &Query, executions_max: usize, executions: &mut Vec<Execution>) -> Option<Reply> {
         let order = match self.named_order(query.account, query.order) {
             Ok(order) => order,
@@ -358,9 +353,13 @@ impl Engine {
         };
         match self.find_order(query.account, order) {
             Ok(Some(slot)) => {
+                if self.orders.executions_kept(slot) > executions_max {
+                    return None;
+                }
                 let start = executions.len();
-                let canceled = self.orders.history_within(slot, executions_max, executions)?;
+                let canceled = self.orders.history(slot, executions);
                 let executions = start..executions.len();
+                let elsewhere = self.orders.added_up(slot).map(Box::new);
                 let terms = OpenTerms {
                     waits: self.waits(slot),
                     trail: self.trail_of(slot),
@@ -369,7 +368,7 @@ impl Engine {
                     iceberg: self.iceberg(order),
                 };
                 let (open, terms) = (self.open_of(slot), terms.if_any());
-                Some(Reply::Status(Status { order, open, terms, canceled, executions }))
+                Some(Reply::Status(Status { order, open, terms, canceled, executions, elsewhere }))
             }
             Ok(None) => Some(Reply::Done(order)),
             Err(reject) => Some(Reply::Rejected(reject)),
@@ -420,13 +419,9 @@ impl Engine {
 
     /// Visits the done orders that were not taken yet, in the order in which they were done. They stay known to
     /// queries until `forget`.
-    pub fn take_done(&mut self, visit: &mut impl FnMut(&DoneOrder)) {
-        let nobody = AccountId::parse(b"0").expect("a digit");
-        let mut done = DoneOrder { order: OrderId(0), account: nobody, canceled: None, executions: Vec::new() };
+    pub fn take_done(&mut self, visit: &mut impl FnMut(OrderId)) {
         while let Some(slot) = self.done.pop_front() {
-            self.orders.describe(slot, &mut done);
-            done.account = self.accounts.get(self.orders.get(slot).account).id;
-            visit(&done);
+            visit(self.orders.get(slot).id);
         }
     }
 
@@ -556,7 +551,7 @@ impl Engine {
         if self.client_orders.open_count() > 0 {
             self.finish_client_order(slot, events);
         }
-        if !self.deadlines.is_empty() || !self.amended.is_empty() || !self.icebergs.is_empty() {
+        if !self.deadlines.is_empty() || !self.icebergs.is_empty() {
             self.forget_terms(slot);
         }
         if !self.limits.is_empty() {
@@ -603,12 +598,11 @@ impl Engine {
         self.limits.count_order(self.orders.get(slot).account, false);
     }
 
-    /// Nobody needs any more when a done order was to end, how many shares it has, or how many of them it shows.
+    /// Nobody needs any more when a done order was to end, or how many of its shares it shows.
     #[cold]
     fn forget_terms(&mut self, slot: u32) {
         let order = self.orders.get(slot).id;
         self.deadlines.remove(order);
-        self.amended.remove(&order);
         self.icebergs.remove(order);
     }
 
@@ -632,7 +626,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::amount::Price;
+    use crate::amount::{Price, Shares};
     use crate::command::{NewOrder, Side};
 
     #[test]

@@ -6,6 +6,7 @@ use crate::account_limits::AccountLimits;
 use crate::client_orders::ClientOrder;
 use crate::command::{NewOrder, Side, Trigger};
 use crate::engine::Engine;
+use crate::executed::Executed;
 use crate::fees::Fees;
 use crate::icebergs::Iceberg;
 use crate::ids::{AccountIndex, Deadline, SymbolIndex};
@@ -98,6 +99,9 @@ impl Engine {
             let order = self.orders.get(slot);
             let (limit, open, account) = (level.price, self.open_of(slot), order.account);
             visit(StateItem::Order { order: order.id, account, symbol, side, limit, open });
+            if let Some(executed) = self.orders.added_up(slot) {
+                return visit(StateItem::Executed(executed));
+            }
             executions.clear();
             self.orders.history(slot, executions);
             for execution in executions.iter() {
@@ -116,16 +120,24 @@ impl Engine {
 }
 
 /// The hash of a stream of state items.
-struct StateHash {
+pub struct StateHash {
     xxh3: Xxh3,
 }
 
+impl Default for StateHash {
+    fn default() -> StateHash {
+        StateHash::new()
+    }
+}
+
 impl StateHash {
-    fn new() -> StateHash {
+    /// Of no item.
+    pub fn new() -> StateHash {
         StateHash { xxh3: Xxh3::new() }
     }
 
-    fn add(&mut self, item: &StateItem) {
+    /// Takes the next item.
+    pub fn add(&mut self, item: &StateItem) {
         match *item {
             StateItem::Head { sequence, time, next_order } => {
                 self.word(1);
@@ -168,6 +180,12 @@ impl StateHash {
                     self.word(22);
                     self.word(execution.fee.code().into());
                 }
+            }
+            StateItem::Executed(Executed { executions, shares, money }) => {
+                self.word(43);
+                self.word(executions);
+                self.word(shares.units() as u64);
+                self.wide(money.units() as u128);
             }
             StateItem::Watch { symbol, last } => {
                 self.word(14);
@@ -346,7 +364,8 @@ impl StateHash {
         self.xxh3.update(&wide.to_le_bytes());
     }
 
-    fn finish(self) -> u64 {
+    /// That of all items taken.
+    pub fn finish(self) -> u64 {
         self.xxh3.digest()
     }
 }

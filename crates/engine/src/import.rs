@@ -68,6 +68,8 @@ struct LastOrder {
     slot: u32,
     place: (SymbolIndex, Side),
     limit: Price,
+    /// What its executions come to was there.
+    is_added_up: bool,
 }
 
 /// The stop before, by what stops are in order of.
@@ -225,7 +227,21 @@ impl Importer {
                 if Fee::on(last.place.1, execution.fee.rate()) != execution.fee {
                     return Err("a fee of another side's order");
                 }
-                self.engine.orders.restore_execution(last.slot, execution);
+                if last.is_added_up {
+                    return Err("an execution behind what all of them come to");
+                }
+                self.engine.orders.note_execution(last.slot, execution);
+                Ok(())
+            }
+            StateItem::Executed(executed) => {
+                self.advance(Stage::Orders)?;
+                let Some(last) = &mut self.last_order else { return Err("executions without an order") };
+                let orders = &mut self.engine.orders;
+                if !orders.is_unexecuted(last.slot) || !executed.is_sound(orders.get(last.slot).open) {
+                    return Err("executions of an order that cannot have come to this");
+                }
+                last.is_added_up = true;
+                orders.restore_executed(last.slot, executed);
                 Ok(())
             }
             StateItem::Watch { symbol, last } => {
@@ -336,7 +352,7 @@ impl Importer {
         if self.engine.phase(symbol).phase == Phase::Open && !self.engine.is_uncrossed(symbol) {
             return Err("a book whose best bid is not below its best ask");
         }
-        self.last_order = Some(LastOrder { slot, place, limit });
+        self.last_order = Some(LastOrder { slot, place, limit, is_added_up: false });
         Ok(())
     }
 
@@ -525,10 +541,8 @@ impl Importer {
             return order.account == account && pending.placed == *placed;
         }
         let level = self.engine.books.level(order.level);
-        let mut executions = Vec::new();
-        self.engine.orders.history(slot, &mut executions);
-        let executed = executions.iter().map(|execution| i128::from(execution.shares.units()));
-        let all = executed.fold(i128::from(self.engine.open_of(slot).units()), i128::saturating_add);
+        let executed = i128::from(self.engine.orders.executed(slot).units());
+        let all = i128::from(self.engine.open_of(slot).units()).saturating_add(executed);
         order.account == account
             && placed.kind.rests()
             && (level.symbol, level.side, level.price) == (placed.symbol, placed.side, placed.limit)

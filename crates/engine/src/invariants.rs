@@ -32,7 +32,7 @@ impl Engine {
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
         let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines, mut icebergs) =
             (0usize, 0usize, 0usize, 0usize, 0usize, 0usize);
-        let mut trailing = 0usize;
+        let (mut trailing, mut added_up) = (0usize, 0usize);
         let (mut pending_orders, mut due_orders) = (0usize, 0usize);
         let mut last: Option<(SymbolIndex, Side, crate::Price)> = None;
         self.export(&mut |item| match item {
@@ -97,6 +97,10 @@ impl Engine {
             StateItem::Execution(execution) => {
                 assert!(!execution.shares.is_zero(), "an execution has shares");
                 executions = executions.saturating_add(1);
+            }
+            StateItem::Executed(executed) => {
+                assert!(executed.is_past(), "an order with few executions keeps them");
+                added_up = added_up.saturating_add(1);
             }
             StateItem::Stop { order, placed, is_reached, trail, .. } => {
                 if trail.is_some() {
@@ -171,6 +175,7 @@ impl Engine {
         assert!(pending_orders == self.pendings.len(), "every order that waits for another one is told");
         if self.done_order_count() == 0 {
             assert!(self.orders.record_count() == executions, "what befell forgotten orders is forgotten");
+            assert!(self.orders.sum_count() == added_up, "what forgotten orders came to is forgotten");
         }
     }
 }

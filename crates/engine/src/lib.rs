@@ -21,6 +21,7 @@ mod counting;
 mod deadlines;
 mod engine;
 mod event;
+mod executed;
 mod export;
 mod fee;
 mod fee_schedule;
@@ -79,6 +80,8 @@ pub use command::{
 };
 pub use engine::{AHEAD, DoneOrders, EXECUTIONS_MAX, Engine};
 pub use event::Event;
+pub use executed::{EXECUTIONS_KEPT, Executed};
+pub use export::StateHash;
 pub use fee::{Fee, Taken};
 pub use fee_schedule::FeeSchedule;
 pub use fees::{FeeRate, Fees, Tier, TierError};

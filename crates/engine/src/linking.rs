@@ -1,7 +1,7 @@
 //! Links orders to pairs of which one cancels the other: whatever happens to one of them first, be it executed, triggered, canceled or ended,
 //! cancels the other one. Both trade the same shares, so they hold them once, and of money as much as the dearer one needs.
 
-use crate::amount::{Money, Position, Shares};
+use crate::amount::{Money, Position};
 use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
 use crate::engine::Engine;
 use crate::event::Event;
@@ -82,7 +82,7 @@ impl Engine {
         self.orders.get(one).account == self.orders.get(other).account
             && same(&first) == same(&second)
             && (waits(one) || waits(other))
-            && [one, other].into_iter().all(|slot| self.orders.executed(slot).is_zero())
+            && [one, other].into_iter().all(|slot| self.orders.is_unexecuted(slot))
     }
 
     /// Places the second order of a pair, whose first was placed by the command just before. If it is refused the first is canceled.
@@ -140,7 +140,7 @@ impl Engine {
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = *asked;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let is_pair = (before.symbol, before.side, before.shares) == (symbol, side, shares)
-            && self.orders.executed(slot) == Shares::ZERO
+            && self.orders.is_unexecuted(slot)
             && (waits || trigger.is_some())
             && placed.can_be_linked();
         if !is_pair {

@@ -1,11 +1,12 @@
-//! Orders by slot and by id, with their executions. Open orders, and done ones until they are forgotten.
-//! Knows nothing of prices' order or of accounts' money.
+//! Orders by slot and by id, with their executions, or what these come to where there are many. Open orders, and done ones until
+//! they are forgotten. Knows nothing of prices' order or of accounts' money.
 
 use crate::amount::{Price, Shares};
+use crate::executed::{EXECUTIONS_KEPT, Executed};
 use crate::fee::Fee;
 use crate::id_index::IdIndex;
 use crate::ids::{AccountIndex, OrderId, Time};
-use crate::reply::{Cancellation, DoneOrder, Execution};
+use crate::reply::{Cancellation, Execution};
 use crate::slab::{NONE, Slab};
 
 /// An order in half a cache line. Symbol, side and limit are those of its price level.
@@ -36,12 +37,32 @@ struct Record {
     fee: Fee,
 }
 
+/// The past of an order.
+#[derive(Clone, Copy)]
+struct Past {
+    /// Its executions that have a record each, or `ADDED_UP`.
+    executions: u32,
+    /// Its last record, or its sum.
+    last: u32,
+}
+
+/// No execution has a record any more.
+const ADDED_UP: u32 = EXECUTIONS_KEPT.saturating_add(1);
+
+/// What befell an order with more executions than are kept.
+#[derive(Clone, Copy)]
+struct Sum {
+    executed: Executed,
+    canceled: Option<Cancellation>,
+}
+
 /// All orders that the engine keeps.
 pub(crate) struct Orders {
     slots: Slab<Order>,
-    /// Each slot's last record. Apart from the orders: most are placed and canceled without a look at it.
-    last_records: Slab<u32>,
+    /// Each slot's past. Apart from the orders: most are placed and canceled without a look at it.
+    pasts: Slab<Past>,
     records: Slab<Record>,
+    sums: Slab<Sum>,
     by_id: IdIndex,
     /// Those that wait, for a price or for another order. Apart from the others, so that these stay near however many wait.
     waiting: IdIndex,
@@ -52,8 +73,9 @@ impl Orders {
     pub(crate) fn new() -> Orders {
         Orders {
             slots: Slab::new(),
-            last_records: Slab::new(),
+            pasts: Slab::new(),
             records: Slab::new(),
+            sums: Slab::new(),
             by_id: IdIndex::new(),
             waiting: IdIndex::new(),
             waiting_count: 0,
@@ -127,12 +149,12 @@ impl Orders {
     /// Reads what is kept of a slot.
     #[inline]
     pub(crate) fn touch(&self, slot: u32) -> u64 {
-        self.slots[slot].id.0 ^ u64::from(self.last_records[slot])
+        self.slots[slot].id.0 ^ u64::from(self.pasts[slot].last)
     }
 
     pub(crate) fn insert(&mut self, id: OrderId, account: AccountIndex, open: Shares) -> u32 {
         let slot = self.slots.insert(Order { id, open, account, level: NONE, older: NONE, newer: NONE });
-        self.last_records.put(slot, NONE);
+        self.pasts.put(slot, Past { executions: 0, last: NONE });
         self.by_id.insert(id, slot, |other| self.slots[other].id);
         slot
     }
@@ -149,102 +171,148 @@ impl Orders {
 
     /// Takes executed shares off an order and notes the execution; gives what is left open.
     pub(crate) fn execute(&mut self, slot: u32, execution: Execution) -> Shares {
-        self.note(slot, execution.shares, Some(execution.price), execution.time, execution.fee);
+        self.note_execution(slot, execution);
         let order = &mut self.slots[slot];
         order.open = order.open.less(execution.shares);
         order.open
     }
 
+    /// Notes an execution. What is open stays.
+    pub(crate) fn note_execution(&mut self, slot: u32, execution: Execution) {
+        let Past { executions, last } = self.pasts[slot];
+        if executions >= EXECUTIONS_KEPT {
+            return self.add_up(slot, &execution);
+        }
+        let Execution { shares, price, time, fee } = execution;
+        let last = self.records.insert(Record { shares, price: Some(price), time, earlier: last, fee });
+        self.pasts[slot] = Past { executions: executions.saturating_add(1), last };
+    }
+
+    /// Adds an execution to those that are kept no longer.
+    fn add_up(&mut self, slot: u32, execution: &Execution) {
+        let Past { executions, last } = self.pasts[slot];
+        if executions == ADDED_UP {
+            return self.sums[last].executed.add(execution);
+        }
+        let mut executed = Executed::NONE;
+        for record in self.records_of(slot) {
+            executed.add(&record);
+        }
+        executed.add(execution);
+        self.remove_records(last);
+        self.restore_executed(slot, executed);
+    }
+
+    /// Notes what the executions come to of an order that had more before than are kept. It has none yet.
+    pub(crate) fn restore_executed(&mut self, slot: u32, executed: Executed) {
+        let last = self.sums.insert(Sum { executed, canceled: None });
+        self.pasts[slot] = Past { executions: ADDED_UP, last };
+    }
+
+    /// Whether no execution of an order was noted.
+    pub(crate) fn is_unexecuted(&self, slot: u32) -> bool {
+        self.pasts[slot].executions == 0
+    }
+
     /// Whether the last that befell an order was that it was canceled.
     pub(crate) fn was_canceled(&self, slot: u32) -> bool {
-        let last = self.last_records[slot];
-        last != NONE && self.records[last].price.is_none()
-    }
-
-    /// What was executed of an order. Takes as long as it has executions.
-    pub(crate) fn executed(&self, slot: u32) -> Shares {
-        let (mut executed, mut next) = (Shares::ZERO, self.last_records[slot]);
-        while next != NONE {
-            let record = self.records[next];
-            executed = executed.plus(record.shares);
-            next = record.earlier;
+        match self.pasts[slot] {
+            Past { executions: ADDED_UP, last } => self.sums[last].canceled.is_some(),
+            Past { last, .. } => last != NONE && self.records[last].price.is_none(),
         }
-        executed
     }
 
-    /// Notes an execution that an imported order had before; what is open stays.
-    pub(crate) fn restore_execution(&mut self, slot: u32, execution: Execution) {
-        self.note(slot, execution.shares, Some(execution.price), execution.time, execution.fee);
+    /// The shares that were executed of an order.
+    pub(crate) fn executed(&self, slot: u32) -> Shares {
+        match self.pasts[slot] {
+            Past { executions: ADDED_UP, last } => self.sums[last].executed.shares,
+            Past { .. } => self.records_of(slot).map(|execution| execution.shares).fold(Shares::ZERO, Shares::plus),
+        }
     }
 
     /// Takes all that is open off an order and notes the cancellation.
     pub(crate) fn cancel(&mut self, slot: u32, time: Time) -> Shares {
-        let open = self.slots[slot].open;
+        let shares = self.slots[slot].open;
         self.slots[slot].open = Shares::ZERO;
-        self.note(slot, open, None, time, Fee::NONE);
-        open
-    }
-
-    fn note(&mut self, slot: u32, shares: Shares, price: Option<Price>, time: Time, fee: Fee) {
-        let last = &mut self.last_records[slot];
-        *last = self.records.insert(Record { shares, price, time, earlier: *last, fee });
-    }
-
-    /// Appends the order's executions, oldest first, and gives its cancellation.
-    pub(crate) fn history(&self, slot: u32, executions: &mut Vec<Execution>) -> Option<Cancellation> {
-        self.history_within(slot, usize::MAX, executions).flatten()
-    }
-
-    /// The same; none, and nothing appended, when there are more executions than `executions_max`.
-    pub(crate) fn history_within(
-        &self,
-        slot: u32,
-        executions_max: usize,
-        executions: &mut Vec<Execution>,
-    ) -> Option<Option<Cancellation>> {
-        let mut canceled = None;
-        let start = executions.len();
-        let mut next = self.last_records[slot];
-        while next != NONE {
-            let record = self.records[next];
-            if executions.len().saturating_sub(start) == executions_max && record.price.is_some() {
-                executions.truncate(start);
-                return None;
+        let past = &mut self.pasts[slot];
+        match *past {
+            Past { executions: ADDED_UP, last } => self.sums[last].canceled = Some(Cancellation { shares, time }),
+            Past { last: earlier, .. } => {
+                past.last = self.records.insert(Record { shares, price: None, time, earlier, fee: Fee::NONE });
             }
-            match record.price {
-                Some(price) => {
-                    executions.push(Execution { shares: record.shares, price, time: record.time, fee: record.fee })
-                }
-                None => canceled = Some(Cancellation { shares: record.shares, time: record.time }),
-            }
-            next = record.earlier;
         }
-        executions[start..].reverse();
-        Some(canceled)
+        shares
     }
 
-    /// Writes a done order into `done`, reusing its list.
-    pub(crate) fn describe(&self, slot: u32, done: &mut DoneOrder) {
-        done.order = self.slots[slot].id;
-        done.executions.clear();
-        done.canceled = self.history(slot, &mut done.executions);
+    /// The executions of an order that are kept, the newest first.
+    fn records_of(&self, slot: u32) -> impl Iterator<Item = Execution> {
+        let Past { executions, last } = self.pasts[slot];
+        let mut next = if executions == ADDED_UP { NONE } else { last };
+        let records = std::iter::from_fn(move || {
+            let record = (next != NONE).then(|| self.records[next])?;
+            next = record.earlier;
+            Some(record)
+        });
+        records
+            .filter_map(|Record { shares, price, time, fee, .. }| Some(Execution { shares, price: price?, time, fee }))
+    }
+
+    /// Executions that are kept of an order.
+    pub(crate) fn executions_kept(&self, slot: u32) -> usize {
+        match self.pasts[slot].executions {
+            ADDED_UP => 0,
+            executions => executions as usize,
+        }
+    }
+
+    /// What the executions of an order come to, if they are more than are kept.
+    pub(crate) fn added_up(&self, slot: u32) -> Option<Executed> {
+        match self.pasts[slot] {
+            Past { executions: ADDED_UP, last } => Some(self.sums[last].executed),
+            Past { .. } => None,
+        }
+    }
+
+    /// Appends the executions of an order that are kept, oldest first, and gives its cancellation.
+    pub(crate) fn history(&self, slot: u32, executions: &mut Vec<Execution>) -> Option<Cancellation> {
+        let Past { executions: kept, last } = self.pasts[slot];
+        if kept == ADDED_UP {
+            return self.sums[last].canceled;
+        }
+        let start = executions.len();
+        executions.extend(self.records_of(slot));
+        executions[start..].reverse();
+        let record = (last != NONE).then(|| self.records[last]).filter(|record| record.price.is_none());
+        record.map(|Record { shares, time, .. }| Cancellation { shares, time })
     }
 
     /// Drops an order with nothing open.
     pub(crate) fn remove(&mut self, id: OrderId) {
         let slot = self.by_id.remove(id, |slot| self.slots[slot].id == id);
         assert!(self.slots[slot].open.is_zero(), "invariant: only done orders are forgotten");
-        let mut next = self.last_records[slot];
+        match self.pasts[slot] {
+            Past { executions: ADDED_UP, last } => self.sums.remove(last),
+            Past { last, .. } => self.remove_records(last),
+        }
+        self.slots.remove(slot);
+    }
+
+    /// Drops a record and those before it.
+    fn remove_records(&mut self, mut next: u32) {
         while next != NONE {
             let earlier = self.records[next].earlier;
             self.records.remove(next);
             next = earlier;
         }
-        self.slots.remove(slot);
     }
 
     /// Records of all orders, for checks.
     pub(crate) fn record_count(&self) -> usize {
         self.records.len()
+    }
+
+    /// Orders whose executions are added up, for checks.
+    pub(crate) fn sum_count(&self) -> usize {
+        self.sums.len()
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query, Trigger};
+use crate::executed::Executed;
 use crate::fee::{Fee, Taken};
 use crate::icebergs::Iceberg;
 use crate::ids::{AccountId, Deadline, OrderId, Sequence, Time};
@@ -44,6 +45,32 @@ pub enum Reply {
     Rejected(Reject),
 }
 
+impl Reply {
+    /// How an order stands that this tells of.
+    pub fn status(&self) -> Option<&Status> {
+        match self {
+            Reply::Status(status) | Reply::Canceled(status) => Some(status),
+            Reply::Created
+            | Reply::Opened(_)
+            | Reply::Repeated(_)
+            | Reply::Moved { .. }
+            | Reply::Freed(_)
+            | Reply::Activated
+            | Reply::Expired
+            | Reply::Amended { .. }
+            | Reply::CanceledAll { .. }
+            | Reply::Done(_)
+            | Reply::Rejected(_) => None,
+        }
+    }
+
+    /// The order whose executions are elsewhere, and what they come to.
+    pub fn elsewhere(&self) -> Option<(OrderId, Executed)> {
+        let status = self.status()?;
+        Some((status.order, **status.elsewhere.as_ref()?))
+    }
+}
+
 /// How an order stands. Open and canceled exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -55,8 +82,11 @@ pub struct Status {
     pub terms: Option<Box<OpenTerms>>,
     /// What was canceled, and when.
     pub canceled: Option<Cancellation>,
-    /// Where its executions stand in the list that the reply was made with, oldest first.
+    /// Where its executions stand in the list that the reply was made with, oldest first. Nowhere, if they are elsewhere.
     pub executions: Range<usize>,
+    /// What its executions come to, if there are more than the engine keeps: whoever keeps the past has them. There may be more by then;
+    /// the first so many are meant.
+    pub elsewhere: Option<Box<Executed>>,
 }
 
 /// How an open order waits, ends and shows itself. Few have any of it, so a status does not carry it along for all.
@@ -142,7 +172,7 @@ impl DoneOrder {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {
                 let (order, canceled) = (self.order, self.canceled);
-                Reply::Status(Status { order, open: Shares::ZERO, terms: None, canceled, executions })
+                Reply::Status(Status { order, open: Shares::ZERO, terms: None, canceled, executions, elsewhere: None })
             }
             Op::Command(Command::CancelOrder { account, .. }) if *account == self.account => {
                 Reply::Rejected(Reject::NothingOpen)

@@ -3,6 +3,7 @@
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::command::{NewOrder, Side};
+use crate::executed::Executed;
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, Symbol, SymbolIndex, Time};
@@ -17,7 +18,8 @@ use crate::trail::Trail;
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
 /// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by its id, the phases of
 /// the symbols that are not open, by index, and for each symbol its open buys and then its open sells, best
-/// price first and in their order within a price, each order followed by its executions, oldest first; the symbols that are
+/// price first and in their order within a price, each order followed by its executions, oldest first, or by what they come to if there
+/// are more than are kept; the symbols that are
 /// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
 /// has reached, by symbol, of each first those whose triggers stand still, by trigger, and in the order in which they began to wait, then the
 /// others in their order; the orders that wait for another order, first those whose working order is open, by order id, then the others in
@@ -51,6 +53,8 @@ pub enum StateItem {
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
+    /// What the executions of the order before it come to, which are more than are kept.
+    Executed(Executed),
     /// A symbol whose executions are noted, and the price of the last one.
     Watch { symbol: SymbolIndex, last: Option<Price> },
     /// The rules of a symbol that has any.

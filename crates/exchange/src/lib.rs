@@ -57,7 +57,7 @@ pub use guarded::Guarded;
 pub use histogram::Reading;
 pub use limits::{Limit, Limits};
 pub use linked::{PairFault, PlacedPair, Which, linked, placed_pair};
-pub use lookup::{Found, LookedUp, LookedUpOrder, Lookup};
+pub use lookup::{Found, LookedUp, LookedUpOrder, Lookup, Wanted};
 pub use member_kill::{KILLED_TOGETHER_MAX, NotKilled, killed_together, member_kill};
 pub use metrics::{Gauge, Metrics, Stage};
 pub use mode::{Mode, ModeSwitch};

@@ -1,17 +1,18 @@
-//! A look-up: a gateway's question about the done orders that one request names, and its answer. It does not know who
-//! reads these orders, nor when a gateway asks.
+//! A look-up: a gateway's question about the orders of one request of which the engine does not keep all that is to be told, and its
+//! answer. It does not know who reads these orders, nor when a gateway asks.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use engine::{AccountId, Command, DoneOrder, Execution, Op, OrderId, Query, Reject, Reply};
+use engine::{AccountId, Command, DoneOrder, Execution, Op, OrderId, Query, Reject, Reply, Status};
 
 use crate::answer::{Answer, Unavailable};
 
 /// Executions of a short look-up at most, about 100 KB. One that needs more is asked again as a long one.
 const SHORT_EXECUTIONS_MAX: usize = 4096;
 
-/// A question: what became of orders that the engine no longer keeps, all those that one request names.
+/// A question: what became of orders that the engine no longer keeps, and the executions that it does not keep of others, of all orders
+/// that one request names.
 ///
 /// Whoever reads them goes from one order to the next by [`Lookup::left`], [`Lookup::takes`] and [`Lookup::found`],
 /// as many at a time as it likes, and gives the look-up back when there is no next one.
@@ -41,26 +42,54 @@ pub struct LookedUpOrder {
     pub order: OrderId,
     /// Who asks: to anybody else the order is unknown.
     pub account: AccountId,
-    /// Its executions are asked for; a cancel does not.
-    pub executions: bool,
+    pub executions: Wanted,
+}
+
+/// The executions of an order that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    /// None: a cancel of an order that is done does not ask for them.
+    Nothing,
+    /// The first so many, which it had when the engine answered. It may be open, and may have more by now.
+    First(u64),
+    /// All of them. It is done.
+    All,
+}
+
+impl LookedUpOrder {
+    /// The order to be looked up before an answer to an op can be told; none if nothing is.
+    pub fn of(op: &Op, answer: &Answer) -> Option<LookedUpOrder> {
+        let Answer::Reply(reply) = answer else { return None };
+        if let Reply::Done(order) = *reply {
+            return Some(LookedUpOrder::done(op, order));
+        }
+        let (order, executed) = reply.elsewhere()?;
+        Some(LookedUpOrder { order, account: asker(op), executions: Wanted::First(executed.executions) })
+    }
+
+    /// An order that an op names and that is done.
+    pub fn done(op: &Op, order: OrderId) -> LookedUpOrder {
+        let executions = if matches!(op, Op::Query(_)) { Wanted::All } else { Wanted::Nothing };
+        LookedUpOrder { order, account: asker(op), executions }
+    }
 }
 
 impl Lookup {
-    /// Of the orders that some ops of a request name. `executions_max` makes it a long one, with so many executions at most.
+    /// Of the orders of a request. `executions_max` makes it a long one, with so many executions at most.
     /// `back` is called with it, once, on whatever thread gives it back.
-    pub fn new<'a>(
-        ops: impl Iterator<Item = (&'a Op, OrderId)>,
+    pub fn new(
+        orders: impl Iterator<Item = LookedUpOrder>,
         executions_max: Option<usize>,
         back: impl FnOnce(Lookup) + Send + 'static,
     ) -> Lookup {
         let mut asked: Vec<LookedUpOrder> = Vec::new();
         let mut places = HashMap::new();
-        for (op, order) in ops {
-            let (account, executions) = asker(op);
-            let place = *places.entry((order, account)).or_insert(asked.len());
+        for order in orders {
+            let place = *places.entry((order.order, order.account)).or_insert(asked.len());
             match asked.get_mut(place) {
-                Some(asked) => asked.executions |= executions,
-                None => asked.push(LookedUpOrder { order, account, executions }),
+                // The first of its executions are the first of more of them.
+                Some(asked) => asked.executions = asked.executions.max(order.executions),
+                None => asked.push(order),
             }
         }
         let (room, long) = (executions_max.unwrap_or(SHORT_EXECUTIONS_MAX), executions_max.is_some());
@@ -75,7 +104,7 @@ impl Lookup {
     /// How many executions of the next order may be read, which is `account`'s; none if they are not asked for.
     pub fn room_for(&self, account: AccountId) -> Option<usize> {
         let asked = self.asked[self.found.len()];
-        (asked.executions && asked.account == account && self.cut.is_none()).then_some(self.room)
+        (asked.executions != Wanted::Nothing && asked.account == account && self.cut.is_none()).then_some(self.room)
     }
 
     /// Executions that may still be read.
@@ -96,16 +125,21 @@ impl Lookup {
     /// query is answered so, and no executions of the orders after it are read.
     pub fn takes(&mut self, account: AccountId, executions: usize) -> bool {
         let asked = self.asked[self.found.len()];
-        if !asked.executions || asked.account != account || self.cut.is_some() {
+        if asked.executions == Wanted::Nothing || asked.account != account || self.cut.is_some() {
             return false;
         }
         if executions > self.room {
-            self.cut = Some(self.found.len());
-            self.room = 0;
+            self.cut();
             return false;
         }
         self.room -= executions;
         true
+    }
+
+    /// The executions of the next order do not fit, and no executions of the orders after it are read.
+    pub fn cut(&mut self) {
+        self.cut.get_or_insert(self.found.len());
+        self.room = 0;
     }
 
     /// What became of the next order. Its executions are there if they were to be read.
@@ -162,16 +196,32 @@ pub struct LookedUp {
 }
 
 impl LookedUp {
-    /// The answer to an op that names this order.
-    pub fn of(&self, op: &Op, order: OrderId) -> Answer {
-        if let Some(why) = self.refused {
-            return Answer::Unavailable(why);
+    /// The answer to an op that the engine answered so. A cancel that was done stays done: if its executions cannot be told, they are
+    /// elsewhere as before.
+    pub fn answer(&self, op: &Op, told: Answer) -> Answer {
+        match told {
+            Answer::Reply(Reply::Done(order)) => self.of(op, order),
+            Answer::Reply(Reply::Status(status)) => match self.first_of(op, &status) {
+                Ok(executions) => Answer::Reply(Reply::Status(Status { executions, elsewhere: None, ..status })),
+                Err(why) => Answer::Unavailable(why),
+            },
+            Answer::Reply(Reply::Canceled(status)) => {
+                Answer::Reply(Reply::Canceled(match self.first_of(op, &status) {
+                    Ok(executions) => Status { executions, elsewhere: None, ..status },
+                    Err(_) => status,
+                }))
+            }
+            told @ (Answer::Reply(_) | Answer::Unavailable(_)) => told,
         }
-        let place = self.places[&(order, asker(op).0)];
-        let (done, executions) = match &self.found[place] {
+    }
+
+    /// The answer to an op that names this order, which is done.
+    fn of(&self, op: &Op, order: OrderId) -> Answer {
+        let (place, found) = self.found(op, order);
+        let (done, executions) = match found {
             Ok(Some(found)) => found,
             Ok(None) => return Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
-            Err(why) => return Answer::Unavailable(*why),
+            Err(why) => return Answer::Unavailable(why),
         };
         let reply = done.answer_at(op, executions.clone());
         if matches!(reply, Reply::Status(_)) && place >= self.cut {
@@ -179,13 +229,35 @@ impl LookedUp {
         }
         Answer::Reply(reply)
     }
+
+    /// Where the executions are that an order had when the engine told its status.
+    fn first_of(&self, op: &Op, status: &Status) -> Result<Range<usize>, Unavailable> {
+        let Some(executed) = &status.elsewhere else { return Ok(status.executions.clone()) };
+        let (place, found) = self.found(op, status.order);
+        let Some((_, executions)) = found? else { return Err(Unavailable::NoLongerKept) };
+        if place >= self.cut {
+            return Err(Unavailable::ReplyTooLarge);
+        }
+        let count = usize::try_from(executed.executions).ok().filter(|count| *count <= executions.len());
+        let count = count.ok_or(Unavailable::NoLongerKept)?;
+        Ok(executions.start..executions.start + count)
+    }
+
+    /// An order's place among those that were asked for, and what was found of it.
+    fn found(&self, op: &Op, order: OrderId) -> (usize, Result<Option<&Answered>, Unavailable>) {
+        if let Some(why) = self.refused {
+            return (0, Err(why));
+        }
+        let place = self.places[&(order, asker(op))];
+        (place, self.found[place].as_ref().map(Option::as_ref).map_err(|why| *why))
+    }
 }
 
-/// Who asks, and whether for executions.
-fn asker(op: &Op) -> (AccountId, bool) {
+/// Who asks.
+fn asker(op: &Op) -> AccountId {
     match op {
-        Op::Query(Query { account, .. }) => (*account, true),
-        Op::Command(Command::CancelOrder { account, .. } | Command::AmendOrder { account, .. }) => (*account, false),
+        Op::Query(Query { account, .. }) => *account,
+        Op::Command(Command::CancelOrder { account, .. } | Command::AmendOrder { account, .. }) => *account,
         Op::Command(
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }

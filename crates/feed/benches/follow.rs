@@ -81,7 +81,7 @@ impl Both {
             ahead.iter().for_each(|op| self.answer(op, &mut events));
         }
         events.seal(self.engine.sequence(), self.engine.time());
-        self.engine.take_done(&mut |done| self.done.push(done.order));
+        self.engine.take_done(&mut |order| self.done.push(order));
         self.engine.forget_all(self.done.drain(..));
         let applied = Instant::now();
         self.view.apply(&events);

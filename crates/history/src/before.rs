@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use engine::{
-    AccountId, AccountIndex, DoneOrder, Engine, Execution, NewOrder, OrderId, Sequence, Shares, StateItem, Time,
+    AccountId, AccountIndex, DoneOrder, Engine, Executed, Execution, NewOrder, OrderId, Sequence, StateItem, Time,
 };
 use journal::{File, decode_order, encode_order};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -65,6 +65,8 @@ struct OpenOrder {
     account: AccountIndex,
     placed: NewOrder<engine::SymbolIndex>,
     executions: Vec<Execution>,
+    /// What its executions come to, if there are more than the engine keeps.
+    elsewhere: Option<Executed>,
 }
 
 impl Before {
@@ -88,7 +90,7 @@ impl Before {
         }
         begun.sync()?;
         let mut writer = Writer::new(folder.open(OLD_NAME).map_err(failed(OLD_NAME))?.into());
-        let is_open = |order: OrderId| open.binary_search_by_key(&order, |open| open.order).is_ok();
+        let open_order = |order: OrderId| open.binary_search_by_key(&order, |open| open.order).ok().map(|at| &open[at]);
         let mut executed = open.iter().filter(|open| !open.executions.is_empty()).map(|open| DoneOrder {
             order: open.order,
             account: accounts[open.account.0 as usize],
@@ -101,8 +103,16 @@ impl Before {
                 writer.add(&open)?;
                 next = executed.next();
             }
-            // Of an order that is open again, because its command comes again, too much is told.
-            if is_open(done.order) { Ok(()) } else { writer.add(&done) }
+            match open_order(done.order).map(|open| open.elsewhere) {
+                None => writer.add(&done),
+                // Of an order that is open again, because its command comes again, too much is told.
+                Some(None) => Ok(()),
+                Some(Some(executed)) => {
+                    let count = usize::try_from(executed.executions).unwrap_or(usize::MAX).min(done.executions.len());
+                    let executions = done.executions[..count].to_vec();
+                    writer.add(&DoneOrder { canceled: None, executions, ..done })
+                }
+            }
         })?;
         next.into_iter().chain(executed).try_for_each(|open| writer.add(&open))?;
         writer.finish()?;
@@ -127,17 +137,20 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         StateItem::Account { id, .. } => accounts.push(id),
         StateItem::Order { order, account, symbol, side, limit, open: shares } => {
             let placed = NewOrder::limit(symbol, side, limit, shares);
-            open.push(OpenOrder { order, account, placed, executions: Vec::new() });
+            open.push(OpenOrder { order, account, placed, executions: Vec::new(), elsewhere: None });
         }
         StateItem::Execution(execution) => {
             let order = open.last_mut().expect("invariant: an execution follows its order");
-            let units = order.placed.shares.units().checked_add(execution.shares.units());
-            let shares = units.and_then(Shares::from_units);
-            order.placed.shares = shares.expect("invariant: an order has at most so many shares");
+            order.placed.shares = order.placed.shares.plus(execution.shares);
             order.executions.push(execution);
         }
+        StateItem::Executed(executed) => {
+            let order = open.last_mut().expect("invariant: what its executions come to follows its order");
+            order.placed.shares = order.placed.shares.plus(executed.shares);
+            order.elsewhere = Some(executed);
+        }
         StateItem::Stop { order, account, placed, .. } | StateItem::Pending { order, account, placed, .. } => {
-            open.push(OpenOrder { order, account, placed, executions: Vec::new() });
+            open.push(OpenOrder { order, account, placed, executions: Vec::new(), elsewhere: None });
         }
         StateItem::Head { .. }
         | StateItem::Symbol { .. }

@@ -1,5 +1,5 @@
-//! A done order as a query by id gets it: whose it was, what was canceled, and its executions. Executions are read a
-//! few at a time, because there may be very many.
+//! A done order as a query by id gets it: whose it was, what was canceled, and its executions; and the executions of one that may be
+//! open. Executions are read a few at a time, because there may be very many.
 
 use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId, Time};
 
@@ -31,12 +31,18 @@ pub struct Executions {
     notes: Option<u64>,
     /// The trades that were read, newest first.
     read: Vec<Execution>,
+    /// Trades that were read before these, and forgotten.
+    forgotten: usize,
 }
 
 impl Executions {
+    fn of(order: OrderId, earlier: Vec<Execution>, Lasts { trade: at, note: notes }: Lasts) -> Executions {
+        Executions { order, earlier, at, near: Near::default(), notes, read: Vec::new(), forgotten: 0 }
+    }
+
     /// How many were read.
     pub fn len(&self) -> usize {
-        self.earlier.len() + self.read.len()
+        self.earlier.len() + self.read.len() + self.forgotten
     }
 
     /// Whether none was read.
@@ -44,7 +50,26 @@ impl Executions {
         self.len() == 0
     }
 
-    /// All that were read, oldest first.
+    /// Forgets newer ones than the oldest `count`, now and then: what is read next is older still.
+    pub fn keep_oldest(&mut self, count: usize) {
+        let newer = self.read.len().saturating_sub(count);
+        // Each is moved once for each that is forgotten, at most.
+        if newer > count {
+            self.read.drain(..newer);
+            self.forgotten += newer;
+        }
+    }
+
+    /// The oldest `count`, oldest first, when all were read; none if there are not so many.
+    pub fn oldest(self, count: usize) -> Option<Vec<Execution>> {
+        let mut oldest = self.finish();
+        (oldest.len() >= count).then(|| {
+            oldest.truncate(count);
+            oldest
+        })
+    }
+
+    /// All that were read and not forgotten, oldest first.
     pub fn finish(mut self) -> Vec<Execution> {
         self.earlier.extend(self.read.into_iter().rev());
         self.earlier
@@ -64,35 +89,51 @@ impl History {
         }
     }
 
+    /// The executions so far of an order, open or done, to be read; none if it was never placed. Errors: as of `done`.
+    pub fn executions_so_far(&self, order: OrderId) -> Result<Option<Executions>, HistoryError> {
+        let (past, known) = match order < self.heads.first_order {
+            true => self.before(order)?,
+            false => (self.record_of(order)?, None),
+        };
+        let earlier = known.map_or(Vec::new(), |known| known.executions);
+        match past {
+            Some(past) => {
+                let Lasts { trade, note } = self.lasts_of(&past)?;
+                let trade = trade.or_else(|| self.heads.executed.get(&order).copied());
+                let note = note.or_else(|| self.heads.noted.get(&order).copied());
+                Ok(Some(Executions::of(order, earlier, Lasts { trade, note })))
+            }
+            None if earlier.is_empty() => Ok(None),
+            None => Ok(Some(Executions::of(order, earlier, Lasts::default()))),
+        }
+    }
+
     /// As `done`, of an order that was placed before the history began.
     fn done_before(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
-        let gone = HistoryError::NoLongerKept { until: Time::ZERO };
-        let Some(before) = &self.before else { return Err(gone) };
-        let listed = |error: &HistoryError| self.list(error);
-        let known = before.old.find(order).inspect_err(listed)?;
-        match before.begun.find(order.0).inspect_err(listed)? {
-            Some(slot) => {
-                let (at, record) = before.begun.read_near(slot, &mut Near::default()).inspect_err(listed)?;
-                let Some(past) = PastOrder::decode(at, order, &record) else {
-                    let error = before.begun.damaged(slot);
-                    listed(&error);
-                    return Err(error);
-                };
-                self.done_as(&past, known.map_or(Vec::new(), |known| known.executions))
-            }
-            None => {
+        match self.before(order)? {
+            (Some(past), known) => self.done_as(&past, known.map_or(Vec::new(), |known| known.executions)),
+            (None, known) => {
+                let gone = HistoryError::NoLongerKept { until: Time::ZERO };
                 let DoneOrder { account, canceled, executions, .. } = known.ok_or(gone)?;
-                let executions = Executions {
-                    order,
-                    earlier: executions,
-                    at: None,
-                    near: Near::default(),
-                    notes: None,
-                    read: Vec::new(),
-                };
+                let executions = Executions::of(order, executions, Lasts::default());
                 Ok(Some(Done { account, canceled, executions }))
             }
         }
+    }
+
+    /// An order that was placed before the history began: its record, if it was open then, and what was known of it.
+    fn before(&self, order: OrderId) -> Result<(Option<PastOrder>, Option<DoneOrder>), HistoryError> {
+        let Some(before) = &self.before else { return Err(HistoryError::NoLongerKept { until: Time::ZERO }) };
+        let listed = |error: &HistoryError| self.list(error);
+        let known = before.old.find(order).inspect_err(listed)?;
+        let Some(slot) = before.begun.find(order.0).inspect_err(listed)? else { return Ok((None, known)) };
+        let (at, record) = before.begun.read_near(slot, &mut Near::default()).inspect_err(listed)?;
+        let Some(past) = PastOrder::decode(at, order, &record) else {
+            let error = before.begun.damaged(slot);
+            listed(&error);
+            return Err(error);
+        };
+        Ok((Some(past), known))
     }
 
     /// An order as its record says, with the executions that it had before the history began.
@@ -100,8 +141,7 @@ impl History {
         let Some(ended) = past.ended else { return Ok(None) };
         let account = self.account_id(past.account).ok_or_else(|| self.lost_order(past.order))?;
         let canceled = (!ended.canceled.is_zero()).then_some(Cancellation { shares: ended.canceled, time: ended.time });
-        let Lasts { trade: at, note: notes } = self.lasts_of(past)?;
-        let executions = Executions { order: past.order, earlier, at, near: Near::default(), notes, read: Vec::new() };
+        let executions = Executions::of(past.order, earlier, self.lasts_of(past)?);
         Ok(Some(Done { account, canceled, executions }))
     }
 

@@ -89,6 +89,10 @@ impl Followed {
                 let paid = followed.paid.entry(order).or_insert(Money::ZERO);
                 *paid = paid.plus(execution.price.times(execution.shares));
             }
+            StateItem::Executed(executed) => {
+                let order = last.expect("invariant: what its executions come to follows its order");
+                followed.paid.insert(order, executed.money);
+            }
             StateItem::Head { .. }
             | StateItem::Symbol { .. }
             | StateItem::Position { .. }

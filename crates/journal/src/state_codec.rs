@@ -2,8 +2,8 @@
 //! It does not know files. Source: docs/JOURNAL.md, state items.
 
 use engine::{
-    AccountIndex, Deadline, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade, Sequence,
-    Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger,
+    AccountIndex, Deadline, Executed, Execution, Fee, Fees, Money, NewOrder, OrderId, OrderKind, Position, SelfTrade,
+    Sequence, Side, StateItem, SymbolIndex, SymbolPhase, Time, Trigger,
 };
 
 use crate::fees_codec::{put_fee, put_rates, put_tier, take_fee, take_rates, take_tier};
@@ -57,6 +57,8 @@ const FEES: u8 = 21;
 const TIER: u8 = 22;
 /// An execution that was paid for. The fee stands behind the rest.
 const CHARGED_EXECUTION: u8 = 23;
+/// What the executions of the order before come to, in place of these.
+const EXECUTED: u8 = 43;
 /// The phase of a symbol that is not open. Its end follows, zero for none.
 const PHASE: u8 = 24;
 /// An account that is of a group, and that group.
@@ -128,6 +130,12 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             if !execution.fee.is_none() {
                 put_fee(out, execution.fee);
             }
+        }
+        StateItem::Executed(Executed { executions, shares, money }) => {
+            out.push(EXECUTED);
+            put_u64(out, executions);
+            put_u64(out, shares.units().unsigned_abs());
+            put_amount(out, money.units());
         }
         StateItem::Watch { symbol, last } => {
             out.push(WATCH);
@@ -354,6 +362,11 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             let fee = Some(take_fee(bytes)?).filter(|fee| !fee.is_none()).ok_or(CodecError::OutOfBounds("fee"))?;
             Ok(StateItem::Execution(Execution { shares, price, time, fee }))
         }
+        EXECUTED => Ok(StateItem::Executed(Executed {
+            executions: take_u64(bytes)?,
+            shares: take_shares(bytes)?,
+            money: Money::from_units(take_amount(bytes, "money")?),
+        })),
         WATCH => Ok(StateItem::Watch {
             symbol: SymbolIndex(take_index(bytes)?),
             last: match take_u64(bytes)? {

@@ -1,4 +1,4 @@
-//! The threads that read done orders from the history for queries. One does short look-ups and one long ones, so that a
+//! The threads that read done orders, and executions of open ones, from the history for queries. One does short look-ups and one long ones, so that a
 //! query of few executions never waits for a query of many. A look-up waits until the history has all that was handed
 //! to it before. A look-up of many orders takes turns with the others, and lets others at the history between two pages
 //! of executions. If an order cannot be read, only those who ask for it are told so.
@@ -6,8 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{DoneOrder, OrderId};
-use exchange::{Found, Lookup, Unavailable};
+use engine::{DoneOrder, Execution, OrderId, Time};
+use exchange::{Found, LookedUpOrder, Lookup, Unavailable, Wanted};
 use history::{Done, HistoryError, SharedHistory};
 
 use crate::exchange_handle::Readers;
@@ -16,6 +16,8 @@ use crate::exchange_handle::Readers;
 const ORDERS_A_TURN: usize = 16;
 /// Executions read at once: about a millisecond.
 const PAGE: usize = 512;
+/// Executions that an order may have got since the engine answered, for a short look-up and for a long one: they are read first.
+const NEWER_MAX: [usize; 2] = [4096, 1 << 20];
 /// How many orders with very many executions are remembered.
 const LONG_ORDERS_MAX: usize = 4096;
 
@@ -52,9 +54,11 @@ impl Reader {
                 return;
             }
             for _ in 0..ORDERS_A_TURN {
-                let Some(asked) = lookup.left().first() else { break };
-                let order = asked.order;
-                let found = self.find(&mut lookup, order);
+                let Some(&asked) = lookup.left().first() else { break };
+                let found = match asked.executions {
+                    Wanted::First(count) => self.find_first(&mut lookup, asked, count),
+                    Wanted::Nothing | Wanted::All => self.find_done(&mut lookup, asked.order),
+                };
                 lookup.found(found);
             }
             match lookup.left().is_empty() {
@@ -65,23 +69,43 @@ impl Reader {
     }
 
     /// The next order of a look-up, which is done: the engine gave it to the history.
-    fn find(&mut self, lookup: &mut Lookup, order: OrderId) -> Found {
+    fn find_done(&mut self, lookup: &mut Lookup, order: OrderId) -> Found {
         let done = self.history.read().done(order);
-        let found = done.and_then(|done| done.map(|done| self.read(lookup, order, done)).transpose());
-        match found {
-            Ok(Some(done)) => Ok(Some(done)),
-            Err(HistoryError::NoLongerKept { .. }) => Err(Unavailable::NoLongerKept),
-            Ok(None) => {
-                tracing::error!(%order, "an order is done, and the history does not say so; who asks for it is told so");
-                Err(Unavailable::RecordDamaged)
-            }
-            // The history has logged it, once.
-            Err(error) if error.is_damage() => Err(Unavailable::RecordDamaged),
-            Err(error) => {
-                tracing::error!(%order, %error, "a done order cannot be read; who asks for it is told so");
-                Err(Unavailable::RecordDamaged)
+        told(order, done.and_then(|done| done.map(|done| self.read(lookup, order, done)).transpose()))
+    }
+
+    /// The first executions of the next order of a look-up, which may be open.
+    fn find_first(&mut self, lookup: &mut Lookup, asked: LookedUpOrder, count: u64) -> Found {
+        let LookedUpOrder { order, account, .. } = asked;
+        let mut found = DoneOrder { order, account, canceled: None, executions: Vec::new() };
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if lookup.takes(account, count) {
+            match self.read_first(order, count, NEWER_MAX[usize::from(lookup.is_long())]) {
+                Ok(Some(executions)) => found.executions = executions,
+                // Too much happened since.
+                Ok(None) => lookup.cut(),
+                Err(error) => return told(order, Err(error)),
             }
         }
+        Ok(Some(found))
+    }
+
+    /// The first executions of an order; none if it has got more than `newer_max` since.
+    fn read_first(
+        &self,
+        order: OrderId,
+        count: usize,
+        newer_max: usize,
+    ) -> Result<Option<Vec<Execution>>, HistoryError> {
+        let gone = HistoryError::NoLongerKept { until: Time::ZERO };
+        let Some(mut executions) = self.history.read().executions_so_far(order)? else { return Err(gone) };
+        while self.history.read().read_executions(&mut executions, PAGE)? {
+            executions.keep_oldest(count);
+            if executions.len() > count.saturating_add(newer_max) {
+                return Ok(None);
+            }
+        }
+        executions.oldest(count).map(Some).ok_or(gone)
     }
 
     /// With its executions, if they are asked for and there is room for them.
@@ -110,5 +134,23 @@ impl Reader {
         }
         let known = self.at_least.entry(order).or_default();
         *known = (*known).max(count);
+    }
+}
+
+/// What whoever asks for an order is told.
+fn told(order: OrderId, found: Result<Option<DoneOrder>, HistoryError>) -> Found {
+    match found {
+        Ok(Some(done)) => Ok(Some(done)),
+        Err(HistoryError::NoLongerKept { .. }) => Err(Unavailable::NoLongerKept),
+        Ok(None) => {
+            tracing::error!(%order, "an order is done, and the history does not say so; who asks for it is told so");
+            Err(Unavailable::RecordDamaged)
+        }
+        // The history has logged it, once.
+        Err(error) if error.is_damage() => Err(Unavailable::RecordDamaged),
+        Err(error) => {
+            tracing::error!(%order, %error, "a done order cannot be read; who asks for it is told so");
+            Err(Unavailable::RecordDamaged)
+        }
     }
 }

@@ -493,6 +493,7 @@ impl Model {
             terms: terms.if_any(),
             canceled: order.canceled,
             executions: start..executions.len(),
+            elsewhere: None,
         }
     }
 

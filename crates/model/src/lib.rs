@@ -33,5 +33,5 @@ pub mod workload;
 
 pub use auctions::Uncrossed;
 pub use exchange::{Model, Order};
-pub use told::Told;
+pub use told::{Told, completed};
 pub use view::Level;

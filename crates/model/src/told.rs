@@ -1,12 +1,28 @@
 //! What a client was told, so that what the engine answers and what the model does can be compared.
 
-use engine::{Execution, Reply, Status};
+use engine::{Executed, Execution, Reply, Status};
 
 /// A reply with its executions beside it, so that two can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     reply: Reply,
     executions: Vec<Execution>,
+}
+
+/// The engine's reply with the executions that it does not keep: the first of `all` that whoever keeps the past has of the order.
+/// Panics if these do not come to what the reply says.
+pub fn completed(mut reply: Reply, executions: &mut Vec<Execution>, all: &[Execution]) -> Reply {
+    if let Some((order, executed)) = reply.elsewhere() {
+        let first = usize::try_from(executed.executions).ok().and_then(|count| all.get(..count));
+        let first = first.unwrap_or_else(|| panic!("{executed:?} of order {order}, of which {} are known", all.len()));
+        assert_eq!(Executed::of(first), executed, "what the first executions of order {order} come to");
+        let start = executions.len();
+        executions.extend_from_slice(first);
+        if let Reply::Status(status) | Reply::Canceled(status) = &mut reply {
+            (status.executions, status.elsewhere) = (start..executions.len(), None);
+        }
+    }
+    reply
 }
 
 impl Told {

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, Money, NewOrder, OrderId, Phase, Position, Price, Side,
+    AccountId, AccountIndex, ClientOrderId, Deadline, Executed, Money, NewOrder, OrderId, Phase, Position, Price, Side,
     StateItem, Symbol, SymbolIndex, SymbolRules, Tier, Time,
 };
 
@@ -163,7 +163,11 @@ impl Model {
             for side in [Side::Buy, Side::Sell] {
                 for order in self.queue(symbol, side) {
                     items.push(order_item(order));
-                    items.extend(order.executions.iter().copied().map(StateItem::Execution));
+                    let executed = Executed::of(&order.executions);
+                    match executed.is_past() {
+                        true => items.push(StateItem::Executed(executed)),
+                        false => items.extend(order.executions.iter().copied().map(StateItem::Execution)),
+                    }
                 }
             }
         }

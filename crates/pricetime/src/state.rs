@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use engine::{
-    AccountIndex, AccountLimit, AccountLimits, Engine, FeeSchedule, Fees, Group, Groups, KillScope, Money, NewOrder,
-    OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules, Tier,
-    Trigger,
+    AccountIndex, AccountLimit, AccountLimits, Engine, Executed, FeeSchedule, Fees, Group, Groups, KillScope, Money,
+    NewOrder, OrderId, OrderKind, Position, Protections, Rule, Side, StateItem, SymbolIndex, SymbolPhase, SymbolRules,
+    Tier, Trigger,
 };
 use serde::Serialize;
 
@@ -201,6 +201,9 @@ pub struct OrderState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_order_id: Option<String>,
     pub executions: Vec<ExecutionState>,
+    /// What its executions come to, if there are more than the state has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executed: Option<ExecutedState>,
 }
 
 /// How an order shows a part of its shares at a time.
@@ -227,6 +230,14 @@ pub struct DoneClientOrderState {
     pub shares: String,
     /// When the order was done, in seconds since the Unix epoch.
     pub done: u64,
+}
+
+/// What the executions of an open order come to.
+#[derive(Debug, Serialize)]
+pub struct ExecutedState {
+    pub executions: u64,
+    pub shares: String,
+    pub money: String,
 }
 
 /// An execution of an open order.
@@ -410,7 +421,7 @@ impl State {
                 order.iceberg.as_ref().map(IcebergState::text).unwrap_or_default(),
                 order.linked_with.map(|other| format!(", linked with order {other}")).unwrap_or_default(),
                 order.pends_on.map(|other| format!(", placed when order {other} is executed")).unwrap_or_default(),
-                order.executions.len(),
+                order.executed.as_ref().map_or(order.executions.len() as u64, |executed| executed.executions),
                 order.client_order_id.as_ref().map(|id| format!(", client order id {id}")).unwrap_or_default()
             );
         }
@@ -540,6 +551,11 @@ impl Gathered {
                     fee: execution.taken().map(|taken| taken.text().as_str().to_owned()),
                 });
             }
+            StateItem::Executed(Executed { executions, shares, money }) => {
+                let order = self.orders.last_mut().expect("invariant: what its executions come to follows their order");
+                let (shares, money) = (shares.to_string(), money.to_string());
+                order.executed = Some(ExecutedState { executions, shares, money });
+            }
             StateItem::ClientOrder { order, id, done: None, .. } => {
                 self.client_order_ids.insert(order.0, id.to_string());
             }
@@ -606,6 +622,7 @@ impl Gathered {
             pends_on: self.pending.get(&order.0).copied(),
             client_order_id: None,
             executions: Vec::new(),
+            executed: None,
         });
     }
 }

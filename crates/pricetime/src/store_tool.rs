@@ -3,9 +3,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engine::{DoneOrder, DoneOrders, Engine, Entry, Importer, OrderId, Sequence, StateItem};
+use engine::{
+    AccountIndex, DoneOrder, DoneOrders, Engine, Entry, Executed, Execution, Importer, OrderId, Sequence, StateItem,
+};
 use history::{Done, History, HistoryError};
 use journal::{DataLock, Disk, Journal, JournalPoint, VisitError};
 use market::{recovery, snapshots};
@@ -17,6 +20,8 @@ use crate::store_location::GivenUrl;
 
 /// Commands in one transaction of a replay.
 const COMMANDS_AT_ONCE: u64 = 4096;
+/// Until a database has to say what it holds.
+const ROWS_PATIENCE: Duration = Duration::from_secs(60);
 /// Executions of an order that are read at once.
 const EXECUTIONS_AT_ONCE: usize = 1 << 16;
 
@@ -138,11 +143,35 @@ fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
         return Err("the history is behind the journal: start the server on this folder once, and stop it".to_string());
     }
     let history = History::open(disk, engine).map_err(say)?;
-    let mut items = Vec::new();
-    engine.export(&mut |item| items.push(item));
+    let items = whole_state(engine, |order, count| {
+        let Some(mut executions) = history.executions_so_far(order).map_err(say)? else { return Ok(None) };
+        while history.read_executions(&mut executions, EXECUTIONS_AT_ONCE).map_err(say)? {}
+        Ok(executions.oldest(count))
+    })?;
     let orders = (1..engine.next_order().0).map(OrderId);
     let done = orders.filter_map(|order| done(&history, order).map_err(say).transpose());
     store.import(items.into_iter().map(Ok), done).map_err(say).map(|_| ())
+}
+
+/// The items of a state with all executions of the open orders. `first` finds the first so many executions of an order.
+fn whole_state(
+    engine: &Engine,
+    first: impl Fn(OrderId, usize) -> Result<Option<Vec<Execution>>, String>,
+) -> Result<Vec<StateItem>, String> {
+    let (mut items, mut last) = (Vec::new(), OrderId(0));
+    let mut missing = Ok(());
+    engine.export(&mut |item| {
+        if let StateItem::Order { order, .. } = item {
+            last = order;
+        }
+        let StateItem::Executed(Executed { executions, .. }) = item else { return items.push(item) };
+        match first(last, usize::try_from(executions).unwrap_or(usize::MAX)) {
+            Ok(Some(executions)) => items.extend(executions.into_iter().map(StateItem::Execution)),
+            Ok(None) => missing = Err(format!("the history has not the {executions} executions of order {last}")),
+            Err(error) => missing = Err(error),
+        }
+    });
+    missing.map(|()| items)
 }
 
 fn done(history: &History, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
@@ -166,7 +195,7 @@ fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
         return Err(refused);
     }
     let engine = importer.finish().map_err(say)?;
-    let orders = history_into(&mut store, &disk, &engine)?;
+    let orders = history_into(&mut store, &disk, &engine, &long_orders(url, &engine)?)?;
     let point = JournalPoint { sequence: head.sequence, chain: 0 };
     snapshots::write_if_new(&disk, &engine, point).map_err(say)?;
     let hash = engine.state_hash();
@@ -192,16 +221,49 @@ fn state_into(store: &mut Store, importer: &mut Importer, refused: &mut Option<S
     Ok(store.export_state(&mut visit).map_err(say)?.head)
 }
 
-/// Keeps every done order; gives how many.
-fn history_into(store: &mut Store, disk: &Disk, engine: &Engine) -> Result<u64, String> {
+/// The open orders that have more executions than a state holds, with their executions, by id.
+fn long_orders(url: &StoreUrl, engine: &Engine) -> Result<Vec<DoneOrder>, String> {
+    let (mut accounts, mut last, mut long) = (Vec::new(), None, Vec::new());
+    engine.export(&mut |item| {
+        if let StateItem::Account { id, .. } = item {
+            accounts.push(id);
+        }
+        if let StateItem::Order { order, account, .. } = item {
+            last = Some((order, account));
+        }
+        if let StateItem::Executed(executed) = item {
+            long.extend(last.map(|(order, account)| (order, account, executed)));
+        }
+    });
+    if long.is_empty() {
+        return Ok(Vec::new());
+    }
+    long.sort_unstable_by_key(|(order, ..)| *order);
+    let mut rows = store::History::connect(url, "store tool", ROWS_PATIENCE, Stop::new()).map_err(say)?;
+    let read = |(order, account, executed): (OrderId, AccountIndex, Executed)| {
+        let count = usize::try_from(executed.executions).map_err(say)?;
+        let executions = rows.first_executions(order, count).map_err(say)?;
+        Ok(DoneOrder { order, account: accounts[account.0 as usize], canceled: None, executions })
+    };
+    long.into_iter().map(read).collect()
+}
+
+/// Keeps every done order, and the executions of the `long` ones that are open; gives how many are done.
+fn history_into(store: &mut Store, disk: &Disk, engine: &Engine, long: &[DoneOrder]) -> Result<u64, String> {
     let (mut orders, mut unreadable) = (0, None);
     let begun = History::begin_behind(disk, engine, |keep| {
+        let mut long = long.iter().peekable();
         let exported = store.export_done(&mut |done| {
             if unreadable.is_none() {
-                unreadable = keep(done).err().map(say);
+                let order = done.order;
+                let before = std::iter::from_fn(|| long.next_if(|open| open.order < order).cloned());
+                unreadable = before.chain([done]).try_for_each(&mut *keep).err().map(say);
             }
             Ok(())
         });
+        if unreadable.is_none() {
+            unreadable = long.cloned().try_for_each(&mut *keep).err().map(say);
+        }
         match exported {
             Ok(count) => orders = count,
             Err(error) => unreadable = Some(say(error)),

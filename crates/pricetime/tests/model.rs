@@ -422,7 +422,7 @@ fn compare_state(state: &Value, model: &Model) {
     let told = state["accounts"].as_array().unwrap();
     assert_eq!(told.len(), accounts.len());
     let mut orders = state["orders"].as_array().unwrap().iter();
-    let mut executions = [].iter();
+    let (mut executions, mut added_up) = ([].iter(), &Value::Null);
     let mut positions = 0;
     let mut told_symbols = state["totals"]["symbols"].as_array().unwrap().iter();
     let mut told_accounts = told.iter();
@@ -459,6 +459,7 @@ fn compare_state(state: &Value, model: &Model) {
                 }
                 assert_eq!(told["id"], order.0);
                 executions = told["executions"].as_array().unwrap().iter();
+                added_up = &told["executed"];
             }
             StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } | StateItem::Message(_) => {}
             StateItem::Protection { account, grace } => {
@@ -530,6 +531,11 @@ fn compare_state(state: &Value, model: &Model) {
                 assert_eq!((&told["shares"], &told["price"]), (&shares.to_string().into(), &price.to_string().into()));
                 let fee = execution.taken().map(|taken| taken.text().as_str().to_owned());
                 assert_eq!(told.get("fee").and_then(Value::as_str), fee.as_deref());
+            }
+            StateItem::Executed(executed) => {
+                assert_eq!(added_up["executions"], executed.executions);
+                assert_eq!(added_up["shares"], executed.shares.to_string());
+                assert_eq!(added_up["money"], executed.money.to_string());
             }
             StateItem::ClientOrder { .. } => unreachable!("{WITHOUT_CLIENT_ORDERS}"),
         }

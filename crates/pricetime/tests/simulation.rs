@@ -25,6 +25,7 @@ fn a_life_without_faults_is_as_the_model_says_and_the_same_every_time() {
     println!("{sum}");
     for (what, enough) in [
         (tally::ARCHIVED_ANSWERS, 500),
+        (tally::EXECUTIONS_LOOKED_UP, 5),
         (tally::ROTATIONS, 100),
         (tally::SNAPSHOTS, 50),
         (tally::SNAPSHOTS_GIVEN_UP, 3),

@@ -1,4 +1,4 @@
-//! Done orders read back by their ids, for queries about orders that the engine no longer keeps. On a connection of its
+//! Done orders read back by their ids, for queries about orders that the engine no longer keeps, and executions that it does not keep. On a connection of its
 //! own, so that a look-up waits for no commit.
 
 use std::collections::{BTreeSet, HashMap};
@@ -57,6 +57,15 @@ const EXECUTIONS_WITHIN: &str = "
         UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_SELL FROM pricetime.executions e WHERE e.sell_order = u.id
     ) x
     LIMIT $3";
+/// The first of an order, oldest first.
+const FIRST_EXECUTIONS: &str = "
+    SELECT x.shares, x.price, x.time, x.share_fee_rate, x.money_fee_rate FROM (
+        SELECT 0 AS later, i.ordinal::bigint AS ordinal, i.shares, i.price, i.time, OF_IMPORTED
+            FROM pricetime.imported_executions i WHERE i.order_id = $1::bigint
+        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_BUY FROM pricetime.executions e WHERE e.buy_order = $1::bigint
+        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_SELL FROM pricetime.executions e WHERE e.sell_order = $1::bigint
+    ) x
+    ORDER BY x.later, x.ordinal LIMIT $2::bigint";
 
 /// Orders before it may be gone.
 const FIRST_ORDER: &str = "SELECT first_order FROM pricetime.kept";
@@ -77,6 +86,7 @@ pub(crate) struct Link {
     orders: Statement,
     executions: Statement,
     executions_within: Statement,
+    first_executions: Statement,
     first_order: Statement,
 }
 
@@ -128,6 +138,12 @@ impl History {
         self.ask(async |link: &Link| link.done_within(orders, executions_max).await)
     }
 
+    /// The first executions of an order, open or done, oldest first: fewer if it has not so many, or they are no longer kept. Errors: as
+    /// of `done_orders`.
+    pub fn first_executions(&mut self, order: OrderId, count: usize) -> Result<Vec<Execution>, StoreError> {
+        self.ask(async |link: &Link| link.first_executions(order, count).await)
+    }
+
     fn ask<T>(&mut self, ask: impl AsyncFn(&Link) -> Looked<T>) -> Result<T, StoreError> {
         let until = Instant::now() + self.patience;
         loop {
@@ -177,8 +193,9 @@ impl Link {
         let client = &session.client;
         let (orders, executions) = (client.prepare(ORDERS).await?, client.prepare(&fee_rows::named(EXECUTIONS)).await?);
         let executions_within = client.prepare(&fee_rows::named(EXECUTIONS_WITHIN)).await?;
+        let first_executions = client.prepare(&fee_rows::named(FIRST_EXECUTIONS)).await?;
         let first_order = client.prepare(FIRST_ORDER).await?;
-        Ok(Link { session, orders, executions, executions_within, first_order })
+        Ok(Link { session, orders, executions, executions_within, first_executions, first_order })
     }
 
     /// Of a connection whose schema was looked at.
@@ -186,8 +203,9 @@ impl Link {
         let (orders, executions) =
             (session.prepare(ORDERS, ACTION).await?, session.prepare(&fee_rows::named(EXECUTIONS), ACTION).await?);
         let executions_within = session.prepare(&fee_rows::named(EXECUTIONS_WITHIN), ACTION).await?;
+        let first_executions = session.prepare(&fee_rows::named(FIRST_EXECUTIONS), ACTION).await?;
         let first_order = session.prepare(FIRST_ORDER, ACTION).await?;
-        Ok(Link { session, orders, executions, executions_within, first_order })
+        Ok(Link { session, orders, executions, executions_within, first_executions, first_order })
     }
 
     pub(crate) fn session(&self) -> &Session {
@@ -219,6 +237,12 @@ impl Link {
 }
 
 impl Link {
+    async fn first_executions(&self, order: OrderId, count: usize) -> Looked<Vec<Execution>> {
+        let limit = Single(u64::try_from(count).unwrap_or(u64::MAX).min(MOST));
+        let rows = self.session.client.query(&self.first_executions, &[&Single(order.0), &limit]).await?;
+        Ok(rows.iter().map(|row| fee_rows::execution(&mut Fields::of(row))).collect())
+    }
+
     async fn done_within(&self, orders: &[AskedOrder], executions_max: usize) -> Looked<Within> {
         // Each once, so that its executions come once.
         let once: BTreeSet<AskedOrder> = orders.iter().copied().collect();

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, DoneOrders, Execution, Importer, NewOrder, OrderId,
-    Position, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
+    AccountId, AccountIndex, ClientOrderId, Deadline, DoneOrder, DoneOrders, Executed, Execution, Importer, NewOrder,
+    OrderId, Position, Price, Shares, Side, StateItem, Symbol, SymbolIndex, Time, Trigger,
 };
 
 use tokio_postgres::types::ToSql;
@@ -242,6 +242,9 @@ async fn import_here<E: Display>(
             let made = parts::make(session, standing.epoch, &head).await;
             made.map_err(|error| session.error(&error, ACTION))?;
         }
+        if let StateItem::Executed(Executed { executions, .. }) = item {
+            return Err(StoreError::Import(format!("{executions} executions of an open order are not there")));
+        }
         importer.add(item)?;
         // An order's executions are added to it, so it is not written before they are there.
         if rows.are_many() && !matches!(item, StateItem::Execution(_)) {
@@ -304,6 +307,7 @@ impl Rows {
                 let order = order.order;
                 self.add_execution(order, execution);
             }
+            StateItem::Executed(_) => unreachable!("invariant: a state without its executions is refused"),
             StateItem::Link { order, partner } => self.links.push((order, partner)),
             StateItem::Pending { order, account, placed, working, .. } => {
                 self.add_open(order, account, placed);

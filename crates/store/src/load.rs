@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::pin::pin;
 
 use engine::{
-    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Execution, Importer, NewOrder, OrderId, StateItem,
-    Symbol, SymbolIndex,
+    AccountId, AccountIndex, ClientOrderId, DoneOrders, Engine, Executed, Execution, Importer, NewOrder, OrderId,
+    StateItem, Symbol, SymbolIndex,
 };
 use futures_util::TryStreamExt;
 use tokio_postgres::Row;
@@ -210,11 +210,11 @@ async fn visit_orders(
     session: &Session,
     visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let mut executions: HashMap<OrderId, Vec<Execution>> = HashMap::new();
+    let mut pasts: HashMap<OrderId, Past> = HashMap::new();
     each_row(session, &fee_rows::named(EXECUTIONS), &mut |fields| {
         let order = OrderId(fields.next()?);
         fields.skip(2);
-        executions.entry(order).or_default().push(fee_rows::execution(fields)?);
+        pasts.entry(order).or_default().add(fee_rows::execution(fields)?);
         Ok(())
     })
     .await?;
@@ -224,10 +224,29 @@ async fn visit_orders(
         let side = side(fields.next()?);
         let (limit, open) = (fields.next()?, fields.next()?);
         visit(StateItem::Order { order, account, symbol, side, limit, open })?;
-        let executions = executions.remove(&order).unwrap_or_default();
-        executions.into_iter().try_for_each(|execution| visit(StateItem::Execution(execution)))
+        let Past { executed, first } = pasts.remove(&order).unwrap_or_default();
+        match executed.is_past() {
+            true => visit(StateItem::Executed(executed)),
+            false => first.into_iter().try_for_each(|execution| visit(StateItem::Execution(execution))),
+        }
     })
     .await
+}
+
+/// The executions of an open order: what all of them come to, and the first ones.
+#[derive(Default)]
+struct Past {
+    executed: Executed,
+    first: Vec<Execution>,
+}
+
+impl Past {
+    fn add(&mut self, execution: Execution) {
+        self.executed.add(&execution);
+        if !self.executed.is_past() {
+            self.first.push(execution);
+        }
+    }
 }
 
 async fn visit_stops(

@@ -172,7 +172,7 @@ impl Ledger for SqlLedger {
             events.seal(engine.sequence(), engine.time());
             waiting.events.push(events);
         }
-        engine.take_done(&mut |done| waiting.done.push(done.order));
+        engine.take_done(&mut |order| waiting.done.push(order));
     }
 
     fn measure(&self, metrics: &Metrics, turn: &Measured) {

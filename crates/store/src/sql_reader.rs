@@ -1,10 +1,11 @@
-//! The threads that read done orders from SQL for queries: one for short look-ups, many of them at a time, and one for
+//! The threads that read done orders, and executions of open ones, from SQL for queries: one for short look-ups, many of them at a time, and one for
 //! long ones. No question to the database brings more executions than its look-up has room for.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use exchange::{Found, LookedUpOrder, Lookup, Unavailable};
+use engine::DoneOrder;
+use exchange::{Found, LookedUpOrder, Lookup, Unavailable, Wanted};
 use market::Failed;
 use market::exchange_handle::Readers;
 
@@ -73,6 +74,7 @@ impl Reader {
 
     /// Gives each of the look-ups what it asks for next.
     fn look_up(&mut self, lookups: &mut [Lookup]) -> Result<(), StoreError> {
+        lookups.iter_mut().try_for_each(|lookup| self.look_up_open(lookup))?;
         if lookups.len() > 1 {
             let orders: Vec<AskedOrder> = lookups.iter().flat_map(turn_of).map(asked).collect();
             let Within { done, whole } = self.history.done_within(&orders, EXECUTIONS_MAX)?;
@@ -88,8 +90,28 @@ impl Reader {
         lookups.iter_mut().try_for_each(|lookup| self.look_up_alone(lookup))
     }
 
+    /// Reads the first executions of orders that may be open, as far as such are next.
+    fn look_up_open(&mut self, lookup: &mut Lookup) -> Result<(), StoreError> {
+        for _ in 0..ORDERS_A_TURN {
+            let Some(&LookedUpOrder { order, account, executions: Wanted::First(count) }) = lookup.left().first()
+            else {
+                break;
+            };
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            let mut executions = Vec::new();
+            if lookup.takes(account, count) {
+                executions = self.history.first_executions(order, count)?;
+            }
+            lookup.found(Ok(Some(DoneOrder { order, account, canceled: None, executions })));
+        }
+        Ok(())
+    }
+
     fn look_up_alone(&mut self, lookup: &mut Lookup) -> Result<(), StoreError> {
         let orders: Vec<AskedOrder> = turn_of(lookup).iter().map(asked).collect();
+        if orders.is_empty() {
+            return Ok(());
+        }
         let Within { done, whole } = self.history.done_within(&orders, lookup.room())?;
         if whole {
             done.into_iter().for_each(|done| tell(lookup, done));
@@ -116,14 +138,16 @@ impl Reader {
     }
 }
 
-/// What a look-up asks for in one turn.
+/// The done orders that a look-up asks for in one turn.
 fn turn_of(lookup: &Lookup) -> &[LookedUpOrder] {
     let left = lookup.left();
-    &left[..left.len().min(ORDERS_A_TURN)]
+    let left = &left[..left.len().min(ORDERS_A_TURN)];
+    let done = left.iter().take_while(|asked| !matches!(asked.executions, Wanted::First(_))).count();
+    &left[..done]
 }
 
 fn asked(asked: &LookedUpOrder) -> AskedOrder {
-    AskedOrder { order: asked.order, executions_for: asked.executions.then_some(asked.account) }
+    AskedOrder { order: asked.order, executions_for: (asked.executions == Wanted::All).then_some(asked.account) }
 }
 
 /// Gives a look-up its next order. A short one may have had enough before.

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 132] = [
+pub const ALL: [&str; 134] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -131,6 +131,8 @@ pub const ALL: [&str; 132] = [
     "client query: done",
     "client query: unknown",
     "archive: answers a query by a client order id",
+    "archive: tells executions of an open order",
+    "archive: tells executions of a canceled order",
     "archive: answers a cancel by a client order id",
     "state: imported with client order ids of done orders",
     "archive: order forgotten",

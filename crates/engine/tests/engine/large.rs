@@ -70,7 +70,7 @@ fn answer(engine: &mut Engine, op: &Op) -> (Reply, usize) {
 
 fn take(engine: &mut Engine) -> Vec<OrderId> {
     let mut taken = Vec::new();
-    engine.take_done(&mut |done| taken.push(done.order));
+    engine.take_done(&mut |order| taken.push(order));
     taken
 }
 

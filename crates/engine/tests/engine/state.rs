@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use engine::{
     AccountId, AccountLimit, AccountLimits, CLIENT_ORDER_ID_KEPT_US, ClientOrderId, Command, DOLLAR, Deadline,
-    Distance, DoneOrders, Engine, Entry, Fee, FeeRate, Grace, Group, Importer, KillScope, Money, NewOrder, Op, OrderId,
-    Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase, Tier, Time,
-    Trail, Trigger,
+    Distance, DoneOrders, Engine, Entry, Executed, Fee, FeeRate, Grace, Group, Importer, KillScope, Money, NewOrder,
+    Op, OrderId, Pause, Phase, Position, Price, SelfTrade, Sequence, Shares, Side, StateItem, Symbol, SymbolPhase,
+    Tier, Time, Trail, Trigger,
 };
 use model::Model;
 use model::workload::{Random, Workload};
@@ -124,6 +124,12 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Execution(execution)
         }
+        StateItem::Executed(Executed { executions, shares, money }) => StateItem::Executed(match which {
+            0 => Executed { executions: executions / 2, shares, money },
+            1 => Executed { executions, shares: Shares::from_units(shares.units() / 2).unwrap(), money },
+            2 => Executed { executions, shares, money: Money::from_units(money.units() + 1) },
+            _ => Executed { executions: executions + 1, shares, money },
+        }),
         StateItem::Watch { symbol, last } => match which {
             0 => StateItem::Watch { symbol: engine::SymbolIndex(symbol.0 + 1), last },
             1 => StateItem::Watch { symbol, last: None },

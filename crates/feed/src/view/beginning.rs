@@ -146,6 +146,10 @@ impl View {
                 let slot = last.expect("invariant: an execution follows its order");
                 self.orders.was_executed(slot, execution.shares, execution.price.times(execution.shares));
             }
+            StateItem::Executed(executed) => {
+                let slot = last.expect("invariant: what its executions come to follows its order");
+                self.orders.was_executed(slot, executed.shares, executed.money);
+            }
         }
     }
     /// An open order: all but its place in a book. It waits if it has a trigger.

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use access::Access;
 use engine::{Execution, Op, OrderId, Reply};
-use exchange::{Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, Lookup, Outcome, Principal, Requests};
+use exchange::{
+    Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LookedUpOrder, Lookup, Outcome, Principal, Requests,
+};
 use feed::{Asker, Watcher};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -116,14 +118,14 @@ impl Market {
     pub(crate) async fn look_up(&self, op: Op, order: OrderId) -> Result<(Answer, Vec<Execution>), Unknown> {
         for executions_max in [None, Some(EXECUTIONS_MAX)] {
             let (back, found) = oneshot::channel();
-            let lookup = Lookup::new(std::iter::once((&op, order)), executions_max, move |lookup| {
+            let lookup = Lookup::new(std::iter::once(LookedUpOrder::done(&op, order)), executions_max, move |lookup| {
                 drop(back.send(lookup));
             });
             self.0.exchange.look_up(lookup);
             let lookup = found.await.map_err(|_| Unknown)?;
             if !lookup.is_too_short() {
                 let mut executions = Vec::new();
-                let answer = lookup.answers(&mut executions).of(&op, order);
+                let answer = lookup.answers(&mut executions).answer(&op, Answer::Reply(Reply::Done(order)));
                 return Ok((answer, executions));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::{
-    AccountId, Command, Execution, Money, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
+    AccountId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
 };
 use exchange::{Answer, Caller, Limit, Mode, Principal, Read};
 
@@ -566,9 +566,10 @@ fn reason(reject: &Reject) -> u8 {
 /// How an order stands, if an answer says it.
 fn known(answer: &Answer, executions: &[Execution]) -> Option<Known> {
     let Answer::Reply(Reply::Status(status)) = answer else { return None };
-    let executions = executions.get(status.executions.clone())?;
-    let executed = executions.iter().fold(Shares::ZERO, |all, execution| all.plus(execution.shares));
-    let money = executions.iter().fold(Money::ZERO, |all, execution| all.plus(execution.price.times(execution.shares)));
+    let Executed { shares: executed, money, .. } = match &status.elsewhere {
+        Some(executed) => **executed,
+        None => Executed::of(executions.get(status.executions.clone())?),
+    };
     let canceled = status.canceled.map_or(Shares::ZERO, |canceled| canceled.shares);
     Some(Known { order: status.order, open: status.open, canceled, executed, money })
 }

@@ -144,6 +144,7 @@ fn four_answers() -> [Answer; 4] {
             terms: None,
             canceled: None,
             executions: 0..2,
+            elsewhere: None,
         })),
         Answer::Reply(Reply::Canceled(Status {
             order: OrderId(7),
@@ -151,6 +152,7 @@ fn four_answers() -> [Answer; 4] {
             terms: None,
             canceled,
             executions: 0..1,
+            elsewhere: None,
         })),
     ]
 }

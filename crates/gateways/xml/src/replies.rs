@@ -12,7 +12,7 @@ use exchange::Batch;
 use crate::connection::{Flushed, Later, LookUpState};
 use crate::intake::Gathered;
 use crate::mailbox::Origin;
-use crate::waiting_replies::done_order;
+use crate::waiting_replies::needs_look_up;
 use crate::worker::Worker;
 
 impl Worker {
@@ -114,7 +114,7 @@ impl Worker {
                 continue;
             };
             let ops = documents.requests.ops_of(request);
-            let mut look_up = match batch.answers[ops].iter().any(|answer| done_order(answer).is_some()) {
+            let mut look_up = match batch.answers[ops].iter().any(needs_look_up) {
                 true => LookUpState::ToAsk,
                 false => LookUpState::NotNeeded,
             };

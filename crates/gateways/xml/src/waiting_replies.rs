@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::{OrderId, Reply};
+use engine::Reply;
 use exchange::containment::{Part, contain, shown};
-use exchange::{Answer, Batch, GatewayMetrics, Lookup};
+use exchange::{Answer, Batch, GatewayMetrics, LookedUpOrder, Lookup};
 use slab::Slab;
 
 use crate::document::{self, ReplyLimits};
@@ -68,7 +68,7 @@ impl WaitingReplies {
         let KeptBatch { batch, gathered, .. } = &self.kept[slot];
         let requests = &gathered.documents.requests;
         let ops = requests.ops_of(request);
-        let asked = ops.filter_map(|op| Some((&requests.ops()[op], done_order(&batch.answers[op])?)));
+        let asked = ops.filter_map(|op| LookedUpOrder::of(&requests.ops()[op], &batch.answers[op]));
         let executions_max = long.then(|| document::executions_max(self.reply_limits.reply_bytes_max));
         let home = Arc::clone(home);
         Lookup::new(asked, executions_max, move |found| home.post(|letters| letters.found.push((origin, found))))
@@ -80,10 +80,14 @@ impl WaitingReplies {
         let requests = &gathered.documents.requests;
         let found = found.answers(&mut batch.executions);
         for op in requests.ops_of(request) {
-            if let Some(order) = done_order(&batch.answers[op]) {
-                let asked = &requests.ops()[op];
-                batch.answers[op] = found.of(asked, order);
-                metrics.looked_up(asked, &batch.answers[op]);
+            if needs_look_up(&batch.answers[op]) {
+                let (asked, told) = (&requests.ops()[op], batch.answers[op].clone());
+                // What the engine answered itself was counted then.
+                let is_done = matches!(told, Answer::Reply(Reply::Done(_)));
+                batch.answers[op] = found.answer(asked, told);
+                if is_done {
+                    metrics.looked_up(asked, &batch.answers[op]);
+                }
             }
         }
     }
@@ -140,10 +144,11 @@ impl WaitingReplies {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unwritten;
 
-/// The done order that the history has to be asked about, if this answer needs that.
-pub(crate) fn done_order(answer: &Answer) -> Option<OrderId> {
+/// Whether the history has to be asked before this answer can be told.
+pub(crate) fn needs_look_up(answer: &Answer) -> bool {
     match answer {
-        Answer::Reply(Reply::Done(order)) => Some(*order),
-        Answer::Reply(_) | Answer::Unavailable(_) => None,
+        Answer::Reply(Reply::Done(_)) => true,
+        Answer::Reply(reply) => reply.elsewhere().is_some(),
+        Answer::Unavailable(_) => false,
     }
 }

@@ -12,6 +12,7 @@ mod demo;
 mod framing;
 mod icebergs;
 mod linked;
+mod long_orders;
 mod member_limits;
 mod pending;
 mod requests;

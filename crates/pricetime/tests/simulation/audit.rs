@@ -1,8 +1,8 @@
 //! Everything that must hold of a node that has just started, against the ledger and its model.
 
-use engine::{DoneOrders, Engine, Op, Query, Reply, StateItem};
+use engine::{DoneOrders, Engine, Executed, Op, Query, Reply, StateItem};
 use journal::{JournalPoint, Storage, snapshot};
-use model::{Model, Order, Told};
+use model::{Model, Order, Told, completed};
 
 use super::ensure;
 use super::ledger::Ledger;
@@ -94,6 +94,20 @@ fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings
             Ok(None) => return Err(format!("done order {} is not in the history", order.id)),
             Err(error) => return Err(format!("done order {}: {error}", order.id)),
         }
+    }
+    if let Some((_, executed)) = reply.elsewhere() {
+        let all = match node.executions_so_far(order.id) {
+            Ok(all) if Executed::of(&all) == executed => all,
+            Ok(_) | Err(_) if trust == Trust::Deceived => {
+                findings.refused_rows += 1;
+                return Ok(());
+            }
+            Ok(all) => {
+                return Err(format!("open order {} has {executed:?}, the history {} of them", order.id, all.len()));
+            }
+            Err(error) => return Err(format!("open order {}: {error:?}", order.id)),
+        };
+        reply = completed(reply, &mut executions, &all);
     }
     let told = Told::of(&reply, &executions);
     ensure!(told == expected, "order {} is told as {told:?}, the model says {expected:?}", order.id);

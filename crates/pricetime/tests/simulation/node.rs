@@ -7,7 +7,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use engine::{
-    AccountId, Command, DoneOrder, Engine, Event, Money, Op, OrderId, Reject, Reply, Sequence, StateItem, Time,
+    AccountId, Command, DoneOrder, Engine, Event, Execution, Money, Op, OrderId, Reject, Reply, Sequence, StateItem,
+    Time,
 };
 use exchange::{Answer, Batch, Metrics, Requests};
 use history::{Done, HistoryError};
@@ -20,7 +21,7 @@ use market::recovery::{self, Recovered, RecoveryError, Report};
 use market::snapshots::{self, JournalCoverage, SnapshotMaker};
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
-use model::Told;
+use model::{Told, completed};
 
 use super::Stop;
 use super::ensure;
@@ -158,11 +159,23 @@ impl Node {
                     self.done.count(tally::REPEATS, u64::from(matches!(reply, Reply::Repeated(_))));
                     let conflict = matches!(reply, Reply::Rejected(Reject::ClientOrderIdTaken { .. }));
                     self.done.count(tally::CONFLICTS, u64::from(conflict));
+                    let reply = self.whole(reply, &mut executions)?;
                     Some(Told::of(&reply, &executions))
                 }
             });
         }
         Ok(told)
+    }
+
+    /// A reply with the executions that the engine does not keep, from the history.
+    fn whole(&mut self, reply: Reply, executions: &mut Vec<Execution>) -> Result<Reply, Stop> {
+        let Some((order, executed)) = reply.elsewhere() else { return Ok(reply) };
+        self.done.count(tally::EXECUTIONS_LOOKED_UP, 1);
+        let all = self.executions_so_far(order)?;
+        if (all.len() as u64) < executed.executions {
+            return Err(Stop::Dead(format!("executions of order {order} are no longer kept")));
+        }
+        Ok(completed(reply, executions, &all))
     }
 
     /// A done order, from the history.
@@ -172,6 +185,17 @@ impl Node {
             Ok(None) => Err(Stop::Wrong(format!("order {order} is done in neither the engine nor the history"))),
             Err(error) => Err(Stop::Dead(error.to_string())),
         }
+    }
+
+    /// The executions of an order, open or done, from the history.
+    pub fn executions_so_far(&self, order: OrderId) -> Result<Vec<Execution>, Stop> {
+        let read = self.follower.look(|scene| {
+            let history = scene.history.as_ref().expect("there is one").read();
+            let Some(mut executions) = history.executions_so_far(order)? else { return Ok(Vec::new()) };
+            while history.read_executions(&mut executions, 3)? {}
+            Ok(executions.finish())
+        });
+        read.and_then(|read: Result<_, HistoryError>| read).map_err(|error| Stop::Dead(error.to_string()))
     }
 
     /// What the history says of a done order, behind all that it was told.

@@ -48,6 +48,7 @@ pub const RELEASED: &str = "released";
 pub const OWN_COMMANDS: &str = "own commands";
 /// Answers that came from the history.
 pub const ARCHIVED_ANSWERS: &str = "archived answers";
+pub const EXECUTIONS_LOOKED_UP: &str = "executions looked up";
 /// Journal files filled.
 pub const ROTATIONS: &str = "rotations";
 pub const SNAPSHOTS: &str = "snapshots";
@@ -134,10 +135,11 @@ impl fmt::Display for Tally {
         }
         writeln!(
             f,
-            "{} commands acknowledged, {} answers from the history, {} journal files filled and {} retired, {} snapshots and \
+            "{} commands acknowledged, {} answers and {} times executions from the history, {} journal files filled and {} retired, {} snapshots and \
              {} given up, {} waits for who follows",
             get(COMMANDS),
             get(ARCHIVED_ANSWERS),
+            get(EXECUTIONS_LOOKED_UP),
             get(ROTATIONS),
             get(RETIRED),
             get(SNAPSHOTS),

@@ -12,7 +12,7 @@ use market::turn::Turn;
 use model::workload::{Random, Workload, asked_by_gateways};
 
 use super::database::Database;
-use super::oracle::{Notice, Oracle};
+use super::oracle::{FoundRows, Notice, Oracle};
 use crate::commit_queue::CommitQueue;
 use crate::sql_ledger::SqlLedger;
 use crate::standing::Epoch;
@@ -156,8 +156,12 @@ impl Front {
         let mut batch = Batch::calling(move |batch| {
             let committed = database.look();
             let found = batch.answers.iter().map(|answer| match answer {
-                Answer::Reply(Reply::Done(order)) => committed.rows.done_order(*order),
-                Answer::Reply(_) | Answer::Unavailable(_) => None,
+                Answer::Reply(Reply::Done(order)) => FoundRows::Done(committed.rows.done_order(*order)),
+                Answer::Reply(reply) => match reply.elsewhere() {
+                    Some((order, _)) => FoundRows::Executions(committed.rows.executions_so_far(order)),
+                    None => FoundRows::Nothing,
+                },
+                Answer::Unavailable(_) => FoundRows::Nothing,
             });
             let (found, held) = (found.collect(), committed.rows.sequence());
             let _ = outbox.send(Notice::Back { batch, held, found });

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Command, DoneOrder, Entry, Event, Op, Reply, Sequence, Time};
+use engine::{Command, DoneOrder, Entry, Event, Execution, Op, Reply, Sequence, Time};
 use exchange::{Answer, Batch, EventBatch, Requests, Unavailable};
-use model::{Model, Told};
+use model::{Model, Told, completed};
 
 use super::tally::Tally;
 use crate::standing::Epoch;
@@ -17,11 +17,21 @@ pub(super) enum Notice {
         batch: Box<Batch>,
         /// What the database held then.
         held: Sequence,
-        /// What look-ups found then of orders that the engine had forgotten, for each op.
-        found: Vec<Option<DoneOrder>>,
+        /// What look-ups found then of what the engine does not keep, for each op.
+        found: Vec<FoundRows>,
     },
     /// Who follows was told of a turn.
     Events { events: EventBatch, held: Sequence },
+}
+
+/// What a look-up found for one op.
+pub(super) enum FoundRows {
+    /// An order that the engine had forgotten; none if there is no such.
+    Done(Option<DoneOrder>),
+    /// The executions of an order.
+    Executions(Vec<Execution>),
+    /// Nothing was asked.
+    Nothing,
 }
 
 /// What is known of one server.
@@ -166,7 +176,7 @@ impl Oracle {
         self.told_through = through;
     }
 
-    fn came_back(&mut self, batch: Batch, held: Sequence, found: Vec<Option<DoneOrder>>, tally: &mut Tally) {
+    fn came_back(&mut self, batch: Batch, held: Sequence, found: Vec<FoundRows>, tally: &mut Tally) {
         let ticket = batch.ticket;
         let asked = self.asked.remove(&ticket).unwrap_or_else(|| panic!("batch {ticket} came back twice"));
         if batch.is_refused() {
@@ -197,10 +207,18 @@ impl Oracle {
                 Answer::Unavailable(why) => panic!("{op:?} was told: {why}"),
                 Answer::Reply(Reply::Done(order)) => {
                     tally.count("orders looked up");
-                    let done = found.unwrap_or_else(|| panic!("{order} is done in neither the engine nor the rows"));
+                    let FoundRows::Done(Some(done)) = found else {
+                        panic!("{order} is done in neither the engine nor the rows")
+                    };
                     done.answer(op, &mut executions)
                 }
-                Answer::Reply(reply) => reply,
+                Answer::Reply(reply) => match found {
+                    FoundRows::Executions(all) => {
+                        tally.count("executions looked up");
+                        completed(reply, &mut executions, &all)
+                    }
+                    FoundRows::Done(_) | FoundRows::Nothing => reply,
+                },
             };
             let told = Told::of(&reply, &executions);
             assert!(told == expected, "{op:?} was told {told:?}, the model says {expected:?}");

@@ -295,6 +295,11 @@ impl Rows {
         Some(DoneOrder { order, account, canceled, executions })
     }
 
+    /// The executions that an order has so far.
+    pub fn executions_so_far(&self, order: OrderId) -> Vec<Execution> {
+        self.executions_of(order).collect()
+    }
+
     fn executions_of(&self, order: OrderId) -> impl Iterator<Item = Execution> {
         let rows = self.executions.iter().filter(move |row| row.buy == order || row.sell == order);
         rows.map(move |&ExecutionRow { buy, shares, price, time, buyer_fee, seller_fee, .. }| {

@@ -7,8 +7,8 @@ use engine::{
     AccountIndex, CLIENT_ORDER_ID_KEPT_US, CancelReason, Command, Deadline, DoneOrder, DoneOrders, Engine, Entry,
     Event, Op, OrderId, Position, Reply, Sequence, Shares, Side, StateItem, SymbolIndex, Time, Trigger,
 };
-use model::Model;
 use model::workload::{Random, Workload};
+use model::{Model, completed};
 use store::{Effects, Head, StoreError, Writer};
 
 use super::postgres::Database;
@@ -173,9 +173,12 @@ impl Market {
         let sequence = self.engine.sequence().next();
         let entry = Entry { sequence, time: Time(1_700_000_000_000_000 + sequence.0 * TICK_US), command };
         let mut events = Vec::new();
-        let reply = self.engine.apply(&entry, &mut Vec::new(), &mut |event| events.push(event));
+        let mut executions = Vec::new();
+        let reply = self.engine.apply(&entry, &mut executions, &mut |event| events.push(event));
         let mut model_events = Vec::new();
         let expected = self.model.apply(&entry, &mut Vec::new(), &mut model_events);
+        let all = reply.elsewhere().map_or(Vec::new(), |(order, _)| self.model.order(order).executions.clone());
+        let reply = completed(reply, &mut executions, &all);
         // After a recovery the engine keeps no done orders.
         assert!(reply == expected || matches!(reply, Reply::Done(_)), "{reply:?}, but the model says {expected:?}");
         for event in events {
@@ -298,6 +301,22 @@ impl Market {
             | Event::BalanceChanged { .. }
             | Event::PositionChanged { .. } => {}
         }
+    }
+
+    /// The state with all executions, as an import needs it.
+    pub fn whole_state(&self) -> Vec<StateItem> {
+        let (mut items, mut last) = (Vec::new(), OrderId(0));
+        for item in state(&self.engine) {
+            if let StateItem::Order { order, .. } = item {
+                last = order;
+            }
+            if matches!(item, StateItem::Executed(_)) {
+                items.extend(self.model.order(last).executions.iter().copied().map(StateItem::Execution));
+            } else {
+                items.push(item);
+            }
+        }
+        items
     }
 
     /// The done orders, as the model knows them.

@@ -26,7 +26,7 @@ fn a_market_goes_in_and_comes_out_the_same() {
         let database = database();
         let mut store = database.store("one");
         store.migrate().unwrap();
-        let imported = store.import(given(state.clone()), given(done.clone())).unwrap();
+        let imported = store.import(given(market.whole_state()), given(done.clone())).unwrap();
         assert_eq!(imported.state_hash, market.engine.state_hash());
         assert_eq!(imported.done_orders, done.len() as u64);
         let (verified, _) = store.verify().unwrap();
@@ -70,7 +70,7 @@ fn a_market_goes_in_and_comes_out_the_same() {
 fn an_import_that_fails_leaves_the_database_empty() {
     let mut market = Market::of_all_kinds(7);
     market.play(1000);
-    let (state, mut done) = (state(&market.engine), market.done_orders());
+    let (state, mut done) = (market.whole_state(), market.done_orders());
     let database = database();
     let mut store = database.store("one");
     store.migrate().unwrap();

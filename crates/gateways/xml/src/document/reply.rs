@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use engine::{Execution, OpenTerms, OrderId, Reject, Reply, Status, Time};
+use engine::{Executed, Execution, OpenTerms, OrderId, Reject, Reply, Status, Time};
 use exchange::{Answer, Unavailable, Which, killed_together, placed_pair, placed_tree};
 
 use super::day_ends::DayEnds;
@@ -14,7 +14,7 @@ use crate::number::{push_decimal, push_seconds};
 /// How replies are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
-    /// Queries that would take a reply past so many bytes are told "reply too large" instead.
+    /// Queries that would take a reply past so many bytes are told "reply too large" instead, cancels without the order's executions.
     pub reply_bytes_max: usize,
     /// Whether a line with the length of the reply in bytes stands before it.
     pub length_line: bool,
@@ -57,7 +57,7 @@ pub fn write_reply(
         day_ends: DayEnds::of(&documents.requests, document, answers),
         executions,
         out,
-        queries_cut: false,
+        cut: false,
         bytes_end: start.saturating_add(limits.reply_bytes_max).saturating_sub(END.len()),
     };
     writer.out.extend_from_slice(b"<results>");
@@ -175,9 +175,9 @@ struct Writer<'a> {
     day_ends: DayEnds,
     executions: &'a [Execution],
     out: &'a mut Vec<u8>,
-    /// Whether a query did not fit. Then none after it is tried: each could write up to the limit in vain.
-    queries_cut: bool,
-    /// Statuses of queries end here at the latest.
+    /// Whether the executions of an order did not fit. Then none after it are tried: each could write up to the limit in vain.
+    cut: bool,
+    /// Executions of orders end here at the latest.
     bytes_end: usize,
 }
 
@@ -209,9 +209,7 @@ impl Writer<'_> {
                 self.out.extend_from_slice(b"\"/>");
             }
             Answer::Reply(Reply::Status(status)) => self.query(part, status),
-            Answer::Reply(Reply::Canceled(status)) => {
-                self.status(part, "canceled", status, usize::MAX);
-            }
+            Answer::Reply(Reply::Canceled(status)) => self.canceled(part, status),
             Answer::Reply(Reply::Amended { open, .. }) => {
                 self.out.extend_from_slice(b"<amended");
                 self.echo(part);
@@ -326,11 +324,28 @@ impl Writer<'_> {
     /// A status, unless the reply would become too large with it.
     fn query(&mut self, part: &Part, status: &Status) {
         let start = self.out.len();
-        self.queries_cut = self.queries_cut || !self.status(part, "status", status, self.bytes_end);
-        if self.queries_cut {
+        self.cut = self.cut || !self.status(part, "status", status, self.bytes_end);
+        if self.cut {
             self.out.truncate(start);
             self.error(part, &Unavailable::ReplyTooLarge);
         }
+    }
+
+    /// What a cancel did. Where the executions of its order do not fit it says how many are left out.
+    fn canceled(&mut self, part: &Part, status: &Status) {
+        let start = self.out.len();
+        let executions = &self.executions[status.executions.clone()];
+        if !executions.is_empty() {
+            self.cut = self.cut || !self.status(part, "canceled", status, self.bytes_end);
+            if self.cut {
+                self.out.truncate(start);
+                let elsewhere = Some(Box::new(Executed::of(executions)));
+                let without = Status { executions: 0..0, elsewhere, ..status.clone() };
+                self.status(part, "canceled", &without, usize::MAX);
+            }
+            return;
+        }
+        self.status(part, "canceled", status, usize::MAX);
     }
 
     /// Whether it was written whole before `bytes_end`; when not, it breaks off somewhere.
@@ -339,7 +354,8 @@ impl Writer<'_> {
         self.out.extend_from_slice(name.as_bytes());
         self.echo(part);
         let executions = &self.executions[status.executions.clone()];
-        if status.open.is_zero() && status.canceled.is_none() && executions.is_empty() {
+        let is_told = !executions.is_empty() || status.elsewhere.is_some();
+        if status.open.is_zero() && status.canceled.is_none() && !is_told {
             self.out.extend_from_slice(b"/>");
             return self.out.len() <= bytes_end;
         }
@@ -370,6 +386,13 @@ impl Writer<'_> {
             if self.out.len() > bytes_end {
                 return false;
             }
+        }
+        if let Some(executed) = &status.elsewhere {
+            self.out.extend_from_slice(b"<error>");
+            push_decimal(self.out, executed.executions);
+            self.out.extend_from_slice(
+                b" executions are left out: a query of the order tells them, or why it cannot</error>",
+            );
         }
         self.out.extend_from_slice(b"</");
         self.out.extend_from_slice(name.as_bytes());

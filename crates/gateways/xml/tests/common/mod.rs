@@ -30,7 +30,7 @@ pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
 pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut orders = 0;
     let (order, open, executions) = (OrderId(7), Shares::ZERO, 0..0);
-    let nothing = Status { order, open, terms: None, canceled: None, executions };
+    let nothing = Status { order, open, terms: None, canceled: None, executions, elsewhere: None };
     let mut accept = |op: &Op| match op {
         Op::Query(_) => Reply::Status(nothing.clone()),
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),

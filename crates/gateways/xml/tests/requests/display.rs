@@ -76,6 +76,7 @@ fn an_open_order_is_told_to_its_account_with_what_it_shows() {
         terms: OpenTerms { iceberg, ..OpenTerms::default() }.if_any(),
         canceled: None,
         executions: 0..0,
+        elsewhere: None,
     };
     let mut out = Vec::new();
     write_reply(&mut out, &documents, 0, &[Answer::Reply(Reply::Status(status))], &[], &REPLY_LIMITS);

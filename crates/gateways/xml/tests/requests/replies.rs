@@ -41,7 +41,14 @@ fn check_status(child: &str, reply: Reply, expected: &str) {
 
 #[test]
 fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
-    let open = Status { order: OrderId(7), open: shares(1_050_000_000), terms: None, canceled: None, executions: 1..3 };
+    let open = Status {
+        order: OrderId(7),
+        open: shares(1_050_000_000),
+        terms: None,
+        canceled: None,
+        executions: 1..3,
+        elsewhere: None,
+    };
     check_status(
         "<query id='7'/>",
         Reply::Status(open),
@@ -52,11 +59,25 @@ fn a_status_lists_open_then_canceled_then_executions_oldest_first() {
     let canceled = Some(Cancellation { shares: shares(5), time: Time(2_000_000) });
     check_status(
         "<query id='7'/>",
-        Reply::Status(Status { order: OrderId(7), open: Shares::ZERO, terms: None, canceled, executions: 0..1 }),
+        Reply::Status(Status {
+            order: OrderId(7),
+            open: Shares::ZERO,
+            terms: None,
+            canceled,
+            executions: 0..1,
+            elsewhere: None,
+        }),
         "<status id=\"7\"><canceled shares=\"0.00000005\" time=\"2\"/>\
          <executed shares=\"0.00000001\" price=\"0.00000001\" time=\"1\"/></status>",
     );
-    let done = Status { order: OrderId(7), open: Shares::ZERO, terms: None, canceled: None, executions: 0..1 };
+    let done = Status {
+        order: OrderId(7),
+        open: Shares::ZERO,
+        terms: None,
+        canceled: None,
+        executions: 0..1,
+        elsewhere: None,
+    };
     check_status(
         "<query id='7'/>",
         Reply::Status(done),
@@ -69,7 +90,14 @@ fn a_cancel_tells_what_was_canceled_and_what_executed() {
     let canceled = Some(Cancellation { shares: shares(8_300_000_000), time: Time(9_000_000) });
     check_status(
         "<cancel id='7'/>",
-        Reply::Canceled(Status { order: OrderId(7), open: Shares::ZERO, terms: None, canceled, executions: 0..1 }),
+        Reply::Canceled(Status {
+            order: OrderId(7),
+            open: Shares::ZERO,
+            terms: None,
+            canceled,
+            executions: 0..1,
+            elsewhere: None,
+        }),
         "<canceled id=\"7\"><canceled shares=\"83\" time=\"9\"/>\
          <executed shares=\"0.00000001\" price=\"0.00000001\" time=\"1\"/></canceled>",
     );
@@ -124,12 +152,19 @@ fn each_request_is_answered_from_its_own_ops() {
 }
 
 #[test]
-fn queries_past_the_limit_of_a_reply_are_told_so_and_commands_are_not() {
+fn queries_past_the_limit_of_a_reply_are_told_so_and_cancels_leave_executions_out() {
     let documents = parse(
         "<transactions id='1'><query id='1'/><query id='2'/><order sym='S' amount='1' limit='1'/><query id='3'/>\
          <cancel id='4'/></transactions>",
     );
-    let status = Status { order: OrderId(7), open: Shares::ZERO, terms: None, canceled: None, executions: 1..3 };
+    let status = Status {
+        order: OrderId(7),
+        open: Shares::ZERO,
+        terms: None,
+        canceled: None,
+        executions: 1..3,
+        elsewhere: None,
+    };
     let answers = [
         Answer::Reply(Reply::Status(status.clone())),
         Answer::Reply(Reply::Status(status.clone())),
@@ -147,7 +182,7 @@ fn queries_past_the_limit_of_a_reply_are_told_so_and_commands_are_not() {
     let rest = &cut[first.len() - "</results>\n".len()..];
     assert!(rest.starts_with(
         "<error id=\"2\">reply too large</error><opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"9\"/>\
-         <error id=\"3\">reply too large</error><canceled id=\"4\"><executed shares=\"200\""
+         <error id=\"3\">reply too large</error><canceled id=\"4\"><error>2 executions are left out: "
     ));
     assert!(limited(first.len() - 1).starts_with("<results><error id=\"1\">reply too large</error>"));
     assert_eq!(limited(whole.len()), whole);
@@ -161,7 +196,7 @@ fn an_execution_tells_its_fee() {
     let executions: Vec<Execution> =
         executions().into_iter().zip(fees).map(|(execution, fee)| Execution { fee, ..execution }).collect();
     let (order, open) = (OrderId(7), Shares::ZERO);
-    let status = Status { order, open, terms: None, canceled: None, executions: 0..3 };
+    let status = Status { order, open, terms: None, canceled: None, executions: 0..3, elsewhere: None };
     let documents = parse("<transactions id='1'><query id='7'/></transactions>");
     let mut out = Vec::new();
     write_reply(&mut out, &documents, 0, &[Answer::Reply(Reply::Status(status))], &executions, &REPLY_LIMITS);

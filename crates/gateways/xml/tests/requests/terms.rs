@@ -160,6 +160,7 @@ fn an_open_order_is_shown_with_the_time_at_which_it_ends() {
         terms: OpenTerms { until: Deadline::new(Time(4_102_444_800_500_000)), ..OpenTerms::default() }.if_any(),
         canceled: None,
         executions: 0..0,
+        elsewhere: None,
     };
     let mut out = Vec::new();
     write_reply(&mut out, &documents, 0, &[Answer::Reply(Reply::Status(status))], &[], &REPLY_LIMITS);

@@ -143,6 +143,7 @@ fn answer(batch: &mut Batch, next_order: &mut u64) {
                     terms: None,
                     canceled: None,
                     executions,
+                    elsewhere: None,
                 }))
             }
         };
