@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use engine::{Execution, Op};
 
 use crate::answer::{Answer, Unavailable};
+use crate::cost::cost_of;
 use crate::lookup::Lookup;
 use crate::requests::Requests;
+use crate::source::Source;
 
 /// What a gateway hands requests inward to.
 ///
@@ -31,6 +33,9 @@ pub struct Batch {
     pub executions: Vec<Execution>,
     /// A number by which its submitter tells it from its other batches.
     pub ticket: u64,
+    /// Whose it is, if it is heavy: then it takes turns with those of other sources, behind its source's older ones. A batch of light
+    /// requests has no source.
+    pub source: Option<Source>,
     /// When it was handed inward.
     pub(crate) submitted: Option<Instant>,
     /// Whether its submitter wants to be told when it was where.
@@ -146,11 +151,17 @@ impl Batch {
         self.fate == Fate::Abandoned
     }
 
+    /// The estimated cost of all of it: a request costs something, though it have no ops.
+    pub fn cost(&self) -> u64 {
+        cost_of(self.requests.ops()).max(self.requests.len() as u64)
+    }
+
     /// Empties it and keeps what it allocated.
     pub fn clear(&mut self) {
         self.requests.clear();
         self.answers.clear();
         self.executions.clear();
+        self.source = None;
         (self.timed, self.times) = (false, None);
         self.fate = Fate::Answered;
     }
@@ -167,6 +178,7 @@ impl Batch {
             answers: Vec::new(),
             executions: Vec::new(),
             ticket: 0,
+            source: None,
             submitted: None,
             timed: false,
             times: None,

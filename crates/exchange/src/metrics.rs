@@ -88,6 +88,9 @@ struct Figures {
     stages: [Histogram; STAGES],
     syncs: Histogram,
     turns: Histogram,
+    heavy: Histogram,
+    passed_over: AtomicU64,
+    cut: AtomicU64,
     gauges: [AtomicU64; GAUGES],
 }
 
@@ -100,6 +103,9 @@ impl Metrics {
             stages: std::array::from_fn(|_| Histogram::new()),
             syncs: Histogram::new(),
             turns: Histogram::new(),
+            heavy: Histogram::new(),
+            passed_over: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
             gauges: [const { AtomicU64::new(UNSET) }; GAUGES],
         }))
     }
@@ -127,6 +133,20 @@ impl Metrics {
     pub fn turned(&self, ops: usize, queue: usize) {
         self.0.turns.add(ops as u64, 1, ops as u64);
         self.set(Gauge::TurnQueue, queue as u64);
+    }
+
+    /// A turn was given heavy batches of this estimated cost, if any; so many of its requests had waited while turns of others were taken,
+    /// and `is_cut` says that others wait on.
+    pub fn shared(&self, heavy_cost: u64, passed_over: usize, is_cut: bool) {
+        if heavy_cost > 0 {
+            self.0.heavy.add(heavy_cost, 1, heavy_cost);
+        }
+        if passed_over > 0 {
+            self.0.passed_over.fetch_add(passed_over as u64, Ordering::Relaxed);
+        }
+        if is_cut {
+            self.0.cut.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// The disk, or the database, took so long to store something.
@@ -173,6 +193,21 @@ impl Metrics {
     /// Commands and queries of each turn; with a database, of each transaction.
     pub fn turns(&self) -> Reading {
         self.0.turns.read()
+    }
+
+    /// The estimated cost of each turn of heavy batches.
+    pub fn heavy(&self) -> Reading {
+        self.0.heavy.read()
+    }
+
+    /// Requests that waited while turns of others were taken.
+    pub fn passed_over(&self) -> u64 {
+        self.0.passed_over.load(Ordering::Relaxed)
+    }
+
+    /// Turns that left heavy batches to later ones.
+    pub fn cut(&self) -> u64 {
+        self.0.cut.load(Ordering::Relaxed)
     }
 
     /// Commands and queries that were handed in and did not come back yet.

@@ -1,10 +1,13 @@
-//! Where gateways leave batches for the loop: one push and at most one wake a batch.
+//! Where gateways leave batches for the loop: one push and at most one wake a batch. Which of them the next turn takes,
+//! [`crate::waiting_batches`] says.
 //! Unbounded, because every gateway reserves the room for its requests before it reads them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use exchange::Batch;
+
+use crate::waiting_batches::{Share, WaitingBatches};
 
 /// Batches on their way to the loop.
 #[derive(Default)]
@@ -15,8 +18,7 @@ pub struct Inbox {
 
 #[derive(Default)]
 struct Waiting {
-    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
-    batches: Vec<Box<Batch>>,
+    batches: WaitingBatches,
     closed: bool,
     /// Something else than a batch came, that the loop is to look after.
     is_nudged: bool,
@@ -27,8 +29,8 @@ struct Waiting {
 /// Why `take` returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// There are batches.
-    Batches,
+    /// There are batches, and this is what was taken of them.
+    Batches(Share),
     /// Nothing came in time.
     Nothing,
     /// Nothing is left and nothing will come.
@@ -38,11 +40,12 @@ pub enum Arrived {
 impl Inbox {
     /// Leaves a batch. After `close` it is dropped: nobody would answer it.
     pub fn push(&self, batch: Box<Batch>) {
+        let cost = batch.source.map_or(0, |_| batch.cost());
         let mut waiting = self.lock();
         if waiting.closed {
             return;
         }
-        waiting.batches.push(batch);
+        waiting.batches.push(batch, cost);
         if waiting.asleep {
             waiting.asleep = false;
             drop(waiting);
@@ -50,8 +53,10 @@ impl Inbox {
         }
     }
 
-    /// Swaps all waiting batches into `batches`, which must be empty. Waits for the first one, at most `patience`.
-    pub fn take(&self, batches: &mut Vec<Box<Batch>>, patience: Option<Duration>) -> Arrived {
+    /// Appends the batches of the next turn to `batches`: all light ones, or heavy ones until they cost as much as `budget`. Waits for the
+    /// first one, at most `patience`.
+    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
+    pub fn take(&self, batches: &mut Vec<Box<Batch>>, patience: Option<Duration>, budget: u64) -> Arrived {
         let mut waiting = self.lock();
         while waiting.batches.is_empty() {
             if waiting.closed {
@@ -76,8 +81,7 @@ impl Inbox {
             };
         }
         waiting.asleep = false;
-        std::mem::swap(&mut waiting.batches, batches);
-        Arrived::Batches
+        Arrived::Batches(waiting.batches.take(batches, budget))
     }
 
     /// Has the loop look after its ledger, though no batch came.
@@ -92,12 +96,12 @@ impl Inbox {
 
     /// How many ops wait.
     pub fn waiting_ops(&self) -> usize {
-        self.lock().batches.iter().map(|batch| batch.requests.ops().len()).sum()
+        self.lock().batches.ops()
     }
 
     /// What waits, for a loop that is not to take it.
     pub fn take_waiting(&self) -> Vec<Box<Batch>> {
-        std::mem::take(&mut self.lock().batches)
+        self.lock().batches.drain()
     }
 
     /// Whether nothing more will come.

@@ -28,5 +28,7 @@ pub mod rewind;
 pub mod snapshots;
 pub mod timekeeper;
 pub mod turn;
+mod turn_budget;
+pub mod waiting_batches;
 
 pub use market::{Failed, Market, MarketOptions};

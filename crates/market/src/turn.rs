@@ -20,6 +20,7 @@ use crate::calendar::{Calendar, Scheduled};
 use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured, Writers};
 use crate::timekeeper::{Clock, Timekeeper};
+use crate::turn_budget::TurnBudget;
 
 /// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, the orders
 /// that have ended, and the auctions.
@@ -59,6 +60,7 @@ pub struct Turn<L: Ledger> {
     scheduled: Scheduled,
     metrics: Metrics,
     audit: bool,
+    budget: TurnBudget,
     /// Orders that were canceled because nobody was there for their accounts.
     disconnected: u64,
 }
@@ -67,8 +69,12 @@ pub struct Turn<L: Ledger> {
 pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L::Error> {
     let mut batches = Vec::new();
     loop {
-        match inbox.take(&mut batches, turn.patience()) {
-            Arrived::Batches => turn.step(&mut batches)?,
+        let patience = turn.patience();
+        match inbox.take(&mut batches, patience, turn.budget.cost()) {
+            Arrived::Batches(share) => {
+                turn.metrics.shared(share.heavy_cost, share.passed_over, share.is_cut);
+                turn.step(&mut batches)?;
+            }
             Arrived::Nothing => turn.idle()?,
             Arrived::Closed => return turn.close(),
         }
@@ -83,7 +89,8 @@ impl<L: Ledger> Turn<L> {
         let scheduled = Scheduled::new(calendar, engine.time(), timekeeper.now(engine.time()));
         note_market(&metrics, &engine);
         let admission = Admission::at_start(&engine, timekeeper.passed());
-        Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit, disconnected: 0 }
+        let (budget, disconnected) = (TurnBudget::default(), 0);
+        Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit, budget, disconnected }
     }
 
     /// The engine, to look at.
@@ -236,13 +243,14 @@ impl<L: Ledger> Turn<L> {
     }
 
     /// Writes down how long a turn with the first `count` of `batches` took, and how the market stands.
-    fn measure(&self, batches: &mut [Box<Batch>], count: usize, [begun, ordered, applied]: [Instant; 3]) {
+    fn measure(&mut self, batches: &mut [Box<Batch>], count: usize, [begun, ordered, applied]: [Instant; 3]) {
         let sync = self.ledger.sync_time();
         batches[..count].iter_mut().for_each(|batch| batch.note_times([begun, ordered, applied], sync));
         let taken = &batches[..count];
         taken.iter().for_each(|batch| self.metrics.taken(batch, begun));
         let requests = taken.iter().map(|batch| batch.requests.len()).sum();
         let (ops, waiting) = (ops_of(taken), ops_of(batches));
+        self.budget.learn(ops.max(requests) as u64, ordered - begun, applied - ordered);
         self.ledger.measure(&self.metrics, &Measured { requests, ops, waiting, begun, ordered, applied });
         note_market(&self.metrics, &self.engine);
         self.metrics.set(Gauge::ClockLeapMicros, self.timekeeper.leap_us());

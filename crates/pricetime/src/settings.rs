@@ -132,7 +132,7 @@ settings! {
     max_connections_per_address: usize = 16_384, "PRICETIME_MAX_CONNECTIONS_PER_ADDRESS";
     /// The longest request
     max_request: ByteSize = ByteSize(1 << 20), "PRICETIME_MAX_REQUEST";
-    /// The most elements in a request
+    /// The most elements in a request; `cancel-all`, `kill` and `release` count as a hundredth of it each
     max_children: usize = 10_000, "PRICETIME_MAX_CHILDREN";
     /// The longest reply; queries past it are refused
     max_reply: ByteSize = ByteSize(16 << 20), "PRICETIME_MAX_REPLY";

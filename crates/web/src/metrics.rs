@@ -12,7 +12,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use exchange::containment::Part;
-use exchange::{GatewayMetrics, Gauge, Kind, Outcome, State};
+use exchange::{GatewayMetrics, Gauge, Kind, Metrics, Outcome, State};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
@@ -150,6 +150,7 @@ impl Scrape {
             &NUMBERS,
             std::iter::once((&[][..], metrics.turns())),
         )?;
+        turns(out, metrics)?;
         out.gauge(
             family(
                 "pricetime_queue",
@@ -474,6 +475,31 @@ impl Scrape {
 }
 
 /// The names that all programs use for these.
+/// How requests take turns.
+fn turns(out: &mut Exposition<'_>, metrics: &Metrics) -> fmt::Result {
+    out.histograms(
+        family(
+            "pricetime_turn_cost",
+            None,
+            "Turns of the sequencer with heavy requests, by their estimated cost: 1 is about an order.",
+        ),
+        &NUMBERS,
+        std::iter::once((&[][..], metrics.heavy())),
+    )?;
+    out.counter(
+        family("pricetime_turns_cut", None, "Turns of the sequencer that left heavy requests to later ones."),
+        Some(metrics.cut()),
+    )?;
+    out.counter(
+        family(
+            "pricetime_requests_passed_over",
+            None,
+            "Requests that waited in the sequencer's queue while turns of others were taken.",
+        ),
+        Some(metrics.passed_over()),
+    )
+}
+
 fn process_metrics(out: &mut Exposition<'_>) -> fmt::Result {
     let Some(process) = Process::look() else { return Ok(()) };
     out.gauge(family("process_resident_memory", Some(In::Bytes), "Resident memory."), Some(process.resident_bytes))?;

@@ -1,5 +1,5 @@
 //! Hands ops to the exchange and brings back their answers. All ops that handlers submit in one turn of the event loop
-//! go as one batch.
+//! go as one batch, but for those of who asks much at once: they go by themselves, so that the others do not wait for them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -7,7 +7,9 @@ use std::time::Instant;
 use crate::{asking, calling, timing};
 use engine::Op;
 use exchange::containment::{Part, contain};
-use exchange::{Answer, Batch, Exchange, GatewayMetrics, Kind, Outcome, ProtectorId, Requests, Times};
+use exchange::{
+    Answer, Batch, Exchange, GatewayMetrics, Kind, LIGHT_COST, Outcome, ProtectorId, Requests, Source, Times,
+};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// The most ops in flight; further ones wait. A part of what one gateway worker may have.
@@ -93,11 +95,10 @@ impl Submitter {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
-        let timed = timing::is_wanted();
-        self.add(|waiting| {
+        let (timed, asker) = (timing::is_wanted(), asking::asker());
+        let add = |waiting: &mut Waiting| {
             waiting.timed |= timed;
             waiting.requests.push(ops);
-            let asker = asking::asker();
             if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
                 // The exchange counts it.
@@ -110,7 +111,15 @@ impl Submitter {
                 waiting.requests.protected_by(protector);
             }
             waiting.askers.asked.push(asked);
-        });
+        };
+        if ops.len() as u64 > LIGHT_COST {
+            let member = asker.as_ref().map(|asker| Source::member(asker.principal.member()));
+            let mut alone = Waiting::default();
+            add(&mut alone);
+            self.0.submit(alone, Some(member.unwrap_or_else(Source::connection)));
+        } else {
+            self.add(add);
+        }
         let Told { answers, decided, journey } = answer.await.map_err(|_| Unknown)?;
         if let (true, Some((times, back))) = (timed, journey) {
             timing::note(times, back);
@@ -153,16 +162,21 @@ impl Submitter {
             let submitter = self.clone();
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
-                submitter.0.submit();
+                submitter.0.submit_waiting();
             });
         }
     }
 }
 
 impl Inner {
-    fn submit(&self) {
-        let Waiting { mut requests, askers, timed } =
-            std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+    fn submit_waiting(&self) {
+        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        self.submit(waiting, None);
+    }
+
+    /// Hands in a batch, which is heavy if it has a source.
+    fn submit(&self, waiting: Waiting, source: Option<Source>) {
+        let Waiting { mut requests, askers, timed } = waiting;
         if !askers.passing.is_empty() {
             // Whatever becomes of the others, this one is for the exchange.
             requests.push(&[]);
@@ -171,7 +185,7 @@ impl Inner {
         // When the runtime has ended nobody waits.
         let mut batch = Batch::calling(move |batch| drop(answered.send((batch, askers))));
         batch.requests = requests;
-        batch.timed = timed;
+        (batch.timed, batch.source) = (timed, source);
         self.metrics.hand_in(batch, &*self.exchange);
     }
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 use access::Access;
 use engine::{Execution, Op, OrderId, Reply};
 use exchange::{
-    Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LookedUpOrder, Lookup, Outcome, Principal, Requests,
+    Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LIGHT_COST, LookedUpOrder, Lookup, Outcome, Principal, Requests,
+    Source,
 };
 use feed::{Asker, Watcher};
 use tokio::sync::{Semaphore, oneshot};
@@ -95,6 +96,10 @@ impl Market {
         for op in ops {
             batch.requests.push(&[*op]);
             self.say_who(&mut batch.requests, who);
+        }
+        if ops.len() as u64 > LIGHT_COST {
+            let member = who.principal.map(|principal| Source::member(principal.member()));
+            batch.source = Some(member.unwrap_or_else(Source::connection));
         }
         self.0.metrics.hand_in(batch, &*self.0.exchange);
         let mut batch = answered.await.map_err(|_| Unknown)?;

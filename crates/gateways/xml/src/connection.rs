@@ -5,14 +5,18 @@ use std::collections::VecDeque;
 use std::io;
 
 use exchange::containment::shown;
-use exchange::{Place, ProtectorId};
+use exchange::{LIGHT_COST, Place, ProtectorId, Source};
 use mio::{Interest, Registry, Token};
 
 use crate::frame::{Frame, incomplete, next_frame, skippable};
+use crate::heavy_batches::HeavyBatches;
 use crate::intake::Intake;
 use crate::login::Asker;
 use crate::mailbox::Origin;
 use crate::stream::Stream;
+
+/// Bytes that are read at once of a connection that asks little. One of which as many wait to be parsed asks much: its requests are heavy.
+pub(crate) const LIGHT_BYTES: usize = 32 << 10;
 
 /// A connection. Without a partial request, an unsent reply or a reply that waits, it holds no memory but itself.
 pub(crate) struct Connection {
@@ -51,6 +55,10 @@ pub(crate) struct Connection {
     /// Since it protects accounts.
     protector: Option<ProtectorId>,
     pub place: Place,
+    /// Its batches that are away, while its requests are heavy.
+    heavy: Option<Box<HeavyBatches>>,
+    /// What it asked last cost so much that what it asks next is heavy.
+    cost_much: bool,
 }
 
 /// Where a connection is in its life.
@@ -139,6 +147,8 @@ impl Connection {
             asker,
             protector: None,
             place,
+            heavy: None,
+            cost_much: false,
         }
     }
 
@@ -162,10 +172,14 @@ impl Connection {
     }
 
     /// Takes bytes that arrived: whole requests go inward, the rest is kept. Returns the number of requests.
-    pub fn take_in(&mut self, bytes: &[u8], origin: Origin, intake: &mut Intake, framing: Framing) -> u32 {
+    pub fn take_in(&mut self, bytes: &[u8], slot: usize, intake: &mut Intake, framing: Framing) -> u32 {
         let before = self.in_flight;
+        if self.heavy.is_none() && self.is_heavy() {
+            let source = self.asker.as_ref().map_or_else(Source::connection, |asker| asker.source());
+            self.heavy = Some(Box::new(HeavyBatches::new(source)));
+        }
         if self.input.is_empty() {
-            let used = self.split(bytes, origin, intake, framing);
+            let used = self.split(bytes, slot, intake, framing);
             self.keep(&bytes[used..]);
         } else {
             if self.input.capacity() - self.input.len() < bytes.len() {
@@ -175,27 +189,58 @@ impl Connection {
             }
             self.input.extend_from_slice(bytes);
             let input = std::mem::take(&mut self.input);
-            match self.split(&input, origin, intake, framing) {
+            match self.split(&input, slot, intake, framing) {
                 0 if self.phase == Phase::Open => self.input = input,
                 used => self.keep(&input[used..]),
             }
         }
+        self.cost_much = intake.end_read(self.heavy.as_deref_mut()) > LIGHT_COST;
+        self.heavy.take_if(|heavy| heavy.is_empty());
         self.in_flight - before
     }
 
+    /// Whether what is read of it next is heavy.
+    pub fn is_heavy(&self) -> bool {
+        self.phase == Phase::Open && (self.heavy.is_some() || self.cost_much || self.input.len() >= LIGHT_BYTES)
+    }
+
+    /// Whether a batch of its heavy requests may be answered: it is the oldest that is away.
+    pub fn is_next(&self, ticket: u64) -> bool {
+        self.heavy.as_ref().is_some_and(|heavy| heavy.is_oldest(ticket))
+    }
+
+    /// A batch of its heavy requests is answered.
+    pub fn heavy_answered(&mut self, ticket: u64) {
+        if let Some(heavy) = &mut self.heavy {
+            heavy.answered(ticket);
+        }
+        self.heavy.take_if(|heavy| heavy.is_empty());
+    }
+
+    /// A request of it is refused without a look at it.
+    pub fn refuse(&mut self, slot: usize, why: &str, intake: &mut Intake) {
+        intake.refusal(self.origin(slot), why, self.heavy.as_deref_mut());
+        self.in_flight += 1;
+    }
+
     /// No further bytes will come: a request whose end has not come is answered with what did.
-    pub fn cut(&mut self, origin: Origin, intake: &mut Intake) {
+    pub fn cut(&mut self, slot: usize, intake: &mut Intake) {
         if !self.input.is_empty() {
-            intake.refusal(origin, &incomplete(&self.input));
-            self.in_flight += 1;
+            let why = incomplete(&self.input);
+            self.refuse(slot, &why, intake);
         }
     }
 
     /// No further request comes: it is there for no account any more.
-    pub fn depart(&mut self, intake: &mut Intake) {
+    pub fn depart(&mut self, slot: usize, intake: &mut Intake) {
         if let Some(protector) = self.protector.take() {
-            intake.depart(protector);
+            intake.depart(self.origin(slot), protector, self.heavy.as_deref_mut());
         }
+    }
+
+    /// What its requests remember of it.
+    pub fn origin(&self, slot: usize) -> Origin {
+        Origin { slot: slot as u32, generation: self.generation }
     }
 
     /// No further request is read, and a partial one is dropped.
@@ -294,14 +339,15 @@ impl Connection {
     }
 
     /// Finds requests in `bytes`; returns how many of them are done with.
-    fn split(&mut self, bytes: &[u8], origin: Origin, intake: &mut Intake, framing: Framing) -> usize {
-        let mut at = 0;
+    fn split(&mut self, bytes: &[u8], slot: usize, intake: &mut Intake, framing: Framing) -> usize {
+        let (mut at, origin) = (0, self.origin(slot));
         while self.phase == Phase::Open {
             let rest = &bytes[at..];
             match next_frame(rest, framing.request_bytes_max) {
                 Frame::Request { body, consumed } => {
-                    let body = &rest[body];
-                    let taken = intake.request(origin, body, self.asker.as_deref_mut(), &mut self.protector);
+                    let (body, heavy) = (&rest[body], self.heavy.as_deref_mut());
+                    let taken = intake.request(origin, body, self.asker.as_deref_mut(), &mut self.protector, heavy);
+                    self.in_flight += 1;
                     at += consumed;
                     if let Err(panicked) = taken {
                         let request = shown(body);
@@ -314,13 +360,12 @@ impl Connection {
                 }
                 Frame::Incomplete => return at + skippable(rest),
                 Frame::Malformed(why) => {
-                    intake.refusal(origin, &why.to_string());
+                    self.refuse(slot, &why.to_string(), intake);
                     self.finish(false);
                 }
             }
-            self.in_flight += 1;
         }
-        self.depart(intake);
+        self.depart(slot, intake);
         bytes.len()
     }
 

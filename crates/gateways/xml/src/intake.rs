@@ -1,5 +1,5 @@
-//! The way in: gathers the requests of many connections into one batch, and bounds how much is in flight. It knows no
-//! sockets.
+//! The way in: gathers the light requests of many connections into one batch and the heavy ones of a connection into batches of its own,
+//! and bounds how much is in flight. It knows no sockets.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use engine::Op;
 use exchange::containment::Panicked;
-use exchange::{Batch, Exchange, GatewayMetrics, Lookup, ProtectorId};
+use exchange::{Batch, Exchange, GatewayMetrics, Lookup, ProtectorId, cost_of};
 
 use crate::document::{Documents, Limits};
+use crate::heavy_batches::HeavyBatches;
 use crate::login::Asker;
 use crate::mailbox::Mailbox;
 use crate::mailbox::Origin;
@@ -18,6 +19,8 @@ use crate::mailbox::Origin;
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// A batch with more requests than this is handed inward before the turn is over.
 const REQUESTS_MAX: usize = 4096;
+/// A heavy batch that costs as much is handed inward before all of its connection's requests are parsed.
+const HEAVY_COST_MAX: u64 = 1 << 10;
 /// Batches kept for reuse.
 const SPARE_MAX: usize = 16;
 /// A batch with more executions is long. It is not kept for reuse with all that room, so that a rare large answer does
@@ -38,18 +41,40 @@ pub(crate) struct Intake {
     /// Posts a batch that comes back to the worker.
     back: Back,
     limits: Limits,
+    /// The light batch that is being made.
     current: Option<(Box<Batch>, Gathered)>,
+    /// The heavy batch that is being made, of the connection that is being read.
+    heavy: Option<(Box<Batch>, Gathered)>,
+    /// The estimated cost of the requests of that connection, and of the heavy batch.
+    read_cost: u64,
+    heavy_cost: u64,
     /// What the worker keeps of each batch that is away or waits for its turn, in the order in which they were handed
     /// inward.
     away: VecDeque<Option<Gathered>>,
+    /// Tickets of the light ones among them.
+    light_away: VecDeque<u64>,
     spare: Vec<(Box<Batch>, Gathered)>,
     next_ticket: u64,
-    /// What the requests take that entered and did not come back.
-    in_flight: usize,
+    light_flight: Flight,
+    heavy_flight: Flight,
     in_flight_max: usize,
+    submitted: Submitted,
+}
+
+/// How much is in flight, of light requests or of heavy ones.
+#[derive(Default)]
+struct Flight {
+    /// What the requests take that entered and did not come back.
+    taken: usize,
     /// Whether the last batch that came back was long. Then requests cost more than their ops show.
     long: bool,
-    submitted: Submitted,
+}
+
+impl Flight {
+    /// Whether more may be read. While batches are long, only one is away at a time.
+    fn has_room(&self, max: usize) -> bool {
+        self.taken < if self.long { 1 } else { max }
+    }
 }
 
 /// The requests of one batch, as their replies need them.
@@ -61,6 +86,8 @@ pub(crate) struct Gathered {
     pub origins: Vec<Origin>,
     /// Bytes of the bodies that were parsed.
     pub body_bytes: usize,
+    /// The connection whose heavy batch it is; none of a light one.
+    pub heavy: Option<Origin>,
 }
 
 /// What was handed inward.
@@ -85,20 +112,29 @@ impl Intake {
             back: Arc::new(move |batch| mailbox.post(|letters| letters.batches.push(batch))),
             limits: Limits { children_max },
             current: None,
+            heavy: None,
+            read_cost: 0,
+            heavy_cost: 0,
             away: VecDeque::new(),
+            light_away: VecDeque::new(),
             spare: Vec::new(),
             next_ticket: 0,
-            in_flight: 0,
+            light_flight: Flight::default(),
+            heavy_flight: Flight::default(),
             in_flight_max,
-            long: false,
             submitted: Submitted::default(),
         }
     }
 
-    /// Whether more may be read from sockets. One read may go past the bound, but no read after it. While batches are
-    /// long, only one is away at a time, so that a small request waits for one long batch at most.
+    /// Whether more may be read from sockets of those who ask little. One read may go past the bound, but no read after it. While batches
+    /// are long, only one is away at a time, so that a small request waits for one long batch at most.
     pub fn has_room(&self) -> bool {
-        self.in_flight < if self.long { 1 } else { self.in_flight_max }
+        self.light_flight.has_room(self.in_flight_max)
+    }
+
+    /// The same of those who ask much. They have a room of their own.
+    pub fn has_heavy_room(&self) -> bool {
+        self.heavy_flight.has_room(self.in_flight_max)
     }
 
     /// Adds a request, whatever its bytes are. Who asks is known where members are. A connection that protects accounts has
@@ -109,10 +145,11 @@ impl Intake {
         body: &[u8],
         asker: Option<&mut Asker>,
         protector: &mut Option<ProtectorId>,
+        heavy: Option<&mut HeavyBatches>,
     ) -> Result<(), Panicked> {
         let limits = self.limits;
         let mut panicked = Ok(());
-        self.add(origin, body.len(), |documents| {
+        self.add(origin, body.len(), heavy, |documents| {
             panicked = documents.contained(|documents| match asker {
                 None => documents.parse(body, &limits),
                 Some(asker) => asker.ask(documents, body, &limits),
@@ -125,19 +162,50 @@ impl Intake {
     }
 
     /// A connection that protected accounts asks nothing more.
-    pub fn depart(&mut self, protector: ProtectorId) {
-        let Intake { current, spare, back, .. } = self;
-        gathering(current, spare, back).documents.requests.depart(protector);
+    pub fn depart(&mut self, origin: Origin, protector: ProtectorId, heavy: Option<&mut HeavyBatches>) {
+        match heavy {
+            None => self.gather_light().documents.requests.depart(protector),
+            Some(heavy) => {
+                self.gather_heavy(origin).documents.requests.depart(protector);
+                self.submit_heavy(heavy);
+            }
+        }
     }
 
     /// Adds a request that is answered with an error, in its place among the others.
-    pub fn refusal(&mut self, origin: Origin, why: &str) {
-        self.add(origin, why.len(), |documents| documents.refuse(why));
+    pub fn refusal(&mut self, origin: Origin, why: &str, mut heavy: Option<&mut HeavyBatches>) {
+        self.add(origin, why.len(), heavy.as_deref_mut(), |documents| documents.refuse(why));
+        if let Some(heavy) = heavy {
+            self.submit_heavy(heavy);
+        }
     }
 
-    /// Hands inward what was gathered.
+    /// Hands inward what was gathered of light requests.
     pub fn submit(&mut self) {
-        let Some((mut batch, mut gathered)) = self.current.take() else { return };
+        if let Some((batch, gathered)) = self.current.take() {
+            self.light_away.push_back(self.next_ticket);
+            self.hand_in(batch, gathered);
+        }
+    }
+
+    /// The requests of a read were added. Gives what they cost.
+    pub fn end_read(&mut self, heavy: Option<&mut HeavyBatches>) -> u64 {
+        if let Some(heavy) = heavy {
+            self.submit_heavy(heavy);
+        }
+        std::mem::take(&mut self.read_cost)
+    }
+
+    fn submit_heavy(&mut self, heavy: &mut HeavyBatches) {
+        self.heavy_cost = 0;
+        if let Some((mut batch, gathered)) = self.heavy.take() {
+            batch.source = Some(heavy.source);
+            heavy.left(self.next_ticket);
+            self.hand_in(batch, gathered);
+        }
+    }
+
+    fn hand_in(&mut self, mut batch: Box<Batch>, mut gathered: Gathered) {
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
         self.away.push_back(Some(gathered));
         batch.ticket = self.next_ticket;
@@ -153,8 +221,23 @@ impl Intake {
 
     /// Frees the room of a batch that came back.
     pub fn came_back(&mut self, batch: &Batch) {
-        self.in_flight -= taken_by(batch.requests.len(), batch.requests.ops());
-        self.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
+        let flight = match self.heavy_origin(batch.ticket) {
+            None => &mut self.light_flight,
+            Some(_) => &mut self.heavy_flight,
+        };
+        flight.taken -= taken_by(batch.requests.len(), batch.requests.ops());
+        flight.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
+    }
+
+    /// The connection whose heavy batch this is; none of a light one.
+    pub fn heavy_origin(&self, ticket: u64) -> Option<Origin> {
+        let index = (ticket - self.oldest_ticket()) as usize;
+        self.away[index].as_ref().and_then(|gathered| gathered.heavy)
+    }
+
+    /// The ticket of the oldest light batch that was not taken since it was handed in.
+    pub fn oldest_light(&self) -> Option<u64> {
+        self.light_away.front().copied()
     }
 
     /// The ticket of the oldest batch that was not taken since it was handed in.
@@ -176,6 +259,9 @@ impl Intake {
         while self.away.front().is_some_and(Option::is_none) {
             self.away.pop_front();
         }
+        if let Ok(place) = self.light_away.binary_search(&batch.ticket) {
+            self.light_away.remove(place);
+        }
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
         gathered
     }
@@ -185,6 +271,10 @@ impl Intake {
     pub fn put_back(&mut self, batch: &mut Batch, mut gathered: Gathered) {
         let index = (batch.ticket - self.oldest_ticket()) as usize;
         std::mem::swap(&mut batch.requests, &mut gathered.documents.requests);
+        if gathered.heavy.is_none() {
+            let place = self.light_away.partition_point(|away| *away < batch.ticket);
+            self.light_away.insert(place, batch.ticket);
+        }
         self.away[index] = Some(gathered);
     }
 
@@ -202,19 +292,54 @@ impl Intake {
         self.exchange.look_up(lookup);
     }
 
-    fn add(&mut self, origin: Origin, body_bytes: usize, parse: impl FnOnce(&mut Documents)) {
-        let Intake { current, spare, back, .. } = self;
-        let gathered = gathering(current, spare, back);
+    fn add(
+        &mut self,
+        origin: Origin,
+        body_bytes: usize,
+        heavy: Option<&mut HeavyBatches>,
+        parse: impl FnOnce(&mut Documents),
+    ) {
+        let gathered = match &heavy {
+            None => self.gather_light(),
+            Some(_) => self.gather_heavy(origin),
+        };
         let ops_before = gathered.documents.requests.ops().len();
         parse(&mut gathered.documents);
         gathered.origins.push(origin);
         gathered.body_bytes += body_bytes;
         let requests = &gathered.documents.requests;
         assert_eq!(requests.len(), gathered.origins.len(), "invariant: a request for each body parsed");
-        self.in_flight += taken_by(1, &requests.ops()[ops_before..]);
-        if gathered.body_bytes >= BODY_BYTES_MAX || requests.len() >= REQUESTS_MAX {
-            self.submit();
+        let ops = &requests.ops()[ops_before..];
+        let (taken, cost) = (taken_by(1, ops), cost_of(ops).max(1));
+        let is_large = gathered.body_bytes >= BODY_BYTES_MAX || requests.len() >= REQUESTS_MAX;
+        self.read_cost += cost;
+        match heavy {
+            None => {
+                self.light_flight.taken += taken;
+                if is_large {
+                    self.submit();
+                }
+            }
+            Some(heavy) => {
+                self.heavy_flight.taken += taken;
+                self.heavy_cost += cost;
+                if is_large || self.heavy_cost >= HEAVY_COST_MAX {
+                    self.submit_heavy(heavy);
+                }
+            }
         }
+    }
+
+    fn gather_light(&mut self) -> &mut Gathered {
+        gathering(&mut self.current, &mut self.spare, &self.back)
+    }
+
+    /// What was gathered of light requests goes first: some may be of this connection.
+    fn gather_heavy(&mut self, origin: Origin) -> &mut Gathered {
+        self.submit();
+        let gathered = gathering(&mut self.heavy, &mut self.spare, &self.back);
+        gathered.heavy = Some(origin);
+        gathered
     }
 }
 
@@ -235,6 +360,7 @@ impl Gathered {
         self.documents.clear();
         self.origins.clear();
         self.body_bytes = 0;
+        self.heavy = None;
     }
 }
 

@@ -8,6 +8,7 @@
 //! - Replies of a connection leave in the order of its requests, also when one of them waits for the history (`replies`).
 //! - What is read from the history and not yet sent is bounded, whatever is asked and whoever does not read (`asking`).
 //! - An idle connection holds no buffers (`connection`).
+//! - Who asks much at once waits for others like it, and those who ask little wait for none of them (`heavy_batches`).
 //! - What is in flight inward is bounded; at the bound sockets are not read (`intake`). A client that does not read its
 //!   replies costs about [`Settings::unsent_bytes_max`] plus one reply, and delays nobody else (`replies`).
 //! - A connection is closed gently: replies, end of stream, and only then the socket, so that a client never sees a
@@ -25,6 +26,7 @@ mod frame;
 mod gateway;
 mod handshakes;
 mod handshaking;
+mod heavy_batches;
 mod intake;
 mod listener;
 mod login;

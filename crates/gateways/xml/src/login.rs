@@ -9,7 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use access::{Access, hmac_hex, random_text};
 use engine::Grace;
 use exchange::{
-    Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, PlaceHandle, Principal, Protocol, Session, member_kill,
+    Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, PlaceHandle, Principal, Protocol, Session, Source,
+    member_kill,
 };
 
 use crate::document::{Documents, Limits, Login};
@@ -173,6 +174,11 @@ impl Asker {
             }
             count => documents.say_and_refuse("logged-in", ("member", member), &Unprotected(count).to_string()),
         }
+    }
+
+    /// Whose turns its heavy requests take.
+    pub fn source(&self) -> Source {
+        self.principal.as_ref().map_or_else(Source::connection, |principal| Source::member(principal.member()))
     }
 
     #[cfg(test)]

@@ -22,7 +22,7 @@ impl Worker {
         self.intake.came_back(&batch);
         // What becomes of an order that is done is written down when the history has answered.
         self.settings.metrics.came_back(&batch, self.now, |_| None);
-        if batch.ticket != self.intake.oldest_ticket() {
+        if !self.is_next(batch.ticket) {
             if batch.is_refused() {
                 return self.refuse_early(batch);
             }
@@ -33,9 +33,29 @@ impl Worker {
         let mut next = Some(batch);
         while let Some(batch) = next {
             made += self.make_replies(batch);
-            next = self.waiting.early.remove(&self.intake.oldest_ticket());
+            let ticket = self.waiting.early.keys().copied().find(|ticket| self.is_next(*ticket));
+            next = ticket.and_then(|ticket| self.waiting.early.remove(&ticket));
         }
         made
+    }
+
+    /// Whether nobody in this batch waits for the answers of another one. Light batches are answered in their order. A heavy one waits for
+    /// the light ones that were handed inward before it, and for those of its connection.
+    fn is_next(&self, ticket: u64) -> bool {
+        let oldest_light = self.intake.oldest_light().unwrap_or(u64::MAX);
+        let Some(origin) = self.intake.heavy_origin(ticket) else { return ticket == oldest_light };
+        let connection = self.connections.get(origin.slot as usize);
+        let connection = connection.filter(|connection| connection.generation == origin.generation);
+        ticket < oldest_light && connection.is_none_or(|connection| connection.is_next(ticket))
+    }
+
+    /// A batch is answered, so that the next one of its connection may be.
+    fn note_answered(&mut self, ticket: u64, heavy: Option<Origin>) {
+        let Some(origin) = heavy else { return };
+        let connection = self.connections.get_mut(origin.slot as usize);
+        if let Some(connection) = connection.filter(|connection| connection.generation == origin.generation) {
+            connection.heavy_answered(ticket);
+        }
     }
 
     /// Writes to every connection that got replies or whose socket takes more. Returns how many replies were made on
@@ -88,6 +108,7 @@ impl Worker {
             self.intake.put_back(&mut batch, gathered);
             self.waiting.early.insert(batch.ticket, batch);
         } else {
+            self.note_answered(batch.ticket, gathered.heavy);
             self.settings.metrics.malformed(gathered.documents.refused());
             self.intake.recycle(batch, gathered);
         }
@@ -97,6 +118,7 @@ impl Worker {
     /// Makes the replies of a batch.
     fn make_replies(&mut self, mut batch: Box<Batch>) -> u64 {
         let gathered = self.intake.take(&mut batch);
+        self.note_answered(batch.ticket, gathered.heavy);
         let documents = &gathered.documents;
         self.settings.metrics.malformed(documents.refused());
         if batch.is_abandoned() {

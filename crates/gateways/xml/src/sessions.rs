@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use exchange::GAVE_WAY;
 
-use crate::connection::{Connection, Phase, Received};
+use crate::connection::{Connection, LIGHT_BYTES, Phase, Received};
 use crate::mailbox::Origin;
 use crate::settings::Settings;
 use crate::worker::Worker;
@@ -17,6 +17,9 @@ use crate::worker::Worker;
 const LINGER_MS: u64 = 1000;
 /// or for this many bytes.
 const LINGER_BYTES: usize = 1 << 20;
+
+/// Once as many bytes of those who ask much were read and parsed, the others get their turn again.
+const HEAVY_BYTES_A_TURN: usize = 256 << 10;
 
 impl Connection {
     /// Puts it on the list of connections to read from, once.
@@ -46,18 +49,40 @@ impl Connection {
 }
 
 impl Worker {
-    /// Reads once from each connection that was on the list when it began; what is left waits for the next turn.
+    /// Reads once from each connection that was on the list when it began; what is left waits for the next turn. Those who ask much come
+    /// last, and so many of them as a turn has time for.
     pub(crate) fn read_ready(&mut self) {
         for _ in 0..self.ready.len() {
-            let Some(slot) = self.ready.pop_front() else { return };
+            let Some(slot) = self.ready.pop_front() else { break };
             let Some(connection) = self.connections.get_mut(slot) else { continue };
             if !connection.queued {
+                continue;
+            }
+            if connection.is_heavy() {
+                self.heavy_ready.push_back(slot);
                 continue;
             }
             if connection.phase == Phase::Open && !self.intake.has_room() {
                 self.ready.push_back(slot);
                 continue;
             }
+            connection.queued = false;
+            self.read(slot);
+        }
+        self.read_heavy();
+    }
+
+    /// Reads once from each connection that asks much, in turn, until this turn of the worker has parsed enough of them.
+    fn read_heavy(&mut self) {
+        self.taken_bytes = 0;
+        for _ in 0..self.heavy_ready.len() {
+            if self.taken_bytes >= HEAVY_BYTES_A_TURN || !self.intake.has_heavy_room() {
+                return;
+            }
+            let Some(slot) = self.heavy_ready.pop_front() else { return };
+            let Some(connection) = self.connections.get_mut(slot).filter(|connection| connection.queued) else {
+                continue;
+            };
             connection.queued = false;
             self.read(slot);
         }
@@ -69,8 +94,10 @@ impl Worker {
         if connection.stream.is_before_tls() {
             return self.shake(slot);
         }
+        let bytes_max = if connection.is_heavy() { self.read_buffer.len() } else { LIGHT_BYTES };
+        let buffer = &mut self.read_buffer[..bytes_max];
         let received = match connection.phase {
-            Phase::Open if connection.may_read(&self.settings) => connection.receive(&mut self.read_buffer),
+            Phase::Open if connection.may_read(&self.settings) => connection.receive(buffer),
             Phase::Open | Phase::Finishing { .. } if connection.broken => return self.close(slot),
             // It stays readable, and is read when its replies have been sent.
             Phase::Open | Phase::Finishing { .. } => return,
@@ -85,10 +112,10 @@ impl Worker {
                 self.settle(slot);
             }
             Received::Bytes(count) => {
-                let origin = Origin { slot: slot as u32, generation: connection.generation };
                 let bytes = &self.read_buffer[..count];
                 let partial_before = connection.partial_bytes();
-                let requests = connection.take_in(bytes, origin, &mut self.intake, self.framing);
+                let requests = connection.take_in(bytes, slot, &mut self.intake, self.framing);
+                self.taken_bytes += count + if requests > 0 { partial_before } else { 0 };
                 self.partial_bytes = self.partial_bytes - partial_before + connection.partial_bytes();
                 self.refuse_largest_partial();
                 let connection = &mut self.connections[slot];
@@ -98,7 +125,7 @@ impl Worker {
                 if !connection.readable {
                     return;
                 }
-                if count < self.read_buffer.len() {
+                if count < bytes_max {
                     // All was read, and the end of the stream is next.
                     return self.read(slot);
                 }
@@ -109,9 +136,7 @@ impl Worker {
 
     /// No further bytes of a connection come: a request whose end has not come is answered with what did.
     fn cut(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        let origin = Origin { slot: slot as u32, generation: connection.generation };
-        connection.cut(origin, &mut self.intake);
+        self.connections[slot].cut(slot, &mut self.intake);
     }
 
     /// No further request of a connection is read, and a partial one is dropped.
@@ -119,7 +144,7 @@ impl Worker {
         let connection = &mut self.connections[slot];
         self.partial_bytes -= connection.partial_bytes();
         connection.finish(ended);
-        connection.depart(&mut self.intake);
+        connection.depart(slot, &mut self.intake);
     }
 
     /// Called when replies were sent or reading ended: goes on reading, or closes the connection.
@@ -154,7 +179,7 @@ impl Worker {
     pub(crate) fn close(&mut self, slot: usize) {
         let Some(mut connection) = self.connections.try_remove(slot) else { return };
         connection.release(&mut self.spare);
-        connection.depart(&mut self.intake);
+        connection.depart(slot, &mut self.intake);
         self.partial_bytes -= connection.partial_bytes();
         if !connection.later.is_empty() {
             self.shared.add_answered(connection.later.len() as u64, self.now);

@@ -5,7 +5,6 @@
 use std::sync::atomic::Ordering;
 
 use crate::connection::Connection;
-use crate::mailbox::Origin;
 use crate::worker::Worker;
 
 impl Worker {
@@ -20,9 +19,7 @@ impl Worker {
                 "too many unfinished requests: the server holds at most {max} bytes of them, and of this one held {held}; \
                  send the whole request at once"
             );
-            let connection = &mut self.connections[slot];
-            connection.in_flight += 1;
-            self.intake.refusal(Origin { slot: slot as u32, generation: connection.generation }, &why);
+            self.connections[slot].refuse(slot, &why, &mut self.intake);
             self.finish(slot, false);
         }
     }

@@ -50,6 +50,10 @@ pub(crate) struct Worker {
     pub read_buffer: Vec<u8>,
     /// Connections to read from.
     pub ready: VecDeque<usize>,
+    /// Those of them that ask much, once they were looked at.
+    pub heavy_ready: VecDeque<usize>,
+    /// Bytes that were read and parsed since this was set to 0.
+    pub taken_bytes: usize,
     /// Connections to write to.
     pub dirty: Vec<usize>,
     pub spare: SpareBuffers,
@@ -103,6 +107,8 @@ impl Worker {
             ),
             read_buffer: vec![0; READ_BYTES],
             ready: VecDeque::new(),
+            heavy_ready: VecDeque::new(),
+            taken_bytes: 0,
             dirty: Vec::new(),
             spare: SpareBuffers::new(),
             waiting: WaitingReplies::new(&settings),
@@ -145,7 +151,7 @@ impl Worker {
         self.generation
     }
 
-    /// Replies first, for they let clients go on; then what is new, gathered into one batch.
+    /// Replies first, for they let clients go on; then what is new: light requests are gathered into one batch.
     fn turn(&mut self, events: &Events) {
         self.now = Instant::now();
         self.now_ms = u64::try_from((self.now - self.started).as_millis()).unwrap_or(u64::MAX);
@@ -173,8 +179,9 @@ impl Worker {
 
     /// How long to wait for events: not at all when something is left to do.
     fn sleep_at_most(&self) -> Option<Duration> {
-        let to_do = (!self.ready.is_empty() && self.intake.has_room()) || self.acceptor.may_accept();
-        if to_do || !self.mailboxes[self.index].may_sleep() {
+        let to_read = (!self.ready.is_empty() && self.intake.has_room())
+            || (!self.heavy_ready.is_empty() && self.intake.has_heavy_room());
+        if to_read || self.acceptor.may_accept() || !self.mailboxes[self.index].may_sleep() {
             return Some(Duration::ZERO);
         }
         let idle = self.connections.is_empty() && !self.acceptor.is_paused() && !self.draining;

@@ -23,5 +23,6 @@ mod http;
 mod lookups;
 mod market;
 mod places;
+mod turns;
 mod websocket;
 mod xml;

@@ -56,6 +56,8 @@ pub(super) enum Why<'a> {
     },
     TooManyElements {
         elements_max: usize,
+        /// As how many an element counts that is about many orders at once; none if there is none in the request.
+        mass_counts: Option<usize>,
     },
     TextNotAllowed,
     ChildNotAllowed(&'a [u8]),
@@ -118,9 +120,13 @@ impl fmt::Display for Why<'_> {
             Why::TooDeep { depth_max } => {
                 write!(f, "elements are nested deeper than the request allows; at most {depth_max} levels")
             }
-            Why::TooManyElements { elements_max } => {
+            Why::TooManyElements { elements_max, mass_counts: None } => {
                 write!(f, "more than {elements_max} elements in one request; split it")
             }
+            Why::TooManyElements { elements_max, mass_counts: Some(counts) } => write!(
+                f,
+                "more than {elements_max} elements in one request, where cancel-all, kill and release count as {counts} each; split it"
+            ),
             Why::TextNotAllowed => f.write_str("text where none belongs"),
             Why::ChildNotAllowed(name) => {
                 write!(f, "an element inside {}, nested deeper than the request allows", Shown(name))

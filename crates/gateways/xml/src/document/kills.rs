@@ -15,6 +15,7 @@ const TOO_MANY: &str = "the members of one request have too many accounts to be 
 
 impl<'a> Grammar<'a, '_> {
     pub(super) fn kill(&mut self, tag: &Tag<'a>, is_killed: bool) -> Result<(), Refusal<'a>> {
+        self.reader.count_mass()?;
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
         self.echo_all(&NAMES, &fields.values);

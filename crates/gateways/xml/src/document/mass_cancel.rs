@@ -3,12 +3,13 @@
 use engine::{AccountId, Command, Op};
 
 use super::documents::{PartKind, Span};
-use super::fault::ChildFault;
+use super::fault::{ChildFault, Refusal};
 use super::fields::{Fields, symbol};
 use super::request::Grammar;
 
 impl<'a> Grammar<'a, '_> {
-    pub(super) fn cancel_all(&mut self, account: Result<AccountId, ChildFault<'a>>) {
+    pub(super) fn cancel_all(&mut self, account: Result<AccountId, ChildFault<'a>>) -> Result<(), Refusal<'a>> {
+        self.reader.count_mass()?;
         const NAMES: [&str; 1] = ["sym"];
         let fields = Fields::of(&self.reader, &NAMES);
         let start = self.documents.text.len();
@@ -19,5 +20,6 @@ impl<'a> Grammar<'a, '_> {
             Ok(Op::Command(Command::CancelAll { account, symbol: sym.map(symbol).transpose()? }))
         });
         self.part(PartKind::Answered, Span::default(), start, op);
+        Ok(())
     }
 }

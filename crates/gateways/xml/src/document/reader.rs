@@ -13,6 +13,9 @@ pub(super) const DEPTH_MAX: usize = 3;
 /// Up to so many attributes each new one is compared with those before it; beyond, they are sorted once.
 const COMPARED_ATTRIBUTES_MAX: usize = 16;
 
+/// A request may have so many elements that are about many orders at once, and nothing else.
+const MASS_ELEMENTS_MAX: usize = 100;
+
 /// What nearly every request begins with. It says what a whole declaration says that was read piece by piece.
 const USUAL_DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
@@ -76,6 +79,8 @@ pub(super) struct Reader<'a> {
     depth_max: usize,
     elements: usize,
     elements_max: usize,
+    /// As how many an element counts that is about many orders at once; 0 until there was one.
+    mass_counts: usize,
     attributes: Vec<Attribute>,
     /// A bit for each length that a name of these attributes has: two names of different lengths are not the same.
     name_lengths: u64,
@@ -120,6 +125,7 @@ impl<'a> Reader<'a> {
             depth_max: DEPTH_MAX,
             elements: 0,
             elements_max,
+            mass_counts: 0,
             attributes,
             name_lengths: 0,
         }
@@ -230,13 +236,28 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The last element asks for something about many orders at once: it counts as a hundredth of all that there may be, and so bounds what
+    /// one request may come to. Errors: there are too many.
+    pub(super) fn count_mass(&mut self) -> Result<(), Refusal<'a>> {
+        self.mass_counts = (self.elements_max / MASS_ELEMENTS_MAX).max(1);
+        self.count(self.mass_counts - 1)
+    }
+
+    fn count(&mut self, elements: usize) -> Result<(), Refusal<'a>> {
+        self.elements += elements;
+        match self.elements > self.elements_max {
+            true => Err(self.refuse(Why::TooManyElements {
+                elements_max: self.elements_max,
+                mass_counts: (self.mass_counts > 1).then_some(self.mass_counts),
+            })),
+            false => Ok(()),
+        }
+    }
+
     fn start_tag(&mut self) -> Result<Tag<'a>, Refusal<'a>> {
         let at = self.at;
         if self.depth > 0 {
-            self.elements += 1;
-            if self.elements > self.elements_max {
-                return Err(self.refuse(Why::TooManyElements { elements_max: self.elements_max }));
-            }
+            self.count(1)?;
         }
         if self.depth == self.depth_max {
             return Err(self.refuse(Why::TooDeep { depth_max: self.depth_max }));

@@ -254,7 +254,7 @@ impl<'a> Grammar<'a, '_> {
                 b"cancel" => self.named_order("cancel", account, |account, order| {
                     Op::Command(Command::CancelOrder { account, order })
                 }),
-                b"cancel-all" => self.cancel_all(account),
+                b"cancel-all" => self.cancel_all(account)?,
                 b"protect" => self.protect(account),
                 b"unprotect" => self.unprotect(account),
                 _ => {

@@ -3,6 +3,7 @@
 use crate::common::{check_transactions, commands, parse, reply_with};
 use engine::{AccountId, Command, Reject, Reply, Sequence, Symbol};
 use exchange::Answer;
+use xml::{Documents, Limits};
 
 #[test]
 fn all_orders_of_the_account_are_meant_or_those_of_a_symbol() {
@@ -35,4 +36,32 @@ fn what_cannot_be_is_an_error() {
     ] {
         check_transactions(element, error);
     }
+}
+
+/// Each costs as much as there are orders: 4,000 in one request kept everybody waiting for 20 seconds.
+#[test]
+fn a_hundred_of_them_are_the_most_in_one_request() {
+    let limits = Limits { children_max: 1_000 };
+    let told = |request: String| {
+        let mut documents = Documents::new();
+        documents.parse(request.as_bytes(), &limits);
+        let ops = documents.requests.ops().len();
+        (ops, reply_with(&documents, &vec![Answer::Reply(Reply::Rejected(Reject::UnknownAccount)); ops]))
+    };
+    let transactions = |inside: &str| format!("<transactions id='1'>{inside}</transactions>");
+    let create = |inside: &str| format!("<create>{inside}</create>");
+    let why = "more than 1000 elements in one request, where cancel-all, kill and release count as 10 each; split it";
+    for element in ["<cancel-all/>", "<cancel-all sym='SPY'/>"] {
+        assert_eq!(told(transactions(&element.repeat(100))).0, 100);
+        let (ops, refused) = told(transactions(&element.repeat(101)));
+        assert!(ops == 0 && refused.contains(why), "{refused}");
+    }
+    for element in ["<kill/>", "<release sym='SPY'/>", "<kill account='1'/>"] {
+        assert_eq!(told(create(&element.repeat(100))).0, 100);
+        let (ops, refused) = told(create(&element.repeat(101)));
+        assert!(ops == 0 && refused.contains(why), "{refused}");
+    }
+    let mixed = format!("{}{}", "<cancel-all/>".repeat(50), "<query id='1'/>".repeat(500));
+    assert_eq!(told(transactions(&mixed)).0, 550);
+    assert_eq!(told(transactions(&format!("{mixed}<query id='1'/>"))).0, 0);
 }

@@ -7,5 +7,6 @@ mod support;
 
 mod abandoned;
 mod done_orders;
+mod heavy;
 mod limits;
 mod stopping;

@@ -55,6 +55,8 @@ struct GateState {
     arrived: usize,
     /// Give back what waited in the opposite order.
     backwards: bool,
+    /// Heavy batches wait until it is said that they go on.
+    holds_heavy: bool,
 }
 
 impl Exchange for Stub {
@@ -92,6 +94,7 @@ pub fn serve(settings: Settings) -> Served {
 
 fn answer_all(submitted: &Receiver<Box<Batch>>, gate: &Gate) {
     let mut next_order = 1;
+    let mut held = Vec::new();
     while let Ok(first) = submitted.recv() {
         let mut batches = vec![first];
         let mut state = gate.state.lock().unwrap();
@@ -99,8 +102,12 @@ fn answer_all(submitted: &Receiver<Box<Batch>>, gate: &Gate) {
             state = gate.changed.wait(state).unwrap();
         }
         batches.extend(submitted.try_iter());
-        let backwards = state.backwards;
+        let (backwards, holds_heavy) = (state.backwards, state.holds_heavy);
         drop(state);
+        held.extend(batches.extract_if(.., |batch| batch.source.is_some()));
+        if !holds_heavy {
+            batches.append(&mut held);
+        }
         for batch in &mut batches {
             answer(batch, &mut next_order);
         }
@@ -201,6 +208,11 @@ impl Served {
     /// Batches go on.
     pub fn open(&self) {
         self.gate.open();
+    }
+
+    /// From now on heavy batches wait, or no longer: then they go on with the next batch that comes.
+    pub fn hold_heavy(&self, holds: bool) {
+        self.gate.state.lock().unwrap().holds_heavy = holds;
     }
 
     /// Batches that waited together are given back last one first.

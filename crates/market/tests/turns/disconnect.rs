@@ -1,88 +1,18 @@
 //! Cancel on disconnect in the loop, over a ledger that keeps its commands in memory and a clock that the test sets: orders are lost when
 //! the grace is over, also of those whose server was gone within it, and a replay of the commands decides the same.
-#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 
 use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Grace, Money, NewOrder, Op, Price, Reply, Sequence,
-    Shares, Side, Symbol, Time,
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Grace, Money, NewOrder, Op, Price, Reply, Shares, Side,
+    Symbol, Time,
 };
-use exchange::{Answer, Batch, Caller, Metrics, ProtectorId};
-use market::admission::Bounds;
-use market::answering::AnswerLimits;
-use market::calendar::Calendar;
-use market::ledger::{Ledger, Measured, Room};
-use market::timekeeper::Clock;
-use market::turn::{Turn, TurnOptions};
+use exchange::{Answer, Batch, ProtectorId};
+use market::turn::Turn;
 
-/// Keeps commands, and releases answers at once.
-#[derive(Default)]
-struct Memory {
-    coming: Vec<Command>,
-    kept: Vec<Entry>,
-}
-
-impl Ledger for Memory {
-    type Error = Infallible;
-
-    fn room(&mut self) -> Option<Room> {
-        Some(Room { ops: usize::MAX, batches: usize::MAX })
-    }
-
-    fn is_nearly_full(&self) -> bool {
-        false
-    }
-
-    fn command(&mut self, command: &Command) {
-        self.coming.push(*command);
-    }
-
-    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
-
-    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Infallible> {
-        let first = engine.sequence().next();
-        let numbered = self.coming.drain(..).zip(first.0..);
-        self.kept.extend(numbered.map(|(command, number)| Entry { sequence: Sequence(number), time, command }));
-        Ok(time)
-    }
-
-    fn needs_events(&self) -> bool {
-        false
-    }
-
-    fn event(&mut self, _: Sequence, _: Time, _: Event) {}
-
-    fn request_applied(&mut self, _: &Engine) {}
-
-    fn applied(&mut self, _: &mut Engine) {}
-
-    fn measure(&self, _: &Metrics, _: &Measured) {}
-
-    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, _: Instant) {
-        batches.for_each(Batch::give_back);
-    }
-
-    fn tend(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn idle(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn patience(&self) -> Option<Duration> {
-        None
-    }
-
-    fn close(&mut self, _: &mut Engine) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
+use crate::memory::{Memory, options};
 
 /// A market at a clock.
 struct Market {
@@ -95,16 +25,8 @@ const MILLISECOND: u64 = 1_000;
 impl Market {
     fn at(engine: Engine, kept: Vec<Entry>, clock: &Arc<AtomicU64>) -> Market {
         let shows = Arc::clone(clock);
-        let options = TurnOptions {
-            limits: AnswerLimits { request_executions_max: 100 },
-            bounds: Bounds::NONE,
-            metrics: Metrics::new(&[]),
-            clock: Clock::steady(move || Time(shows.load(Ordering::Relaxed))),
-            clock_leap_max: Duration::from_secs(1 << 30),
-            calendar: Calendar::default(),
-            audit: false,
-        };
-        let ledger = Memory { coming: Vec::new(), kept };
+        let options = options(move || Time(shows.load(Ordering::Relaxed)));
+        let ledger = Memory::with(kept);
         Market { turn: Turn::new(engine, ledger, options), clock: Arc::clone(clock) }
     }
 

@@ -1,0 +1,41 @@
+//! Whose turn a batch takes. The market's loop lets sources take turns, so that much of one of them delays none of the others.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Whoever heavy batches come from: a member with all its connections, or a connection of nobody who is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source(u64);
+
+/// Set in the numbers of members, so that none is a connection's.
+const MEMBER: u64 = 1 << 63;
+
+/// The number of the connection that was counted last.
+static LAST_CONNECTION: AtomicU64 = AtomicU64::new(0);
+
+impl Source {
+    /// A connection's, told from all others of this process.
+    pub fn connection() -> Source {
+        Source(LAST_CONNECTION.fetch_add(1, Ordering::Relaxed) & !MEMBER)
+    }
+
+    /// A member's. Two members whose names have the same hash take turns as one.
+    pub fn member(name: &str) -> Source {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        Source(hasher.finish() | MEMBER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_one_source_and_each_connection_another() {
+        assert_eq!(Source::member("alice"), Source::member("alice"));
+        assert_ne!(Source::member("alice"), Source::member("bob"));
+        assert_ne!(Source::connection(), Source::connection());
+        assert_ne!(Source::connection(), Source::member(""));
+    }
+}

@@ -1,0 +1,139 @@
+//! Who asks much at once waits for itself: those who ask little are read, parsed and answered meanwhile, and nobody's replies change their
+//! order.
+
+use crate::support::{Client, eventually, opened, order, serve, settings};
+use xml::Settings;
+
+/// Orders in a heavy request.
+const ORDERS: usize = 1_000;
+
+/// A request of so many bytes that it is heavy.
+fn heavy() -> Vec<u8> {
+    let orders = r#"<order sym="S" amount="7" limit="1"/>"#.repeat(ORDERS);
+    xml::frame(format!(r#"<transactions id="1">{orders}</transactions>"#).as_bytes())
+}
+
+/// The reply to it. Panics if it is another one.
+fn expect_heavy(client: &mut Client) {
+    let reply = client.reply();
+    let opened = reply.matches(r#"<opened sym="S" amount="7" limit="1" id=""#).count();
+    assert_eq!(opened, ORDERS, "not the reply to the heavy request: {reply:.200}");
+}
+
+/// A request of 9,000 commands took all the room that its worker had, and nobody else was read until it was answered.
+#[test]
+fn heavy_requests_take_no_room_from_others() {
+    let served = serve(Settings { ops_in_flight_max: 100, ..settings() });
+    served.shut();
+    let mut clients: Vec<Client> = (0..3).map(|_| served.client()).collect();
+    clients[0].send(&heavy());
+    eventually("the first is read", || served.gateway.counters().requests == 1);
+    clients[1].send(&heavy());
+    clients[2].send(&order(1));
+    eventually("who asks little is read", || served.gateway.counters().requests == 2);
+    served.open();
+    expect_heavy(&mut clients[0]);
+    expect_heavy(&mut clients[1]);
+    assert!(clients[2].reply().starts_with(r#"<results><opened sym="S" amount="1""#));
+}
+
+#[test]
+fn who_asks_little_is_answered_while_heavy_requests_wait() {
+    let served = serve(settings());
+    served.hold_heavy(true);
+    let (mut much, mut little) = (served.client(), served.client());
+    much.send(&heavy());
+    eventually("it is handed in", || served.batches() >= 1);
+    for number in 1..=50 {
+        little.send(&order(number));
+        little.expect(&opened(number, number));
+    }
+    served.hold_heavy(false);
+    little.send(&order(51));
+    little.expect(&opened(51, 51));
+    expect_heavy(&mut much);
+}
+
+#[test]
+fn replies_keep_the_order_of_a_connections_requests_when_some_are_heavy() {
+    for backwards in [false, true] {
+        let served = serve(settings());
+        if backwards {
+            served.answer_backwards();
+        }
+        served.hold_heavy(true);
+        let (mut client, mut other) = (served.client(), served.client());
+        let small = |client: &mut Client, amount: usize| {
+            let reply = client.reply();
+            assert!(reply.contains(&format!(r#"amount="{amount}""#)), "{reply:.200}");
+        };
+        client.send(&order(1));
+        small(&mut client, 1);
+        // Small ones just behind a heavy one, and some that are read later.
+        client.send(&[heavy(), order(2), order(3)].concat());
+        eventually("all are read", || served.gateway.counters().requests == 4);
+        for amount in 4..8 {
+            client.send(&order(amount));
+            let read = amount as u64 + 1;
+            eventually("it is read", || served.gateway.counters().requests == read);
+        }
+        client.send(&heavy());
+        eventually("it is read", || served.gateway.counters().requests == 9);
+        served.hold_heavy(false);
+        other.send(&order(100));
+        small(&mut other, 100);
+        expect_heavy(&mut client);
+        (2..8).for_each(|amount| small(&mut client, amount));
+        expect_heavy(&mut client);
+        // The next one goes by itself, too, for it came behind much. The one behind that is light again.
+        client.send(&order(8));
+        small(&mut client, 8);
+        served.hold_heavy(true);
+        client.send(&order(9));
+        small(&mut client, 9);
+    }
+}
+
+#[test]
+fn many_small_requests_at_once_are_heavy_from_the_next_on_and_no_longer_once_they_are_few() {
+    let served = serve(settings());
+    let mut client = served.client();
+    served.hold_heavy(true);
+    let orders = r#"<order sym="S" amount="7" limit="1"/>"#.repeat(500);
+    let many = xml::frame(format!(r#"<transactions id="1">{orders}</transactions>"#).as_bytes());
+    assert!(many.len() < 32 << 10, "its bytes alone do not make it heavy");
+    client.send(&many);
+    assert!(client.reply().starts_with("<results><opened "));
+    client.send(&order(1));
+    eventually("it is read", || served.gateway.counters().requests == 2);
+    // Its batch was handed in before the one that is answered here, and is held.
+    let mut other = served.client();
+    other.send(&order(2));
+    other.expect(&opened(2, 501));
+    served.hold_heavy(false);
+    other.send(&order(4));
+    other.expect(&opened(4, 502));
+    client.expect(&opened(1, 503));
+    served.hold_heavy(true);
+    client.send(&order(3));
+    client.expect(&opened(3, 504));
+}
+
+#[test]
+fn who_leaves_with_heavy_requests_on_their_way_holds_nobody_up() {
+    let served = serve(Settings { ops_in_flight_max: 100, ..settings() });
+    served.hold_heavy(true);
+    let (mut gone, mut next, mut other) = (served.client(), served.client(), served.client());
+    gone.send(&heavy());
+    eventually("it is read", || served.gateway.counters().requests == 1);
+    drop(gone);
+    next.send(&heavy());
+    served.hold_heavy(false);
+    other.send(&order(1));
+    other.expect(&opened(1, 1));
+    other.send(&order(2));
+    assert!(other.reply().contains(r#"amount="2""#));
+    eventually("the next one is read", || served.gateway.counters().requests >= 4);
+    other.send(&order(3));
+    expect_heavy(&mut next);
+}

@@ -1,0 +1,70 @@
+//! What a turn of heavy batches may cost: as much as is done in some milliseconds, by what turns have taken so far. It knows no clock.
+
+use std::time::Duration;
+
+/// A turn of heavy batches is to work no longer than this,
+const WORKS_AT_LEAST: Duration = Duration::from_millis(4);
+/// or than it takes to keep its commands: then the disk, or the log, is half of the time at work. Never longer than this.
+const WORKS_AT_MOST: Duration = Duration::from_millis(16);
+/// What a turn may cost at least, and at most, however long that takes.
+const COST: std::ops::RangeInclusive<u64> = 256..=1 << 14;
+/// Turns that cost less say nothing about how long more takes.
+const TELLING_COST: u64 = 64;
+/// The part of what is known that a turn changes: one in so many.
+const MEMORY: u64 = 8;
+
+/// How long a unit of cost takes, and keeping a turn's commands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnBudget {
+    unit_ns: u64,
+    keeping: Duration,
+}
+
+impl Default for TurnBudget {
+    fn default() -> TurnBudget {
+        TurnBudget { unit_ns: 1_000, keeping: Duration::ZERO }
+    }
+}
+
+impl TurnBudget {
+    /// A turn of this cost took so long to be kept, and so long to be applied.
+    pub fn learn(&mut self, cost: u64, kept: Duration, applied: Duration) {
+        if cost < TELLING_COST {
+            return;
+        }
+        let applied_ns = u64::try_from(applied.as_nanos()).unwrap_or(u64::MAX);
+        let unit_ns = (applied_ns / cost).clamp(1, 1 << 32);
+        self.unit_ns = (self.unit_ns * (MEMORY - 1) + unit_ns).div_ceil(MEMORY);
+        self.keeping = kept;
+    }
+
+    /// What the next turn may cost.
+    pub fn cost(&self) -> u64 {
+        let works = self.keeping.clamp(WORKS_AT_LEAST, WORKS_AT_MOST);
+        let cost = u64::try_from(works.as_nanos()).unwrap_or(u64::MAX) / self.unit_ns;
+        cost.clamp(*COST.start(), *COST.end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_may_cost_what_is_done_in_some_milliseconds() {
+        let mut budget = TurnBudget::default();
+        assert_eq!(budget.cost(), 4_000, "before anything is known");
+        let turns = |budget: &mut TurnBudget, kept_us, unit_us| {
+            let (kept, applied) = (Duration::from_micros(kept_us), Duration::from_micros(unit_us * 1_000));
+            (0..100).for_each(|_| budget.learn(1_000, kept, applied));
+            budget.cost()
+        };
+        assert_eq!(turns(&mut budget, 100, 2), 1_999, "rounded up, so that it comes to no more");
+        assert_eq!(turns(&mut budget, 10_000, 2), 4_999, "as long as the disk takes");
+        assert_eq!(turns(&mut budget, 10_000_000, 2), 7_999, "but not for ever");
+        assert_eq!(turns(&mut budget, 100, 1_000), 256, "at least so much, however slow it is");
+        budget.learn(1, Duration::ZERO, Duration::from_secs(1));
+        assert_eq!(budget.cost(), 256, "a turn of next to nothing says nothing");
+        assert_eq!(turns(&mut budget, 100, 0), 1 << 14);
+    }
+}

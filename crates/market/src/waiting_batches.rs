@@ -1,0 +1,151 @@
+//! Batches that wait for their turn, and the order in which they get one. It knows no lock, no clock and no engine.
+//!
+//! Light batches, which gateways gather of many connections' small requests, are taken all together, first come, first served. Heavy ones
+//! take turns by source: the next one is of the source that has had the least so far, and a turn takes as many as its budget of cost allows, at
+//! least one. While both wait, turns of light and of heavy batches alternate, so that neither waits for more than one turn of the other.
+//!
+//! Batches of one source keep their order. A heavy batch never overtakes a light one that was handed in before it: a connection whose
+//! requests become heavy is answered in order, too. A light batch may overtake heavy ones, so a gateway hands in nothing light of a
+//! connection that waits for something heavy.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use exchange::{Batch, Source};
+
+/// Heavy batches of a turn at most. It bounds the memory of their answers.
+const HEAVY_BATCHES_MAX: usize = 8;
+
+/// All batches that wait.
+#[derive(Default)]
+pub(crate) struct WaitingBatches {
+    light: VecDeque<Numbered>,
+    sources: BTreeMap<Source, VecDeque<Numbered>>,
+    /// The sources whose batches wait, the next one first.
+    order: BTreeSet<Rank>,
+    /// The rank of the heavy batch that was taken last. Who begins to wait begins there: nothing is saved up.
+    served: u64,
+    /// The number of the batch that comes next.
+    next_number: u64,
+    turns: u64,
+    took_light: bool,
+    ops: usize,
+}
+
+/// Batches are numbered as they come.
+struct Numbered {
+    number: u64,
+    /// Turns that had begun when it came.
+    turns: u64,
+    cost: u64,
+    batch: Box<Batch>,
+}
+
+/// Where a source stands: by the cost of what was taken of it, and among equals by when its next batch came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    cost: u64,
+    number: u64,
+    source: Source,
+}
+
+/// What a turn was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// The estimated cost of its heavy batches; 0 of light ones.
+    pub heavy_cost: u64,
+    /// Requests of it that waited while turns of others were taken.
+    pub passed_over: usize,
+    /// Heavy batches were left to later turns.
+    pub is_cut: bool,
+}
+
+impl WaitingBatches {
+    pub fn is_empty(&self) -> bool {
+        self.light.is_empty() && self.order.is_empty()
+    }
+
+    /// Ops of all batches.
+    pub fn ops(&self) -> usize {
+        self.ops
+    }
+
+    /// Adds a batch, whose cost is needed only if it has a source.
+    pub fn push(&mut self, batch: Box<Batch>, cost: u64) {
+        self.ops += batch.requests.ops().len();
+        let (number, source) = (self.next_number, batch.source);
+        self.next_number += 1;
+        let waiting = Numbered { number, turns: self.turns, cost, batch };
+        let Some(source) = source else { return self.light.push_back(waiting) };
+        let queue = self.sources.entry(source).or_default();
+        if queue.is_empty() {
+            self.order.insert(Rank { cost: self.served, number, source });
+        }
+        queue.push_back(waiting);
+    }
+
+    /// Appends the batches of the next turn to `batches`.
+    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
+    pub fn take(&mut self, batches: &mut Vec<Box<Batch>>, budget: u64) -> Share {
+        let mut share = Share::default();
+        let is_light_next = !self.light.is_empty() && !(self.took_light && self.may_take_heavy());
+        if is_light_next {
+            for waiting in std::mem::take(&mut self.light) {
+                self.hand_over(waiting, batches, &mut share);
+            }
+        } else {
+            while batches.len() < HEAVY_BATCHES_MAX
+                && (batches.is_empty() || share.heavy_cost < budget)
+                && self.may_take_heavy()
+            {
+                let Some(waiting) = self.pop_heavy() else { break };
+                share.heavy_cost += waiting.cost;
+                self.hand_over(waiting, batches, &mut share);
+            }
+        }
+        self.took_light = is_light_next;
+        self.turns += 1;
+        share.is_cut = !is_light_next && !self.order.is_empty();
+        share
+    }
+
+    /// All of them, as they came.
+    pub fn drain(&mut self) -> Vec<Box<Batch>> {
+        let heavy = std::mem::take(&mut self.sources).into_values().flatten();
+        let mut all: Vec<Numbered> = std::mem::take(&mut self.light).into_iter().chain(heavy).collect();
+        all.sort_unstable_by_key(|waiting| waiting.number);
+        self.order.clear();
+        self.ops = 0;
+        all.into_iter().map(|waiting| waiting.batch).collect()
+    }
+
+    /// Whether a heavy batch is next that stands before no older light one.
+    fn may_take_heavy(&self) -> bool {
+        let oldest_light = self.light.front().map_or(u64::MAX, |light| light.number);
+        self.order.first().is_some_and(|first| first.number < oldest_light)
+    }
+
+    /// The next heavy batch. Its source stands behind, by what it costs.
+    fn pop_heavy(&mut self) -> Option<Numbered> {
+        let Rank { cost, source, .. } = self.order.pop_first()?;
+        let queue = self.sources.get_mut(&source)?;
+        let waiting = queue.pop_front()?;
+        self.served = cost;
+        match queue.front() {
+            Some(next) => {
+                let cost = cost.saturating_add(waiting.cost);
+                self.order.insert(Rank { cost, number: next.number, source });
+            }
+            None => drop(self.sources.remove(&source)),
+        }
+        Some(waiting)
+    }
+
+    fn hand_over(&mut self, waiting: Numbered, batches: &mut Vec<Box<Batch>>, share: &mut Share) {
+        let Numbered { turns, batch, .. } = waiting;
+        self.ops -= batch.requests.ops().len();
+        if turns < self.turns {
+            share.passed_over += batch.requests.len();
+        }
+        batches.push(batch);
+    }
+}

@@ -1,0 +1,6 @@
+//! The loop, step by step, over a ledger in memory.
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+
+mod disconnect;
+mod fairness;
+mod memory;
