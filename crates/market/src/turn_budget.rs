@@ -54,14 +54,14 @@ mod tests {
     fn a_turn_may_cost_what_is_done_in_some_milliseconds() {
         let mut budget = TurnBudget::default();
         assert_eq!(budget.cost(), 4_000, "before anything is known");
-        let turns = |budget: &mut TurnBudget, kept_us, unit_us| {
+        let turns = |budget: &mut TurnBudget, kept_us: u64, unit_us: u64| {
             let (kept, applied) = (Duration::from_micros(kept_us), Duration::from_micros(unit_us * 1_000));
             (0..100).for_each(|_| budget.learn(1_000, kept, applied));
             budget.cost()
         };
-        assert_eq!(turns(&mut budget, 100, 2), 1_999, "rounded up, so that it comes to no more");
-        assert_eq!(turns(&mut budget, 10_000, 2), 4_999, "as long as the disk takes");
-        assert_eq!(turns(&mut budget, 10_000_000, 2), 7_999, "but not for ever");
+        assert_eq!(turns(&mut budget, 100, 2), 2_000, "what is done in 4 ms");
+        assert_eq!(turns(&mut budget, 10_000, 2), 5_000, "as long as the disk takes");
+        assert_eq!(turns(&mut budget, 10_000_000, 2), 8_000, "but not for ever");
         assert_eq!(turns(&mut budget, 100, 1_000), 256, "at least so much, however slow it is");
         budget.learn(1, Duration::ZERO, Duration::from_secs(1));
         assert_eq!(budget.cost(), 256, "a turn of next to nothing says nothing");

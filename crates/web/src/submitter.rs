@@ -12,7 +12,7 @@ use exchange::{
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// The most ops in flight; further ones wait. A part of what one gateway worker may have.
+/// The most ops in flight, of light requests and of heavy ones each; further ones wait. A part of what one gateway worker may have.
 const IN_FLIGHT_MAX: usize = 4096;
 
 /// Why there is no answer: nobody knows yet what becomes of the request.
@@ -27,6 +27,8 @@ struct Inner {
     exchange: Arc<dyn Exchange>,
     metrics: GatewayMetrics,
     room: Semaphore,
+    /// For those who ask much at once: the others wait for none of them.
+    heavy_room: Semaphore,
     waiting: Mutex<Waiting>,
     answered: mpsc::UnboundedSender<(Box<Batch>, Askers)>,
 }
@@ -76,8 +78,9 @@ impl Submitter {
                 }
             }
         });
-        let (room, waiting) = (Semaphore::new(IN_FLIGHT_MAX), Mutex::new(Waiting::default()));
-        Submitter(Arc::new(Inner { exchange, metrics, room, waiting, answered }))
+        let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
+        let waiting = Mutex::new(Waiting::default());
+        Submitter(Arc::new(Inner { exchange, metrics, room, heavy_room, waiting, answered }))
     }
 
     /// Has consecutive ops done, and gives an answer for each.
@@ -93,7 +96,9 @@ impl Submitter {
 
     async fn ask_all(&self, ops: &[Op], protector: Option<ProtectorId>) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
-        let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
+        let is_heavy = ops.len() as u64 > LIGHT_COST;
+        let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
+        let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
         let (timed, asker) = (timing::is_wanted(), asking::asker());
         let add = |waiting: &mut Waiting| {
@@ -112,7 +117,7 @@ impl Submitter {
             }
             waiting.askers.asked.push(asked);
         };
-        if ops.len() as u64 > LIGHT_COST {
+        if is_heavy {
             let member = asker.as_ref().map(|asker| Source::member(asker.principal.member()));
             let mut alone = Waiting::default();
             add(&mut alone);
@@ -209,5 +214,64 @@ fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
     }
     for passing in askers.passing.into_iter().filter(|_| !batch.is_refused()) {
         let _ = passing.send(());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{AccountId, OrderId, Query, Reject, Reply};
+    use exchange::Lookup;
+
+    use super::*;
+
+    /// Keeps what is handed in.
+    #[derive(Default)]
+    struct Keeps(Mutex<Vec<Box<Batch>>>);
+
+    impl Exchange for Keeps {
+        fn submit(&self, batch: Box<Batch>) {
+            self.0.lock().expect("nobody panics").push(batch);
+        }
+
+        fn look_up(&self, _: Lookup) {}
+    }
+
+    impl Keeps {
+        /// Of each batch, whether it is heavy and how many ops it has.
+        fn kept(&self) -> Vec<(bool, usize)> {
+            let batches = self.0.lock().expect("nobody panics");
+            batches.iter().map(|batch| (batch.source.is_some(), batch.requests.ops().len())).collect()
+        }
+    }
+
+    /// A request of 4,096 commands took all the room there was, and every other request waited until it was answered.
+    #[tokio::test]
+    async fn who_asks_little_waits_for_nobody_who_asks_much() {
+        let behind = Arc::new(Keeps::default());
+        let submitter = Submitter::new(behind.clone(), GatewayMetrics::new("rest"));
+        let ask = |count| {
+            let account = AccountId::parse(b"1").expect("digits");
+            let ops = vec![Op::Query(Query { account, order: OrderId(1).into() }); count];
+            let submitter = submitter.clone();
+            tokio::spawn(async move { submitter.ask(&ops).await })
+        };
+        let asked = [ask(IN_FLIGHT_MAX), ask(IN_FLIGHT_MAX), ask(1), ask(2)];
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(behind.kept(), [(true, IN_FLIGHT_MAX), (false, 3)], "the second that asks much waits for the first");
+        for _ in 0..100 {
+            let batches = std::mem::take(&mut *behind.0.lock().expect("nobody panics"));
+            for mut batch in batches {
+                let answer = Answer::Reply(Reply::Rejected(Reject::UnknownOrder));
+                batch.answers.resize(batch.requests.ops().len(), answer);
+                batch.give_back();
+            }
+            tokio::task::yield_now().await;
+        }
+        for (asked, count) in asked.into_iter().zip([IN_FLIGHT_MAX, IN_FLIGHT_MAX, 1, 2]) {
+            let answers = asked.await.expect("it ends");
+            assert_eq!(answers.map(|answers| answers.len()), Ok(count));
+        }
     }
 }

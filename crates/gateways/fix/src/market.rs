@@ -6,15 +6,16 @@ use std::time::Instant;
 use access::Access;
 use engine::{Execution, Op, OrderId, Reply};
 use exchange::{
-    Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LIGHT_COST, LookedUpOrder, Lookup, Outcome, Principal, Requests,
-    Source,
+    Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LIGHT_COST, LookedUpOrder, Lookup, Outcome, Principal,
+    Requests, Source,
 };
 use feed::{Asker, Watcher};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::following::{Following, Scene};
 
-/// Ops of all sessions on their way at most. A part of what one worker of the XML gateway may have.
+/// Ops of all sessions on their way at most, of those who ask little and of those who ask much at once each. A part of what one worker of
+/// the XML gateway may have.
 const IN_FLIGHT_MAX: usize = 4096;
 /// Executions of a done order that are added up at most.
 const EXECUTIONS_MAX: usize = 1 << 20;
@@ -34,6 +35,7 @@ struct Inner {
     audit: bool,
     /// For ops on their way; further ones wait.
     room: Semaphore,
+    heavy_room: Semaphore,
     /// The listener of all sessions.
     following: Arc<Following>,
 }
@@ -59,9 +61,9 @@ impl Market {
         let looked_at = asker.clone();
         let has_feed = Box::new(move || looked_at.failure().is_none());
         let ask = Box::new(move |question: Question| asker.ask(move |scene| question(scene)));
-        let room = Semaphore::new(IN_FLIGHT_MAX);
+        let (room, heavy_room) = (Semaphore::new(IN_FLIGHT_MAX), Semaphore::new(IN_FLIGHT_MAX));
         let following = Arc::new(Following::new(metrics.clone()));
-        Market(Arc::new(Inner { exchange, ask, has_feed, access, metrics, audit, room, following }))
+        Market(Arc::new(Inner { exchange, ask, has_feed, access, metrics, audit, room, heavy_room, following }))
     }
 
     /// Whether the feed goes on.
@@ -90,14 +92,16 @@ impl Market {
     /// Has ops done, each a request of its own. Gives the answers with the executions that they refer to.
     pub(crate) async fn have_done(&self, ops: &[Op], who: &Who<'_>) -> Result<(Vec<Answer>, Vec<Execution>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
-        let _room = self.0.room.acquire_many(permits).await.map_err(|_| Unknown)?;
+        let is_heavy = ops.len() as u64 > LIGHT_COST;
+        let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
+        let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (back, answered) = oneshot::channel();
         let mut batch = Batch::calling(move |batch| drop(back.send(batch)));
         for op in ops {
             batch.requests.push(&[*op]);
             self.say_who(&mut batch.requests, who);
         }
-        if ops.len() as u64 > LIGHT_COST {
+        if is_heavy {
             let member = who.principal.map(|principal| Source::member(principal.member()));
             batch.source = Some(member.unwrap_or_else(Source::connection));
         }
