@@ -20,6 +20,8 @@ mod gate;
 mod guard;
 mod health;
 mod hub;
+#[cfg(feature = "fuzz")]
+mod in_memory;
 mod input;
 mod json;
 mod keys;
@@ -71,6 +73,8 @@ mod wire;
 
 pub use audit::{AUDIT_PAGE_MAX, AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAudit};
 pub use hub::Hub;
+#[cfg(feature = "fuzz")]
+pub use in_memory::InMemory;
 pub use keys::{Key, Keys};
 pub use manual::files as manual_files;
 pub use past_markets::{NotShown, PastLook, PastMarket, PastMarkets, PastMoment, PastQuestion};

@@ -132,7 +132,7 @@ struct LifeState {
 }
 
 impl Life {
-    fn begin(
+    pub(crate) fn begin(
         here: SocketAddr,
         there: IpAddr,
         (place, gives_way): (Option<PlaceHandle>, Arc<Notify>),

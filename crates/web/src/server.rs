@@ -201,7 +201,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-fn routes(site: &Site) -> Router {
+pub(crate) fn routes(site: &Site) -> Router {
     Router::from(describe::routes())
         .layer(from_fn_with_state(site.clone(), metrics::count_malformed))
         .route("/metrics", get(metrics::metrics))

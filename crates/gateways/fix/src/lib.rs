@@ -11,6 +11,8 @@
 mod connection;
 mod following;
 mod frame;
+#[cfg(feature = "fuzz")]
+mod in_memory;
 mod market;
 mod message;
 mod orders;
@@ -22,6 +24,8 @@ mod tags;
 mod times;
 mod trader;
 
+#[cfg(feature = "fuzz")]
+pub use in_memory::{framed, serve};
 pub use market::Market;
 pub use server::Fix;
 pub use settings::Settings;

@@ -1,0 +1,62 @@
+//! What fuzzing sends to the gateways: bytes become documents, messages and requests for a market in memory. Each target is one function,
+//! which panics where a gateway, the market or its feed does, or where an answer is malformed. `proof/fuzz` runs them under libFuzzer, and
+//! the tests here run them over the kept corpora and some changes of these.
+
+pub mod corpus;
+mod fix_target;
+mod http_target;
+mod memory_market;
+mod mutation;
+mod served;
+mod stage;
+mod talk;
+mod websocket_target;
+mod xml_target;
+
+pub use mutation::Mutation;
+
+/// Separates the documents, messages or requests of one input.
+pub const SEPARATOR: u8 = 0;
+/// The most documents, messages or requests of one input that are sent.
+const SENT_MAX: usize = 16;
+
+/// A gateway that is fuzzed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Documents of the XML protocol.
+    Xml,
+    /// Lines of FIX fields, separated by `|`.
+    Fix,
+    /// HTTP requests: a line with method and target, and the body behind it.
+    Http,
+    /// A byte that chooses the WebSocket, and text messages.
+    WebSocket,
+}
+
+impl Target {
+    pub const ALL: [Target; 4] = [Target::Xml, Target::Fix, Target::Http, Target::WebSocket];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Xml => "xml",
+            Target::Fix => "fix",
+            Target::Http => "http",
+            Target::WebSocket => "websocket",
+        }
+    }
+
+    /// Sends an input to this gateway. Panics: the gateway or what is behind it has a fault.
+    pub fn send(self, input: &[u8]) {
+        match self {
+            Target::Xml => xml_target::send(input),
+            Target::Fix => fix_target::send(input),
+            Target::Http => http_target::send(input),
+            Target::WebSocket => websocket_target::send(input),
+        }
+    }
+}
+
+/// The documents, messages or requests of an input.
+fn parts(input: &[u8]) -> impl Iterator<Item = &[u8]> {
+    input.split(|byte| *byte == SEPARATOR).take(SENT_MAX)
+}

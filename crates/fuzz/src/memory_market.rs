@@ -1,0 +1,163 @@
+//! A market whose ledger is memory: the loop that serves, an engine, and a feed that follows it.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::{AccountId, Command, DoneOrders, Engine, Event, Money, Op, Position, Sequence, Symbol, Time};
+use exchange::{Batch, Caller, EventBatch, EventFollower, Exchange, Lookup, Metrics, Unavailable};
+use feed::{Asker, Feed, InitialHistory};
+use market::admission::Bounds;
+use market::answering::AnswerLimits;
+use market::calendar::Calendar;
+use market::ledger::{Ledger, Measured, Room};
+use market::timekeeper::Clock;
+use market::turn::{Turn, TurnOptions};
+use web::Hub;
+
+/// Executions that the answers to one request may have.
+const EXECUTIONS_MAX: usize = 1_000;
+/// Dollars, and shares of each symbol, of each account.
+const OF_EACH: i128 = 1_000_000;
+
+/// Passes events on to a feed.
+struct MemoryLedger {
+    events: EventBatch,
+    feed: Arc<dyn EventFollower>,
+}
+
+impl Ledger for MemoryLedger {
+    type Error = Infallible;
+
+    fn room(&mut self) -> Option<Room> {
+        Some(Room { ops: usize::MAX, batches: usize::MAX })
+    }
+
+    fn is_nearly_full(&self) -> bool {
+        false
+    }
+
+    fn command(&mut self, _: &Command) {}
+
+    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
+
+    fn order(&mut self, _: &mut Engine, time: Time) -> Result<Time, Infallible> {
+        Ok(time)
+    }
+
+    fn needs_events(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, sequence: Sequence, _: Time, event: Event) {
+        self.events.add(sequence, event);
+    }
+
+    fn request_applied(&mut self, _: &Engine) {}
+
+    fn applied(&mut self, engine: &mut Engine) {
+        let mut events = std::mem::take(&mut self.events);
+        events.seal(engine.sequence(), engine.time());
+        self.feed.push(Arc::new(events));
+    }
+
+    fn measure(&self, _: &Metrics, _: &Measured) {}
+
+    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, _: Instant) {
+        batches.for_each(Batch::give_back);
+    }
+
+    fn tend(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn idle(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    fn close(&mut self, _: &mut Engine) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// The loop, behind the port of gateways. Done orders stay in the engine: there is no history.
+pub(crate) struct MemoryExchange(Mutex<Turn<MemoryLedger>>);
+
+impl Exchange for MemoryExchange {
+    fn submit(&self, batch: Box<Batch>) {
+        let mut turn = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match turn.step(&mut vec![batch]) {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+    }
+
+    fn look_up(&self, lookup: Lookup) {
+        lookup.refuse(Unavailable::StoreAway);
+    }
+}
+
+/// A market and its feed.
+pub(crate) struct MemoryMarket {
+    pub(crate) exchange: Arc<MemoryExchange>,
+    pub(crate) metrics: Metrics,
+    feed: Option<Feed<Hub>>,
+}
+
+impl MemoryMarket {
+    /// A market with the accounts 1 to 3, which have dollars and shares of the symbols S and T.
+    pub(crate) fn new() -> MemoryMarket {
+        let engine = Engine::new(1, DoneOrders::Keep);
+        let known = InitialHistory { next_trade: 1, placed: Vec::new(), markets: Vec::new() };
+        let feed = Feed::start_from(&engine, &known, web::hub()).expect("a thread can be started");
+        let metrics = Metrics::new(&["rest", "fix", "xml"]);
+        let options = TurnOptions {
+            limits: AnswerLimits { request_executions_max: EXECUTIONS_MAX },
+            bounds: Bounds::NONE,
+            metrics: metrics.clone(),
+            clock: Clock::system(),
+            clock_leap_max: Duration::from_secs(1 << 30),
+            calendar: Calendar::default(),
+            audit: false,
+        };
+        let ledger = MemoryLedger { events: EventBatch::default(), feed: feed.follower() };
+        let exchange = Arc::new(MemoryExchange(Mutex::new(Turn::new(engine, ledger, options))));
+        let market = MemoryMarket { exchange, metrics, feed: Some(feed) };
+        market.furnish();
+        market
+    }
+
+    pub(crate) fn asker(&self) -> Asker<Hub> {
+        self.feed.as_ref().expect("invariant: the feed runs until the market is dropped").asker()
+    }
+
+    fn furnish(&self) {
+        let account = |id: &[u8]| AccountId::parse(id).expect("a number");
+        let dollars = Money::from_units(OF_EACH.saturating_mul(engine::DOLLAR));
+        let shares = Position::from_units(OF_EACH.saturating_mul(100_000_000));
+        let accounts = [b"1", b"2", b"3"].map(|id| account(id));
+        let mut ops: Vec<Op> = accounts
+            .iter()
+            .map(|account| Op::Command(Command::CreateAccount { account: *account, balance: dollars }))
+            .collect();
+        for symbol in [b"S", b"T"].map(|name| Symbol::parse(name).expect("a letter")) {
+            ops.push(Op::Command(Command::CreateSymbol { symbol }));
+            ops.extend(accounts.map(|account| Op::Command(Command::IssueShares { symbol, account, shares })));
+        }
+        let mut batch = Batch::calling(drop);
+        batch.requests.push(&ops);
+        self.exchange.submit(batch);
+    }
+}
+
+impl Drop for MemoryMarket {
+    fn drop(&mut self) {
+        if let Some(feed) = self.feed.take() {
+            drop(feed.stop());
+        }
+    }
+}

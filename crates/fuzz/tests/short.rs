@@ -1,0 +1,40 @@
+//! The short form of fuzzing: the kept inputs of each gateway, and random changes of them.
+
+use std::fs;
+
+use fuzz::{Mutation, Target, corpus};
+
+/// Changed inputs that each gateway gets, unless `PRICETIME_FUZZ_INPUTS` says how many.
+const INPUTS: usize = 3_000;
+const SEED: u64 = 0x5eed;
+
+fn takes_any_bytes(target: Target) {
+    let file = corpus::file(target);
+    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let kept = corpus::inputs(&text);
+    assert!(!kept.is_empty(), "{} has inputs", file.display());
+    kept.iter().for_each(|input| target.send(input));
+    let mut mutation = Mutation::from_seed(SEED);
+    let count = std::env::var("PRICETIME_FUZZ_INPUTS").ok().and_then(|text| text.parse().ok()).unwrap_or(INPUTS);
+    (0..count).for_each(|_| target.send(&mutation.of(&kept)));
+}
+
+#[test]
+fn xml_takes_any_document() {
+    takes_any_bytes(Target::Xml);
+}
+
+#[test]
+fn fix_takes_any_message() {
+    takes_any_bytes(Target::Fix);
+}
+
+#[test]
+fn http_takes_any_request() {
+    takes_any_bytes(Target::Http);
+}
+
+#[test]
+fn websockets_take_any_text() {
+    takes_any_bytes(Target::WebSocket);
+}
