@@ -55,7 +55,6 @@ impl Inbox {
 
     /// Appends the batches of the next turn to `batches`: all light ones, or heavy ones until they cost as much as `budget`. Waits for the
     /// first one, at most `patience`.
-    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     pub fn take(&self, batches: &mut Vec<Box<Batch>>, patience: Option<Duration>, budget: u64) -> Arrived {
         let mut waiting = self.lock();
         while waiting.batches.is_empty() {

@@ -7,6 +7,7 @@
 //! Batches of one source keep their order. A heavy batch never overtakes a light one that was handed in before it: a connection whose
 //! requests become heavy is answered in order, too. A light batch may overtake heavy ones, so a gateway hands in nothing light of a
 //! connection that waits for something heavy.
+#![expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -84,10 +85,10 @@ impl WaitingBatches {
     }
 
     /// Appends the batches of the next turn to `batches`.
-    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     pub fn take(&mut self, batches: &mut Vec<Box<Batch>>, budget: u64) -> Share {
         let mut share = Share::default();
-        let is_light_next = !self.light.is_empty() && !(self.took_light && self.may_take_heavy());
+        let is_heavy_next = self.took_light && self.may_take_heavy();
+        let is_light_next = !self.light.is_empty() && !is_heavy_next;
         if is_light_next {
             for waiting in std::mem::take(&mut self.light) {
                 self.hand_over(waiting, batches, &mut share);

@@ -226,6 +226,7 @@ mod tests {
 
     /// Keeps what is handed in.
     #[derive(Default)]
+    #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     struct Keeps(Mutex<Vec<Box<Batch>>>);
 
     impl Exchange for Keeps {
