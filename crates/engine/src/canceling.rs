@@ -5,9 +5,10 @@ use crate::book::Level;
 use crate::command::{CancelReason, Condition, NewOrder, Side};
 use crate::engine::Engine;
 use crate::event::Event;
+use crate::executed::Execution;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, SymbolIndex, Time};
 use crate::reject::Reject;
-use crate::reply::{Execution, Reply, Status};
+use crate::reply::{Reply, Status};
 use crate::slab::NONE;
 
 /// Orders that one command ends, at most, because their deadlines came. The others are ended by commands of their own, so that

@@ -13,6 +13,7 @@ use crate::client_orders::ClientOrders;
 use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
 use crate::event::Event;
+use crate::executed::Execution;
 use crate::fee_schedule::FeeSchedule;
 use crate::groups::Groups;
 use crate::icebergs::Icebergs;
@@ -25,7 +26,7 @@ use crate::orders::Orders;
 use crate::pendings::Pendings;
 use crate::protections::Protections;
 use crate::reject::Reject;
-use crate::reply::{Execution, OpenTerms, Reply, Status};
+use crate::reply::{OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
 

@@ -1,13 +1,34 @@
-//! What the executions of one order come to. An order may have any number of them, so the engine keeps the first few, and of an
+//! One execution, and the sum of those of one order. An order may have any number of them, so the engine keeps the first few, and of an
 //! order that has more nothing but this: whoever keeps the past tells them.
 
-use crate::amount::{Money, Shares};
-use crate::reply::Execution;
+use crate::amount::{Money, Price, Shares};
+use crate::fee::{Fee, Taken};
+use crate::ids::Time;
 
 /// Executions of an order that the engine keeps, at most. Of an order with more it keeps none, but what they come to.
 pub const EXECUTIONS_KEPT: u32 = 8;
 
-/// What the executions of an order come to.
+/// One execution of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// Always above zero.
+    pub shares: Shares,
+    /// The price of the order that was open first; in an auction that of all.
+    pub price: Price,
+    /// When.
+    pub time: Time,
+    /// What the order paid for it.
+    pub fee: Fee,
+}
+
+impl Execution {
+    /// What was taken of it.
+    pub fn taken(&self) -> Option<Taken> {
+        self.fee.taken(self.price, self.shares)
+    }
+}
+
+/// The sum of the executions of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executed {
     /// How many there are.
@@ -53,7 +74,7 @@ impl Executed {
         self.is_past()
             && u64::try_from(shares).is_ok_and(|shares| shares >= self.executions)
             && self.money.units() >= i128::from(shares)
-            && self.money <= crate::amount::Price::MAX.times(self.shares)
+            && self.money <= Price::MAX.times(self.shares)
             && open.units().checked_add(shares).is_some()
     }
 }

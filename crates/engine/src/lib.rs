@@ -80,7 +80,7 @@ pub use command::{
 };
 pub use engine::{AHEAD, DoneOrders, EXECUTIONS_MAX, Engine};
 pub use event::Event;
-pub use executed::{EXECUTIONS_KEPT, Executed};
+pub use executed::{EXECUTIONS_KEPT, Executed, Execution};
 pub use export::StateHash;
 pub use fee::{Fee, Taken};
 pub use fee_schedule::FeeSchedule;
@@ -99,7 +99,7 @@ pub use past_limit::PastLimit;
 pub use phase::{Pause, Phase, SymbolPhase};
 pub use protections::{Grace, GraceError, Protections};
 pub use reject::{OrderDifference, Reject};
-pub use reply::{Cancellation, DoneOrder, Execution, OpenTerms, Reply, Status};
+pub use reply::{Cancellation, DoneOrder, OpenTerms, Reply, Status};
 pub use rules::{BrokenRule, Distance, Rule, RulesFault, RulesPart, SymbolRules};
 pub use shared_log::{LogMessage, NodeId, SharedLog};
 pub use slab::{NONE as NO_SLOT, Slab};

@@ -8,11 +8,12 @@ use crate::command::{CancelReason, FundsOrder, NewOrder, OrderKind, SelfTrade, S
 use crate::counting::Counted;
 use crate::engine::Engine;
 use crate::event::Event;
+use crate::executed::Execution;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, SymbolIndex};
 use crate::orders::Order;
 use crate::phase::Phase;
 use crate::reject::{OrderDifference, Reject};
-use crate::reply::{Execution, Reply};
+use crate::reply::Reply;
 use crate::rules::BrokenRule;
 use crate::slab::NONE;
 

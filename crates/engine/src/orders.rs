@@ -2,11 +2,11 @@
 //! they are forgotten. Knows nothing of prices' order or of accounts' money.
 
 use crate::amount::{Price, Shares};
-use crate::executed::{EXECUTIONS_KEPT, Executed};
+use crate::executed::{EXECUTIONS_KEPT, Executed, Execution};
 use crate::fee::Fee;
 use crate::id_index::IdIndex;
 use crate::ids::{AccountIndex, OrderId, Time};
-use crate::reply::{Cancellation, Execution};
+use crate::reply::Cancellation;
 use crate::slab::{NONE, Slab};
 
 /// An order in half a cache line. Symbol, side and limit are those of its price level.

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::amount::{Price, Shares};
 use crate::command::{Command, Op, Query, Trigger};
-use crate::executed::Executed;
-use crate::fee::{Fee, Taken};
+use crate::executed::{Executed, Execution};
 use crate::icebergs::Iceberg;
 use crate::ids::{AccountId, Deadline, OrderId, Sequence, Time};
 use crate::reject::Reject;
@@ -120,26 +119,6 @@ pub struct Cancellation {
     pub shares: Shares,
     /// When.
     pub time: Time,
-}
-
-/// One execution of an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Execution {
-    /// Always above zero.
-    pub shares: Shares,
-    /// The price of the order that was open first; in an auction that of all.
-    pub price: Price,
-    /// When.
-    pub time: Time,
-    /// What the order paid for it.
-    pub fee: Fee,
-}
-
-impl Execution {
-    /// What was taken of it.
-    pub fn taken(&self) -> Option<Taken> {
-        self.fee.taken(self.price, self.shares)
-    }
 }
 
 /// An order with nothing open, as whoever keeps it gives it: all that a query for it needs.
