@@ -18,7 +18,7 @@ export class Refusal extends Error {
 
   /** Whether nobody knows if it was done: there was no answer, or one that says so. */
   get unknown() {
-    return this.code === "no-answer" || this.code === "outcome-unknown";
+    return ["no-answer", "outcome-unknown", "internal-fault"].includes(this.code);
   }
 }
 

@@ -196,14 +196,15 @@ pub struct LookedUp {
 }
 
 impl LookedUp {
-    /// The answer to an op that the engine answered so. A cancel that was done stays done: if its executions cannot be told, they are
-    /// elsewhere as before.
+    /// The answer to an op that the engine answered so. A cancel that was done stays done, and what is open is told: executions
+    /// that cannot be read are elsewhere as before. Only a query whose executions do not fit is refused as a whole.
     pub fn answer(&self, op: &Op, told: Answer) -> Answer {
         match told {
             Answer::Reply(Reply::Done(order)) => self.of(op, order),
             Answer::Reply(Reply::Status(status)) => match self.first_of(op, &status) {
                 Ok(executions) => Answer::Reply(Reply::Status(Status { executions, elsewhere: None, ..status })),
-                Err(why) => Answer::Unavailable(why),
+                Err(why @ Unavailable::ReplyTooLarge) => Answer::Unavailable(why),
+                Err(_) => Answer::Reply(Reply::Status(status)),
             },
             Answer::Reply(Reply::Canceled(status)) => {
                 Answer::Reply(Reply::Canceled(match self.first_of(op, &status) {

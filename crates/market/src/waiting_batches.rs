@@ -23,7 +23,8 @@ pub(crate) struct WaitingBatches {
     sources: BTreeMap<Source, VecDeque<Numbered>>,
     /// The sources whose batches wait, the next one first.
     order: BTreeSet<Rank>,
-    /// The rank of the heavy batch that was taken last. Who begins to wait begins there: nothing is saved up.
+    /// The rank of the heavy batch that was taken last. A source that begins to wait stands behind it by what its batch costs: nothing is
+    /// saved up, and no source that has one batch at a time keeps another from its turn.
     served: u64,
     /// The number of the batch that comes next.
     next_number: u64,
@@ -41,7 +42,7 @@ struct Numbered {
     batch: Box<Batch>,
 }
 
-/// Where a source stands: by the cost of what was taken of it, and among equals by when its next batch came.
+/// Where a source stands: by what it will have cost with its next batch, and among equals by when that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     cost: u64,
@@ -79,7 +80,7 @@ impl WaitingBatches {
         let Some(source) = source else { return self.light.push_back(waiting) };
         let queue = self.sources.entry(source).or_default();
         if queue.is_empty() {
-            self.order.insert(Rank { cost: self.served, number, source });
+            self.order.insert(Rank { cost: self.served.saturating_add(cost), number, source });
         }
         queue.push_back(waiting);
     }
@@ -133,7 +134,7 @@ impl WaitingBatches {
         self.served = cost;
         match queue.front() {
             Some(next) => {
-                let cost = cost.saturating_add(waiting.cost);
+                let cost = cost.saturating_add(next.cost);
                 self.order.insert(Rank { cost, number: next.number, source });
             }
             None => drop(self.sources.remove(&source)),

@@ -43,6 +43,16 @@ pub(crate) fn asker() -> Option<Asker> {
     ASKING.try_with(|asking| asking.borrow().asker.clone()).ok()
 }
 
+/// A member as whom the connection is told something; none if it is told nothing that only members are told.
+pub(crate) fn told_as() -> Option<Asker> {
+    let first = |asking: &RefCell<Asking>| {
+        let asking = asking.borrow();
+        let told = asking.followed.iter().map(|(asker, _)| asker);
+        told.into_iter().find(|asker| !asker.principal.member().is_empty()).cloned()
+    };
+    ASKING.try_with(first).ok().flatten()
+}
+
 /// Counts a message of whoever asks. Errors: there were too many.
 pub(crate) fn take_message() -> Result<(), Limit> {
     set_counted(true);

@@ -43,6 +43,11 @@ pub(crate) trait Party: Send + 'static {
     /// Does what a client asks for, and answers, now or later.
     fn heard(&mut self, text: &str) -> impl Future<Output = ()> + Send;
 
+    /// Whoever has logged on over the connection, where that is not whose it was from the start.
+    fn logged_on(&self) -> Option<Asker> {
+        None
+    }
+
     /// A client sent what is no text.
     fn no_text(&mut self);
 
@@ -65,10 +70,12 @@ pub(crate) fn begin<P: Party>(
     Ok(upgrade.then(move |socket| {
         let talk = asking::as_whoever(asker, async move {
             asking::follows_all(read);
+            life.lasts();
             let _counted = (site.instruments().websockets.enter(), connected);
             let last = LastHeard::default();
             let talking = async {
                 party.begin().await;
+                keep_place(&life, &party);
                 converse((&site, &life), socket, (&mut party, &last), &outbox).await;
             };
             if let Err(panicked) = Containing::new(Part::Http, talking).await {
@@ -108,6 +115,12 @@ impl LastHeard {
     }
 }
 
+/// Has a connection keep its place over which somebody has proven to be a member: whoever asks, has logged on, or is told of an account.
+fn keep_place(life: &Life, party: &impl Party) {
+    let proven = [asking::asker(), party.logged_on(), asking::told_as()];
+    proven.iter().flatten().for_each(|asker| life.is_of(&asker.principal));
+}
+
 async fn converse(
     (site, life): (&Site, &Life),
     mut socket: Socket,
@@ -129,9 +142,7 @@ async fn converse(
                             () = party.heard(&text) => {}
                             () = life.gives_way() => return sender.give_way(socket).await,
                         }
-                        if let Some(asker) = asking::asker() {
-                            life.is_of(&asker.principal);
-                        }
+                        keep_place(life, party);
                     }
                     // The library answers pings when something is sent next.
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}

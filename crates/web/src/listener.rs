@@ -44,6 +44,8 @@ pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the next connection waits between two looks whether one that gives way has gone.
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
+/// So many pauses at most, a tenth of a second: then the newcomer gets a reserved place.
+const LEAVING_PAUSES_MAX: u32 = 100;
 
 /// How long nothing may happen on a connection.
 #[derive(Clone, Copy, Debug)]
@@ -229,6 +231,11 @@ impl Life {
         *self.lock() = doing;
     }
 
+    /// Notes that it became a WebSocket.
+    pub(crate) fn lasts(&self) {
+        self.does(Doing::Lasting);
+    }
+
     fn goes_on(&self) {
         match &mut *self.lock() {
             Doing::Idle(since) | Doing::Asked(since) => *since = Instant::now(),
@@ -289,7 +296,8 @@ pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request,
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     life.does(match response.status() {
-        StatusCode::SWITCHING_PROTOCOLS => Doing::Lasting,
+        // It lasts when the client has taken this answer.
+        StatusCode::SWITCHING_PROTOCOLS => Doing::Asked(Instant::now()),
         _ => Doing::Idle(Instant::now()),
     });
     response
@@ -304,6 +312,11 @@ impl Placed {
                 Poll::Ready(written)
             }
         }
+    }
+
+    /// A client that takes nothing is idle, too: what is written over TLS waits in the flush.
+    fn or_idle(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<()>>) -> Poll<io::Result<()>> {
+        if done.is_pending() { self.idle(cx).map(Err) } else { done }
     }
 
     /// Ready with an error when nothing has happened for too long, or somebody else needs the place.
@@ -346,6 +359,7 @@ impl Permit {
 
 impl Bounded {
     async fn place_for(&mut self, address: IpAddr, gives_way: &Arc<Notify>) -> Permit {
+        let mut waited = 0;
         loop {
             let gives_way = Arc::clone(gives_way);
             let (leave, wanted) = oneshot::channel();
@@ -354,8 +368,12 @@ impl Bounded {
                 gives_way.notify_one();
             }) {
                 Ok(place) => return Permit::Usual { place, wanted: Some(wanted) },
-                Err(NoPlace::Soon) => sleep(LEAVING_PAUSE).await,
-                Err(NoPlace::OfAddress(_) | NoPlace::Taken) => {
+                Err(NoPlace::Soon) if waited < LEAVING_PAUSES_MAX => {
+                    sleep(LEAVING_PAUSE).await;
+                    waited += 1;
+                }
+                // Whoever does not leave keeps one newcomer from a place, and nobody else from being accepted.
+                Err(NoPlace::Soon | NoPlace::OfAddress(_) | NoPlace::Taken) => {
                     return Permit::Reserved(self.reserve.enter(address).await);
                 }
             }
@@ -425,11 +443,13 @@ impl AsyncWrite for Placed {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.or_idle(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.or_idle(cx, shut)
     }
 
     fn poll_write_vectored(

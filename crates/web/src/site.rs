@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use engine::AccountId;
 use exchange::{
     Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, Rights, State, Status, Unavailable,
 };
@@ -313,6 +314,13 @@ impl Site {
         match market.asker.failure() {
             None => Ok(market),
             Some(_) => Err(Problem::no_feed()),
+        }
+    }
+
+    /// Counts an order that was placed. It has no errors: what was done is not told as refused.
+    pub(crate) fn count_order(&self, account: AccountId) {
+        if let Some(market) = self.0.market.get() {
+            market.order_counts.add(account);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{asking, calling, timing};
 use engine::Op;
 use exchange::containment::{Part, contain};
 use exchange::{
-    Answer, Batch, Exchange, GatewayMetrics, Kind, LIGHT_COST, Outcome, ProtectorId, Requests, Source, Times,
+    Answer, Batch, Exchange, GatewayMetrics, Kind, LIGHT_COST, Outcome, ProtectorId, Requests, Source, Times, cost_of,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -96,7 +96,8 @@ impl Submitter {
 
     async fn ask_all(&self, ops: &[Op], protector: Option<ProtectorId>) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
-        let is_heavy = ops.len() as u64 > LIGHT_COST;
+        // What protects accounts stands before the end of its connection, which is light.
+        let is_heavy = protector.is_none() && cost_of(ops) > LIGHT_COST;
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
         let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (asked, answer) = oneshot::channel();
@@ -104,6 +105,8 @@ impl Submitter {
         let add = |waiting: &mut Waiting| {
             waiting.timed |= timed;
             waiting.requests.push(ops);
+            // Each request has its asker, whatever happens behind this.
+            waiting.askers.asked.push(asked);
             if let Some(asker) = &asker {
                 waiting.requests.asked_by(&asker.principal);
                 // The exchange counts it.
@@ -115,7 +118,6 @@ impl Submitter {
             if let Some(protector) = protector {
                 waiting.requests.protected_by(protector);
             }
-            waiting.askers.asked.push(asked);
         };
         if is_heavy {
             let member = asker.as_ref().map(|asker| Source::member(asker.principal.member()));

@@ -110,14 +110,13 @@ async function cancelEach(api, orders) {
         result.canceled += 1;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        if (error.unknown) {
+        // What has nothing open may have been executed, or canceled with the other of two.
+        if (error.unknown || error.code === "nothing-open") {
           const found = await foundOut(() => api.order(id, account), ({ status }) => status !== "open");
           if (found?.status === "canceled") result.canceled += 1;
           else if (found) result.refused.push(`order ${id} is ${found.status}`);
           else result.unknown += 1;
-        // One of two was canceled with the other.
-        } else if (error.code === "nothing-open") result.canceled += 1;
-        else result.refused.push(error.message);
+        } else result.refused.push(error.message);
       }
     }
   };

@@ -93,6 +93,16 @@ export function orderActions({ api, market, shown, confirm }) {
     if (order.pends_on !== undefined) return notice(`Order ${order.order_id} not changed: it is placed when order ${order.pends_on} is executed`, "fault");
     if (order.linked_with !== undefined) return notice(`Order ${order.order_id} not changed: it is linked with order ${order.linked_with}, which would be canceled, too`, "fault");
     if (rest <= 0n) return notice(`Order ${order.order_id} not changed: ${group(order.executed)} were executed, so choose more`, "fault");
+    try {
+      // Some of it may have been executed while somebody read the question: that many more would be traded.
+      const now = await api.order(order.order_id, order.account);
+      if (now.status !== "open" || exact(now.executed) !== exact(order.executed)) {
+        return notice(`Order ${order.order_id} not changed: it was ${now.status === "open" ? `executed further, ${group(now.executed)} by now` : now.status} meanwhile`, "fault");
+      }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return notice(`Order ${order.order_id} not changed: ${error.message}`, "fault");
+    }
     // Under an id of its own it can be asked for; and of one order there is never more than one in its stead.
     const placing = { ...sameAs(order), shares: format(rest), ...prices, client_order_id: newId() };
     try {

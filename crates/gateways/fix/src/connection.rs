@@ -10,6 +10,7 @@ use exchange::containment::shown;
 use exchange::{Caller, Connected, GAVE_WAY, PlaceHandle, Principal, Protocol};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 
@@ -101,8 +102,10 @@ pub(crate) async fn serve(
                 }
                 take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
                 // What happened has its turn, too, however fast messages come.
-                if let Ok(happened) = heard.try_recv() {
-                    tell(&happened, &mut stream, &mut session, &mut trader).await?;
+                match heard.try_recv() {
+                    Ok(happened) => tell(&happened, &mut stream, &mut session, &mut trader).await?,
+                    Err(TryRecvError::Disconnected) => session.end(trader.no_more_reports()),
+                    Err(TryRecvError::Empty) => {}
                 }
             }
             happened = heard.recv() => match happened {

@@ -7,7 +7,7 @@ use access::Access;
 use engine::{Execution, Op, OrderId, Reply};
 use exchange::{
     Answer, Batch, Caller, Exchange, GatewayMetrics, Kind, LIGHT_COST, LookedUpOrder, Lookup, Outcome, Principal,
-    Requests, Source,
+    Requests, Source, cost_of,
 };
 use feed::{Asker, Watcher};
 use tokio::sync::{Semaphore, oneshot};
@@ -92,7 +92,7 @@ impl Market {
     /// Has ops done, each a request of its own. Gives the answers with the executions that they refer to.
     pub(crate) async fn have_done(&self, ops: &[Op], who: &Who<'_>) -> Result<(Vec<Answer>, Vec<Execution>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
-        let is_heavy = ops.len() as u64 > LIGHT_COST;
+        let is_heavy = cost_of(ops) > LIGHT_COST;
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
         let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
         let (back, answered) = oneshot::channel();

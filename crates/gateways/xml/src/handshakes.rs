@@ -118,7 +118,8 @@ impl Worker {
         if self.handshakes.may_log(self.now_ms) {
             tracing::info!(why, "a TLS handshake failed; others are not told of for a while");
         }
-        self.discard_plain(slot);
+        let had_place = self.connections[slot].stream.has_place();
+        self.discard_plain(slot, had_place);
     }
 
     fn refuse_plain(&mut self, slot: usize) {
@@ -126,14 +127,14 @@ impl Worker {
             tracing::info!("a client spoke no TLS where TLS is spoken; others are not told of for a while");
         }
         let connection = &mut self.connections[slot];
+        let had_place = connection.stream.has_place();
         connection.stream.abandon();
         let _ = connection.stream.write(SPEAK_TLS);
-        self.discard_plain(slot);
+        self.discard_plain(slot, had_place);
     }
 
-    fn discard_plain(&mut self, slot: usize) {
+    fn discard_plain(&mut self, slot: usize, had_place: bool) {
         let connection = &mut self.connections[slot];
-        let had_place = connection.stream.has_place();
         connection.stream.abandon();
         connection.phase = Phase::Finishing { ended: connection.broken };
         connection.readable = true;

@@ -189,17 +189,17 @@ impl Asker {
     fn log_in(&mut self, desk: &Desk, login: &Login) -> LoggedIn {
         // Replies come in order, so none is held back: whoever comes too soon is told how long to wait, and nothing is compared.
         let key = match login {
-            Login::Asks => return self.new_challenge(),
+            Login::Asks => {
+                let past = self.principal.as_ref().and_then(|principal| principal.rights().limits.has_room().err());
+                return past.map_or_else(|| self.new_challenge(), |past| LoggedIn::Refused(Refused::Past(past)));
+            }
             Login::Secret { key, .. } | Login::Signature { key, .. } => key,
         };
         if let Err(patience) = desk.access.tries().may_try(self.address, key, Instant::now()) {
             return LoggedIn::Refused(Refused::TooSoon(patience));
         }
         let proven = match login {
-            Login::Asks => {
-                let past = self.principal.as_ref().and_then(|principal| principal.rights().limits.has_room().err());
-                return past.map_or_else(|| self.new_challenge(), |past| LoggedIn::Refused(Refused::Past(past)));
-            }
+            Login::Asks => return self.new_challenge(),
             Login::Secret { .. } if !self.private => return LoggedIn::Refused(Refused::NotPrivate),
             Login::Secret { key, secret } => desk.access.by_secret(key, secret, SystemTime::now()),
             Login::Signature { key, signature } => match self.challenge.take() {

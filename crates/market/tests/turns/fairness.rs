@@ -110,13 +110,36 @@ fn sources_take_turns_by_what_they_cost() {
     (100..120).for_each(|number| market.ask(number, Some(few), 25));
     let mut answered: Vec<u64> = (0..4).flat_map(|_| market.answered_in_a_turn()).collect();
     market.ask(200, Some(late), 100);
-    answered.extend((0..2).flat_map(|_| market.answered_in_a_turn()));
+    answered.extend((0..4).flat_map(|_| market.answered_in_a_turn()));
     assert!(answered.contains(&200), "who comes late does not wait behind what others pipelined: {answered:?}");
     let cost_of = |numbers: std::ops::Range<u64>, cost| {
         answered.iter().filter(|ticket| numbers.contains(ticket)).count() as u64 * cost
     };
     let (of_many, of_few) = (cost_of(0..100, 100), cost_of(100..120, 25));
     assert!(of_many.abs_diff(of_few) <= 100, "each has had as much as the other: {of_many} and {of_few}");
+}
+
+/// A source whose queue ran empty forgot what it had cost: four that always had one request waiting kept a fifth, which had pipelined
+/// two, from its second one for ever.
+#[test]
+fn sources_with_one_request_at_a_time_keep_nobody_from_the_next() {
+    let mut market = Market::new();
+    let (pipelined, others) = (Source::connection(), [0; 4].map(|_| Source::connection()));
+    market.ask(0, Some(pipelined), 60);
+    market.ask(1, Some(pipelined), 60);
+    (0..4).for_each(|other| market.ask(10 + other, Some(others[other as usize]), 60));
+    let mut turns = 0;
+    loop {
+        let answered = market.answered_in_a_turn();
+        if answered.contains(&1) {
+            break;
+        }
+        for other in answered.into_iter().filter(|ticket| *ticket >= 10) {
+            market.ask(other, Some(others[other as usize - 10]), 60);
+        }
+        turns += 1;
+        assert!(turns < 10, "the second request has not had its turn");
+    }
 }
 
 #[test]

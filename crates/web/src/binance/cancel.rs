@@ -122,5 +122,6 @@ pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Resu
         Some(past) => as_canceled(&scene.view, past),
         None => open.after_cancel(cancellation.shares, cancellation.time),
     });
-    Ok(Ok(shown.await?))
+    // It is canceled: whoever cannot be shown it must not take it for refused.
+    Ok(Ok(shown.await.map_err(|_| Refusal::unknown_outcome())?))
 }

@@ -121,8 +121,7 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
             });
         }
     };
-    let counts = &site.market()?.order_counts;
-    pair.orders.iter().for_each(|_| counts.add(account));
+    pair.orders.iter().for_each(|_| site.count_order(account));
     let list = pair.orders[0];
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, order) in [&above, &below].into_iter().zip(pair.orders) {

@@ -153,7 +153,7 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
     after_cancel(&site, open, reply).await??;
     let past = past::orders(&site, ids).await.map_err(|_| Refusal::unknown_outcome())?;
     let shown = site.look(move |scene| past.iter().map(|past| as_canceled(&scene.view, past)).collect::<Vec<Order>>());
-    let list = List(contingency, shown.await?);
+    let list = List(contingency, shown.await.map_err(|_| Refusal::unknown_outcome())?);
     if list.1.is_empty() {
         return Err(Refusal::unknown_outcome());
     }

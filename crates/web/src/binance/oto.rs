@@ -101,8 +101,7 @@ async fn place(site: &Site, account: AccountId, asked: &Parameters, lists: &[&Na
             });
         }
     };
-    let counts = &site.market()?.order_counts;
-    tree.orders.iter().for_each(|_| counts.add(account));
+    tree.orders.iter().for_each(|_| site.count_order(account));
     let list = tree.orders[0];
     let waits = site.look(move |scene| scene.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
     let (mut reports, mut members) = (Vec::new(), Vec::new());

@@ -76,7 +76,7 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
     let account = asked.account(&site)?;
     let placing = Placing::read(&asked, &[])?;
     let order = placing.ask(&site, account).await?;
-    site.market()?.order_counts.add(account);
+    site.count_order(account);
     let told = placing.tell(&site, account, order, asked.unit).await;
     // It is placed: whoever cannot be told of it must not be told to try again.
     told.map(Json).map_err(|_| Refusal::unknown_outcome())

@@ -80,7 +80,7 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
         Err(why) => Half::Failed(why),
         // It is placed: whoever cannot be told of it must not be told to try again.
         Ok(order) => {
-            site.market()?.order_counts.add(account);
+            site.count_order(account);
             let told = placing.tell(&site, account, order, asked.unit).await;
             Half::Done(told.map_err(|_| Refusal::unknown_outcome())?)
         }

@@ -140,6 +140,10 @@ impl Party for Caller {
         }
     }
 
+    fn logged_on(&self) -> Option<Asker> {
+        self.session.as_ref().and_then(|session| session.asker.clone())
+    }
+
     fn no_text(&mut self) {
         let (form, _) = call::read("", self.weigher.add(), self.tells_limits);
         asking::set_counted(false);

@@ -6,7 +6,7 @@ use engine::{AccountId, Command, Op, OrderName, Reject, Reply, Shares};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::orders::{ask, show, untold};
+use super::orders::{ask, done, show, untold};
 use super::troubled;
 use crate::input::{self, Body, Named};
 use crate::problem::Problem;
@@ -72,7 +72,7 @@ async fn amend_by(
     shares: Shares,
 ) -> Result<Json<OrderShape>, Problem> {
     match ask(site, Op::Command(Command::AmendOrder { account, order, shares })).await? {
-        Reply::Amended { order, .. } => show(site, order, account, untold).await.map(Json),
+        Reply::Amended { order, .. } => show(site, order, account, untold).await.map(Json).map_err(done),
         // It was done long ago: whose it was, only the history knows.
         Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::of(&Reject::NothingToAmend))),
         Reply::Created

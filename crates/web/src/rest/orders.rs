@@ -144,7 +144,7 @@ async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<
 /// What a cancel was answered with.
 pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> Result<OrderShape, Problem> {
     match reply {
-        Reply::Canceled(status) => show(site, status.order, account, untold).await,
+        Reply::Canceled(status) => show(site, status.order, account, untold).await.map_err(done),
         // It was done long ago: whose it was, only the history knows.
         Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
         Reply::Created
@@ -159,6 +159,11 @@ pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> R
         | Reply::Status(_)
         | Reply::Rejected(_) => Err(Problem::unknown_outcome()),
     }
+}
+
+/// The fault of an answer to what was done: without a feed nobody can be shown it, and it is not refused for that.
+pub(super) fn done(fault: Problem) -> Problem {
+    if fault.code == Problem::no_feed().code { Problem::unknown_outcome() } else { fault }
 }
 
 /// What was done and cannot be shown: nobody must take it for refused.
