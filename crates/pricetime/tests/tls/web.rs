@@ -1,9 +1,13 @@
 //! HTTP and WebSocket over TLS.
 
+use std::time::Duration;
+
 use crate::common::folder::Folder;
 use crate::common::keys::KeyFile;
-use crate::peer::{MARKET, SELL, Start};
+use crate::common::wait::wait_until;
+use crate::peer::{MARKET, Peer, SELL, Start};
 use crate::pki::Pki;
+use crate::reload::metrics;
 
 fn status(answer: &str) -> &str {
     answer.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)).unwrap_or_else(|| panic!("{answer:?}"))
@@ -51,6 +55,26 @@ fn a_long_answer_and_a_long_request_pass() {
     let answer = peer.rest().unwrap();
     assert_eq!(status(&answer), "200", "{answer}");
     assert!(answer.len() > 50_000, "{}", answer.len());
+    server.stop();
+}
+
+/// What is written over TLS waits in a buffer of its own, so a client that read nothing was never found idle, and kept its place for ever.
+#[test]
+fn a_client_that_reads_nothing_loses_its_place() {
+    let folder = Folder::new("tls-unread");
+    let pki = Pki::new(&folder);
+    let server = pki.launch(&folder).with("--idle-timeout 1s").start();
+    let start = Start::trusting(&pki.authority);
+    let mut unread: Vec<Peer> = (0..10).map(|_| start.connect(server.http).unwrap()).collect();
+    for peer in &mut unread {
+        peer.stream.sock.set_nonblocking(true).unwrap();
+        // As much as the system takes; it is answered until the system takes no more of the answers.
+        while peer.send(&b"GET /api/v1/asyncapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100)).is_ok() {}
+    }
+    wait_until("all of them are left", Duration::from_secs(30), || {
+        metrics(&server, &start).sum("pricetime_connections", &[("gateway", "http")]) <= 1.0
+    });
+    drop(unread);
     server.stop();
 }
 
