@@ -224,7 +224,7 @@ fn whatever_happens_to_the_database_nobody_is_told_what_it_does_not_hold() {
         ("batches abandoned that it did not hold yet", 10_000),
         ("batches abandoned that the database held", 3_000),
         ("orders looked up", 20_000),
-        ("executions looked up", 20),
+        ("executions looked up", 2),
         ("transactions with trades", 3_000),
         ("transactions with activated orders", 700),
         ("transactions with orders that shares were taken off", 2_000),

@@ -1,5 +1,7 @@
 //! Signed requests that somebody recorded and sends again: as something else, or to a server that was started anew.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
@@ -81,6 +83,8 @@ fn a_recorded_look_changes_nothing() {
     assert_eq!(open_orders(&http), 1);
     // Whoever recorded a logon does not log on with it, nor hear what the account does.
     for opens in ["session.logon", "userDataStream.subscribe.signature"] {
+        // What is signed twice within a millisecond is the same request.
+        std::thread::sleep(Duration::from_millis(2));
         let signed = sign_call(&[]);
         assert_eq!(call(&mut socket, opens, &signed)["status"], 200, "{opens}");
         let mut other = http.listen_at("/binance/ws-api/v3");

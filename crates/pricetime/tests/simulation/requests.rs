@@ -5,7 +5,10 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use engine::{AccountId, Command, Money, Op, OrderName, Query};
+use engine::{
+    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderName, Position, Price, Query,
+    Shares, Side, Symbol,
+};
 use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
 use model::workload::{Random, Workload, asked_by_gateways};
@@ -14,6 +17,8 @@ use xml::{Documents, Limits};
 use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
+/// Requests of one source before the one whose order is executed in crumbs.
+const UNTIL_CRUMBS: u32 = 30;
 /// Money has 16 decimals, a balance over the wire at most 8.
 const BALANCE_STEP: i128 = 100_000_000;
 
@@ -24,6 +29,8 @@ pub struct Clients {
     random: Random,
     /// Those who ask, in no order that matters.
     callers: Vec<Arc<Caller>>,
+    /// Requests until an order is executed in crumbs.
+    until_crumbs: u32,
 }
 
 impl Clients {
@@ -44,7 +51,7 @@ impl Clients {
             _ => workload.with_rules().with_fees(),
         };
         let callers = (0..5).map(|_| Session::begin(Ipv4Addr::LOCALHOST.into()).caller(Protocol::Xml, None)).collect();
-        Clients { workload, random: Random::new(!seed), callers }
+        Clients { workload, random: Random::new(!seed), callers, until_crumbs: UNTIL_CRUMBS }
     }
 
     /// One to three gateway batches of one to four requests each.
@@ -72,6 +79,12 @@ impl Clients {
     }
 
     fn request(&mut self, model: &Model) -> Request {
+        if let Some(left) = self.until_crumbs.checked_sub(1) {
+            self.until_crumbs = left;
+            if left == 0 {
+                return Request::Ops(crumbs());
+            }
+        }
         if self.random.percent(4) {
             return Request::Xml("<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned());
         }
@@ -121,6 +134,29 @@ impl Clients {
         }
         body + "</transactions>"
     }
+}
+
+/// An open order that executes more often than the engine keeps, and a query for it.
+fn crumbs() -> Vec<Op> {
+    let (account, symbol) = (AccountId::parse(b"7770001").unwrap(), Symbol::parse(b"CRUMBS").unwrap());
+    let (price, shares) = (Price::from_units(100_000_000).unwrap(), |units| Shares::from_units(units).unwrap());
+    let name = ClientOrderId::parse(b"crumbs").unwrap();
+    let place = |side, units, client_id| Command::PlaceOrder {
+        account,
+        order: NewOrder::limit(symbol, side, price, shares(units)),
+        client_id,
+        until: None,
+    };
+    let issued = Position::from_units(1_000);
+    let create = [
+        Command::CreateSymbol { symbol },
+        Command::CreateAccount { account, balance: Money::from_units(DOLLAR) },
+        Command::IssueShares { symbol, account, shares: issued },
+        place(Side::Sell, 1_000, Some(name)),
+    ];
+    let executed = (0..=EXECUTIONS_KEPT).map(|_| place(Side::Buy, 1, None));
+    let query = Op::Query(Query { account, order: name.into() });
+    create.into_iter().chain(executed).map(Op::Command).chain([query]).collect()
 }
 
 /// One request, in XML or as another protocol would hand it in.

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use engine::{
-    AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Execution, Fee, FeeSchedule,
-    Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side, StateItem,
-    Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, Cancellation, ClientOrderId, DoneOrder, Executed, Execution, Fee,
+    FeeSchedule, Groups, Kills, Money, NewOrder, OrderId, Phase, Position, Price, Protections, Sequence, Shares, Side,
+    StateItem, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trail, Trigger,
 };
 
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
@@ -229,7 +229,11 @@ impl Rows {
         });
         for &&OrderRow { order, account, symbol, side, limit, open, .. } in &open {
             items.push(StateItem::Order { order, account, symbol, side, limit, open });
-            items.extend(self.executions_of(order).map(StateItem::Execution));
+            let executions: Vec<Execution> = self.executions_of(order).collect();
+            match Executed::of(&executions) {
+                executed if executed.is_past() => items.push(StateItem::Executed(executed)),
+                _ => items.extend(executions.into_iter().map(StateItem::Execution)),
+            }
         }
         items.extend(self.watched.iter().map(|(&symbol, &last)| StateItem::Watch { symbol, last }));
         items.extend(self.rules.iter().map(|(&symbol, &rules)| StateItem::Rules { symbol, rules }));
