@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use feed::HistoryError;
 use journal::JournalError;
 use journal::simulated::{PowerCut, SimulatedDisk};
 use market::recovery::RecoveryError;
@@ -342,7 +341,7 @@ fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), 
         RecoveryError::NoSnapshot { source, .. } if source.is_damage() => {
             "no snapshot can be used, and the journal begins later"
         }
-        RecoveryError::History(HistoryError::Damaged { .. }) => "the history is damaged",
+        RecoveryError::History(error) if error.is_damage() => "the history is damaged",
         RecoveryError::Journal(_)
         | RecoveryError::Archive(_)
         | RecoveryError::Folder(_)
