@@ -1,4 +1,4 @@
-//! Whose key it is: a protocol may ask for no more than its name, where nobody can guess that.
+//! Finds a key's member by the key's name: a protocol may ask for no more than that, where nobody can guess it.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use crate::random::RANDOM_TEXT_LENGTH;
 const DIFFERENT_MIN: usize = 24;
 
 impl Access {
-    /// Whoever's key this is, unless it has expired, or signs nothing. The name proves it only where nobody can guess it.
+    /// The member of a key that is valid and signs. The name of the key proves it only where nobody can guess it.
     pub fn holder(&self, key: &str, now: SystemTime) -> Option<Principal> {
         let table = self.table();
         let signs = |proof: &Proof| matches!(proof, Proof::Secret { .. } | Proof::Ed25519(_));

@@ -17,12 +17,12 @@ pub struct Execution {
     pub price: Price,
     /// When.
     pub time: Time,
-    /// What the order paid for it.
+    /// The order's fee for it.
     pub fee: Fee,
 }
 
 impl Execution {
-    /// What was taken of it.
+    /// The amount of the fee, in shares or dollars.
     pub fn taken(&self) -> Option<Taken> {
         self.fee.taken(self.price, self.shares)
     }
@@ -31,7 +31,7 @@ impl Execution {
 /// The sum of the executions of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executed {
-    /// How many there are.
+    /// The number of executions.
     pub executions: u64,
     /// The shares of all of them.
     pub shares: Shares,
