@@ -133,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// An empty exchange with another number in the place of [`EXECUTIONS_MAX`]: for tests.
+    /// Puts another number in the place of [`EXECUTIONS_MAX`]: for tests.
     pub fn with_executions_max(self, executions_max: u32) -> Engine {
         Engine { executions_max, ..self }
     }
@@ -346,7 +346,7 @@ impl Engine {
         self.query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
     }
 
-    /// Appends them unless more are kept of the order than `executions_max`: then it gives none, and appends nothing.
+    /// Answers a query unless more executions are kept of the order than `executions_max`: then it gives none, and appends nothing.
     pub fn query_within(&self, query: &Query, executions_max: usize, executions: &mut Vec<Execution>) -> Option<Reply> {
         let order = match self.named_order(query.account, query.order) {
             Ok(order) => order,
