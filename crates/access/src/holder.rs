@@ -21,8 +21,8 @@ impl Access {
     }
 }
 
-/// Whether a key's name is random, as those are that `pricetime access add` and `pricetime keys add` make: 64 letters and digits. Somebody
-/// who was not told such a name does not know it.
+/// Whether a key's name is random, as those are that `pricetime access add` and `pricetime keys add` make: 64 letters
+/// and digits. Somebody who was not told such a name does not know it.
 pub fn is_random_name(key: &str) -> bool {
     let mut bytes: Vec<u8> = key.bytes().filter(u8::is_ascii_alphanumeric).collect();
     let is_whole = key.len() == RANDOM_TEXT_LENGTH && bytes.len() == RANDOM_TEXT_LENGTH;

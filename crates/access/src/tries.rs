@@ -1,5 +1,5 @@
-//! Wrong proofs, by source address and by what was tried there: after a few each has the next one wait longer. No other address waits, nor
-//! whoever tries another key.
+//! Wrong proofs, by source address and by what was tried there: after a few each has the next one wait longer. No other
+//! address waits, nor whoever tries another key.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -346,7 +346,8 @@ impl Engine {
         self.query_within(query, usize::MAX, executions).expect("invariant: no order has so many executions")
     }
 
-    /// Answers a query unless more executions are kept of the order than `executions_max`: then it gives none, and appends nothing.
+    /// Answers a query unless more executions are kept of the order than `executions_max`: then it gives none, and
+    /// appends nothing.
     pub fn query_within(&self, query: &Query, executions_max: usize, executions: &mut Vec<Execution>) -> Option<Reply> {
         let order = match self.named_order(query.account, query.order) {
             Ok(order) => order,

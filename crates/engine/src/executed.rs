@@ -1,5 +1,5 @@
-//! One execution, and the sum of those of one order. An order may have any number of them, so the engine keeps the first few, and of an
-//! order that has more nothing but this: whoever keeps the past tells them.
+//! One execution, and the sum of those of one order. An order may have any number of them, so the engine keeps the
+//! first few, and of an order that has more nothing but this: whoever keeps the past tells them.
 
 use crate::amount::{Money, Price, Shares};
 use crate::fee::{Fee, Taken};
@@ -68,7 +68,8 @@ impl Executed {
         self.executions > u64::from(EXECUTIONS_KEPT)
     }
 
-    /// Whether an order with so many shares open may have executed so: each execution has a unit of shares at a unit of price at least.
+    /// Whether an order with so many shares open may have executed so: each execution has a unit of shares at a unit of
+    /// price at least.
     pub(crate) fn is_sound(&self, open: Shares) -> bool {
         let shares = self.shares.units();
         self.is_past()

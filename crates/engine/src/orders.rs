@@ -1,5 +1,5 @@
-//! Orders by slot and by id, with their executions, or what these come to where there are many. Open orders, and done ones until
-//! they are forgotten. Knows nothing of prices' order or of accounts' money.
+//! Orders by slot and by id, with their executions, or what these come to where there are many. Open orders, and done
+//! ones until they are forgotten. Knows nothing of prices' order or of accounts' money.
 
 use crate::amount::{Price, Shares};
 use crate::executed::{EXECUTIONS_KEPT, Executed, Execution};

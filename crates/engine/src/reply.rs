@@ -81,10 +81,11 @@ pub struct Status {
     pub terms: Option<Box<OpenTerms>>,
     /// What was canceled, and when.
     pub canceled: Option<Cancellation>,
-    /// Where its executions stand in the list that the reply was made with, oldest first. Nowhere, if they are elsewhere.
+    /// Where its executions stand in the list that the reply was made with, oldest first. Nowhere, if they are
+    /// elsewhere.
     pub executions: Range<usize>,
-    /// What its executions come to, if there are more than the engine keeps: whoever keeps the past has them. There may be more by then;
-    /// the first so many are meant.
+    /// What its executions come to, if there are more than the engine keeps: whoever keeps the past has them. There may
+    /// be more by then; the first so many are meant.
     pub elsewhere: Option<Box<Executed>>,
 }
 

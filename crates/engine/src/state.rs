@@ -16,18 +16,19 @@ use crate::shared_log::LogMessage;
 use crate::trail::Trail;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
-/// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by its id, the phases of
-/// the symbols that are not open, by index, and for each symbol its open buys and then its open sells, best
-/// price first and in their order within a price, each order followed by its executions, oldest first, or by what they come to if there
-/// are more than are kept; the symbols that are
-/// watched, by index; the rules of the symbols that have any, by index; the orders that wait for a price, first those that no execution
-/// has reached, by symbol, of each first those whose triggers stand still, by trigger, and in the order in which they began to wait, then the
-/// others in their order; the orders that wait for another order, first those whose working order is open, by order id, then the others in
-/// their order; the deadlines of open orders, the earliest
-/// first, and by order id at one time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand
-/// for them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier than the
-/// first, by index; the accounts that are of a group, by index; what is  killed, everything first, then the accounts and the symbols by index; the
-/// accounts that are protected, by index; and the accounts that have limits, by index.
+/// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by
+/// its id, the phases of the symbols that are not open, by index, and for each symbol its open buys and then its open
+/// sells, best price first and in their order within a price, each order followed by its executions, oldest first, or
+/// by what they come to if there are more than are kept; the symbols that are watched, by index; the rules of the
+/// symbols that have any, by index; the orders that wait for a price, first those that no execution has reached, by
+/// symbol, of each first those whose triggers stand still, by trigger, and in the order in which they began to wait,
+/// then the others in their order; the orders that wait for another order, first those whose working order is open, by
+/// order id, then the others in their order; the deadlines of open orders, the earliest first, and by order id at one
+/// time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand for
+/// them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier
+/// than the first, by index; the accounts that are of a group, by index; what is  killed, everything first, then the
+/// accounts and the symbols by index; the accounts that are protected, by index; and the accounts that have limits, by
+/// index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.

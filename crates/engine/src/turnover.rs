@@ -1,5 +1,5 @@
-//! Turnover: the money of executions added up. The same dollars change hands any number of times, so that no cap on what there is bounds
-//! it.
+//! Turnover: the money of executions added up. The same dollars change hands any number of times, so that no cap on
+//! what there is bounds it.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Containment: which code runs for one client alone. A panic in it ends what that client asked for and nothing else, whereas a panic
-//! anywhere else ends the server. It does not know what such code does, nor where panics are logged.
+//! Containment: which code runs for one client alone. A panic in it ends what that client asked for and nothing else,
+//! whereas a panic anywhere else ends the server. It does not know what such code does, nor where panics are logged.
 //!
 //! The panic hook decides: it asks [`panicked`] whether the thread that panicked is within such code.
 
@@ -114,8 +114,8 @@ pub fn contain<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Panicked> {
     done.map_err(|payload| Panicked { what: LAST.take().unwrap_or_else(|| words(&*payload)) })
 }
 
-/// Runs the event loop of a thread whose tasks are sessions: the runtime ends a task that panics, alone. Panics when the loop itself does,
-/// as that is the end of the server.
+/// Runs the event loop of a thread whose tasks are sessions: the runtime ends a task that panics, alone. Panics when
+/// the loop itself does, as that is the end of the server.
 pub fn serve_sessions<T>(part: Part, event_loop: impl FnOnce() -> T) -> T {
     let before = WITHIN.replace(Some(Within { part, is_told: false }));
     let done = catch_unwind(AssertUnwindSafe(event_loop));

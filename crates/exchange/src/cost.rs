@@ -1,12 +1,13 @@
-//! Estimates of what ops cost the market's loop, before they are done. It knows no state: what an order executes, nobody knows before.
+//! Estimates of what ops cost the market's loop, before they are done. It knows no state: what an order executes,
+//! nobody knows before.
 
 use engine::{Command, Op};
 
 /// What cancels, kills or releases many orders at once counts as so many orders.
 pub const MASS_COST: u64 = 100;
 
-/// Requests of one client that come at once and cost no more than this are light: they go in with those of others. Past it they are heavy,
-/// and go in by themselves.
+/// Requests of one client that come at once and cost no more than this are light: they go in with those of others. Past
+/// it they are heavy, and go in by themselves.
 pub const LIGHT_COST: u64 = 256;
 
 /// The estimated cost of an op; 1 is about what it takes to place a limit order.

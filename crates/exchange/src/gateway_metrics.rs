@@ -101,7 +101,8 @@ impl GatewayMetrics {
         self.count(Kind::Malformed, Outcome::Malformed, times as u64);
     }
 
-    /// Counts reports that were made for followers of accounts, and wait until they are dropped. One that many get counts once.
+    /// Counts reports that were made for followers of accounts, and wait until they are dropped. One that many get
+    /// counts once.
     pub fn reports_made(&self, reports: usize) {
         self.0.reports.fetch_add(reports as u64, Ordering::Relaxed);
         self.0.reports_waiting.fetch_add(reports as u64, Ordering::Relaxed);

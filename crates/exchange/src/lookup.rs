@@ -1,5 +1,5 @@
-//! A look-up: a gateway's question about the orders of one request of which the engine does not keep all that is to be told, and its
-//! answer. It does not know who reads these orders, nor when a gateway asks.
+//! A look-up: a gateway's question about the orders of one request of which the engine does not keep all that is to be
+//! told, and its answer. It does not know who reads these orders, nor when a gateway asks.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,8 +11,8 @@ use crate::answer::{Answer, Unavailable};
 /// Executions of a short look-up at most, about 100 KB. One that needs more is asked again as a long one.
 const SHORT_EXECUTIONS_MAX: usize = 4096;
 
-/// A question: what became of orders that the engine no longer keeps, and the executions that it does not keep of others, of all orders
-/// that one request names.
+/// A question: what became of orders that the engine no longer keeps, and the executions that it does not keep of
+/// others, of all orders that one request names.
 ///
 /// Whoever reads them goes from one order to the next by [`Lookup::left`], [`Lookup::takes`] and [`Lookup::found`],
 /// as many at a time as it likes, and gives the look-up back when there is no next one.
@@ -196,8 +196,9 @@ pub struct LookedUp {
 }
 
 impl LookedUp {
-    /// The answer to an op that the engine answered so. A cancel that was done stays done, and what is open is told: executions
-    /// that cannot be read are elsewhere as before. Only a query whose executions do not fit is refused as a whole.
+    /// The answer to an op that the engine answered so. A cancel that was done stays done, and what is open is told:
+    /// executions that cannot be read are elsewhere as before. Only a query whose executions do not fit is refused as a
+    /// whole.
     pub fn answer(&self, op: &Op, told: Answer) -> Answer {
         match told {
             Answer::Reply(Reply::Done(order)) => self.of(op, order),

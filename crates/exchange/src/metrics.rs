@@ -135,8 +135,8 @@ impl Metrics {
         self.set(Gauge::TurnQueue, queue as u64);
     }
 
-    /// A turn was given heavy batches of this estimated cost, if any; so many of its requests had waited while turns of others were taken,
-    /// and `is_cut` says that others wait on.
+    /// A turn was given heavy batches of this estimated cost, if any; so many of its requests had waited while turns of
+    /// others were taken, and `is_cut` says that others wait on.
     pub fn shared(&self, heavy_cost: u64, passed_over: usize, is_cut: bool) {
         if heavy_cost > 0 {
             self.0.heavy.add(heavy_cost, 1, heavy_cost);

@@ -1,5 +1,6 @@
-//! The places that connections have, and who gives way when all are taken. Whoever has proven to be a member has a place of its
-//! own; of all others the oldest connection of the source address with the most goes first. It knows neither sockets nor keys.
+//! The places that connections have, and who gives way when all are taken. Whoever has proven to be a member has a
+//! place of its own; of all others the oldest connection of the source address with the most goes first. It knows
+//! neither sockets nor keys.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::addresses::{Addresses, Visitor, source_of};
 use crate::crowd::Crowd;
 
-/// Connections that were told to give way and are not closed yet, at most: so many files there may be beyond the places.
+/// Connections that were told to give way and are not closed yet, at most: so many files there may be beyond the
+/// places.
 pub const LEAVING_MAX: usize = 8;
 /// Of so many places one is never a member's: who proves to be one has to come first.
 const NEWCOMERS_PART: usize = 8;
@@ -178,8 +180,9 @@ impl Place {
 }
 
 impl PlaceHandle {
-    /// The connection has proven to be this member's. Returns whether it has a place of its own now: none where members have as many
-    /// as they may have, and no other one has more than this. Then it keeps the place that it has, and may have to give way.
+    /// The connection has proven to be this member's. Returns whether it has a place of its own now: none where members
+    /// have as many as they may have, and no other one has more than this. Then it keeps the place that it has, and may
+    /// have to give way.
     pub fn prove(&self, member: &str) -> bool {
         let (proven, leave) = self.shared.lock().prove(self.number, member, self.shared.of_members_max);
         leave.into_iter().for_each(|leave| leave());

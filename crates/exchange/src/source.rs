@@ -1,4 +1,5 @@
-//! Whose turn a batch takes. The market's loop lets sources take turns, so that much of one of them delays none of the others.
+//! Whose turn a batch takes. The market's loop lets sources take turns, so that much of one of them delays none of the
+//! others.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};

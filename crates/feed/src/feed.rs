@@ -21,8 +21,8 @@ const TICK_MAX: Duration = Duration::from_millis(100);
 /// Events that may wait for it. Whoever asks something waits for them: about 30 ms.
 const WAITING_MAX: usize = 1 << 15;
 
-/// Bytes of news that are gathered for the watcher before it has to tell them, whatever its pace is. One batch of events may
-/// exceed it.
+/// Bytes of news that are gathered for the watcher before it has to tell them, whatever its pace is. One batch of
+/// events may exceed it.
 pub const GATHERED_MAX: usize = 2 << 20;
 
 /// The view, the history and the watcher together. Only the feed's thread reads and changes it.

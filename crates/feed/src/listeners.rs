@@ -10,7 +10,8 @@ use crate::view::{News, View};
 
 /// Hears of accounts, in the feed's thread.
 pub trait Listener: Send + Sync {
-    /// Takes what happened to an account, in order. The view has it all already. False: it hears of this account no more.
+    /// Takes what happened to an account, in order. The view has it all already. False: it hears of this account no
+    /// more.
     fn hear(&self, view: &View, account: AccountIndex, news: &[News]) -> bool;
 
     /// Ends those who hear of an account: there was a fault in what this one does with its news.

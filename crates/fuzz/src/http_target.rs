@@ -1,4 +1,5 @@
-//! HTTP requests to REST and the compatible interface. Where a target or a body says `signed`, what stands before it is signed there.
+//! HTTP requests to REST and the compatible interface. Where a target or a body says `signed`, what stands before it is
+//! signed there.
 
 use std::cell::RefCell;
 

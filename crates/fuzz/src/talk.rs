@@ -18,7 +18,8 @@ pub(crate) fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a runtime can be built")
 }
 
-/// Sends bytes and the end of the stream to what `serve` serves, and gives all that comes back. Panics: nothing more comes, and no end.
+/// Sends bytes and the end of the stream to what `serve` serves, and gives all that comes back. Panics: nothing more
+/// comes, and no end.
 pub(crate) async fn talk<F: Future>(bytes: &[u8], serve: impl FnOnce(DuplexStream) -> F) -> Vec<u8> {
     let (client, server) = duplex(STREAM_BYTES);
     let (mut reader, mut writer) = split(client);

@@ -1,5 +1,5 @@
-//! A done order as a query by id gets it: whose it was, what was canceled, and its executions; and the executions of one that may be
-//! open. Executions are read a few at a time, because there may be very many.
+//! A done order as a query by id gets it: whose it was, what was canceled, and its executions; and the executions of
+//! one that may be open. Executions are read a few at a time, because there may be very many.
 
 use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId, Time};
 

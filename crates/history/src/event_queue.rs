@@ -9,7 +9,8 @@ use exchange::{EventBatch, EventFollower};
 
 /// With so many events the thread does not wait for more.
 const WAITING_MANY: usize = 1 << 14;
-/// Events that the thread takes at once; a single batch may have more. In between it looks after what else it has to do.
+/// Events that the thread takes at once; a single batch may have more. In between it looks after what else it has to
+/// do.
 const TAKEN_AT_ONCE: usize = 1 << 12;
 /// How long events wait for others before the thread wakes for them. A question wakes it at once.
 const NAP: Duration = Duration::from_millis(1);
@@ -92,8 +93,8 @@ impl<Q> EventQueue<Q> {
         waiting.items.is_empty() && waiting.rest != Idling::Awake
     }
 
-    /// Moves what waits into `items`, which are empty; a part of it where many events wait. If the thread just worked, it naps
-    /// first, so that more gathers. Waits for `patience` at most. False when the queue is closed and empty.
+    /// Moves what waits into `items`, which are empty; a part of it where many events wait. If the thread just worked,
+    /// it naps first, so that more gathers. Waits for `patience` at most. False when the queue is closed and empty.
     pub fn take(&self, items: &mut VecDeque<Item<Q>>, nap: bool, patience: Duration) -> bool {
         let mut waiting = self.lock();
         let nap = nap && !waiting.is_left;

@@ -1,7 +1,8 @@
-//! The threads that read done orders, and executions of open ones, from the history for queries. One does short look-ups and one long ones, so that a
-//! query of few executions never waits for a query of many. A look-up waits until the history has all that was handed
-//! to it before. A look-up of many orders takes turns with the others, and lets others at the history between two pages
-//! of executions. If an order cannot be read, only those who ask for it are told so.
+//! The threads that read done orders, and executions of open ones, from the history for queries. One does short
+//! look-ups and one long ones, so that a query of few executions never waits for a query of many. A look-up waits until
+//! the history has all that was handed to it before. A look-up of many orders takes turns with the others, and lets
+//! others at the history between two pages of executions. If an order cannot be read, only those who ask for it are
+//! told so.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,7 +17,8 @@ use crate::exchange_handle::Readers;
 const ORDERS_A_TURN: usize = 16;
 /// Executions read at once: about a millisecond.
 const PAGE: usize = 512;
-/// Executions that an order may have got since the engine answered, for a short look-up and for a long one: they are read first.
+/// Executions that an order may have got since the engine answered, for a short look-up and for a long one: they are
+/// read first.
 const NEWER_MAX: [usize; 2] = [4096, 1 << 20];
 /// How many orders with very many executions are remembered.
 const LONG_ORDERS_MAX: usize = 4096;

@@ -53,8 +53,8 @@ impl Inbox {
         }
     }
 
-    /// Appends the batches of the next turn to `batches`: all light ones, or heavy ones until they cost as much as `budget`. Waits for the
-    /// first one, at most `patience`.
+    /// Appends the batches of the next turn to `batches`: all light ones, or heavy ones until they cost as much as
+    /// `budget`. Waits for the first one, at most `patience`.
     pub fn take(&self, batches: &mut Vec<Box<Batch>>, patience: Option<Duration>, budget: u64) -> Arrived {
         let mut waiting = self.lock();
         while waiting.batches.is_empty() {

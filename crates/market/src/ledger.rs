@@ -9,9 +9,10 @@ use exchange::{Batch, Caller, Metrics};
 
 /// Keeps the commands of a market, or what came of them.
 ///
-/// Of each turn it is told, in this order: each command (`command`), whose they are (`asked_by`), that these are all (`order`), each event (`event`), where a
-/// request ends (`request_applied`), that all is applied (`applied`), and the batches with their answers (`release`). Between turns it looks after what it keeps (`tend`,
-/// `idle`). An error ends the loop; of the turn that it came in nothing is released.
+/// Of each turn it is told, in this order: each command (`command`), whose they are (`asked_by`), that these are all
+/// (`order`), each event (`event`), where a request ends (`request_applied`), that all is applied (`applied`), and the
+/// batches with their answers (`release`). Between turns it looks after what it keeps (`tend`, `idle`). An error ends
+/// the loop; of the turn that it came in nothing is released.
 pub trait Ledger {
     type Error: std::fmt::Display;
 
@@ -43,7 +44,8 @@ pub trait Ledger {
     /// What a command of the turn did.
     fn event(&mut self, sequence: Sequence, time: Time, event: Event);
 
-    /// Called when a request of the turn is applied, or a command of the loop's own: readers may see the market as it is now.
+    /// Called when a request of the turn is applied, or a command of the loop's own: readers may see the market as it
+    /// is now.
     fn request_applied(&mut self, engine: &Engine);
 
     /// All of the turn is applied, and there are no more events of it.

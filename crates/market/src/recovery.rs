@@ -174,7 +174,8 @@ pub fn load_some<S: Storage>(storage: &S, info: &SnapshotInfo, most: u64) -> Res
         importer.add(item).map_err(import_error)?;
     }
     let engine = importer.finish().map_err(import_error)?;
-    // Of open orders with many executions a former program wrote down all: the engine has another hash than these items.
+    // Of open orders with many executions a former program wrote down all: the engine has another hash than these
+    // items.
     let found = if is_former { as_read.finish() } else { engine.state_hash() };
     if found != written || engine.sequence() != point.sequence {
         return Err(LoadError::Hash { name: info.name.clone(), found, written });

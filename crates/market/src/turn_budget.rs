@@ -1,10 +1,12 @@
-//! What a turn of heavy batches may cost: as much as is done in some milliseconds, by what turns have taken so far. It knows no clock.
+//! What a turn of heavy batches may cost: as much as is done in some milliseconds, by what turns have taken so far. It
+//! knows no clock.
 
 use std::time::Duration;
 
 /// A turn of heavy batches is to work no longer than this,
 const WORKS_AT_LEAST: Duration = Duration::from_millis(4);
-/// or than it takes to keep its commands: then the disk, or the log, is half of the time at work. Never longer than this.
+/// or than it takes to keep its commands: then the disk, or the log, is half of the time at work. Never longer than
+/// this.
 const WORKS_AT_MOST: Duration = Duration::from_millis(16);
 /// What a turn may cost at least, and at most, however long that takes.
 const COST: std::ops::RangeInclusive<u64> = 256..=1 << 14;

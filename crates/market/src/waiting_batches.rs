@@ -1,12 +1,13 @@
 //! Batches that wait for their turn, and the order in which they get one. It knows no lock, no clock and no engine.
 //!
-//! Light batches, which gateways gather of many connections' small requests, are taken all together, first come, first served. Heavy ones
-//! take turns by source: the next one is of the source that has had the least so far, and a turn takes as many as its budget of cost allows, at
-//! least one. While both wait, turns of light and of heavy batches alternate, so that neither waits for more than one turn of the other.
+//! Light batches, which gateways gather of many connections' small requests, are taken all together, first come, first
+//! served. Heavy ones take turns by source: the next one is of the source that has had the least so far, and a turn
+//! takes as many as its budget of cost allows, at least one. While both wait, turns of light and of heavy batches
+//! alternate, so that neither waits for more than one turn of the other.
 //!
-//! Batches of one source keep their order. A heavy batch never overtakes a light one that was handed in before it: a connection whose
-//! requests become heavy is answered in order, too. A light batch may overtake heavy ones, so a gateway hands in nothing light of a
-//! connection that waits for something heavy.
+//! Batches of one source keep their order. A heavy batch never overtakes a light one that was handed in before it: a
+//! connection whose requests become heavy is answered in order, too. A light batch may overtake heavy ones, so a
+//! gateway hands in nothing light of a connection that waits for something heavy.
 #![expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -23,8 +24,8 @@ pub(crate) struct WaitingBatches {
     sources: BTreeMap<Source, VecDeque<Numbered>>,
     /// The sources whose batches wait, the next one first.
     order: BTreeSet<Rank>,
-    /// The rank of the heavy batch that was taken last. A source that begins to wait stands behind it by what its batch costs: nothing is
-    /// saved up, and no source that has one batch at a time keeps another from its turn.
+    /// The rank of the heavy batch that was taken last. A source that begins to wait stands behind it by what its batch
+    /// costs: nothing is saved up, and no source that has one batch at a time keeps another from its turn.
     served: u64,
     /// The number of the batch that comes next.
     next_number: u64,

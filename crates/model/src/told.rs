@@ -9,8 +9,8 @@ pub struct Told {
     executions: Vec<Execution>,
 }
 
-/// The engine's reply with the executions that it does not keep: the first of `all` that whoever keeps the past has of the order.
-/// Panics if these do not come to what the reply says.
+/// The engine's reply with the executions that it does not keep: the first of `all` that whoever keeps the past has of
+/// the order. Panics if these do not come to what the reply says.
 pub fn completed(mut reply: Reply, executions: &mut Vec<Execution>, all: &[Execution]) -> Reply {
     if let Some((order, executed)) = reply.elsewhere() {
         let first = usize::try_from(executed.executions).ok().and_then(|count| all.get(..count));

@@ -13,7 +13,8 @@ use journal::Disk;
 use market::rewind::{Moment, RewindBounds, RewindError, Rewound};
 use web::{NotShown, PastMarket, PastMarkets, PastMoment, PastQuestion};
 
-/// Questions of one member that wait, beside the one that is being answered, and of all. What comes then is told to ask again.
+/// Questions of one member that wait, beside the one that is being answered, and of all. What comes then is told to ask
+/// again.
 const WAITING_OF_MEMBER_MAX: usize = 2;
 const WAITING_MAX: usize = 32;
 /// How long a question may take: others wait for it.
@@ -229,8 +230,8 @@ impl Maker {
         Ok((made, is_there))
     }
 
-    /// The member's kept market that is nearest before the moment, unless a snapshot is nearer. Another one's goes on with its own
-    /// question.
+    /// The member's kept market that is nearest before the moment, unless a snapshot is nearer. Another one's goes on
+    /// with its own question.
     fn take(&mut self, member: &str, moment: Moment) -> Option<Made> {
         let its = |made: &Made| *made.member == *member && made.rewound.is_before(moment);
         let before = self.kept.iter().enumerate().filter(|(_, made)| its(made));
@@ -245,7 +246,8 @@ impl Maker {
         self.kept.push(made);
     }
 
-    /// Forgets markets until there is room for one more: the member's own first, so that nobody loses what it waits for to another.
+    /// Forgets markets until there is room for one more: the member's own first, so that nobody loses what it waits for
+    /// to another.
     fn make_room(&mut self, member: &str) {
         while self.kept.len() >= KEPT_MAX {
             let place = self.kept.iter().position(|made| *made.member == *member).unwrap_or_default();

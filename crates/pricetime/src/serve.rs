@@ -100,8 +100,9 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     server.run(&settings, (endings, &ended), &status, started)
 }
 
-/// From here on a crash leaves no core dump, and no other program of this user reads the memory or attaches to the process: there would
-/// be the secrets of members and the key of the certificate in it. The limit alone does not bind a program that takes dumps from a pipe.
+/// From here on a crash leaves no core dump, and no other program of this user reads the memory or attaches to the
+/// process: there would be the secrets of members and the key of the certificate in it. The limit alone does not bind a
+/// program that takes dumps from a pipe.
 fn keep_secrets_in() -> Result<(), String> {
     let why = |error| format!("cannot forbid core dumps, which hold secrets: {error}");
     let none = Rlimit { current: Some(0), maximum: Some(0) };

@@ -126,7 +126,8 @@ settings! {
     workers: usize = default_workers(), "PRICETIME_WORKERS";
     /// Connections waiting to be accepted, on each worker's listener and on that for HTTP
     backlog: u32 = 8192, "PRICETIME_BACKLOG";
-    /// XML connections at once; docs/SECURITY.md says who gives way to further ones. 0 for as many as the limit of open files allows
+    /// XML connections at once; docs/SECURITY.md says who gives way to further ones. 0 for as many as the limit of open
+    /// files allows
     max_connections: usize = 0, "PRICETIME_MAX_CONNECTIONS";
     /// Connections at once from one source address (IPv6: one /64 network), XML, HTTP and FIX together; 0 for no bound
     max_connections_per_address: usize = 16_384, "PRICETIME_MAX_CONNECTIONS_PER_ADDRESS";

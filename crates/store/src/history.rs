@@ -1,5 +1,5 @@
-//! Done orders read back by their ids, for queries about orders that the engine no longer keeps, and executions that it does not keep. On a connection of its
-//! own, so that a look-up waits for no commit.
+//! Done orders read back by their ids, for queries about orders that the engine no longer keeps, and executions that it
+//! does not keep. On a connection of its own, so that a look-up waits for no commit.
 
 use std::collections::{BTreeSet, HashMap};
 use std::pin::pin;
@@ -138,8 +138,8 @@ impl History {
         self.ask(async |link: &Link| link.done_within(orders, executions_max).await)
     }
 
-    /// The first executions of an order, open or done, oldest first: fewer if it has not so many, or they are no longer kept. Errors: as
-    /// of `done_orders`.
+    /// The first executions of an order, open or done, oldest first: fewer if it has not so many, or they are no longer
+    /// kept. Errors: as of `done_orders`.
     pub fn first_executions(&mut self, order: OrderId, count: usize) -> Result<Vec<Execution>, StoreError> {
         self.ask(async |link: &Link| link.first_executions(order, count).await)
     }

@@ -1,5 +1,6 @@
-//! The threads that read done orders, and executions of open ones, from SQL for queries: one for short look-ups, many of them at a time, and one for
-//! long ones. No question to the database brings more executions than its look-up has room for.
+//! The threads that read done orders, and executions of open ones, from SQL for queries: one for short look-ups, many
+//! of them at a time, and one for long ones. No question to the database brings more executions than its look-up has
+//! room for.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};

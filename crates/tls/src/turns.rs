@@ -1,5 +1,5 @@
-//! Turns at computing: of many handshakes in one event loop one computes at a time, and between two of them everybody else in the
-//! thread has a turn.
+//! Turns at computing: of many handshakes in one event loop one computes at a time, and between two of them everybody
+//! else in the thread has a turn.
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -65,8 +65,8 @@ pub(crate) fn take_message_as(asker: &Asker) -> Result<(), Limit> {
     asker.rights().limits.take_message()
 }
 
-/// Counts the message that is being answered, unless that was done: each has one door at which it counts. One that asks the exchange
-/// for something counts there, and not if it is refused before.
+/// Counts the message that is being answered, unless that was done: each has one door at which it counts. One that asks
+/// the exchange for something counts there, and not if it is refused before.
 pub(crate) fn take_message_once() -> Result<(), Limit> {
     let was_counted = ASKING.try_with(|asking| asking.borrow().counted).unwrap_or(true);
     if was_counted { Ok(()) } else { take_message() }

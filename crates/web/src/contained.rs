@@ -1,4 +1,5 @@
-//! A panic in answering one request ends that request: its client is told so, the log tells what it asked for, and nobody else notices.
+//! A panic in answering one request ends that request: its client is told so, the log tells what it asked for, and
+//! nobody else notices.
 
 use axum::extract::Request;
 use axum::http::{Method, Uri};

@@ -115,7 +115,8 @@ impl LastHeard {
     }
 }
 
-/// Has a connection keep its place over which somebody has proven to be a member: whoever asks, has logged on, or is told of an account.
+/// Has a connection keep its place over which somebody has proven to be a member: whoever asks, has logged on, or is
+/// told of an account.
 fn keep_place(life: &Life, party: &impl Party) {
     let proven = [asking::asker(), party.logged_on(), asking::told_as()];
     proven.iter().flatten().for_each(|asker| life.is_of(&asker.principal));

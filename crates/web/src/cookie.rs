@@ -1,5 +1,5 @@
-//! The cookie of the page's session: its name, the token in a request, how it is set. It is given and taken where a token is: under TLS,
-//! or on this machine.
+//! The cookie of the page's session: its name, the token in a request, how it is set. It is given and taken where a
+//! token is: under TLS, or on this machine.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
@@ -12,8 +12,8 @@ const NAME: &str = "pricetime-session";
 /// Its name in the descriptions.
 pub(crate) const DESCRIBED: &str = "__Host-pricetime-session-PORT";
 
-/// Its name on a connection. A browser keeps cookies by host alone, so the port stands in it; and under TLS one with this prefix is set by
-/// this host over TLS, and by nobody else.
+/// Its name on a connection. A browser keeps cookies by host alone, so the port stands in it; and under TLS one with
+/// this prefix is set by this host over TLS, and by nobody else.
 fn name(life: &Life) -> String {
     let prefix = if life.is_tls() { "__Host-" } else { "" };
     format!("{prefix}{NAME}-{}", life.port())
@@ -35,8 +35,8 @@ pub(crate) fn token<'a>(headers: &'a HeaderMap, life: &Life) -> Result<Option<&'
     }
 }
 
-/// Sets it, or with an empty token takes it away. No script reads it, no other site's page sends it along, and one that came encrypted
-/// is sent so alone.
+/// Sets it, or with an empty token takes it away. No script reads it, no other site's page sends it along, and one that
+/// came encrypted is sent so alone.
 pub(crate) fn set(response: &mut Response, token: &str, life: &Life) {
     let gone = if token.is_empty() { "; Max-Age=0" } else { "" };
     let secure = if life.is_tls() { "; Secure" } else { "" };

@@ -42,7 +42,8 @@ impl InMemory {
         InMemory(routes(&site))
     }
 
-    /// Serves one connection, as from this machine, until its client has sent all and was answered. Errors: hyper's, of bytes that are no HTTP.
+    /// Serves one connection, as from this machine, until its client has sent all and was answered. Errors: hyper's, of
+    /// bytes that are no HTTP.
     pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> hyper::Result<()> {
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
         // Nobody else has a place, so there is one.

@@ -194,7 +194,8 @@ impl Life {
         }
     }
 
-    /// Returns, once, when it has to give way to another connection: whoever answers a request or talks over a WebSocket ends it.
+    /// Returns, once, when it has to give way to another connection: whoever answers a request or talks over a
+    /// WebSocket ends it.
     pub(crate) async fn gives_way(&self) {
         self.0.gives_way.notified().await;
     }

@@ -1,5 +1,6 @@
 //! Hands ops to the exchange and brings back their answers. All ops that handlers submit in one turn of the event loop
-//! go as one batch, but for those of who asks much at once: they go by themselves, so that the others do not wait for them.
+//! go as one batch, but for those of who asks much at once: they go by themselves, so that the others do not wait for
+//! them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -12,7 +13,8 @@ use exchange::{
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// The most ops in flight, of light requests and of heavy ones each; further ones wait. A part of what one gateway worker may have.
+/// The most ops in flight, of light requests and of heavy ones each; further ones wait. A part of what one gateway
+/// worker may have.
 const IN_FLIGHT_MAX: usize = 4096;
 
 /// Why there is no answer: nobody knows yet what becomes of the request.
@@ -72,7 +74,8 @@ impl Submitter {
                     watched.came_back(&batch, back, done);
                     hand_out(&batch, back, askers);
                 });
-                // Whoever was not handed an answer is told that the outcome is unknown; the next batch is handed out as ever.
+                // Whoever was not handed an answer is told that the outcome is unknown; the next batch is handed out as
+                // ever.
                 if let Err(panicked) = handed_out {
                     tracing::error!(%panicked, "answers were lost by a fault of the server; please report it");
                 }

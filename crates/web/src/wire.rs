@@ -1,6 +1,6 @@
-//! A connection's bytes, with TLS or without, and how TLS begins. Handshakes are tasks of their connections, so nobody waits
-//! to be accepted because of them. They are bounded in number, by address and in time, and one at a time computes: between two of them
-//! everybody else in the thread has a turn.
+//! A connection's bytes, with TLS or without, and how TLS begins. Handshakes are tasks of their connections, so nobody
+//! waits to be accepted because of them. They are bounded in number, by address and in time, and one at a time
+//! computes: between two of them everybody else in the thread has a turn.
 
 use std::future::pending;
 use std::io;
@@ -76,7 +76,8 @@ impl Acceptance {
         self.tls.handshakes(Protocol::Http)
     }
 
-    /// TLS over a connection from this address. `is_reserved`: it has a place already that is for those who look after the server.
+    /// TLS over a connection from this address. `is_reserved`: it has a place already that is for those who look after
+    /// the server.
     pub(crate) fn begin(&self, stream: TcpStream, address: IpAddr, is_reserved: bool) -> Wire {
         let acceptance = self.clone();
         Wire::Shaking(Box::pin(async move { acceptance.shake(stream, address, is_reserved).await }))

@@ -12,8 +12,8 @@ use crate::orders::Terms;
 #[derive(Debug, Default)]
 pub(super) struct Trails {
     of_symbol: BTreeMap<SymbolIndex, BTreeMap<OrderId, Trail>>,
-    /// Orders of watched accounts that moved since the news were taken. Each makes one piece of news, however often the market
-    /// moves it: one execution may move a thousand orders.
+    /// Orders of watched accounts that moved since the news were taken. Each makes one piece of news, however often the
+    /// market moves it: one execution may move a thousand orders.
     moved: HashSet<OrderId, RandomState>,
 }
 

@@ -46,7 +46,8 @@ fn trailing() -> View {
     view
 }
 
-/// A thousand orders that followed the market made a thousand pieces of news for each new price: 5.4 GiB for some requests.
+/// A thousand orders that followed the market made a thousand pieces of news for each new price: 5.4 GiB for some
+/// requests.
 #[test]
 fn orders_that_the_market_moves_again_and_again_are_told_once() {
     const MOVES: u64 = 1000;

@@ -1,5 +1,5 @@
-//! Reports on their way from the feed's thread to the sessions. They are made once for all sessions that hear of an account, and
-//! not at all for sessions that are full.
+//! Reports on their way from the feed's thread to the sessions. They are made once for all sessions that hear of an
+//! account, and not at all for sessions that are full.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -15,8 +15,8 @@ use crate::reports::{Happening, happenings};
 
 /// Reports that wait for a session at most: then its client has not read for long, and is left.
 const WAITING_MAX: usize = 1 << 15;
-/// Reports that wait for all sessions at most, some 100 MB; one that waits for many counts once. Past it each session with more
-/// than a few waiting is left.
+/// Reports that wait for all sessions at most, some 100 MB; one that waits for many counts once. Past it each session
+/// with more than a few waiting is left.
 const ALL_WAITING_MAX: u64 = 1 << 18;
 const FEW: usize = 1 << 10;
 

@@ -14,8 +14,8 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::following::{Following, Scene};
 
-/// Ops of all sessions on their way at most, of those who ask little and of those who ask much at once each. A part of what one worker of
-/// the XML gateway may have.
+/// Ops of all sessions on their way at most, of those who ask little and of those who ask much at once each. A part of
+/// what one worker of the XML gateway may have.
 const IN_FLIGHT_MAX: usize = 4096;
 /// Executions of a done order that are added up at most.
 const EXECUTIONS_MAX: usize = 1 << 20;

@@ -15,7 +15,8 @@ use crate::login::Asker;
 use crate::mailbox::Origin;
 use crate::stream::Stream;
 
-/// Bytes that are read at once of a connection that asks little. One of which as many wait to be parsed asks much: its requests are heavy.
+/// Bytes that are read at once of a connection that asks little. One of which as many wait to be parsed asks much: its
+/// requests are heavy.
 pub(crate) const LIGHT_BYTES: usize = 32 << 10;
 
 /// A connection. Without a partial request, an unsent reply or a reply that waits, it holds no memory but itself.

@@ -1,12 +1,12 @@
-//! Heavy requests of a connection. They go inward in batches of its own, so that those who ask little do not wait for them: neither to be
-//! parsed, nor for their turn, nor for their replies.
+//! Heavy requests of a connection. They go inward in batches of its own, so that those who ask little do not wait for
+//! them: neither to be parsed, nor for their turn, nor for their replies.
 
 use std::collections::VecDeque;
 
 use exchange::Source;
 
-/// The batches of one connection that are being made or away. While there are any, all that it asks goes by them: so its requests keep
-/// their order.
+/// The batches of one connection that are being made or away. While there are any, all that it asks goes by them: so
+/// its requests keep their order.
 pub(crate) struct HeavyBatches {
     pub source: Source,
     tickets: VecDeque<u64>,

@@ -49,8 +49,8 @@ impl Connection {
 }
 
 impl Worker {
-    /// Reads once from each connection that was on the list when it began; what is left waits for the next turn. Those who ask much come
-    /// last, and so many of them as a turn has time for.
+    /// Reads once from each connection that was on the list when it began; what is left waits for the next turn. Those
+    /// who ask much come last, and so many of them as a turn has time for.
     pub(crate) fn read_ready(&mut self) {
         for _ in 0..self.ready.len() {
             let Some(slot) = self.ready.pop_front() else { break };
@@ -72,7 +72,8 @@ impl Worker {
         self.read_heavy();
     }
 
-    /// Reads once from each connection that asks much, in turn, until this turn of the worker has parsed enough of them.
+    /// Reads once from each connection that asks much, in turn, until this turn of the worker has parsed enough of
+    /// them.
     fn read_heavy(&mut self) {
         self.taken_bytes = 0;
         for _ in 0..self.heavy_ready.len() {
@@ -200,7 +201,8 @@ impl Worker {
         }
     }
 
-    /// Closes a connection whose place another one gets. It is told so, unless that could be taken for the reply to a request.
+    /// Closes a connection whose place another one gets. It is told so, unless that could be taken for the reply to a
+    /// request.
     pub(crate) fn give_way(&mut self, origin: Origin) {
         let slot = origin.slot as usize;
         let is_it = |connection: &&mut Connection| connection.generation == origin.generation;

@@ -19,8 +19,8 @@ pub struct Settings {
     /// Connections the kernel may hold for each worker until they are accepted; it also applies its own bound
     /// (`net.core.somaxconn`).
     pub backlog: u32,
-    /// Connections open at once, over all workers. Whoever is turned away or has to give way is told. Further ones wait in the backlog
-    /// where the places say so, and while no file can be opened.
+    /// Connections open at once, over all workers. Whoever is turned away or has to give way is told. Further ones wait
+    /// in the backlog where the places say so, and while no file can be opened.
     pub places: Places,
     /// The longest request, in bytes.
     pub request_bytes_max: usize,

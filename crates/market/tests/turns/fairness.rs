@@ -1,5 +1,5 @@
-//! Who gets a turn when: light requests wait for one turn of heavy ones at most, heavy ones for one of light ones, sources take turns by
-//! what they cost, and what one connection asks stays in its order. Turns are counted, not timed.
+//! Who gets a turn when: light requests wait for one turn of heavy ones at most, heavy ones for one of light ones,
+//! sources take turns by what they cost, and what one connection asks stays in its order. Turns are counted, not timed.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -41,7 +41,8 @@ impl Market {
         self.inbox.push(batch);
     }
 
-    /// The loop takes a turn. Gives the share that it took, and which requests are answered now; none if nothing waited.
+    /// The loop takes a turn. Gives the share that it took, and which requests are answered now; none if nothing
+    /// waited.
     fn take_turn(&mut self) -> Option<(Share, Vec<u64>)> {
         let mut batches = Vec::new();
         match self.inbox.take(&mut batches, Some(Duration::ZERO), BUDGET) {
@@ -58,7 +59,8 @@ impl Market {
     }
 }
 
-/// A turn took all that waited: whoever asked for one thing behind 200 requests of 9,000 commands waited for 1.8 million commands.
+/// A turn took all that waited: whoever asked for one thing behind 200 requests of 9,000 commands waited for 1.8
+/// million commands.
 #[test]
 fn a_light_request_waits_for_one_turn_of_heavy_ones_however_many_wait() {
     let mut market = Market::new();
@@ -119,8 +121,8 @@ fn sources_take_turns_by_what_they_cost() {
     assert!(of_many.abs_diff(of_few) <= 100, "each has had as much as the other: {of_many} and {of_few}");
 }
 
-/// A source whose queue ran empty forgot what it had cost: four that always had one request waiting kept a fifth, which had pipelined
-/// two, from its second one for ever.
+/// A source whose queue ran empty forgot what it had cost: four that always had one request waiting kept a fifth, which
+/// had pipelined two, from its second one for ever.
 #[test]
 fn sources_with_one_request_at_a_time_keep_nobody_from_the_next() {
     let mut market = Market::new();

@@ -53,8 +53,8 @@ fn log_on_over_fix(server: &Server) -> Fix {
     fix
 }
 
-/// 1,100 connections over HTTP, 300 over FIX and 3,200 over XML, from one address and without a key, and nobody else got in: members got
-/// 503, time-outs and "too many connections".
+/// 1,100 connections over HTTP, 300 over FIX and 3,200 over XML, from one address and without a key, and nobody else
+/// got in: members got 503, time-outs and "too many connections".
 #[test]
 fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
     let (files, each) = size((400, 400), (4_500, 4_500));

@@ -12,7 +12,8 @@ use crate::peers::connect_many;
 /// Orders in a heavy request. They are canceled by its last element, so that the market does not grow.
 const ORDERS: usize = 9_000;
 
-/// Sends a request over and over on all connections, and reads what comes, until it is to stop. Gives how many replies began.
+/// Sends a request over and over on all connections, and reads what comes, until it is to stop. Gives how many replies
+/// began.
 fn pipeline(mut streams: Vec<TcpStream>, request: &[u8], stop: &AtomicBool) -> usize {
     streams.iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
     let (mut sent, mut replies) = (vec![0; streams.len()], 0);
@@ -47,8 +48,8 @@ fn place(trader: &mut Client) -> u64 {
     id.and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("{told}"))
 }
 
-/// A turn took all that waited, and a worker read nobody while one such request was on its way: who asked for one order waited for about
-/// twenty of these requests.
+/// A turn took all that waited, and a worker read nobody while one such request was on its way: who asked for one order
+/// waited for about twenty of these requests.
 #[test]
 fn forty_connections_that_pipeline_requests_of_9000_commands_let_others_have_their_turn() {
     const CONNECTIONS: usize = 40;
@@ -74,8 +75,8 @@ fn forty_connections_that_pipeline_requests_of_9000_commands_let_others_have_the
         passed.sort_unstable();
         (attacker.join().unwrap(), passed)
     });
-    // Counted, not timed: a machine that is busy makes everybody wait, but gives nobody more turns. Half of the rounds are looked at, for
-    // turns go on while the trader itself has to wait for its processor.
+    // Counted, not timed: a machine that is busy makes everybody wait, but gives nobody more turns. Half of the rounds
+    // are looked at, for turns go on while the trader itself has to wait for its processor.
     let (half, most) = (passed[passed.len() / 2], passed[passed.len() - 1]);
     let told = format!("{half} orders of others beside half of those of a trader, {most} at most; {replies} replies");
     assert!(half <= 6 * ORDERS as u64, "{told}");

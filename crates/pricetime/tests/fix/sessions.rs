@@ -187,7 +187,8 @@ fn figure(server: &Server, name: &str) -> u64 {
     line.unwrap_or_else(|| panic!("no {name}")).parse().unwrap()
 }
 
-/// The reports of each session were made in the thread that answers everybody: 200 that read nothing held it up for 46 s.
+/// The reports of each session were made in the thread that answers everybody: 200 that read nothing held it up for 46
+/// s.
 #[test]
 fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
     const SESSIONS: usize = 5;

@@ -1,5 +1,5 @@
-//! Every numeric field of every protocol at its extremes, in pairs: within one request, and in two of which the second depends on the first.
-//! Whatever is sent, it is answered, no code of ours panics, and others trade on.
+//! Every numeric field of every protocol at its extremes, in pairs: within one request, and in two of which the second
+//! depends on the first. Whatever is sent, it is answered, no code of ours panics, and others trade on.
 
 use std::net::SocketAddr;
 

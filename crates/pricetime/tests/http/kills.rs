@@ -72,7 +72,8 @@ fn what_is_killed_takes_no_orders_until_it_is_released_also_after_a_restart() {
     server.stop();
 }
 
-/// Who listens to the status is told that everything is killed, and that it is released: their orders are gone, and the channel says why.
+/// Who listens to the status is told that everything is killed, and that it is released: their orders are gone, and the
+/// channel says why.
 #[test]
 fn the_status_channel_tells_that_everything_is_killed() {
     let folder = Folder::new("kills-status");

@@ -1,5 +1,5 @@
-//! Who gets a listen key where members are known, and how long it counts. The name of a key is no secret: it once gave the stream of a
-//! member's orders and money to whoever guessed it.
+//! Who gets a listen key where members are known, and how long it counts. The name of a key is no secret: it once gave
+//! the stream of a member's orders and money to whoever guessed it.
 
 use std::process::Command;
 

@@ -8,8 +8,8 @@ use crate::common::talk::order;
 /// The most that a sum of traded money is told as.
 const MOST: &str = "17014118346046923173168.7303715884105727";
 
-/// Candles and the figures of a day were added up with the arithmetic of balances, whose bound an account passes by trading
-/// with itself: the feed panicked, and so did every start after that, with or without a feed.
+/// Candles and the figures of a day were added up with the arithmetic of balances, whose bound an account passes by
+/// trading with itself: the feed panicked, and so did every start after that, with or without a feed.
 #[test]
 fn one_account_that_trades_all_its_dollars_again_and_again_stops_neither_the_server_nor_its_next_start() {
     let folder = Folder::new("turnover");

@@ -1,11 +1,12 @@
-//! The sums of amounts outside of the engine: `plus`, `minus` and `less` panic where a sum has no room, so that each file
-//! with one stands here with its bound. What clients can have done again and again, such
-//! as trading, has none: `Turnover` is for that.
+//! The sums of amounts outside of the engine: `plus`, `minus` and `less` panic where a sum has no room, so that each
+//! file with one stands here with its bound. What clients can have done again and again, such as trading, has none:
+//! `Turnover` is for that.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The shares and the money of one order: at most 2^63 units of shares, and the highest price for each, 2^126 units of money.
+/// The shares and the money of one order: at most 2^63 units of shares, and the highest price for each, 2^126 units of
+/// money.
 const OF_ONE_ORDER: &str = "the shares, or the money, of one order";
 /// A level, a book or a position: orders are counted in 64 bits, and 2^63 units each have room in 128 bits.
 const OF_OPEN_ORDERS: &str = "the shares of orders that are open at once";

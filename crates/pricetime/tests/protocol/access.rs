@@ -343,8 +343,8 @@ fn secrets_are_shown_nowhere() {
     server.stop();
 }
 
-/// A program that takes core dumps from a pipe is not bound by the limit of their size, and whoever acts as the server's user could read its
-/// memory: what is no longer to be dumped belongs to root.
+/// A program that takes core dumps from a pipe is not bound by the limit of their size, and whoever acts as the
+/// server's user could read its memory: what is no longer to be dumped belongs to root.
 #[test]
 fn the_memory_of_a_server_that_holds_secrets_belongs_to_root() {
     const NOBODY: u32 = 65_534;

@@ -1,5 +1,5 @@
-//! Orders with more executions than the server keeps in memory, and than a reply holds: they are told in order, up to the place of the
-//! question, and nobody makes a reply that is too long.
+//! Orders with more executions than the server keeps in memory, and than a reply holds: they are told in order, up to
+//! the place of the question, and nobody makes a reply that is too long.
 
 use crate::common::fix::Fix;
 use crate::common::folder::Folder;
@@ -87,8 +87,8 @@ fn with_long_orders(launch: &Launch) -> (Server, [u64; 4]) {
     (server, orders)
 }
 
-/// Once a cancel told all executions of its order, however many: of 1.8 million its connection was closed without an answer, and others
-/// waited for two seconds.
+/// Once a cancel told all executions of its order, however many: of 1.8 million its connection was closed without an
+/// answer, and others waited for two seconds.
 #[test]
 fn a_cancel_is_answered_within_the_bound_of_replies_and_says_what_it_leaves_out() {
     let folder = Folder::new("long-cancels");
@@ -106,7 +106,8 @@ fn a_cancel_is_answered_within_the_bound_of_replies_and_says_what_it_leaves_out(
     assert!(reply.contains(&canceled) && reply.contains(left_out), "{reply}");
     assert_eq!(reply.matches("reply too large").count(), 2, "{reply}");
     assert_eq!(reply.matches("Order has nothing open to cancel").count(), 1, "{reply}");
-    // An order whose executions fit is told whole on the same connection, and of one that comes behind others as much as there is room for.
+    // An order whose executions fit is told whole on the same connection, and of one that comes behind others as much
+    // as there is room for.
     let few = format!(
         "<order sym=\"SPY\" amount=\"100\" limit=\"5000\"/>{}",
         "<order sym=\"SPY\" amount=\"-1\" limit=\"5000\"/>".repeat(20)

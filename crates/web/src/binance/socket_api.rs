@@ -225,8 +225,8 @@ impl Caller {
         }
     }
 
-    /// Counts the message that is being answered, of who has logged on, or of whose connection it is, unless that was done. Errors: there
-    /// were too many.
+    /// Counts the message that is being answered, of who has logged on, or of whose connection it is, unless that was
+    /// done. Errors: there were too many.
     fn count_once(&self) -> Result<(), Refusal> {
         let before = asking::asker();
         if let Some(asker) = self.session.as_ref().and_then(|session| session.asker.clone()) {

@@ -27,8 +27,8 @@ pub(super) async fn system_status(State(site): State<Site>, asked: Parameters) -
     Ok(Json(json!({"status": status, "msg": msg})))
 }
 
-/// There are no pairs to trade on margin, nor any whose trading is to end. Where members are known nothing is told of the market to
-/// whoever says the name of a key, nor whether there is such a key.
+/// There are no pairs to trade on margin, nor any whose trading is to end. Where members are known nothing is told of
+/// the market to whoever says the name of a key, nor whether there is such a key.
 pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Answer {
     match site.members() {
         Some(_) => asked.names_key()?,

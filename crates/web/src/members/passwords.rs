@@ -1,5 +1,6 @@
-//! Turns at comparing passwords. Each takes a core and megabytes for tens of milliseconds, so few are compared at once. Whoever logged in
-//! from an address before comes first there; of all others the address that tries the most, and the member that is tried the most, give way.
+//! Turns at comparing passwords. Each takes a core and megabytes for tens of milliseconds, so few are compared at once.
+//! Whoever logged in from an address before comes first there; of all others the address that tries the most, and the
+//! member that is tried the most, give way.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -49,7 +50,8 @@ struct Waiting {
 pub(crate) struct Turn(Arc<Shared>);
 
 impl Passwords {
-    /// Waits for a turn to compare a password of this member from this address. None: there are too many, and this one gives way.
+    /// Waits for a turn to compare a password of this member from this address. None: there are too many, and this one
+    /// gives way.
     pub(crate) async fn turn(&self, member: &str, address: IpAddr) -> Option<Turn> {
         let begun = {
             let mut state = self.0.lock();
@@ -95,7 +97,8 @@ impl Shared {
 }
 
 impl State {
-    /// Sends away the newest of those of the address that waits the most, and of these of the member that is tried the most.
+    /// Sends away the newest of those of the address that waits the most, and of these of the member that is tried the
+    /// most.
     fn one_gives_way(&mut self) {
         let of_address = |who: Who| self.waiting.iter().filter(|other| other.who.1 == who.1).count();
         let of_member = |who: Who| self.waiting.iter().filter(|other| other.who.0 == who.0).count();

@@ -1,4 +1,5 @@
-//! Which signed requests came lately: what changes something is taken once, and not at all if it came to look at something.
+//! Which signed requests came lately: what changes something is taken once, and not at all if it came to look at
+//! something.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};

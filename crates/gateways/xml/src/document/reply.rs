@@ -14,7 +14,8 @@ use crate::number::{push_decimal, push_seconds};
 /// How replies are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
-    /// Queries that would take a reply past so many bytes are told "reply too large" instead, cancels without the order's executions.
+    /// Queries that would take a reply past so many bytes are told "reply too large" instead, cancels without the
+    /// order's executions.
     pub reply_bytes_max: usize,
     /// Whether a line with the length of the reply in bytes stands before it.
     pub length_line: bool,
@@ -175,7 +176,8 @@ struct Writer<'a> {
     day_ends: DayEnds,
     executions: &'a [Execution],
     out: &'a mut Vec<u8>,
-    /// Whether the executions of an order did not fit. Then none after it are tried: each could write up to the limit in vain.
+    /// Whether the executions of an order did not fit. Then none after it are tried: each could write up to the limit
+    /// in vain.
     cut: bool,
     /// Executions of orders end here at the latest.
     bytes_end: usize,

@@ -1,5 +1,5 @@
-//! Who asks much at once waits for itself: those who ask little are read, parsed and answered meanwhile, and nobody's replies change their
-//! order.
+//! Who asks much at once waits for itself: those who ask little are read, parsed and answered meanwhile, and nobody's
+//! replies change their order.
 
 use crate::support::{Client, eventually, opened, order, serve, settings};
 use xml::Settings;
