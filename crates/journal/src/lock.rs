@@ -19,8 +19,8 @@ pub const LOCK_NAME: &str = "lock";
 /// While this lives, no other process can lock the data folder.
 #[derive(Debug)]
 pub struct DataLock {
-    _folder: fs::File,
-    _file: fs::File,
+    folder: fs::File,
+    file: fs::File,
 }
 
 /// Why the data folder could not be locked.
@@ -62,7 +62,19 @@ impl DataLock {
         let mut file = open_lock_file(path).map_err(failed)?;
         try_lock(&file, path)?;
         write_pid(&mut file).map_err(failed)?;
-        Ok(DataLock { _folder: folder, _file: file })
+        Ok(DataLock { folder, file })
+    }
+}
+
+/// Unlocks the folder, and does not only close its files: a program that is just being started holds copies of all open
+/// files until it runs, and would keep the folder locked that long.
+impl Drop for DataLock {
+    fn drop(&mut self) {
+        for file in [&self.file, &self.folder] {
+            if let Err(error) = file.unlock() {
+                tracing::warn!("the data folder was not unlocked, and is when this process ends: {error}");
+            }
+        }
     }
 }
 
@@ -113,6 +125,16 @@ mod tests {
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         drop(first);
         DataLock::take(&folder).unwrap();
+    }
+
+    /// A program that this one is just starting holds such copies until it runs.
+    #[test]
+    fn copies_of_its_files_do_not_keep_the_folder_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = DataLock::take(folder.path()).unwrap();
+        let _copies = (first.folder.try_clone().unwrap(), first.file.try_clone().unwrap());
+        drop(first);
+        DataLock::take(folder.path()).unwrap();
     }
 
     /// A second server once came in when the locked file was removed.
