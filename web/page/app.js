@@ -233,11 +233,23 @@ async function begin() {
   orders.allow(session);
   beside.allow(session);
   sandbox.allow(session);
+  if (session) ticket.allow(session.member ?? "");
+  else allowLater();
   // A member's own account comes first, unless another one of its was looked at last.
   const own = session?.accounts ?? [];
   if (own.length > 0 && !own.includes(holdings.id ?? "")) choices.account(own[0]);
   known();
   feed.connect();
+}
+
+/** The server did not say who looks at the page: it is asked again once it answers. */
+function allowLater() {
+  let asked = false;
+  feed.watch(() => {
+    if (asked || feed.state !== "open") return;
+    asked = true;
+    api.session().then(({ member }) => ticket.allow(member ?? ""), () => (asked = false));
+  });
 }
 
 /** The venue's view, with its styles, is fetched when it is looked at: nobody needs it to trade. */

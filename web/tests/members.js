@@ -260,6 +260,36 @@ async function sayWhyNot(open, size) {
   await Promise.all([own.close(), others.close()]);
 }
 
+/** An order whose answer is lost by the time its member's session is over is not the next member's to see or to send. @param {BrowserContext} context */
+async function leaveAnOrder(context) {
+  const page = await context.newPage();
+  await page.goto(`${base}/#/trade/${symbol}`);
+  await signIn(page);
+  await account_shown(page);
+  const kept = () => page.evaluate(() => sessionStorage.getItem("pricetime.sending"));
+  await page.route(/\/api\/v1\/orders$/, (route) => route.abort());
+  await page.route(/by-client-id/, (route) => route.abort());
+  await page.evaluate(() => document.querySelector("nav.sections [data-section=ticket]")?.dispatchEvent(new MouseEvent("click", { bubbles: true })));
+  await page.fill("#ticket-limit", "7");
+  await page.fill("#ticket-shares", "1");
+  await page.click("#ticket-submit");
+  await page.waitForSelector("#ticket-submit:has-text('Send again')");
+  // Whoever comes back finds it.
+  await page.reload();
+  await page.waitForSelector("#ticket-submit:has-text('Send again')");
+  assert.equal(JSON.parse((await kept()) ?? "{}").member, member);
+  await context.clearCookies();
+  await page.reload();
+  await page.waitForSelector(signed_out);
+  assert.equal(await page.isVisible("#ticket-unknown"), false);
+  await signIn(page, operator);
+  await page.waitForFunction(() => document.body?.dataset.connection === "open");
+  assert.deepEqual([await page.isVisible("#ticket-unknown"), await page.locator("#ticket-submit:has-text('Send again')").count(), await kept()], [false, 0, null]);
+  await page.click("#sign-out");
+  await page.waitForSelector(signed_out);
+  await page.close();
+}
+
 /** Pages of others, also of this machine, which a cookie counts as the same site. @param {BrowserContext} context @param {string} host */
 async function foreignPage(context, host) {
   const elsewhere = createServer((_, response) => response.setHeader("content-type", "text/html").end("<p>elsewhere</p>"));
@@ -313,6 +343,9 @@ try {
     const orders = await page.evaluate(async (id) => (await (await fetch(`/api/v1/accounts/${id}/orders`)).json()).orders.map((/** @type {{limit: string}} */ one) => one.limit), account);
     assert.ok(orders.includes("7") && !orders.includes("6"), JSON.stringify(orders));
     if (operator) {
+      const other = await open();
+      await leaveAnOrder(other);
+      await other.close();
       await runTheVenue(page, size);
       await stopEverything(page, size);
       await sayWhyNot(open, size);

@@ -11,8 +11,8 @@ const asked = (id, shares = "10") => ({ kind: "oco", orders: [{ account: "1", sy
 const lost = () => new Refusal({ code: "no-answer", detail: "The server does not answer" });
 const refusal = (/** @type {number} */ status, /** @type {string} */ code) => new Refusal({ status, code, detail: code });
 
-/** A server that answers as it is told to, and time that passes when it is told to. @param {unknown} [kept] */
-function scene(kept) {
+/** A server that answers as it is told to, and time that passes when it is told to. @param {unknown} [kept] what was on its way when the page was left @param {string} [member] who looks at it now */
+function scene(kept = null, member = "alice") {
   /** What is answered to a placing, and to the question for it; an error is thrown. @type {{place: any, ask: any}} */
   const answers = { place: {}, ask: refusal(404, "unknown-order") };
   /** @type {any[]} */
@@ -28,7 +28,8 @@ function scene(kept) {
     place: (/** @type {any} */ order) => (placed.push(order), answer(answers.place)),
     orderOf: (/** @type {string} */ id) => answer(answers.ask instanceof Error ? answers.ask : { ...answers.ask, client_order_id: id }),
   });
-  const sending = new Sending({ api, keep: (all) => stored.push(all), found: (outcome) => found.push(outcome), later: (then) => waiting.push(then) }, kept);
+  const sending = new Sending({ api, keep: (all) => stored.push(all), found: (outcome) => found.push(outcome), later: (then) => waiting.push(then) });
+  sending.allow(member, kept);
   const pass = async () => {
     for (const then of waiting.splice(0)) await then();
   };
@@ -63,7 +64,7 @@ test("what became of it is asked for by its id until it is known", async () => {
   await pass();
   assert.deepEqual(found, [{ placed: [{ order_id: 7, status: "open", client_order_id: "a" }] }]);
   assert.deepEqual([sending.state, sending.orders], ["idle", null]);
-  assert.deepEqual([JSON.parse(stored[0] ?? ""), stored.at(-1)], [asked("a"), null]);
+  assert.deepEqual([JSON.parse(stored[0] ?? ""), stored.at(-1)], [{ ...asked("a"), member: "alice" }, null]);
 });
 
 test("of what the server does not have nobody knows that it will not come: it can be sent again, or be forgotten", async () => {
@@ -104,12 +105,37 @@ test("a refusal of what was sent once is one, and a page that was left asks when
   first.answers.place = refusal(422, "insufficient-funds");
   assert.deepEqual(await first.sending.send(asked("a")), { refused: first.answers.place });
   assert.equal(first.stored.at(-1), null);
-  const second = scene(asked("a"));
+  const second = scene({ ...asked("a"), member: "alice" });
   assert.equal(second.sending.unknown, true);
   second.answers.ask = { order_id: 7, status: "canceled" };
   await second.pass();
   assert.equal(second.found[0].placed[0].order_id, 7);
   for (const nonsense of [null, 7, {}, { orders: [] }, { orders: [{}] }]) assert.equal(scene(nonsense).sending.state, "idle");
+});
+
+test("an order that another member left is neither told of, nor asked for, nor sent", async () => {
+  const kept = { ...asked("a"), member: "alice" };
+  for (const [left, member] of [[kept, "bob"], [kept, ""], [asked("a"), "alice"], [{ ...kept, member: "" }, "alice"]]) {
+    const { answers, sending, placed, stored, found, pass } = scene(left, /** @type {string} */ (member));
+    answers.ask = { order_id: 7 };
+    await pass();
+    assert.deepEqual([sending.state, sending.orders, found, stored], ["idle", null, [], [null]]);
+    answers.place = { order_id: 8 };
+    await sending.send(asked("b"));
+    assert.deepEqual(placed, [asked("b").orders[0]]);
+  }
+  const again = scene({ ...asked("a"), member: "" }, "");
+  assert.deepEqual([again.sending.unknown, again.stored], [true, []], "where there are no members");
+});
+
+test("an order that is sent before it is known who looks at the page is kept as theirs", async () => {
+  const { Sending } = await import("../page/state/sending.js");
+  /** @type {any[]} */
+  const stored = [];
+  const sending = new Sending({ api: /** @type {any} */ ({ place: () => new Promise(() => {}) }), keep: (all) => stored.push(JSON.parse(all ?? "null")), found: () => {} });
+  sending.send(asked("a"));
+  sending.allow("alice", stored.at(-1));
+  assert.deepEqual([sending.state, stored.at(-1)], ["sending", { ...asked("a"), member: "alice" }]);
 });
 
 test("an answer that is lost and one that stands in a proxy's place are unknown, and a refusal with a code is not", async () => {

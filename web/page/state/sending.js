@@ -34,14 +34,23 @@ export class Sending extends Watched {
   why = "";
 
   #parts;
+  /** The member whose orders they are; null while nobody knows who looks at the page. @type {string|null} */
+  #member = null;
   /** What is answered later than it changes is of no account. */
   #round = 0;
 
-  /** @param {Parts} parts @param {unknown} [kept] what was on its way when the page was left */
-  constructor(parts, kept) {
+  /** @param {Parts} parts */
+  constructor(parts) {
     super();
     this.#parts = parts;
-    if (isAsked(kept)) this.#doubt(kept, "The page was left before there was an answer");
+  }
+
+  /** Takes up what was on its way when the page was left, if it was this member's; what was another one's is forgotten. @param {string} member "" where there are none @param {unknown} kept */
+  allow(member, kept) {
+    this.#member = member;
+    if (this.orders) this.#keep(this.orders);
+    else if (isKept(kept) && kept.member === member) this.#doubt({ kind: kept.kind, orders: kept.orders }, "The page was left before there was an answer");
+    else if (kept !== null) this.#parts.keep(null);
   }
 
   /** Whether what is pressed next sends these orders again. */
@@ -55,7 +64,7 @@ export class Sending extends Watched {
     const again = this.orders !== null;
     const orders = this.orders ?? asked;
     const round = this.#become("sending", orders);
-    this.#parts.keep(JSON.stringify(orders));
+    this.#keep(orders);
     try {
       const placed = orders.orders.length === 1 ? [await this.#parts.api.place(orders.orders[0])] : (await this.#parts.api.placeList(orders.kind, orders.orders)).orders;
       return this.#settle(round, { placed });
@@ -65,6 +74,11 @@ export class Sending extends Watched {
       this.#doubt(orders, error.message, error.unknown ? null : error);
       return null;
     }
+  }
+
+  /** @param {Asked} orders */
+  #keep(orders) {
+    this.#parts.keep(JSON.stringify({ ...orders, member: this.#member }));
   }
 
   /** Gives up orders of which the server has none. */
@@ -125,8 +139,8 @@ export class Sending extends Watched {
   }
 }
 
-/** Whether it is what was kept. @param {unknown} kept @returns {kept is Asked} */
-function isAsked(kept) {
+/** Whether it is what was kept. @param {unknown} kept @returns {kept is Asked & {member: unknown}} */
+function isKept(kept) {
   const orders = typeof kept === "object" && kept !== null && "orders" in kept ? kept.orders : null;
   return Array.isArray(orders) && orders.length > 0 && orders.every((order) => typeof order?.client_order_id === "string" && typeof order.account === "string");
 }

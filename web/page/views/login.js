@@ -64,6 +64,13 @@ export async function signIn({ api, feed }) {
     if (!dialog.open) dialog.showModal();
   };
 
+  /** @param {Session} now who is signed in by now */
+  const look = ({ roles, member }) => {
+    if (roles.length === 0) ask();
+    // Somebody else has signed in, in another tab: whatever this page shows is not theirs.
+    else if (member !== session.member) location.reload();
+  };
+
   /** @type {Session} */
   let session;
   try {
@@ -80,7 +87,7 @@ export async function signIn({ api, feed }) {
   addEventListener(UNPROVEN, ask);
   // The server has ended the connection: perhaps because the session is over.
   feed.watch(() => {
-    if (feed.state === "lost") api.session().then(({ roles }) => roles.length === 0 && ask(), () => {});
+    if (feed.state === "lost") api.session().then(look, () => {});
   });
   out.hidden = false;
   setText(find("signed-in"), session.member ?? "");

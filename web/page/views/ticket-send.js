@@ -50,7 +50,7 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
   /** The orders that were sent last. @type {Asked|null} */
   let sent = null;
   let as_shown = false;
-  const sending = new Sending({ api, keep: keepSending, found: tell }, keptSending());
+  const sending = new Sending({ api, keep: keepSending, found: tell });
 
   /** @param {Exclude<Outcome, null>} outcome */
   function tell(outcome) {
@@ -83,13 +83,17 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
     forget.hidden = !sending.absent;
     if (orders && sending.unknown) setText(text, unknownText(sending, orders, shown));
   }
-  sent = sending.orders;
   sending.watch(draw);
   draw();
   forget.addEventListener("click", () => sending.forget());
 
   return {
     sending,
+    /** Takes up what was on its way when this member left the page. @param {string} member */
+    allow(member) {
+      sending.allow(member, keptSending());
+      sent ??= sending.orders;
+    },
     /** The form shows something else than what was sent. */
     changed: () => (as_shown = false),
     /** Sends orders, or again those of which nobody knows what became. @param {Asked} asked @param {[name: string, value: string][]} more what is told of them where somebody wants to be asked */

@@ -35,6 +35,7 @@ const BOOK_PAUSE_MS = 100;
  * @property {(limit: string) => void} take fills in a price
  * @property {(preset: number) => boolean} apply fills it in as a preset says
  * @property {() => Asked|null} draft what would be sent now; null while the fields are none, which is then said beside them
+ * @property {(member: string) => void} allow hears who looks at the page; "" where there are no members
  * @property {(order: number, text: string) => void} filled hears what was executed of an order
  */
 
@@ -343,6 +344,7 @@ export function ticketView({ market, symbols, shown, holdings, fees, vitals, sta
       clearFaults(form);
       return holdings.id && market.symbol && check() ? asked(holdings.id, market.symbol) : null;
     },
+    allow: sender.allow,
     filled: sender.filled,
     begin(chosen) {
       within(form, "input", `[name=side][value=${chosen}]`).checked = true;
