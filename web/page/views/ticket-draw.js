@@ -1,0 +1,124 @@
+// How the order ticket looks: which fields there are, what stands beside them, and what its button says.
+
+import { MONEY_DECIMALS, format, group } from "../decimal.js";
+import { find, setAttribute, setText, within } from "../dom.js";
+import { cost, foretold, most } from "./ticket-worth.js";
+
+/** @import { Sending } from "../state/sending.js" */
+/** @import { Standing } from "../state/standing.js" */
+/** @import { Vitals } from "../state/vitals.js" */
+/** @import { Amount, Fields } from "./ticket-fields.js" */
+/** @import { Parts } from "./ticket-worth.js" */
+
+/**
+ * Gives what draws the whole ticket, and what draws what changes with the book.
+ * @param {Parts & {amount: Amount, vitals: Vitals, standing: Standing, sending: Sending}} parts
+ */
+export function ticketDrawing(parts) {
+  const { fields, amount, shown, vitals } = parts;
+  const drawSum = sumDrawing(parts);
+  const drawAvailable = availableDrawing(parts);
+  const drawConditions = conditionDrawing(fields);
+  const drawButton = buttonDrawing(parts);
+  const drawTerms = termDrawing(fields, vitals);
+  return {
+    sum: drawSum,
+    all() {
+      setAttribute(fields.form, "data-side", fields.side());
+      drawAvailable();
+      drawTerms();
+      drawConditions();
+      drawSum();
+      fields.limit.placeholder = shown.rules?.tick ?? "0.00";
+      amount.input.placeholder = amount.unit.value === "shares" ? shown.rules?.lot ?? "0" : "0";
+      drawButton();
+    },
+  };
+}
+
+/** What the account can spend or sell. @param {Parts} parts */
+function availableDrawing({ fields, market, holdings }) {
+  const name = find("ticket-available-name");
+  const available = find("ticket-available");
+  return () => {
+    const selling = fields.side() === "sell";
+    const account = holdings.account;
+    setText(name, selling ? "Can sell" : "Can spend");
+    if (!account) setText(available, holdings.id && !holdings.refused ? "…" : "–");
+    else if (selling) setText(available, market.symbol ? `${group(holdings.position(market.symbol)?.shares ?? "0")} ${market.symbol}` : "–");
+    else setText(available, group(account.balance));
+  };
+}
+
+/** Which fields there are, by the kind of the order. @param {Fields} fields @param {Vitals} vitals */
+function termDrawing(fields, vitals) {
+  const dayOption = within(fields.ends, "option", "[value=day]");
+  const moveOption = within(fields.kind, "option", "[value=post_only_move]");
+  const [limitField, endsField, untilField, displayField] = ["limit", "ends", "until", "display"].map((name) => find(`ticket-${name}-field`));
+  return () => {
+    limitField.hidden = fields.atAnyPrice();
+    dayOption.hidden = dayOption.disabled = vitals.server?.orders_for_the_day !== true;
+    // An order that waits does not move, nor does one of several.
+    moveOption.disabled = fields.waits.value !== "";
+    endsField.hidden = !fields.stays();
+    untilField.hidden = !fields.endsAtATime();
+    displayField.hidden = !fields.showsAPart();
+  };
+}
+
+/** What it waits for, and what is placed behind it. @param {Fields} fields */
+function conditionDrawing(fields) {
+  const [triggerField, profitField] = [find("ticket-trigger-field"), find("ticket-profit-field")];
+  const [triggerNote, triggerName, profitNote] = [find("ticket-trigger-note"), find("ticket-trigger-name"), find("ticket-profit-note")];
+  return () => {
+    const selling = fields.side() === "sell";
+    const waits = fields.waits.value;
+    triggerField.hidden = !fields.hasTrigger();
+    profitField.hidden = !fields.hasProfit();
+    const rises = fields.hasOthersBehind() ? selling : (waits !== "take_profit") !== selling;
+    const reached = `an execution at this price or ${rises ? "above" : "below"}`;
+    const back = selling ? "Buys" : "Sells";
+    setText(profitNote, `${back} at this price once all of it is executed`);
+    if (fields.hasOthersBehind()) setText(triggerNote, `${back} at any price after ${reached}, once all of it is executed${fields.hasProfit() ? "; one cancels the other" : ""}`);
+    else if (fields.follows()) setText(triggerNote, `Waits so many ${waits === "trail" ? "dollars" : "per cent"} ${selling ? "below the highest" : "above the lowest"} price from now on`);
+    else setText(triggerNote, fields.isOneOfTwo() ? `${selling ? "Sells" : "Buys"} at any price instead after ${reached}; one cancels the other` : `Waits for ${reached}`);
+    setText(triggerName, waits === "trail" ? "Behind, $" : waits === "trail_bips" ? "Behind, %" : "When at");
+  };
+}
+
+/** What it comes to, and what would happen: what changes with the book. @param {Parts & {amount: Amount}} parts */
+function sumDrawing(parts) {
+  const { fields, holdings, amount } = parts;
+  const [sumName, sum] = [find("ticket-total-name"), find("ticket-total")];
+  const [available, forecastLine] = [find("ticket-available"), find("ticket-forecast")];
+  return () => {
+    setText(sumName, fields.atAnyPrice() ? "About" : "Total");
+    const money = cost(parts, amount);
+    setText(sum, money === null ? "–" : group(format(money, MONEY_DECIMALS)));
+    const [count, possible] = [amount.shares(), most(parts)];
+    const tooMuch = holdings.account !== null && count !== null && possible !== null && count > possible;
+    setAttribute(fields.form, "data-too-much", tooMuch);
+    setAttribute(available, "title", tooMuch ? "Less than this order needs" : null);
+    amount.draw();
+    setText(forecastLine, foretold(parts, amount));
+  };
+}
+
+/** What the button says, and whether it can be pressed. @param {Parts & {standing: Standing, sending: Sending}} parts */
+function buttonDrawing({ fields, market, holdings, standing, sending }) {
+  const submit = /** @type {HTMLButtonElement} */ (find("ticket-submit"));
+  const pastNote = find("ticket-past");
+  return () => {
+    const [obstacle] = standing.obstacles;
+    const past = market.past !== null;
+    // Nothing of it can be used: a sentence above says why.
+    setAttribute(fields.form, "inert", past);
+    pastNote.hidden = !past;
+    submit.disabled = sending.state === "sending" || past || (!sending.orders && (!market.symbol || obstacle !== undefined));
+    const action = fields.side() === "sell" ? "Sell" : "Buy";
+    if (past) setText(submit, "No orders in a replay");
+    else if (sending.orders) setText(submit, sending.unknown ? `Send again: ${sending.orders.orders[0].side}` : "Sending…");
+    else if (obstacle) setText(submit, obstacle.button);
+    else setText(submit, holdings.id ? `${action} ${market.symbol ?? ""}`.trim() : "Choose an account");
+  };
+}
