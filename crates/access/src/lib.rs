@@ -17,6 +17,7 @@ mod table;
 mod text;
 mod time;
 mod tries;
+mod turned_away;
 mod watch;
 
 use std::fmt;
@@ -38,6 +39,7 @@ pub use crate::listing::{KeyKind, ListedKey, ListedMember};
 pub use crate::proof::{hash_of_password, hash_of_secret, hmac_hex};
 pub use crate::random::{RANDOM_TEXT_LENGTH, random_text};
 pub use crate::tries::Tries;
+pub use crate::turned_away::turn_away;
 pub use crate::watch::Watch;
 
 use crate::proof::Claim;

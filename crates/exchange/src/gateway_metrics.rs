@@ -12,6 +12,7 @@ use crate::batch::{Batch, Exchange};
 use crate::histogram::{Histogram, Reading};
 use crate::outcome::{Kind, Outcome, RequestCounts, RequestTotals};
 use crate::refusals::Refusals;
+use crate::turned_away::{TurnedAway, TurnedAways};
 
 /// A shared handle; clones write and read the same figures. Nobody who writes to it waits.
 #[derive(Clone, Debug)]
@@ -26,6 +27,7 @@ struct Figures {
     reply: Histogram,
     outcomes: RequestTotals,
     refusals: Refusals,
+    turned_away: TurnedAways,
     ops_in: AtomicU64,
     ops_out: AtomicU64,
     reports: AtomicU64,
@@ -43,6 +45,7 @@ impl GatewayMetrics {
             reply: Histogram::new(),
             outcomes: RequestTotals::new(),
             refusals: Refusals::default(),
+            turned_away: TurnedAways::default(),
             ops_in: AtomicU64::new(0),
             ops_out: AtomicU64::new(0),
             reports: AtomicU64::new(0),
@@ -101,6 +104,13 @@ impl GatewayMetrics {
         self.count(Kind::Malformed, Outcome::Malformed, times as u64);
     }
 
+    /// Counts a client that is turned away. Gives how many no line of the log told of since the last one, if the log is
+    /// to have a line of this one.
+    #[must_use]
+    pub fn turned_away(&self, why: TurnedAway) -> Option<u64> {
+        self.0.turned_away.count(why)
+    }
+
     /// Counts reports that were made for followers of accounts, and wait until they are dropped. One that many get
     /// counts once.
     pub fn reports_made(&self, reports: usize) {
@@ -140,6 +150,11 @@ impl GatewayMetrics {
     /// How often each limit of an account or a member refused something.
     pub fn limit_refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.0.refusals.all().into_iter()
+    }
+
+    /// How often a client was turned away, by reason.
+    pub fn all_turned_away(&self) -> impl Iterator<Item = (TurnedAway, u64)> {
+        self.0.turned_away.all()
     }
 
     /// Reports that were made for followers of accounts.

@@ -41,6 +41,7 @@ mod role;
 mod runs;
 mod source;
 mod status;
+mod turned_away;
 
 pub use account_set::AccountSet;
 pub use addresses::{Addresses, source_of};
@@ -74,3 +75,4 @@ pub use requests::Requests;
 pub use role::{Role, Roles};
 pub use source::Source;
 pub use status::{State, Status};
+pub use turned_away::TurnedAway;

@@ -253,7 +253,7 @@ impl Pace {
 }
 
 /// Nanoseconds since somebody first asked.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(BEGUN.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

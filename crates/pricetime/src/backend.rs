@@ -64,6 +64,8 @@ pub struct Opened {
     pub recovered: String,
     /// What whoever starts the server should know.
     pub notes: Vec<String>,
+    /// The time since which no other server takes requests for this market; none if it is new, so that none ever did.
+    pub alone_since: Option<Instant>,
 }
 
 impl Backend {
@@ -173,6 +175,7 @@ fn open_folder(
 ) -> Result<(Backend, Opened), String> {
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
+    let locked = Instant::now();
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
     let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data)).transpose()?.flatten();
     let options = Options {
@@ -213,6 +216,7 @@ fn open_folder(
             started.elapsed().as_secs_f64()
         ),
         notes: joined.into_iter().chain(notes(&recovered.report)).chain(followers.note()).collect(),
+        alone_since: (recovered.engine.sequence() > Sequence(0)).then_some(locked),
     };
     note_recovery(&metrics, started, recovered.report.commands_replayed);
     Session::begin_after(recovered.engine.time());
@@ -356,6 +360,7 @@ fn open_database(
             true => vec![format!("schema     brought from version {} to {}", migrated.from, migrated.to)],
             false => Vec::new(),
         },
+        alone_since: (loaded.engine.sequence() > Sequence(0)).then_some(since),
     };
     let patience = settings.store_patience.0;
     let readers = sql_reader::start(short, long, &failed).map_err(no_threads)?;

@@ -195,6 +195,10 @@ impl Server {
                 (gateway.local_addr().port(), fix.as_ref().map_or(0, |fix| fix.local_addr().port()));
             let here = sandbox.clone().map(|traders| traders as Arc<dyn Sandbox>);
             let (records, audit, past) = (backend.records(), backend.audit(), backend.past(settings)?);
+            if let Some(since) = opened.alone_since.filter(|_| members.is_some()) {
+                // What a server before this one took is of a time that is over when this one begins.
+                std::thread::sleep(web::SIGNED_AHEAD_MAX.saturating_sub(since.elapsed()));
+            }
             web.open(web::Market { exchange, asker, keys, records, xml_port, fix_port, sandbox: here, audit, past });
         }
         let mut opened = opened;
@@ -209,7 +213,7 @@ impl Server {
     /// Says where everything is, what was recovered, and how to try it.
     fn announce(&self, settings: &Settings) {
         let (xml, http) = (self.gateway.local_addr(), self.web.local_addr());
-        let Opened { kept, recovered, notes } = &self.opened;
+        let Opened { kept, recovered, notes, .. } = &self.opened;
         let is_tls = !settings.tls_cert.as_os_str().is_empty();
         let (http_scheme, ws_scheme) = if is_tls { ("https", "wss") } else { ("http", "ws") };
         let mut text = format!(

@@ -1,9 +1,9 @@
 //! Who asks what is being answered at the moment: it goes with the task, so that no handler has to hand it on, and none that
 //! forgets it asks as somebody. Without an access file nobody is asked for.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
-use exchange::{Limit, Mode, Read};
+use exchange::{Connected, Connections, Limit, Mode, Principal, Read, TurnedAway};
 
 pub(crate) use crate::members::Asker;
 
@@ -12,10 +12,10 @@ struct Asking {
     asker: Asker,
     /// What a connection follows, and as whom.
     followed: Vec<(Asker, Read)>,
-    /// Somebody else's signature was claimed.
-    wrong: bool,
     /// The message that is being answered was counted among its asker's.
     counted: bool,
+    /// The connection that is spoken over, as it is counted among those of members; none of a request.
+    connected: Option<Vec<Connected>>,
 }
 
 /// What a connection may follow in all, as different members: more than it may subscribe to.
@@ -23,11 +23,13 @@ const FOLLOWED_MAX: usize = 512;
 
 tokio::task_local! {
     static ASKING: RefCell<Asking>;
+    static TURNED_AWAY: Cell<Option<TurnedAway>>;
 }
 
 /// Does something as somebody.
 pub(crate) async fn as_asker<T>(asker: Asker, work: impl Future<Output = T>) -> T {
-    ASKING.scope(RefCell::new(Asking { asker, followed: Vec::new(), wrong: false, counted: false }), work).await
+    let asking = Asking { asker, followed: Vec::new(), counted: false, connected: None };
+    ASKING.scope(RefCell::new(asking), work).await
 }
 
 /// Does something as somebody, if it is known as whom.
@@ -55,14 +57,13 @@ pub(crate) fn told_as() -> Option<Asker> {
 
 /// Counts a message of whoever asks. Errors: there were too many.
 pub(crate) fn take_message() -> Result<(), Limit> {
-    set_counted(true);
-    asker().map_or(Ok(()), |asker| asker.rights().limits.take_message())
+    asker().map_or(Ok(()), |asker| take_message_as(&asker))
 }
 
 /// The same of somebody who has proven it just now.
 pub(crate) fn take_message_as(asker: &Asker) -> Result<(), Limit> {
     set_counted(true);
-    asker.rights().limits.take_message()
+    asker.rights().limits.take_message().inspect_err(|_| turned_away(TurnedAway::PastLimit))
 }
 
 /// Counts the message that is being answered, unless that was done: each has one door at which it counts. One that asks
@@ -83,14 +84,28 @@ pub(crate) fn becomes(asker: Asker) {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().asker = asker);
 }
 
-/// Notes that a signature was wrong.
-pub(crate) fn claimed_wrongly() {
-    let _ = ASKING.try_with(|asking| asking.borrow_mut().wrong = true);
+/// Answers something, and gives the reason why its client was turned away, if it was.
+pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Option<TurnedAway>) {
+    let noted = async {
+        let done = work.await;
+        (done, take_turned_away())
+    };
+    TURNED_AWAY.scope(Cell::default(), noted).await
 }
 
-/// Whether one was, since this was last asked.
-pub(crate) fn was_wrong() -> bool {
-    ASKING.try_with(|asking| std::mem::take(&mut asking.borrow_mut().wrong)).unwrap_or_default()
+/// Notes the reason why the client is turned away that is being answered: the first one, but for a wrong proof, which
+/// has to be known.
+pub(crate) fn turned_away(why: TurnedAway) {
+    let _ = TURNED_AWAY.try_with(|noted| {
+        if noted.get().is_none() || why == TurnedAway::WrongProof {
+            noted.set(Some(why));
+        }
+    });
+}
+
+/// The reason that was noted since this was last asked.
+pub(crate) fn take_turned_away() -> Option<TurnedAway> {
+    TURNED_AWAY.try_with(Cell::take).ok().flatten()
 }
 
 /// Notes what a connection is being told from now on, and as whom. False if that is too much.
@@ -112,10 +127,41 @@ pub(crate) fn followed() -> Vec<(Asker, Read)> {
     ASKING.try_with(|asking| asking.borrow().followed.clone()).unwrap_or_default()
 }
 
-/// A connection begins with what its request followed.
-pub(crate) fn follows_all(followed: Vec<(Asker, Read)>) {
+/// A connection begins with what its request followed, and counts as it was counted.
+pub(crate) fn begins(followed: Vec<(Asker, Read)>, connected: Vec<Connected>) {
     followed.into_iter().for_each(|(asker, read)| {
         follows(asker, read);
+    });
+    let _ = ASKING.try_with(|asking| asking.borrow_mut().connected = Some(connected));
+}
+
+/// Counts the connection that is spoken over among those of a member, once. A request counts when it becomes a
+/// connection. Errors: the member has as many as it may have.
+pub(crate) fn connects(all: &Connections, principal: &Principal) -> Result<(), Limit> {
+    let counted = ASKING.try_with(|asking| match &mut asking.borrow_mut().connected {
+        Some(connected) => connect(connected, all, principal),
+        None => Ok(()),
+    });
+    counted.unwrap_or(Ok(()))
+}
+
+/// Counts a connection among those of a member, unless it is nobody's, or counts there. Errors: as above.
+pub(crate) fn connect(counted: &mut Vec<Connected>, all: &Connections, principal: &Principal) -> Result<(), Limit> {
+    if !principal.member().is_empty() && !counted.iter().any(|its| its.is_of(principal)) {
+        counted.push(all.open(principal).inspect_err(|_| turned_away(TurnedAway::PastLimit))?);
+    }
+    Ok(())
+}
+
+/// The connection counts no longer among those of members whose it is no more: who began it, has logged on, or is
+/// followed.
+pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
+    let _ = ASKING.try_with(|asking| {
+        let Asking { asker, followed, connected, .. } = &mut *asking.borrow_mut();
+        let followed = followed.iter().map(|(asker, _)| asker);
+        let its: Vec<&Asker> = followed.chain([&*asker]).chain(logged_on).collect();
+        let is_its = |counted: &Connected| its.iter().any(|asker| counted.is_of(&asker.principal));
+        connected.iter_mut().for_each(|connected| connected.retain(is_its));
     });
 }
 

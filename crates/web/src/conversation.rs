@@ -65,13 +65,13 @@ pub(crate) fn begin<P: Party>(
     let outbox = Outbox::new(site.spool());
     let mut party = party(site.clone(), outbox.clone());
     let (asker, read, calling) = (asking::asker(), asking::followed(), calling::current());
-    let connected = connected(&site, asker.as_ref())?;
+    let connected = connected(&site, asker.iter().chain(read.iter().map(|(asker, _)| asker)))?;
     let life = upgrade.life.clone();
     Ok(upgrade.then(move |socket| {
         let talk = asking::as_whoever(asker, async move {
-            asking::follows_all(read);
+            asking::begins(read, connected);
             life.lasts();
-            let _counted = (site.instruments().websockets.enter(), connected);
+            let _counted = site.instruments().websockets.enter();
             let last = LastHeard::default();
             let talking = async {
                 party.begin().await;
@@ -91,13 +91,17 @@ pub(crate) fn begin<P: Party>(
     }))
 }
 
-/// Counts a connection among those of its member, if it is a member's. Errors: that has as many as it may have.
-fn connected(site: &Site, asker: Option<&Asker>) -> Result<Option<Connected>, Problem> {
-    let (Some(members), Some(asker)) = (site.members(), asker) else { return Ok(None) };
-    if asker.principal.member().is_empty() {
-        return Ok(None);
+/// Counts a connection among those of the members whose it is: who asks for it, and as whom it follows something.
+/// Errors: one of them has as many as it may have.
+fn connected<'a>(site: &Site, askers: impl Iterator<Item = &'a Asker>) -> Result<Vec<Connected>, Problem> {
+    let mut counted = Vec::new();
+    if let Some(members) = site.members() {
+        for asker in askers {
+            asking::connect(&mut counted, members.access().connections(), &asker.principal)
+                .map_err(Problem::past_limit)?;
+        }
     }
-    members.access().connections().open(&asker.principal).map(Some).map_err(Problem::past_limit)
+    Ok(counted)
 }
 
 /// The last message of a client, for the log of a fault of ours.
@@ -116,10 +120,18 @@ impl LastHeard {
 }
 
 /// Has a connection keep its place over which somebody has proven to be a member: whoever asks, has logged on, or is
-/// told of an account.
+/// told of an account. It counts among the connections of these members alone.
 fn keep_place(life: &Life, party: &impl Party) {
-    let proven = [asking::asker(), party.logged_on(), asking::told_as()];
+    let logged_on = party.logged_on();
+    asking::keeps_connected(logged_on.as_ref());
+    let proven = [asking::asker(), logged_on, asking::told_as()];
     proven.iter().flatten().for_each(|asker| life.is_of(&asker.principal));
+}
+
+/// Has a party do something for its client, and counts that client if it was turned away.
+async fn counted(site: &Site, life: &Life, work: impl Future<Output = ()>) {
+    let ((), why) = asking::noting(work).await;
+    why.into_iter().for_each(|why| site.count_turned_away(why, life.there()));
 }
 
 async fn converse(
@@ -140,14 +152,16 @@ async fn converse(
                     Some(Ok(Message::Text(text))) => {
                         last.note(&text);
                         tokio::select! {
-                            () = party.heard(&text) => {}
+                            () = counted(site, life, party.heard(&text)) => {}
                             () = life.gives_way() => return sender.give_way(socket).await,
                         }
                         keep_place(life, party);
                     }
                     // The library answers pings when something is sent next.
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                    Some(Ok(Message::Binary(_) | Message::Frame(_))) => party.no_text(),
+                    Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
+                        counted(site, life, async { party.no_text() }).await;
+                    }
                     Some(Ok(Message::Close(_))) => return answer_close(socket).await,
                     Some(Err(_)) | None => return,
                 }

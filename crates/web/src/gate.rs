@@ -2,7 +2,6 @@
 //! Orders and other commands the exchange checks by itself, whatever protocol they came by.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 
 use axum::RequestExt;
 use axum::body::{Body, Bytes, HttpBody};
@@ -14,13 +13,14 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::{AccountId, Command, Op, OrderId};
-use exchange::{Protocol, Read, Rights, Unavailable};
+use exchange::{Protocol, Read, Rights, TurnedAway, Unavailable};
 
 use crate::asking::{self, Asker};
 use crate::binance;
 use crate::calling::{self, Calling};
 use crate::certain::ascertain;
 use crate::cookie;
+use crate::denied::Denied;
 use crate::input;
 use crate::listener::Life;
 use crate::members::{Members, Signed, Unsigned};
@@ -48,7 +48,11 @@ fn protocol(request: &Request) -> Protocol {
 }
 
 async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response {
-    let Some(members) = site.members() else { return ascertain(State(site), request, next).await };
+    let Some(members) = site.members() else {
+        let (response, why) = asking::noting(ascertain(State(site.clone()), request, next)).await;
+        why.into_iter().for_each(|why| site.count_turned_away(why, life.there()));
+        return response;
+    };
     let (is_compatible, has_body) = (binance::is_for(&request), !request.body().is_end_stream());
     match admit(members, &life, request).await {
         Ok(Admitted { asker, is_counted, request }) => {
@@ -59,18 +63,29 @@ async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response 
                 if let Some(asker) = asking::asker() {
                     life.is_of(&asker.principal);
                 }
-                (response, asking::was_wrong(), asking::take_message_once())
+                (response, asking::take_message_once())
             });
-            match answered.await {
-                (response, false, Ok(())) => response,
+            let ((response, room), why) = asking::noting(answered).await;
+            let is_wrong = why == Some(TurnedAway::WrongProof);
+            if let Some(why) = why
+                && !site.turn_away(why, life.there()).await
+            {
+                return if is_compatible { too_many_tries() } else { Problem::too_many_tries().into_response() };
+            }
+            match room {
                 // It was refused before it came to the exchange, which would have counted it.
-                (_, false, Err(past)) if is_compatible => binance::Refusal::past_pace(past).into_response(),
-                (_, false, Err(past)) => Problem::past_limit(past).into_response(),
-                (response, true, _) => members.answer_wrong(response, life.there(), too_many_tries).await,
+                Err(past) if is_compatible && !is_wrong => binance::Refusal::past_pace(past).into_response(),
+                Err(past) if !is_wrong => Problem::past_limit(past).into_response(),
+                Ok(()) | Err(_) => response,
             }
         }
-        Err(problem) if is_compatible => refused(binance::Refusal::from(problem), has_body),
-        Err(problem) => refused(problem, has_body),
+        Err(Denied { why, problem }) => {
+            let problem = match why {
+                Some(why) if !site.turn_away(why, life.there()).await => Problem::too_many_tries(),
+                _ => problem,
+            };
+            if is_compatible { refused(binance::Refusal::from(problem), has_body) } else { refused(problem, has_body) }
+        }
     }
 }
 
@@ -96,14 +111,14 @@ struct Admitted {
 }
 
 /// Who asks, if they may have what this route gives. What is for the exchange is counted there, all else here.
-async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admitted, Problem> {
+async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admitted, Denied> {
     let need = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
         // The page's files, and what is not there.
         None => Need::Nothing,
         Some(route) if route.contains(NO_ROUTE) => Need::Nothing,
         Some(route) => match need(request.method().as_str(), route) {
             Some(need) => need,
-            None => return Err(Problem::not_permitted()),
+            None => return Err(Denied::new(TurnedAway::NotPermitted, Problem::not_permitted())),
         },
     };
     if matches!(need, Need::Nothing | Need::Signature) {
@@ -113,17 +128,18 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admit
     let (asker, request) = who(members, life, request).await?;
     let mode = members.access().mode().get();
     if need != Need::Told && !asker.rights().roles.is_empty() && !asker.rights().may_look_in(mode) {
-        return Err(Problem::unavailable(Unavailable::Closed(mode)));
+        return Err(Denied::new(TurnedAway::Closed, Problem::unavailable(Unavailable::Closed(mode))));
     }
-    let take = || asker.rights().limits.take_message().map_err(Problem::past_limit);
+    let past = |past| Denied::new(TurnedAway::PastLimit, Problem::past_limit(past));
+    let take = || asker.rights().limits.take_message().map_err(past);
     let is_counted = !is_for_the_exchange(need) || is_read(request.method());
     if is_counted {
         take()?;
     }
     match check(&asker, need, request).await {
         Ok(request) => Ok(Admitted { asker, is_counted, request }),
-        Err(problem) if is_counted => Err(problem),
-        Err(problem) => take().and(Err(problem)),
+        Err(denied) if is_counted => Err(denied),
+        Err(denied) => take().and(Err(denied)),
     }
 }
 
@@ -146,7 +162,7 @@ fn is_for_the_exchange(need: Need) -> bool {
 const NO_ROUTE: &str = "__private__axum";
 
 /// Errors: whoever asks may not have it.
-async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Request, Problem> {
+async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Request, Denied> {
     let rights = asker.rights();
     let may = |read| rights.may_read(read);
     let allowed = match need {
@@ -164,15 +180,15 @@ async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Reques
                 .iter()
                 .all(|account| if acts { may_act(&rights, *account) } else { may(Read::Account(*account)) });
             if !rights.roles.is_empty() && !theirs {
-                return Err(Problem::unknown_account());
+                return Err(Denied::new(TurnedAway::NotTheirs, Problem::unknown_account()));
             }
             !rights.roles.is_empty()
         }
     };
     match allowed {
         true => Ok(request),
-        false if rights.roles.is_empty() => Err(Problem::unknown_asker()),
-        false => Err(Problem::not_permitted()),
+        false if rights.roles.is_empty() => Err(Denied::new(TurnedAway::Unproven, Problem::unknown_asker())),
+        false => Err(Denied::new(TurnedAway::NotPermitted, Problem::not_permitted())),
     }
 }
 
@@ -204,43 +220,46 @@ fn unproven(members: &Members, life: &Life) -> Asker {
 }
 
 /// Who asks. Of several proofs the first counts. A wrong one is answered when its address's turn has come.
-async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Problem> {
+async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Denied> {
+    let unproven_by = |problem| Denied::new(TurnedAway::Unproven, problem);
     let (parts, body) = request.into_parts();
     match Signed::of(&parts.headers) {
         Ok(signed) => {
-            let (asker, body) = by_signature(members, life.there(), &signed, &parts, body).await?;
+            let (asker, body) = by_signature(members, &signed, &parts, body).await?;
             return Ok((asker, Request::from_parts(parts, body.into())));
         }
         Err(Unsigned::Not) => {}
         Err(Unsigned::Partly) => {
             let why =
                 "a signed request has each of the headers pricetime-key, pricetime-time and pricetime-signature once";
-            return Err(Problem::unauthenticated(why));
+            return Err(unproven_by(Problem::unauthenticated(why)));
         }
         Err(Unsigned::NotOfNow) => {
             let why = "pricetime-time is not of now: microseconds since 1970, at most 5 s old and 1 s ahead";
-            return Err(Problem::unauthenticated(why));
+            return Err(unproven_by(Problem::unauthenticated(why)));
         }
     }
     let request = Request::from_parts(parts, body);
     let headers = request.headers();
     if headers.contains_key(header::AUTHORIZATION) {
         if !life.is_private() {
-            return Err(Problem::not_private());
+            return Err(unproven_by(Problem::not_private()));
         }
         return match by_authorization(members, headers) {
             Some(asker) => Ok((asker, request)),
-            None => Err(members.refuse(Problem::unproven(), life.there()).await),
+            None => Err(Denied::new(TurnedAway::WrongProof, Problem::unproven())),
         };
     }
     // A browser keeps a cookie whose session is over.
-    let by_cookie = cookie::token(headers, life)?.and_then(|token| members.by_token(token));
+    let token = cookie::token(headers, life).map_err(unproven_by)?;
+    let by_cookie = token.and_then(|token| members.by_token(token));
     match by_cookie.filter(|asker| asker.session.as_ref().is_some_and(|session| session.is_cookie)) {
         Some(_) if writes(&request) && !headers.contains_key(header::ORIGIN) => {
             // The guard has let through our origin alone. A browser says it with each of these; without it the cookie was taken along
             // by something else.
             let detail = "a cookie is no proof for this without the header origin: send a token or a signature";
-            Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail))
+            let problem = Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail);
+            Err(Denied::new(TurnedAway::Foreign, problem))
         }
         Some(asker) => Ok((asker, request)),
         None => Ok((unproven(members, life), request)),
@@ -260,22 +279,19 @@ fn writes(request: &Request) -> bool {
 /// Whoever has signed a request, and its body, which is read for that.
 async fn by_signature(
     members: &Members,
-    address: IpAddr,
     signed: &Signed<'_>,
     parts: &Parts,
     body: Body,
-) -> Result<(Asker, Bytes), Problem> {
+) -> Result<(Asker, Bytes), Denied> {
     let body = input::whole(body).await?;
     let changes = !is_read(&parts.method) || parts.headers.contains_key(header::UPGRADE);
-    let proven = match signed.is_of_now() {
-        true => members.by_signature(signed, changes, &[signed.head(&parts.method, &parts.uri).as_bytes(), &body]),
+    if !signed.is_of_now() {
         // It was of now when it came, and its body took too long.
-        false => Err(Problem::unproven()),
-    };
-    match proven {
-        Ok(asker) => Ok((asker, body)),
-        Err(problem) => Err(members.refuse(problem, address).await),
+        return Err(Denied::new(TurnedAway::Unproven, Problem::unproven()));
     }
+    let head = signed.head(&parts.method, &parts.uri);
+    let asker = members.by_signature(signed, changes, &[head.as_bytes(), &body])?;
+    Ok((asker, body))
 }
 
 /// A session's token, or a key with its secret as Basic has it.

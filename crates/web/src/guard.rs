@@ -7,6 +7,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use exchange::TurnedAway;
 
 use crate::binance;
 use crate::listener::Life;
@@ -31,8 +32,13 @@ pub(crate) async fn guard(
     let is_for_a_person = takes_pages(&request);
     let mut response = match check(site.hosts(), &life, &request) {
         Ok(()) => next.run(request).await,
-        Err(problem) if binance::is_for(&request) => binance::Refusal::from(problem).into_response(),
-        Err(problem) => problem.into_response(),
+        Err(problem) => {
+            site.count_turned_away(TurnedAway::Foreign, life.there());
+            match binance::is_for(&request) {
+                true => binance::Refusal::from(problem).into_response(),
+                false => problem.into_response(),
+            }
+        }
     };
     let headers = response.headers_mut();
     // Instead of a refusal of a kind that it cannot show, Firefox shows a page that says nothing of it.

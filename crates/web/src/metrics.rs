@@ -12,7 +12,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use exchange::containment::Part;
-use exchange::{GatewayMetrics, Gauge, Kind, Metrics, Outcome, State};
+use exchange::{GatewayMetrics, Gauge, Kind, Metrics, Outcome, State, TurnedAway};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
@@ -122,6 +122,18 @@ impl Scrape {
                 "Commands and queries refused because they were past a limit of their account or of their member.",
             ),
             refusals,
+        )?;
+        let turned_away = metrics.gateways().iter().flat_map(|gateway| {
+            let labels = |why: TurnedAway| [("gateway", gateway.name()), ("reason", why.name())];
+            gateway.all_turned_away().map(move |(why, times)| (labels(why), times))
+        });
+        out.counters(
+            family(
+                "pricetime_turned_away",
+                None,
+                "Requests, logins and connections turned away before they asked the exchange for anything, by reason.",
+            ),
+            turned_away,
         )?;
         let labelled = |gateway: &GatewayMetrics| ([("gateway", gateway.name())], gateway.answers());
         let answers: Vec<_> = metrics.gateways().iter().map(labelled).collect();

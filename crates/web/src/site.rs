@@ -1,15 +1,18 @@
 //! What all handlers share: the server's status, and the market once there is one.
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::AccountId;
 use exchange::{
-    Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, Rights, State, Status, Unavailable,
+    Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, Rights, State, Status, TurnedAway,
+    Unavailable,
 };
 use feed::{Asker, FeedFailure, ReadModel};
 use tls::ServerTls;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::time::sleep_until;
 
 use crate::asking;
 use crate::audit::AuditTrail;
@@ -274,17 +277,47 @@ impl Site {
         let asker = asker.unwrap_or_else(|| asking::Asker::of(Principal::anonymous()));
         let (rights, mode) = (asker.rights(), self.mode());
         if !rights.roles.is_empty() && !rights.may_look_in(mode) {
+            asking::turned_away(TurnedAway::Closed);
             return Err(Problem::unavailable(Unavailable::Closed(mode)));
         }
         if rights.may_read(read) {
+            self.connects(&asker)?;
             let too_much = || Problem::malformed("this connection follows too much");
             return asking::follows(asker, read).then_some(()).ok_or_else(too_much);
         }
-        Err(match read {
-            _ if rights.roles.is_empty() => Problem::unknown_asker(),
-            Read::Account(_) => Problem::unknown_account(),
-            Read::Anyone | Read::Market | Read::AllAccounts | Read::Venue => Problem::not_permitted(),
-        })
+        let (why, problem) = match read {
+            _ if rights.roles.is_empty() => (TurnedAway::Unproven, Problem::unknown_asker()),
+            Read::Account(_) => (TurnedAway::NotTheirs, Problem::unknown_account()),
+            Read::Anyone | Read::Market | Read::AllAccounts | Read::Venue => {
+                (TurnedAway::NotPermitted, Problem::not_permitted())
+            }
+        };
+        asking::turned_away(why);
+        Err(problem)
+    }
+
+    /// Counts the connection that is spoken over among those of a member who has proven it. Errors: that has as many as
+    /// it may have.
+    pub(crate) fn connects(&self, asker: &asking::Asker) -> Result<(), Problem> {
+        let all = self.members().map(|members| members.access().connections());
+        all.map_or(Ok(()), |all| asking::connects(all, &asker.principal)).map_err(Problem::past_limit)
+    }
+
+    /// Counts a client that is turned away.
+    pub(crate) fn count_turned_away(&self, why: TurnedAway, address: IpAddr) {
+        access::turn_away(&self.instruments().rest, why, address);
+    }
+
+    /// Counts a client that is turned away, and waits for the turn of a wrong proof's answer where members are known.
+    /// False if that is too far off: it is one try too many.
+    pub(crate) async fn turn_away(&self, why: TurnedAway, address: IpAddr) -> bool {
+        let turn = self.members().filter(|_| why == TurnedAway::WrongProof).map(|members| members.wrong_turn(address));
+        let is_too_many = turn.is_some_and(|turn| turn.is_err());
+        self.count_turned_away(if is_too_many { TurnedAway::TooManyTries } else { why }, address);
+        if let Some(Ok(turn)) = turn {
+            sleep_until(turn.into()).await;
+        }
+        !is_too_many
     }
 
     pub(crate) fn replays(&self) -> &Semaphore {

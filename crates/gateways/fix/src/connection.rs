@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use access::Access;
+use access::{Access, turn_away};
 use exchange::containment::shown;
-use exchange::{Caller, Connected, GAVE_WAY, PlaceHandle, Principal, Protocol};
+use exchange::{Caller, Connected, GAVE_WAY, Limit, PlaceHandle, Principal, Protocol, TurnedAway};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -260,7 +260,7 @@ async fn log_on(
             let theirs = message.get(tags::SENDER_COMP_ID).ok().flatten().map(str::to_owned);
             match Logon::read(&message) {
                 Err(fault) => Err((theirs, fault.text)),
-                Ok(logon) => match who(&logon, peer, market.access()) {
+                Ok(logon) => match who(&logon, peer, market) {
                     Err(text) => Err((theirs, text)),
                     Ok((principal, connected)) => Ok((Session::begin(&logon, Instant::now()), principal, connected)),
                 },
@@ -276,7 +276,7 @@ async fn log_on(
     };
     let caller = market.audits().then(|| caller(peer, principal.as_ref()));
     let (ears, heard) = Ears::new();
-    let mut trader = Trader::new(market.clone(), principal, caller, ears);
+    let mut trader = Trader::new(market.clone(), principal, peer.address, caller, ears);
     if trader.begin().await.is_err() {
         if !trader.has_feed() {
             last_words(stream, &refusal(None, NO_FEED)).await?;
@@ -291,25 +291,27 @@ fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {
 }
 
 /// Who logs on, and their place among the connections of their member. Errors: why nobody does.
-fn who(
-    logon: &Logon<'_>,
-    peer: &Peer,
-    access: Option<&Access>,
-) -> Result<(Option<Principal>, Option<Connected>), String> {
-    let Some(access) = access else { return Ok((None, None)) };
-    let principal = prove(logon, peer, access)?;
+fn who(logon: &Logon<'_>, peer: &Peer, market: &Market) -> Result<(Option<Principal>, Option<Connected>), String> {
+    let Some(access) = market.access() else { return Ok((None, None)) };
+    let refuse = |(why, text)| {
+        turn_away(market.metrics(), why, peer.address);
+        text
+    };
+    let principal = prove(logon, peer, access).map_err(refuse)?;
     let (rights, mode) = (principal.rights(), access.mode().get());
     if !rights.may_look_in(mode) {
-        return Err(mode.to_string());
+        return Err(refuse((TurnedAway::Closed, mode.to_string())));
     }
-    rights.limits.take_message().map_err(|past| past.to_string())?;
-    let connected = access.connections().open(&principal).map_err(|past| past.to_string())?;
+    let past = |past: Limit| refuse((TurnedAway::PastLimit, past.to_string()));
+    rights.limits.take_message().map_err(past)?;
+    let connected = access.connections().open(&principal).map_err(past)?;
     peer.place.prove(principal.member());
     tracing::debug!(member = principal.member(), address = %peer.address, "logged on over FIX");
     Ok((Some(principal), Some(connected)))
 }
 
-fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, String> {
+/// Errors: why who logs on is not known, as it is counted and as the client gets it.
+fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, (TurnedAway, String)> {
     let now = SystemTime::now();
     let (key, secret) = match (logon.username, logon.password) {
         (Some(key), Some(secret)) => (key, secret),
@@ -317,25 +319,24 @@ fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, S
             let by_certificate = peer.certificate.as_ref().and_then(|sha256| access.by_certificate(sha256, now));
             let known = by_certificate.or_else(|| access.by_address(peer.address, now));
             let text = "who logs on is not known: Username(553) is a key, and Password(554) its secret";
-            return known.ok_or_else(|| text.to_owned());
+            return known.ok_or_else(|| (TurnedAway::Unproven, text.to_owned()));
         }
         (Some(_), None) | (None, Some(_)) => {
-            return Err("Username(553) and Password(554) come together: a key and its secret".to_owned());
+            let text = "Username(553) and Password(554) come together: a key and its secret";
+            return Err((TurnedAway::Unproven, text.to_owned()));
         }
     };
     if !peer.is_private {
-        return Err("a secret may be sent over TLS or from this machine only".to_owned());
+        return Err((TurnedAway::Unproven, "a secret may be sent over TLS or from this machine only".to_owned()));
     }
     if let Err(patience) = access.tries().may_try(peer.address, key, Instant::now()) {
-        return Err(format!(
-            "too many wrong secrets came for this key from this address: try again in {} s",
-            patience.as_secs() + 1
-        ));
+        let seconds = patience.as_secs() + 1;
+        let text = format!("too many wrong secrets came for this key from this address: try again in {seconds} s");
+        return Err((TurnedAway::TooManyTries, text));
     }
     access.by_secret(key, secret, now).ok_or_else(|| {
         let _ = access.tries().turn(peer.address, key, Instant::now());
-        tracing::warn!(address = %peer.address, "a logon over FIX was refused");
-        "what was shown is not the secret of any key".to_owned()
+        (TurnedAway::WrongProof, "what was shown is not the secret of any key".to_owned())
     })
 }
 

@@ -49,8 +49,12 @@ impl Following {
         Following { sessions: Mutex::default(), metrics }
     }
 
-    /// Lets a session hear of an account from now on. Does nothing if it does already.
+    /// Lets a session hear of an account from now on. Does nothing if it does already, or has ended meanwhile: nobody
+    /// would take it out again while nothing happens to the account.
     pub(crate) fn begin(self: &Arc<Following>, scene: &mut dyn Scene, account: AccountIndex, ears: &Arc<Ears>) {
+        if ears.is_closed() {
+            return;
+        }
         let listener: Arc<dyn Listener> = Arc::<Following>::clone(self);
         scene.listen(account, &listener);
         let mut sessions = self.sessions();
@@ -62,7 +66,11 @@ impl Following {
 
     /// Lets a session hear of no account any more. The feed learns of it with the next news.
     pub(crate) fn end(&self, ears: &Arc<Ears>) {
-        self.sessions().values_mut().for_each(|its| its.retain(|known| !Arc::ptr_eq(known, ears)));
+        ears.close();
+        self.sessions().retain(|_, its| {
+            its.retain(|known| !Arc::ptr_eq(known, ears));
+            !its.is_empty()
+        });
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<AccountIndex, Vec<Arc<Ears>>>> {
@@ -112,6 +120,12 @@ impl Ears {
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// Whether nothing more comes, or nobody takes it.
+    fn is_closed(&self) -> bool {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.as_ref().is_none_or(UnboundedSender::is_closed)
+    }
+
     /// Leaves reports for the session. False when too much waits: the session gets nothing more.
     fn take(&self, heard: &Heard, all_waiting: u64) -> bool {
         let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,5 +173,38 @@ impl<W> Scene for ReadModel<W> {
 
     fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>) {
         ReadModel::listen(self, account, listener);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl Scene for Nobody {
+        fn view(&self) -> &View {
+            unreachable!("nobody looks")
+        }
+
+        fn listen(&mut self, _: AccountIndex, _: &Arc<dyn Listener>) {}
+    }
+
+    /// A session that ended while its question waited for the feed was kept until something happened to the account.
+    #[test]
+    fn a_session_that_has_ended_is_kept_nowhere() {
+        let following = Arc::new(Following::new(GatewayMetrics::new("fix")));
+        let (ears, receiver) = Ears::new();
+        let ears = Arc::new(ears);
+        following.begin(&mut Nobody, AccountIndex(1), &ears);
+        assert_eq!(following.sessions().len(), 1);
+        following.end(&ears);
+        assert!(following.sessions().is_empty(), "an account without sessions takes no room");
+        following.begin(&mut Nobody, AccountIndex(1), &ears);
+        assert!(following.sessions().is_empty(), "it has ended");
+        let (other, gone) = Ears::new();
+        drop((receiver, gone));
+        following.begin(&mut Nobody, AccountIndex(1), &Arc::new(other));
+        assert!(following.sessions().is_empty(), "nobody takes what it would hear");
     }
 }

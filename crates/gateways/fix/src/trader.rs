@@ -1,12 +1,14 @@
 //! Who trades in a session: what messages about orders come to, and what is told of the orders of its accounts.
 
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use access::turn_away;
 use engine::{
     AccountId, Command, Executed, Execution, Op, OrderId, OrderName, Price, Query, Reject, Reply, Shares, Side, Symbol,
 };
-use exchange::{Answer, Caller, Limit, Mode, Principal, Read};
+use exchange::{Answer, Caller, Limit, Mode, Principal, Read, TurnedAway};
 
 use crate::following::{Ears, Scene};
 use crate::market::{Market, Unknown, Who, done_order};
@@ -35,6 +37,7 @@ pub(crate) struct Trader {
     market: Market,
     /// None where everybody may do everything.
     principal: Option<Principal>,
+    address: IpAddr,
     caller: Option<Arc<Caller>>,
     /// The account that is meant where none is named.
     own: Option<AccountId>,
@@ -59,14 +62,21 @@ struct NotChanged {
 }
 
 impl Trader {
-    pub(crate) fn new(market: Market, principal: Option<Principal>, caller: Option<Arc<Caller>>, ears: Ears) -> Trader {
+    /// `address`: the client's.
+    pub(crate) fn new(
+        market: Market,
+        principal: Option<Principal>,
+        address: IpAddr,
+        caller: Option<Arc<Caller>>,
+        ears: Ears,
+    ) -> Trader {
         let ears = Arc::new(ears);
         let own = principal.as_ref().zip(market.access()).and_then(|(principal, access)| {
             let named = access.account_of(principal.key());
             named.or_else(|| principal.rights().traded().first().copied())
         });
         let (heard, changes, names, orders) = (HashSet::new(), Vec::new(), HashMap::new(), HashMap::new());
-        Trader { market, principal, caller, own, ears, heard, changes, names, orders, refused: 0 }
+        Trader { market, principal, address, caller, own, ears, heard, changes, names, orders, refused: 0 }
     }
 
     /// The account that is meant where none is named.
@@ -115,7 +125,8 @@ impl Trader {
 
     /// Counts a message that does not come to the exchange. Errors: there were too many.
     pub(crate) fn take_message(&self) -> Result<(), Limit> {
-        self.principal.as_ref().map_or(Ok(()), |principal| principal.rights().limits.take_message())
+        let room = self.principal.as_ref().map_or(Ok(()), |principal| principal.rights().limits.take_message());
+        room.inspect_err(|_| turn_away(self.market.metrics(), TurnedAway::PastLimit, self.address))
     }
 
     fn may_hear(&self, account: AccountId) -> bool {

@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
+use access::turn_away;
 use engine::Op;
 use exchange::containment::Panicked;
 use exchange::{Batch, Exchange, GatewayMetrics, Lookup, ProtectorId, cost_of};
@@ -143,14 +144,14 @@ impl Intake {
         &mut self,
         origin: Origin,
         body: &[u8],
-        asker: Option<&mut Asker>,
+        mut asker: Option<&mut Asker>,
         protector: &mut Option<ProtectorId>,
         heavy: Option<&mut HeavyBatches>,
     ) -> Result<(), Panicked> {
         let limits = self.limits;
         let mut panicked = Ok(());
         self.add(origin, body.len(), heavy, |documents| {
-            panicked = documents.contained(|documents| match asker {
+            panicked = documents.contained(|documents| match asker.as_deref_mut() {
                 None => documents.parse(body, &limits),
                 Some(asker) => asker.ask(documents, body, &limits),
             });
@@ -158,6 +159,11 @@ impl Intake {
                 documents.requests.protected_by(*protector.get_or_insert_with(ProtectorId::new));
             }
         });
+        if let Some(asker) = asker
+            && let Some(why) = asker.take_turned_away()
+        {
+            turn_away(&self.metrics, why, asker.address());
+        }
         panicked
     }
 
@@ -172,9 +178,12 @@ impl Intake {
         }
     }
 
-    /// Adds a request that is answered with an error, in its place among the others.
+    /// Adds a request that is answered with an error, in its place among the others. It costs nothing that is read: it
+    /// may come between two reads, and would count as the next connection's.
     pub fn refusal(&mut self, origin: Origin, why: &str, mut heavy: Option<&mut HeavyBatches>) {
+        let read_cost = self.read_cost;
         self.add(origin, why.len(), heavy.as_deref_mut(), |documents| documents.refuse(why));
+        self.read_cost = read_cost;
         if let Some(heavy) = heavy {
             self.submit_heavy(heavy);
         }
@@ -367,4 +376,34 @@ impl Gathered {
 /// What requests take of the bound on what is in flight.
 fn taken_by(requests: usize, ops: &[Op]) -> usize {
     requests + ops.iter().map(|op| if matches!(op, Op::Query(_)) { QUERY_TAKES } else { 1 }).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use mio::{Poll, Token, Waker};
+
+    use super::*;
+
+    struct Nobody;
+
+    impl Exchange for Nobody {
+        fn submit(&self, _: Box<Batch>) {}
+
+        fn look_up(&self, _: Lookup) {}
+    }
+
+    /// Connections that were refused made the one that was read next heavy.
+    #[test]
+    fn refusals_do_not_count_as_what_the_next_connection_asks() {
+        let poll = Poll::new().expect("a poll");
+        let mailbox = Mailbox::new(Waker::new(poll.registry(), Token(0)).expect("a waker"));
+        let mut intake = Intake::new(Arc::new(Nobody), GatewayMetrics::new("xml"), Arc::new(mailbox), 10, 100);
+        let origin = Origin { slot: 0, generation: 0 };
+        for _ in 0..1000 {
+            intake.refusal(origin, "too many connections", None);
+        }
+        let asked = intake.request(origin, b"<create><symbol sym=\"SPY\"/></create>", None, &mut None, None);
+        assert!(asked.is_ok());
+        assert_eq!(intake.end_read(None), 1);
+    }
 }

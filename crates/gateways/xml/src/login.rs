@@ -10,7 +10,7 @@ use access::{Access, hmac_hex, random_text};
 use engine::Grace;
 use exchange::{
     Caller, Connected, Limit, NotKilled, PROTECTED_ACCOUNTS_MAX, PlaceHandle, Principal, Protocol, Session, Source,
-    member_kill,
+    TurnedAway, member_kill,
 };
 
 use crate::document::{Documents, Limits, Login};
@@ -44,6 +44,8 @@ pub(crate) struct Asker {
     place: Option<PlaceHandle>,
     /// What is to be signed. It is used once.
     challenge: Option<String>,
+    /// The reason why the last login was turned away, until it is counted.
+    turned_away: Option<TurnedAway>,
     /// None where nobody keeps whose commands are.
     session: Option<Session>,
     /// Who asks, as it is kept; none until somebody does, as whom they are now.
@@ -84,9 +86,18 @@ impl Asker {
         }
         let private = address.to_canonical().is_loopback();
         let session = audit.then(|| Session::begin(address));
-        let (principal, connected, place, challenge, caller) = (None, None, None, None, None);
-        let mut asker =
-            Asker { desk: desk.cloned(), address, private, principal, connected, place, challenge, session, caller };
+        let mut asker = Asker {
+            desk: desk.cloned(),
+            address,
+            private,
+            principal: None,
+            connected: None,
+            place: None,
+            challenge: None,
+            turned_away: None,
+            session,
+            caller: None,
+        };
         asker.come_as(desk.and_then(|desk| desk.access.by_address(address, SystemTime::now())));
         Some(asker)
     }
@@ -110,8 +121,8 @@ impl Asker {
 
     /// It is a member's that did not ask to be. Where that has as many connections as it may have, a login says so.
     fn come_as(&mut self, proven: Option<Principal>) {
-        if let Some(principal) = proven {
-            let _ = self.become_member(principal);
+        if proven.is_some_and(|principal| self.become_member(principal).is_err()) {
+            self.turned_away = Some(TurnedAway::PastLimit);
         }
     }
 
@@ -152,7 +163,10 @@ impl Asker {
                     Some(grace) => self.protect(documents, &member, grace),
                 },
                 LoggedIn::Challenge(nonce) => documents.say("challenge", Some(("nonce", &nonce)), ""),
-                LoggedIn::Refused(why) => documents.say("error", None, &why.to_string()),
+                LoggedIn::Refused(why) => {
+                    self.turned_away = why.reason();
+                    documents.say("error", None, &why.to_string());
+                }
             }
         }
         if let Some(principal) = &self.principal {
@@ -162,6 +176,16 @@ impl Asker {
             let principal = self.principal.as_ref();
             documents.requests.called_by(self.caller.get_or_insert_with(|| session.caller(Protocol::Xml, principal)));
         }
+    }
+
+    /// The reason why a login was turned away since this was last asked.
+    pub fn take_turned_away(&mut self) -> Option<TurnedAway> {
+        self.turned_away.take()
+    }
+
+    /// The client's address.
+    pub fn address(&self) -> IpAddr {
+        self.address
     }
 
     /// Says that a member is logged in, and protects the accounts that it trades for.
@@ -220,7 +244,6 @@ impl Asker {
             }
             None => {
                 let _ = desk.access.tries().turn(self.address, key, Instant::now());
-                tracing::warn!(address = %self.address, "a login over XML was refused");
                 LoggedIn::Refused(Refused::Wrong)
             }
         }
@@ -254,6 +277,19 @@ impl fmt::Display for Unprotected {
             )?,
         }
         f.write_str("; ask for each: <transactions id=\"…\"><protect grace=\"…\"/></transactions>")
+    }
+}
+
+impl Refused {
+    /// The reason as it is counted; none where it is no fault of the client's.
+    fn reason(&self) -> Option<TurnedAway> {
+        match self {
+            Refused::Wrong => Some(TurnedAway::WrongProof),
+            Refused::TooSoon(_) => Some(TurnedAway::TooManyTries),
+            Refused::NotPrivate | Refused::NoChallenge => Some(TurnedAway::Unproven),
+            Refused::Past(_) => Some(TurnedAway::PastLimit),
+            Refused::NoRandomness => None,
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
 use crate::common::members::{AccessFile, Client, PASSWORD, basic, hmac_hex, market, micros, secret};
 use crate::common::raw;
-use crate::common::server::Server;
+use crate::common::server::{PATIENCE, Server};
+use crate::common::wait::wait_for;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -210,6 +211,41 @@ fn whoever_logged_in_from_an_address_before_does_so_while_many_addresses_guess()
     let guessers: Vec<TcpStream> = (1..=120).map(guess).collect();
     assert_eq!(alice(), 201);
     drop(guessers);
+    server.stop();
+}
+
+/// One address guessed a password of as many names as it liked, as fast as they are compared.
+#[test]
+fn whoever_guesses_over_many_names_waits_and_who_logged_in_there_does_not() {
+    let folder = Folder::new("access-spraying");
+    let (server, ..) = start(&folder);
+    let asks = |address: [u8; 4], member: &str, password: &str| {
+        let body = json!({"member": member, "password": password}).to_string();
+        let head =
+            "POST /api/v1/sessions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close";
+        let mut stream = raw::connect_from(address, server.http);
+        stream.write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+        stream
+    };
+    let told = |stream: TcpStream| raw::status(&raw::ask_on(stream, ""));
+    let (room, elsewhere) = ([127, 0, 0, 5], [127, 0, 0, 6]);
+    assert_eq!(told(asks(room, "alice", PASSWORD)), 201);
+    // With one member that has logged in from there 40 wrong ones cost nothing.
+    for number in 0..41 {
+        assert_eq!(told(asks(room, &format!("guessed-{number}"), "wrong")), 401, "{number}");
+    }
+    let guesses: Vec<TcpStream> = (0..20).map(|number| asks(room, &format!("more-{number}"), "wrong")).collect();
+    wait_for("guesses that are refused without being compared", PATIENCE, || {
+        let refused = guesses.iter().filter(|stream| {
+            let mut told = [0; 12];
+            stream.set_nonblocking(true).unwrap();
+            stream.peek(&mut told).is_ok_and(|count| &told[..count] == b"HTTP/1.1 429")
+        });
+        (refused.count() >= 5).then_some(())
+    });
+    assert_eq!(told(asks(room, "alice", PASSWORD)), 201, "who logged in from there");
+    assert_eq!(told(asks(elsewhere, "bob", PASSWORD)), 201, "who comes from elsewhere");
+    drop(guesses);
     server.stop();
 }
 

@@ -1,11 +1,14 @@
 //! Limits of accounts over REST and the compatible interface: what is refused with which code, what is told of them, and that a restart
 //! changes nothing of it. And a member's messages and connections, over HTTP.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
-use crate::common::http::Http;
-use crate::common::members::{AccessFile, Client, market};
+use crate::common::http::{Http, Socket};
+use crate::common::keys::now;
+use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
 use crate::common::server::Launch;
 
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="1000"/>
@@ -142,5 +145,74 @@ fn a_member_has_so_many_websockets() {
     });
     assert!(again);
     drop(second);
+    server.stop();
+}
+
+/// A call that bob signs, of parameters that only say who asks.
+fn call_of_bob(socket: &mut Socket, method: &str) -> Value {
+    // What is signed twice within a millisecond is the same request.
+    std::thread::sleep(Duration::from_millis(2));
+    let timestamp = now();
+    let signature = hmac_hex(&secret("bob"), &format!("apiKey=bob-key&timestamp={timestamp}"));
+    let params = json!({"apiKey": "bob-key", "timestamp": timestamp, "signature": signature});
+    socket.send(&json!({"id": 1, "method": method, "params": params}));
+    socket.next()
+}
+
+fn is_one_too_many(answer: &Value) -> bool {
+    answer["error"]["code"] == json!(-1003) && answer.to_string().contains("this member may have 2 open; close one")
+}
+
+/// A member with `connections = 2` logged on over any number of them, and followed its orders on any number more.
+#[test]
+fn a_logon_and_a_stream_of_orders_count_among_a_members_connections() {
+    let folder = Folder::new("connections-logon");
+    let server = with_limits(&folder, "connections = 2").launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let timed = format!("timestamp={}", now());
+    let made = format!("/binance/api/v3/userDataStream?{timed}&signature={}", hmac_hex(&secret("bob"), &timed));
+    let made = http.send("POST", &made, None, &[("x-mbx-apikey", "bob-key")]);
+    let listen_key = made.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", made.text)).to_owned();
+    let [mut first, mut second, mut third] = [(); 3].map(|()| http.listen_at("/binance/ws-api/v3"));
+    for _ in 0..3 {
+        assert_eq!(call_of_bob(&mut first, "session.logon")["status"], 200, "it counts once");
+    }
+    assert_eq!(call_of_bob(&mut first, "userDataStream.subscribe.signature")["status"], 200, "it counts already");
+    assert_eq!(call_of_bob(&mut second, "userDataStream.subscribe.signature")["status"], 200);
+    for method in ["session.logon", "userDataStream.subscribe.signature"] {
+        let refused = call_of_bob(&mut third, method);
+        assert!(is_one_too_many(&refused), "{method}: {refused}");
+    }
+    third.send(&json!({"id": 1, "method": "session.status"}));
+    assert_eq!(third.next()["result"]["apiKey"], Value::Null);
+    // A stream by its listen key, in the path and asked for later.
+    let upgrade = [
+        ("connection", "upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let refused = http.send("GET", &format!("/binance/ws/{listen_key}"), None, &upgrade);
+    assert_eq!((refused.status, &refused.body["code"]), (429, &json!(-1003)), "{}", refused.text);
+    let mut streams = http.listen_at("/binance/ws");
+    streams.send(&json!({"method": "SUBSCRIBE", "params": [listen_key], "id": 1}));
+    let refused = streams.next();
+    assert!(refused.to_string().contains("this member may have 2 open; close one"), "{refused}");
+    // Who has logged out counts no more, unless orders are still followed for themselves.
+    first.send(&json!({"id": 1, "method": "userDataStream.unsubscribe"}));
+    while first.next()["id"] != json!(1) {}
+    first.send(&json!({"id": 2, "method": "session.logout"}));
+    assert_eq!(first.next()["status"], 200);
+    let logs_on = (0..100).any(|_| call_of_bob(&mut third, "session.logon")["status"] == 200);
+    assert!(logs_on);
+    assert!(is_one_too_many(&call_of_bob(&mut first, "session.logon")));
+    // A connection that ends is one less.
+    drop(second);
+    let logs_on = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        call_of_bob(&mut first, "session.logon")["status"] == 200
+    });
+    assert!(logs_on);
     server.stop();
 }

@@ -61,5 +61,6 @@ mod status_seconds;
 mod stops;
 mod terms;
 mod trailing;
+mod turned_away;
 mod turnover;
 mod websocket;

@@ -57,7 +57,8 @@ fn a_recorded_look_changes_nothing() {
         }
         let refused = send(&http, "DELETE", path, &look);
         assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1022)), "{path}: {}", refused.text);
-        assert!(refused.text.contains("to look at something; sign it again"), "{}", refused.text);
+        assert!(refused.text.contains("sent before to look at something"), "{}", refused.text);
+        assert!(refused.text.contains("sign it again, with another timestamp"), "{}", refused.text);
         assert_eq!(send(&http, "GET", path, &look).status, 200, "it may still look: {path}");
     }
     let mut socket = http.listen_at("/binance/ws-api/v3");
@@ -131,6 +132,45 @@ fn what_was_signed_before_the_server_started_changes_nothing() {
     assert_eq!(open_orders(&http), 3);
     // To look is no harm, and what is signed now is done.
     assert_eq!(send(&http, "GET", "openOrders", &look).status, 200);
+    assert_eq!(send(&http, "POST", "order", &sign(ORDER)).status, 200);
+    server.stop();
+}
+
+/// A request of a client whose clock was ahead was signed later than a server began that was started at once.
+#[test]
+fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
+    let folder = Folder::new("replayed-ahead");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let body = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
+    let ahead = micros() + 950_000;
+    let signature = hmac_hex(&secret("alice"), &format!("POST\n/api/v1/orders\n{ahead}\n{body}"));
+    let time = ahead.to_string();
+    let ours = |http: &Http| {
+        let headers = [
+            ("content-type", "application/json"),
+            ("pricetime-key", "alice-key"),
+            ("pricetime-time", &time),
+            ("pricetime-signature", &signature),
+        ];
+        http.send("POST", "/api/v1/orders", Some(body), &headers)
+    };
+    let timed = format!("{ORDER}&recvWindow=60000&timestamp={}", ahead / 1000);
+    let theirs = format!("{timed}&signature={}", hmac_hex(&secret("alice"), &timed));
+    // A slow machine is behind the client's clock no more: nothing is shown by it then, and nothing fails.
+    assert_eq!(ours(&http).status, 201);
+    assert_eq!(send(&http, "POST", "order", &theirs).status, 200);
+    assert_eq!(open_orders(&http), 3);
+    server.kill();
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    assert_eq!(ours(&http).code(), (401, "unauthenticated"));
+    let refused = send(&http, "POST", "order", &theirs);
+    assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1021)), "{}", refused.text);
+    assert_eq!(open_orders(&http), 3);
+    // Whose clock is right has what it signs now done at once.
     assert_eq!(send(&http, "POST", "order", &sign(ORDER)).status, 200);
     server.stop();
 }

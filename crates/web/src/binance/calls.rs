@@ -178,14 +178,17 @@ pub(super) async fn perform(
     outbox: Outbox,
     turns: Arc<Turns>,
 ) {
-    let responded = {
-        let _turn = turns.come(Turn::of(&method)).await;
-        respond(site.clone(), &method, asked).await
+    let responded = async {
+        let responded = {
+            let _turn = turns.come(Turn::of(&method)).await;
+            respond(site.clone(), &method, asked).await
+        };
+        // One that was refused before it was known whose it is, or before it came to the exchange.
+        asking::take_message_once().map_err(Refusal::past_pace).and(responded)
     };
-    // One that was refused before it was known whose it is, or before it came to the exchange.
-    let responded = asking::take_message_once().map_err(Refusal::past_pace).and(responded);
-    if let Some(members) = site.members().filter(|_| asking::was_wrong())
-        && !members.wait_for_wrong(address).await
+    let (responded, why) = asking::noting(responded).await;
+    if let Some(why) = why
+        && !site.turn_away(why, address).await
     {
         return outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
     }

@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{Method, StatusCode};
 use engine::{AccountId, Time};
+use exchange::TurnedAway;
 
 use super::refusal::Refusal;
 use super::signer::{self, Signer};
@@ -14,6 +15,7 @@ use super::time_unit::{self, TimeUnit};
 use crate::asking::{self, Asker};
 use crate::clock::now;
 use crate::input::digits;
+use crate::members;
 use crate::site::Site;
 
 /// How old a signed request may be, in microseconds, unless it says otherwise, and at most.
@@ -191,16 +193,18 @@ impl Parameters {
             }
             found => {
                 // A chosen name proves nothing, whosever it is: whoever says one guesses nothing.
-                if found.is_none() && access::is_random_name(name) {
-                    asking::claimed_wrongly();
-                }
+                let is_guessed = found.is_none() && access::is_random_name(name);
+                asking::turned_away(if is_guessed { TurnedAway::WrongProof } else { TurnedAway::Unproven });
                 Err(Refusal::name_is_no_proof())
             }
         }
     }
 
     fn key_name(&self) -> Result<&str, Refusal> {
-        self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(Refusal::no_key)
+        self.key.as_deref().filter(|key| !key.is_empty()).ok_or_else(|| {
+            asking::turned_away(TurnedAway::Unproven);
+            Refusal::no_key()
+        })
     }
 
     /// Errors: the request names no key.
@@ -239,10 +243,11 @@ impl Parameters {
         };
         check_time(timestamp, self.text("recvWindow").map(window).transpose()?)?;
         if let Some(members) = site.members() {
-            if let Some(text) = signed.first() {
-                signer::take(members, key, &[text], self.is_taken_once, timestamp)?;
-            }
             let asker = asker.ok_or_else(Refusal::no_key)?;
+            if let Some(text) = signed.first() {
+                let signed_by = members::Signer { member: asker.principal.member(), key };
+                signer::take(members, signed_by, &[text], self.is_taken_once, timestamp)?;
+            }
             let past = if self.changes { None } else { asking::take_message_as(&asker).err() };
             past.map_or(Ok(()), |past| Err(Refusal::past_pace(past)))?;
             signer::go_on_as(site, asker, account)?;

@@ -170,13 +170,21 @@ impl Refusal {
 
     /// A signed request came twice.
     pub(super) fn sent_before() -> Refusal {
-        Refusal::new(-1022, "Signature for this request is not valid: the same request was sent before.")
+        Refusal::new(
+            -1022,
+            "Signature for this request is not valid: the same request was sent before, and each that changes something is taken \
+             once; sign it again, with another timestamp.",
+        )
     }
 
     /// A signed request that came before to look at something.
     pub(super) fn sent_to_look() -> Refusal {
-        let msg = "Signature for this request is not valid: the same parameters were sent before to look at something; sign it again.";
-        Refusal::new(-1022, msg)
+        Refusal::new(
+            -1022,
+            "Signature for this request is not valid: the same parameters and timestamp were sent before to look at something, \
+             and a signature does not say which was meant, so that whoever recorded it cannot change anything with it; sign it again, \
+             with another timestamp.",
+        )
     }
 
     pub(super) fn signed_before_start() -> Refusal {

@@ -1,12 +1,12 @@
 //! Who has a key, and whether they have signed a request: a key of the key file, or one of the access file.
 
 use engine::{AccountId, Time};
-use exchange::{Principal, Read, Rights, Role, Unavailable};
+use exchange::{Principal, Read, Rights, Role, TurnedAway, Unavailable};
 
 use super::refusal::Refusal;
 use crate::asking::{self, Asker};
 use crate::keys::Key;
-use crate::members::{Members, NotTaken};
+use crate::members::{self, Members, NotTaken};
 use crate::site::Site;
 
 /// The key that a request names.
@@ -26,15 +26,15 @@ pub(super) fn find<'a>(site: &'a Site, key: &'a str) -> Result<Signer<'a>, Refus
     }
     match site.members() {
         Some(members) => {
-            let account = members.access().account_of(key).ok_or_else(|| Refusal::bad_key(""))?;
+            let account = members.access().account_of(key).ok_or_else(|| unknown_key(""))?;
             Ok(Signer { key, account, known: None })
         }
         None if keys.is_empty() => {
             let how = ": this server has no keys; make one with `pricetime keys add FILE --account 1` and start it with \
                        `--keys FILE`";
-            Err(Refusal::bad_key(how))
+            Err(unknown_key(how))
         }
-        None => Err(Refusal::bad_key("")),
+        None => Err(unknown_key("")),
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) fn signer<'a>(
     let Some(members) = site.members() else {
         let signer = found?;
         let is_signed = texts.iter().any(|text| signer.known.is_some_and(|known| known.signed(text, signature)));
-        return if is_signed { Ok((signer, None)) } else { Err(Refusal::bad_signature()) };
+        return if is_signed { Ok((signer, None)) } else { Err(wrong_signature()) };
     };
     let known = found.as_ref().ok().and_then(|signer| signer.known);
     let principal = texts.iter().find_map(|text| match known {
@@ -58,10 +58,19 @@ pub(super) fn signer<'a>(
         None => members.signer(key, text, signature),
     });
     let Some(principal) = principal else {
-        asking::claimed_wrongly();
-        return Err(Refusal::bad_signature());
+        return Err(wrong_signature());
     };
     Ok((found?, Some(Asker::of(principal))))
+}
+
+fn unknown_key(how: &str) -> Refusal {
+    asking::turned_away(TurnedAway::Unproven);
+    Refusal::bad_key(how)
+}
+
+fn wrong_signature() -> Refusal {
+    asking::turned_away(TurnedAway::WrongProof);
+    Refusal::bad_signature()
 }
 
 /// Whoever has a key, without a signature: what tells an account's stream asks for no more.
@@ -86,9 +95,11 @@ fn trader(key: &Key) -> Principal {
 pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<(), Refusal> {
     let mode = site.mode();
     if !asker.rights().may_look_in(mode) {
+        asking::turned_away(TurnedAway::Closed);
         return Err(Refusal::unavailable(Unavailable::Closed(mode)));
     }
     if !asker.rights().may_read(Read::Account(account)) {
+        asking::turned_away(TurnedAway::NotTheirs);
         return Err(Refusal::bad_key(""));
     }
     asking::becomes(asker);
@@ -97,12 +108,18 @@ pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<
 
 /// Takes a signed request that changes something, once. Requests that look at something may come again: clients send equal ones
 /// within a millisecond, and they do nothing. What they say is signed without a method, so it changes nothing later.
-pub(super) fn take(members: &Members, key: &str, text: &[&[u8]], changes: bool, Time(at): Time) -> Result<(), Refusal> {
+pub(super) fn take(
+    members: &Members,
+    signed_by: members::Signer<'_>,
+    text: &[&[u8]],
+    changes: bool,
+    Time(at): Time,
+) -> Result<(), Refusal> {
     let taken = match changes {
-        true => members.take_compatible(key, text, at),
-        false => members.note_compatible(key, text),
+        true => members.take_compatible(signed_by, text, at),
+        false => members.note_compatible(signed_by, text),
     };
-    taken.map_err(|why| match why {
+    taken.inspect_err(|why| asking::turned_away(why.turned_away())).map_err(|why| match why {
         NotTaken::Again => Refusal::sent_before(),
         NotTaken::WasRead => Refusal::sent_to_look(),
         NotTaken::BeforeStart => Refusal::signed_before_start(),

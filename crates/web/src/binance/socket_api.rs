@@ -97,6 +97,7 @@ struct Session {
 /// An account's stream.
 #[derive(Clone, Copy)]
 struct Followed {
+    account: AccountId,
     topic: Topic,
     number: u32,
     /// It ends when the connection logs out.
@@ -120,8 +121,8 @@ impl Party for Caller {
             Err(refusal) => Err(refusal),
         };
         let called = called.or_else(|refusal| self.count_once().and(Err(refusal)));
-        if let Some(members) = self.site.members().filter(|_| asking::was_wrong())
-            && !members.wait_for_wrong(self.address).await
+        if let Some(why) = asking::take_turned_away()
+            && !self.site.turn_away(why, self.address).await
         {
             return self.outbox.send(form.refusal(&Refusal::from(Problem::too_many_tries())));
         }
@@ -183,6 +184,7 @@ impl Caller {
             "session.logon" => {
                 let (account, asker) = self.proven(&asked)?;
                 asked.only_signed(&[])?;
+                asker.iter().try_for_each(|asker| self.site.connects(asker))?;
                 let key = asked.key(&self.site)?.key.to_owned();
                 if self.session.as_ref().is_some_and(|before| before.account != account) {
                     self.leave(|its| its.by_session).await?;
@@ -270,11 +272,11 @@ impl Caller {
         let envelope = Envelope { wrap: Wrap::Api, unit: self.unit };
         let followed = self.site.look(move |scene| {
             let unknown = || Refusal::of(&engine::Reject::UnknownAccount);
-            let account = scene.view.find_account(account).ok_or_else(unknown)?;
-            let topic = Topic::User(account, envelope);
-            outbox.send(form.result(&json!({"subscriptionId": account.0})));
+            let index = scene.view.find_account(account).ok_or_else(unknown)?;
+            let topic = Topic::User(index, envelope);
+            outbox.send(form.result(&json!({"subscriptionId": index.0})));
             Hub::subscribe(scene, topic, &outbox);
-            Ok::<Followed, Refusal>(Followed { topic, number: account.0, by_session })
+            Ok::<Followed, Refusal>(Followed { account, topic, number: index.0, by_session })
         });
         let followed = followed.await??;
         match self.followed.iter_mut().find(|its| its.topic == followed.topic) {
@@ -289,6 +291,7 @@ impl Caller {
     async fn leave(&mut self, is_meant: impl Fn(&Followed) -> bool) -> Result<(), Refusal> {
         let (left, kept): (Vec<Followed>, Vec<Followed>) = self.followed.iter().partition(|its| is_meant(its));
         self.followed = kept;
+        left.iter().for_each(|its| asking::leaves(Read::Account(its.account)));
         let (outbox, unit) = (self.outbox.clone(), self.unit);
         let done = self.site.look(move |scene| {
             for its in left {

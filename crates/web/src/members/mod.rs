@@ -14,21 +14,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::Access;
-use exchange::Principal;
+use exchange::{Principal, TurnedAway};
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
 
 pub(crate) use asker::Asker;
 pub(crate) use editing::{Editing, Editor, unknown_key, unknown_member};
-pub(crate) use replays::NotTaken;
+pub(crate) use replays::{NotTaken, Signer};
+pub use signed::SIGNED_AHEAD_MAX;
 pub(crate) use signed::{Signed, Unsigned, WINDOW};
 
 use crate::clock::now;
+use crate::denied::Denied;
 use crate::problem::Problem;
 use passwords::Passwords;
 use replays::Replays;
 use sessions::Sessions;
-use signed::AHEAD_MAX;
 
 /// How old a signed request of the compatible interface may be at most, and how far ahead.
 const COMPATIBLE_LASTING: Duration = Duration::from_secs(62);
@@ -54,7 +55,7 @@ impl Members {
         Members {
             access,
             sessions: Sessions::default(),
-            taken: Replays::lasting(WINDOW + AHEAD_MAX),
+            taken: Replays::lasting(WINDOW + SIGNED_AHEAD_MAX),
             compatible_taken: Replays::lasting(COMPATIBLE_LASTING),
             compatible_read: Replays::lasting(COMPATIBLE_LASTING),
             began: AtomicU64::new(now()),
@@ -81,7 +82,8 @@ impl Members {
         Some(Asker { principal: session.principal.clone(), session: Some(session) })
     }
 
-    /// The market is served from now on. Another server may have taken what was signed before.
+    /// The market is served from now on. Another server may have taken what was signed before, and nothing later: none
+    /// has served it for [`SIGNED_AHEAD_MAX`].
     pub(crate) fn begin(&self) {
         self.began.store(now(), Ordering::Relaxed);
     }
@@ -95,10 +97,12 @@ impl Members {
     }
 
     /// Whoever has signed a request just now, and not sent it before. What changes something was signed since this server began.
-    pub(crate) fn by_signature(&self, signed: &Signed<'_>, changes: bool, text: &[&[u8]]) -> Result<Asker, Problem> {
-        let principal = self.signer(signed.key, text, signed.signature).ok_or_else(Problem::unproven)?;
+    pub(crate) fn by_signature(&self, signed: &Signed<'_>, changes: bool, text: &[&[u8]]) -> Result<Asker, Denied> {
+        let principal = self.signer(signed.key, text, signed.signature);
+        let principal = principal.ok_or_else(|| Denied::new(TurnedAway::WrongProof, Problem::unproven()))?;
         let is_new = if changes { self.check_signed_since_start(signed.micros()) } else { Ok(()) };
-        is_new.and_then(|()| self.taken.take(signed.key, text, Instant::now())).map_err(not_taken)?;
+        let signer = Signer { member: principal.member(), key: signed.key };
+        is_new.and_then(|()| self.taken.take(signer, text, Instant::now())).map_err(not_taken)?;
         Ok(Asker::of(principal))
     }
 
@@ -108,18 +112,18 @@ impl Members {
     }
 
     /// Takes a signed request of the compatible interface that changes something, unless it was taken before, or came to look.
-    pub(crate) fn take_compatible(&self, key: &str, text: &[&[u8]], signed_at: u64) -> Result<(), NotTaken> {
+    pub(crate) fn take_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: u64) -> Result<(), NotTaken> {
         let now = Instant::now();
         self.check_signed_since_start(signed_at)?;
-        if self.compatible_read.has(key, text, now) {
+        if self.compatible_read.has(signer.key, text, now) {
             return Err(NotTaken::WasRead);
         }
-        self.compatible_taken.take(key, text, now)
+        self.compatible_taken.take(signer, text, now)
     }
 
     /// Notes one that only looks, which may come again. Errors: too many came.
-    pub(crate) fn note_compatible(&self, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
-        match self.compatible_read.take(key, text, Instant::now()) {
+    pub(crate) fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]]) -> Result<(), NotTaken> {
+        match self.compatible_read.take(signer, text, Instant::now()) {
             Err(NotTaken::Again) => Ok(()),
             noted => noted,
         }
@@ -131,46 +135,38 @@ impl Members {
     }
 
     /// A member by its password. It is compared when the address's turn has come, beside the event loop.
-    /// Errors: it is wrong, or too many are being compared.
+    /// Errors: it is wrong, which has had its wait, or too many are being compared.
     pub(crate) async fn by_password(
         &self,
         member: String,
         password: String,
         address: IpAddr,
-    ) -> Result<Principal, Problem> {
-        let turn = self.access.tries().turn(address, &member, Instant::now()).map_err(|_| Problem::too_many_tries())?;
+    ) -> Result<Principal, Denied> {
+        let too_many = || Denied::new(TurnedAway::TooManyTries, Problem::too_many_tries());
+        let (tries, familiar) = (self.access.tries(), self.passwords.is_familiar(&member, address));
+        let turn = tries.guess(address, &member, familiar, Instant::now()).map_err(|_| too_many())?;
         sleep_until(turn.into()).await;
         // Whoever waits for its turn takes no place from others. It is held until the comparison is done, also when the client has hung up.
-        let comparing = self.passwords.turn(&member, address).await.ok_or_else(Problem::too_many_tries)?;
+        let comparing = self.passwords.turn(&member, address).await.ok_or_else(too_many)?;
         let (access, name) = (self.access.clone(), member.clone());
         let compared = tokio::task::spawn_blocking(move || {
             let _comparing = comparing;
             access.by_password(&name, &password, SystemTime::now())
         });
-        let principal = compared.await.map_err(|_| Problem::not_ready())?.ok_or_else(Problem::unproven)?;
-        self.access.tries().was_right(address, &member);
-        self.passwords.was_right(&member, address);
+        let principal = compared.await.map_err(|_| Problem::not_ready())?;
+        let Some(principal) = principal else {
+            tries.guessed_wrong(address, familiar, Instant::now());
+            return Err(Denied::new(TurnedAway::WrongProof, Problem::unproven()));
+        };
+        let was_familiar = self.passwords.was_right(&member, address);
+        tries.guessed_right(address, &member, was_familiar);
         Ok(principal)
     }
 
-    /// Gives a wrong proof its answer when the address's turn has come: each waits longer than the one before. What is right
-    /// waits for none of them: nobody can guess a secret or a signature.
-    pub(crate) async fn refuse(&self, problem: Problem, address: IpAddr) -> Problem {
-        self.answer_wrong(problem, address, Problem::too_many_tries).await
-    }
-
-    /// Waits for the turn of a wrong proof's answer; false if that is too far off.
-    pub(crate) async fn wait_for_wrong(&self, address: IpAddr) -> bool {
-        let turn = self.access.tries().turn(address, "", Instant::now());
-        if let Ok(turn) = turn {
-            sleep_until(turn.into()).await;
-        }
-        turn.is_ok()
-    }
-
-    /// The same of an answer that its handler made.
-    pub(crate) async fn answer_wrong<T>(&self, answer: T, address: IpAddr, too_many: impl FnOnce() -> T) -> T {
-        if self.wait_for_wrong(address).await { answer } else { too_many() }
+    /// The turn of a wrong proof's answer: each of an address waits longer than the one before. What is right waits for
+    /// none of them: nobody can guess a secret or a signature. Errors: that is too far off, by so much.
+    pub(crate) fn wrong_turn(&self, address: IpAddr) -> Result<Instant, Duration> {
+        self.access.tries().turn(address, "", Instant::now())
     }
 
     /// Begins a session, and gives its token.
@@ -190,12 +186,13 @@ impl Members {
 pub(crate) const SIGNED_BEFORE_START: &str =
     "this request was signed before this server started, and may have been done: look whether it was, or sign it again";
 
-fn not_taken(why: NotTaken) -> Problem {
-    match why {
+fn not_taken(why: NotTaken) -> Denied {
+    let problem = match why {
         NotTaken::Again | NotTaken::WasRead => {
             Problem::unauthenticated("this signed request was sent before: each is taken once")
         }
         NotTaken::BeforeStart => Problem::unauthenticated(SIGNED_BEFORE_START),
         NotTaken::Full => Problem::too_many_tries(),
-    }
+    };
+    Denied::new(why.turned_away(), problem)
 }

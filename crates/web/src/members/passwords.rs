@@ -72,17 +72,23 @@ impl Passwords {
         begun.await.ok()
     }
 
-    /// Remembers that a member has logged in from an address.
-    pub(crate) fn was_right(&self, member: &str, address: IpAddr) {
+    /// Whether a member has logged in from an address before.
+    pub(crate) fn is_familiar(&self, member: &str, address: IpAddr) -> bool {
+        self.0.lock().familiar.contains_key(&self.0.who(member, address))
+    }
+
+    /// Remembers that a member has logged in from an address. Gives whether it had before.
+    pub(crate) fn was_right(&self, member: &str, address: IpAddr) -> bool {
         let mut state = self.0.lock();
         state.last += 1;
         let (who, now) = (self.0.who(member, address), state.last);
-        state.familiar.insert(who, now);
+        let was_familiar = state.familiar.insert(who, now).is_some();
         if state.familiar.len() > FAMILIAR_MAX
             && let Some(oldest) = state.familiar.iter().min_by_key(|(_, last)| **last).map(|(who, _)| *who)
         {
             state.familiar.remove(&oldest);
         }
+        was_familiar
     }
 }
 

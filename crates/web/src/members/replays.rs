@@ -5,12 +5,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use exchange::TurnedAway;
 use sha2::{Digest, Sha256};
 
 /// So many are remembered in each of two stretches of time.
 const REMEMBERED_MAX: usize = 1 << 20;
-/// So many of one key: no key takes the room of all others.
-const OF_KEY_MAX: usize = REMEMBERED_MAX / 4;
+/// A member may take so much of the room that is left, and a key as much as is left of what its member may take: whoever fills
+/// the table leaves room for all other members, and a key leaves some for others of its member. So one member has a
+/// third of the table at most, and one key a fifth.
+const PART: usize = 2;
 
 /// A part of the digest of what was signed: what is signed again is known by what it says, and not by how its signature is written.
 type Mark = [u8; 16];
@@ -25,8 +28,16 @@ struct Seen {
     since: Instant,
     this: HashSet<Mark>,
     last: HashSet<Mark>,
-    /// How many of this stretch are of each key.
+    /// How many of this stretch are of each member, and of each key.
+    of_members: HashMap<Box<str>, usize>,
     of_keys: HashMap<Box<str>, usize>,
+}
+
+/// The key that signed something, and its member.
+#[derive(Clone, Copy)]
+pub(crate) struct Signer<'a> {
+    pub(crate) member: &'a str,
+    pub(crate) key: &'a str,
 }
 
 /// Why a signed request is not taken.
@@ -41,26 +52,50 @@ pub(crate) enum NotTaken {
     Full,
 }
 
+impl NotTaken {
+    /// The reason as it is counted.
+    pub(crate) fn turned_away(self) -> TurnedAway {
+        match self {
+            NotTaken::Again | NotTaken::WasRead | NotTaken::BeforeStart => TurnedAway::Replayed,
+            NotTaken::Full => TurnedAway::TooManyTries,
+        }
+    }
+}
+
 impl Replays {
     /// Each is remembered for so long at least.
     pub(crate) fn lasting(lasting: Duration) -> Replays {
-        let (this, last, of_keys) = (HashSet::new(), HashSet::new(), HashMap::new());
-        Replays { lasting, seen: Mutex::new(Seen { since: Instant::now(), this, last, of_keys }) }
+        let seen = Seen {
+            since: Instant::now(),
+            this: HashSet::new(),
+            last: HashSet::new(),
+            of_members: HashMap::new(),
+            of_keys: HashMap::new(),
+        };
+        Replays { lasting, seen: Mutex::new(seen) }
     }
 
-    /// Takes what was signed with a key, unless it was taken before.
-    pub(crate) fn take(&self, key: &str, text: &[&[u8]], now: Instant) -> Result<(), NotTaken> {
+    /// Takes what was signed with a key of a member, unless it was taken before.
+    pub(crate) fn take(
+        &self,
+        Signer { member, key }: Signer<'_>,
+        text: &[&[u8]],
+        now: Instant,
+    ) -> Result<(), NotTaken> {
         let mark = mark(key, text);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.go_on(now, self.lasting);
         if seen.last.contains(&mark) || seen.this.contains(&mark) {
             return Err(NotTaken::Again);
         }
-        let its = seen.of_keys.get(key).copied().unwrap_or_default();
-        if seen.this.len() >= REMEMBERED_MAX || its >= OF_KEY_MAX {
+        let of_member = seen.of_members.get(member).copied().unwrap_or_default();
+        let of_key = seen.of_keys.get(key).copied().unwrap_or_default();
+        let may_member = REMEMBERED_MAX.saturating_sub(seen.this.len()) / PART;
+        if of_member >= may_member || of_key >= may_member - of_member {
             return Err(NotTaken::Full);
         }
-        seen.of_keys.insert(key.into(), its + 1);
+        seen.of_members.insert(member.into(), of_member + 1);
+        seen.of_keys.insert(key.into(), of_key + 1);
         seen.this.insert(mark);
         Ok(())
     }
@@ -93,6 +128,7 @@ impl Seen {
             return;
         }
         self.last = std::mem::take(&mut self.this);
+        self.of_members = HashMap::new();
         self.of_keys = HashMap::new();
         if passed >= lasting * 2 {
             self.last = HashSet::new();
@@ -107,10 +143,15 @@ mod tests {
 
     const LASTING: Duration = Duration::from_secs(6);
 
+    fn of(key: &str) -> Signer<'_> {
+        Signer { member: key, key }
+    }
+
     #[test]
     fn what_was_signed_is_taken_once_while_it_would_be_of_now() {
         let (replays, begun) = (Replays::lasting(LASTING), Instant::now());
-        let take = |key, text: &str, at: u64| replays.take(key, &[text.as_bytes()], begun + Duration::from_secs(at));
+        let take =
+            |key, text: &str, at: u64| replays.take(of(key), &[text.as_bytes()], begun + Duration::from_secs(at));
         assert_eq!(take("one", "a", 1), Ok(()));
         assert_eq!(take("two", "a", 1), Ok(()), "another's");
         assert_eq!(take("one", "b", 1), Ok(()));
@@ -118,19 +159,29 @@ mod tests {
             assert_eq!(take("one", "a", at), Err(NotTaken::Again), "{at}");
         }
         assert_eq!(take("one", "a", 30), Ok(()));
-        assert_eq!(replays.take("one", &[b"x", b"y"], begun), Ok(()));
-        assert_eq!(replays.take("one", &[b"xy"], begun), Err(NotTaken::Again), "in other parts");
+        assert_eq!(replays.take(of("one"), &[b"x", b"y"], begun), Ok(()));
+        assert_eq!(replays.take(of("one"), &[b"xy"], begun), Err(NotTaken::Again), "in other parts");
         assert!(replays.has("one", &[b"xy"], begun) && !replays.has("two", &[b"xy"], begun));
     }
 
+    /// Four keys of one member took the whole table: each other member was refused until the window was over.
     #[test]
-    fn one_key_takes_no_room_of_others() {
+    fn neither_keys_nor_members_take_the_room_of_others() {
         let (replays, begun) = (Replays::lasting(LASTING), Instant::now());
-        let take = |key, number: usize| replays.take(key, &[&number.to_le_bytes()], begun);
-        assert!((0..OF_KEY_MAX).all(|number| take("one", number).is_ok()));
-        assert_eq!((take("one", OF_KEY_MAX), take("two", OF_KEY_MAX)), (Err(NotTaken::Full), Ok(())));
-        assert_eq!(take("one", 0), Err(NotTaken::Again));
-        let later = begun + LASTING;
-        assert_eq!(replays.take("one", &[b"later"], later), Ok(()));
+        let take = |member, key, number: usize| replays.take(Signer { member, key }, &[&number.to_le_bytes()], begun);
+        let flood = |member, key| (0..REMEMBERED_MAX).take_while(|number| take(member, key, *number).is_ok()).count();
+        let first = flood("mallory", "m1");
+        assert!(first.abs_diff(REMEMBERED_MAX / 5) <= 1, "{first}");
+        assert_eq!(take("mallory", "m1", REMEMBERED_MAX), Err(NotTaken::Full));
+        assert_eq!(take("mallory", "m1", 0), Err(NotTaken::Again));
+        assert_eq!(take("mallory", "m2", 0), Ok(()), "another key of the member");
+        for key in ["m2", "m3", "m4", "m5", "m6"] {
+            flood("mallory", key);
+        }
+        let of_mallory = replays.seen.lock().expect("nobody panics").this.len();
+        assert!(of_mallory <= REMEMBERED_MAX / 3 + 1, "{of_mallory}");
+        assert!(flood("bob", "b1") >= REMEMBERED_MAX / 10, "another member");
+        assert_eq!(take("alice", "a1", 0), Ok(()));
+        assert_eq!(replays.take(of("mallory"), &[b"later"], begun + LASTING), Ok(()));
     }
 }

@@ -4,12 +4,13 @@ use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use exchange::Principal;
+use exchange::{Principal, TurnedAway};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::asking;
+use crate::asking::{self, Asker};
 use crate::cookie;
+use crate::denied::Denied;
 use crate::input::Body;
 use crate::listener::Life;
 use crate::members::Members;
@@ -95,13 +96,20 @@ pub(crate) async fn log_in(
 ) -> Result<Response, Problem> {
     let Some(members) = site.members() else { return Err(no_members()) };
     let is_cookie = asked.cookie;
-    if is_cookie && !life.is_private() {
-        return Err(Problem::not_private());
-    }
-    let principal = proven(members, &life, asked).await?;
+    let proven = match is_cookie && !life.is_private() {
+        true => Err(Denied::new(TurnedAway::Unproven, Problem::not_private())),
+        false => proven(members, &life, asked).await,
+    };
+    let principal = match proven {
+        Ok(principal) => principal,
+        Err(Denied { why, problem }) => {
+            why.into_iter().for_each(|why| site.count_turned_away(why, life.there()));
+            return Err(problem);
+        }
+    };
     // Whoever shows a proof in the body was not known before.
     if asking::asker().is_none_or(|asker| asker.principal != principal) {
-        principal.rights().limits.take_message().map_err(Problem::past_limit)?;
+        asking::take_message_as(&Asker::of(principal.clone())).map_err(Problem::past_limit)?;
     }
     let token = members.begin_session(principal.clone(), is_cookie)?;
     let mut shape = SessionShape::of(Some(&principal), true);
@@ -113,9 +121,9 @@ pub(crate) async fn log_in(
     Ok(response)
 }
 
-async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principal, Problem> {
+async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principal, Denied> {
     if !life.is_private() && (asked.password.is_some() || asked.secret.is_some()) {
-        return Err(Problem::not_private());
+        return Err(Denied::new(TurnedAway::Unproven, Problem::not_private()));
     }
     match asked {
         LogIn { member: Some(member), password: Some(password), key: None, secret: None, .. } => {
@@ -124,15 +132,24 @@ async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principa
         LogIn { member: None, password: None, key: Some(key), secret: Some(secret), .. } => {
             match members.by_secret(&key, &secret) {
                 Some(asker) => Ok(asker.principal),
-                None => Err(members.refuse(Problem::unproven(), life.there()).await),
+                None => {
+                    // It is counted, and waits for its turn, at the gate.
+                    asking::turned_away(TurnedAway::WrongProof);
+                    Err(Problem::unproven().into())
+                }
             }
         }
         LogIn { member: None, password: None, key: None, secret: None, .. } => match asking::asker() {
             // A session does not beget others: it would last for ever.
             Some(asker) if asker.session.is_none() && !asker.rights().roles.is_empty() => Ok(asker.principal),
-            _ => Err(Problem::unauthenticated("nothing proves who logs in: no password, secret or signature")),
+            _ => {
+                let problem = Problem::unauthenticated("nothing proves who logs in: no password, secret or signature");
+                Err(Denied::new(TurnedAway::Unproven, problem))
+            }
         },
-        LogIn { .. } => Err(Problem::malformed("a login has member and password, or key and secret, or is signed")),
+        LogIn { .. } => {
+            Err(Problem::malformed("a login has member and password, or key and secret, or is signed").into())
+        }
     }
 }
 

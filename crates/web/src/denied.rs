@@ -1,0 +1,25 @@
+//! A refusal before a request is asked of anybody, with the reason by which it is counted.
+
+use exchange::TurnedAway;
+
+use crate::problem::Problem;
+
+/// A refusal at the gate.
+#[derive(Debug)]
+pub(crate) struct Denied {
+    /// None where it says nothing of who asks: a body that is too long, a server that is not ready.
+    pub(crate) why: Option<TurnedAway>,
+    pub(crate) problem: Problem,
+}
+
+impl Denied {
+    pub(crate) fn new(why: TurnedAway, problem: Problem) -> Denied {
+        Denied { why: Some(why), problem }
+    }
+}
+
+impl From<Problem> for Denied {
+    fn from(problem: Problem) -> Denied {
+        Denied { why: None, problem }
+    }
+}
