@@ -115,10 +115,11 @@ async fn reports(
     (behind, through): (Sequence, Sequence),
     most: usize,
 ) -> Told<ReportRows> {
-    let (client, of, limit, after) =
-        (&session.client, Single(account.0), Single(most as u64), Single(behind.0.min(i64::MAX.unsigned_abs())));
+    // A client says behind which command.
+    let behind_asked = behind.0.min(i64::MAX.unsigned_abs());
+    let (client, of, limit, after) = (&session.client, Single(account.0), Single(most as u64), Single(behind_asked));
     let first = |table: &'static str, next: &'static str| async move {
-        let row = session.client.query_one(&first_behind(table, next), &[&Single(behind.0)]).await?;
+        let row = session.client.query_one(&first_behind(table, next), &[&Single(behind_asked)]).await?;
         Told::Ok(Single(Fields::of(&row).next::<u64>()?))
     };
     let (order, execution) = (first("orders", "next_order").await?, first("executions", "next_execution").await?);

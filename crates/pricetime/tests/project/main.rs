@@ -11,6 +11,7 @@ mod deploy;
 mod documents;
 mod image;
 mod imports;
+mod invariants;
 mod mutants;
 mod release;
 mod snippets;

@@ -58,9 +58,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn every_sum_of_amounts_outside_of_the_engine_has_a_bound_that_somebody_named() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+/// The name and the text of each source of the crates, without their tests and benches.
+pub fn rust_sources(root: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for folder in ["crates", "crates/gateways"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap().map(Result::unwrap) {
@@ -70,10 +69,15 @@ fn every_sum_of_amounts_outside_of_the_engine_has_a_bound_that_somebody_named() 
             }
         }
     }
+    let name = |file: &PathBuf| file.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+    files.iter().map(|file| (name(file), std::fs::read_to_string(file).unwrap())).collect()
+}
+
+#[test]
+fn every_sum_of_amounts_outside_of_the_engine_has_a_bound_that_somebody_named() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut with_sums = BTreeSet::new();
-    for file in files {
-        let name = file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
-        let text = std::fs::read_to_string(&file).unwrap();
+    for (name, text) in rust_sources(&root) {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         let has_sums = [".plus(", ".minus(", ".less("].iter().any(|sum| code.contains(sum));
         if has_sums && !NOT_LOOKED_AT.iter().any(|start| name.starts_with(start)) {
