@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::settings::LogFormat;
 
 /// Starts logging. Errors: a level that is none.
 pub fn start(level: &str, format: LogFormat) -> Result<(), String> {
-    let filter = EnvFilter::try_new(level)
-        .map_err(|error| format!("log-level `{level}`: {error}; use error, warn, info, debug or trace"))?;
+    let filter = filter(level)?;
     // What cannot be logged would be told to standard error, which is where it cannot be written: that would be a panic.
     let builder =
         tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter).with_writer(std::io::stderr);
@@ -18,4 +18,33 @@ pub fn start(level: &str, format: LogFormat) -> Result<(), String> {
         LogFormat::Json => builder.json().try_init(),
     };
     started.map_err(|error| format!("logging: {error}"))
+}
+
+/// The filter of a level, or of several for parts of the program (`warn,web=debug`). A word that is no level would be
+/// taken for the name of a part, and nothing else be logged any more.
+fn filter(level: &str) -> Result<EnvFilter, String> {
+    let refused = |why: &str| format!("log-level `{level}`: {why}; use error, warn, info, debug or trace");
+    let levels = level.split(',').map(|part| part.rsplit_once('=').map_or(part, |(_, level)| level).trim());
+    for word in levels {
+        // An empty word would be taken for `error`.
+        let is_level = !word.is_empty() && word.parse::<LevelFilter>().is_ok();
+        is_level.then_some(()).ok_or_else(|| refused(&format!("`{word}` is no level")))?;
+    }
+    EnvFilter::try_new(level).map_err(|error| refused(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_no_level_is_refused() {
+        for level in ["error", "warn", "INFO", "debug", "trace", "off", "warn,web=debug"] {
+            assert!(filter(level).is_ok(), "{level}");
+        }
+        for level in ["warning", "warning,info", "web=loud", "info,,", "", "web"] {
+            let refused = filter(level).map(|_| ()).expect_err(level);
+            assert!(refused.contains("use error, warn, info, debug or trace"), "{refused}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The binary: reads the command line and hands over to the command.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
 use pricetime::access_tool::{self, AccessArgs};
@@ -20,6 +22,7 @@ use pricetime::tls_tool::{self, TlsToolArgs};
 use pricetime::units::Umask;
 use pricetime::verify::{self, VerifyArgs};
 use pricetime::{check, send, serve};
+use signal_hook::consts::SIGPIPE;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -77,6 +80,9 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     Umask::OWNER_ALONE.apply();
+    if !matches!(cli.command, None | Some(Command::Serve(_) | Command::Demo(_))) {
+        end_with_the_reader();
+    }
     let done = match cli.command {
         None => serve::run(&cli.serve),
         Some(Command::Serve(args)) => serve::run(&args),
@@ -104,4 +110,13 @@ fn main() -> ExitCode {
         eprintln!("pricetime: {error}");
         ExitCode::from(2)
     })
+}
+
+/// Has a tool end as tools do when nobody reads what it prints any more (`pricetime verify data | head -1`): a print would
+/// panic otherwise. A server goes on.
+fn end_with_the_reader() {
+    let ends = Arc::new(AtomicBool::new(true));
+    if let Err(error) = signal_hook::flag::register_conditional_default(SIGPIPE, ends) {
+        eprintln!("pricetime: the signal of a closed pipe is not watched: {error}");
+    }
 }

@@ -48,15 +48,30 @@ enum Ending {
 
 /// Runs the server until it is told to stop. Errors: what keeps it from starting or from going on.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, String> {
-    serve(args.settings()?, args.print_config, None)
+    serve(args.settings()?, args.print_config, stop_signals()?, None)
 }
 
-/// Runs a demo's server: the crowd trades on it.
-pub fn run_demo(settings: Settings, print_config: bool, demo: (Plan, Crowd)) -> Result<ExitCode, String> {
-    serve(settings, print_config, Some(demo))
+/// Runs a demo's server, until one of the signals comes: the crowd trades on it.
+pub fn run_demo(
+    settings: Settings,
+    print_config: bool,
+    signals: Signals,
+    demo: (Plan, Crowd),
+) -> Result<ExitCode, String> {
+    serve(settings, print_config, signals, Some(demo))
 }
 
-fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) -> Result<ExitCode, String> {
+/// The signals that ask a server to stop; from now on they do not end the process.
+pub fn stop_signals() -> Result<Signals, String> {
+    Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("cannot catch signals: {error}"))
+}
+
+fn serve(
+    settings: Settings,
+    print_config: bool,
+    signals: Signals,
+    demo: Option<(Plan, Crowd)>,
+) -> Result<ExitCode, String> {
     if print_config {
         print!("{}", settings.to_toml());
         return Ok(ExitCode::SUCCESS);
@@ -67,7 +82,7 @@ fn serve(settings: Settings, print_config: bool, demo: Option<(Plan, Crowd)>) ->
     let started = Instant::now();
     let (endings, ended) = channel();
     let status = Status::new();
-    catch_signals(endings.clone(), status.clone())?;
+    catch_signals(signals, endings.clone(), status.clone())?;
     if members::are_known(&settings)
         || [&settings.keys, &settings.tls_key].iter().any(|path| !path.as_os_str().is_empty())
     {
@@ -471,11 +486,10 @@ fn advice(file: &str) -> String {
 }
 
 /// The first signal asks for an orderly stop, the second ends the process.
-fn catch_signals(endings: Sender<Ending>, status: Status) -> Result<(), String> {
+fn catch_signals(mut signals: Signals, endings: Sender<Ending>, status: Status) -> Result<(), String> {
     // A write past the limit on the size of files is to fail, and stop the server with its reason, not to end the process.
     let ignored = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGXFSZ, ignored).map_err(|error| format!("cannot catch signals: {error}"))?;
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("cannot catch signals: {error}"))?;
     let watch = move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {

@@ -40,9 +40,9 @@ pub enum LogFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientCertificate {
-    /// No.
+    /// A client without a certificate is turned away.
     Required,
-    /// Yes; one that is shown has to be sound all the same.
+    /// A client may come without one; one that is shown has to be sound all the same.
     Optional,
 }
 

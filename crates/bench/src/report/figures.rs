@@ -279,6 +279,9 @@ fn heights(lines: &[Line], room: f64) -> Vec<f64> {
         values.extend(line.points.iter().map(|point| point.y));
     }
     values.retain(|value| *value > 0.0);
+    if values.is_empty() {
+        return values;
+    }
     let (min, max) = ends(&values);
     let bars = lines.iter().flat_map(|line| &line.points).filter_map(|point| point.bar);
     let bars: Vec<f64> =

@@ -32,13 +32,18 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, String> {
     if args.serve.given.data.is_some() || args.serve.given.store.is_some() {
         return Err("a demo has a data folder of its own; --data and --store are for pricetime serve".to_owned());
     }
+    let mut signals = serve::stop_signals()?;
     let folder = Folder::new()?;
     settings.data = folder.0.clone();
     let plan = Plan { rate: args.rate, seed: args.seed };
     let started = Instant::now();
-    let crowd = past::make(&settings, plan, Duration::from_secs(PAST_HOURS * 3600))?;
+    let mut is_asked_to_stop = || signals.pending().next().is_some();
+    let past = Duration::from_secs(PAST_HOURS * 3600);
+    let Some(crowd) = past::make(&settings, plan, past, &mut is_asked_to_stop)? else {
+        return Ok(ExitCode::SUCCESS);
+    };
     tracing::debug!(took = ?started.elapsed(), "the market's past is made");
-    serve::run_demo(settings, args.serve.print_config, (plan, crowd))
+    serve::run_demo(settings, args.serve.print_config, signals, (plan, crowd))
 }
 
 /// Removed when dropped.

@@ -27,8 +27,14 @@ const STEP: Duration = Duration::from_millis(2_500);
 const LONG_STEP: Duration = Duration::from_secs(6);
 const LAST_HOURS: Duration = Duration::from_secs(6 * 3600);
 
-/// Makes the market in an empty data folder, and lets the crowd trade in it up to now.
-pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, String> {
+/// Makes the market in an empty data folder, and lets the crowd trade in it up to now. None if it was asked to stop
+/// meanwhile.
+pub fn make(
+    settings: &Settings,
+    plan: Plan,
+    past: Duration,
+    is_asked_to_stop: &mut impl FnMut() -> bool,
+) -> Result<Option<Crowd>, String> {
     let _lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
     let options = Options { segment_bytes: settings.segment_size.0, durability: Durability::Written };
@@ -53,11 +59,14 @@ pub fn make(settings: &Settings, plan: Plan, past: Duration) -> Result<Crowd, St
     for (step, until) in [(LONG_STEP, end.0.saturating_sub(LAST_HOURS.as_micros() as u64)), (STEP, end.0)] {
         crowd.goes(Pace::of_steps(step, plan.rate));
         while goes_on && time.load(Ordering::Relaxed) < until {
+            if is_asked_to_stop() {
+                return Ok(None);
+            }
             goes_on = crowd.turn(&mut then).is_some();
             time.fetch_add(step.as_micros() as u64, Ordering::Relaxed);
         }
     }
-    then.failed.map_or(Ok(crowd), Err)
+    then.failed.map_or(Ok(Some(crowd)), Err)
 }
 
 /// A market at a time that has passed.

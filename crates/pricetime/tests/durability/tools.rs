@@ -1,5 +1,6 @@
 //! The commands that read a data folder, on folders of a real server: backup, journal, state; and folders that lack a part.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use crate::common::server::{Launch, state_of};
 use crate::common::wait::wait_until;
 use engine::{AccountId, ClientOrderId, Decimal, NewOrder, Sequence, Side, Symbol, Time};
 use journal::{Disk, Journal, JournalPoint, Options};
+use signal_hook::consts::SIGPIPE;
 
 /// Small files and frequent snapshots, so that a short test has all of them.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
@@ -29,6 +31,23 @@ fn files(folder: &Path, ending: &str) -> Vec<std::path::PathBuf> {
     let mut found: Vec<_> = all.filter(|path| path.to_str().unwrap().ends_with(ending)).collect();
     found.sort();
     found
+}
+
+/// A tool whose print nobody read once panicked.
+#[test]
+fn a_tool_ends_when_nobody_reads_what_it_prints() {
+    let folder = Folder::new("unread");
+    let server = Launch::new(&folder.data()).start();
+    load_together(server.xml, 1, 10);
+    server.stop();
+    for words in [&["verify"][..], &["state"], &["journal", "stats"], &["journal", "dump"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+        let output = command.env_clear().args(words).arg(folder.data()).stdout(writer).output().unwrap();
+        assert_eq!(output.status.signal(), Some(SIGPIPE), "{words:?}: {output:?}");
+        assert!(output.stderr.is_empty(), "{words:?}: {output:?}");
+    }
 }
 
 #[test]

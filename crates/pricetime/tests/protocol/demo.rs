@@ -8,6 +8,7 @@ use crate::common::http::Http;
 use crate::common::keys::KeyFile;
 use crate::common::server::{Launch, PATIENCE};
 use crate::common::wait::wait_until;
+use rustix::process::Signal;
 use serde_json::json;
 
 #[test]
@@ -141,4 +142,16 @@ fn the_same_seed_gives_the_same_past() {
     let (one, same, other) = (shown("demo-one", "5"), shown("demo-same", "5"), shown("demo-other", "6"));
     assert_ne!(one, other);
     assert!(one.iter().take(400).all(|trade| same.contains(trade)));
+}
+
+#[test]
+fn a_demo_that_is_stopped_while_it_makes_its_past_leaves_nothing() {
+    let folder = Folder::new("demo-stopped");
+    let mut demo = Launch::new(&folder.data()).with_traders().with("--rate 100000").spawn();
+    let data = std::env::temp_dir().join(format!("pricetime-demo-{}", demo.id()));
+    wait_until("it makes its market", PATIENCE, || data.join("journal-00000000000000000001.log").exists());
+    demo.signal(Signal::INT);
+    let ended = demo.wait_for_end(PATIENCE);
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(!data.exists());
 }

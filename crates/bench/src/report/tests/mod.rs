@@ -67,6 +67,19 @@ fn the_tables_hold_what_a_hand_computes() {
     assert_eq!(published, ["1", "all", "then", "50 ± 5", "110", "2.2"]);
 }
 
+/// So few requests take no time that the system counts: the plot of it has no height, and the report once panicked.
+#[test]
+fn runs_that_took_nothing_are_drawn_at_zero() {
+    let dir = folder();
+    let runs = [100.0, 110.0].map(|throughput| {
+        let mut record = record(throughput, 2, latency(100.0, 2));
+        record.server.cpu_seconds = Some(0.0);
+        ("all", 1.0, record)
+    });
+    sample::write(dir.path(), experiment("short", Axis::Clients, Shows::Throughput), &runs);
+    assert_eq!(row(&report(dir.path()), "What it took", &["1", "all"])[2], "0 µs ± 0 µs");
+}
+
 #[test]
 fn invalid_runs_are_listed_and_in_no_mean() {
     let dir = folder();
