@@ -29,7 +29,7 @@ impl Execution {
 }
 
 /// The sum of the executions of an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Executed {
     /// The number of executions.
     pub executions: u64,

@@ -84,8 +84,8 @@ pub struct Status {
     /// Where its executions stand in the list that the reply was made with, oldest first. Nowhere, if they are
     /// elsewhere.
     pub executions: Range<usize>,
-    /// What its executions come to, if there are more than the engine keeps: whoever keeps the past has them. There may
-    /// be more by then; the first so many are meant.
+    /// The sum of its executions, if there are more than the engine keeps: whoever keeps the past has them. There may
+    /// be more by then; the first so many are meant. Where nobody has all of them any more, this sum is what is told.
     pub elsewhere: Option<Box<Executed>>,
 }
 

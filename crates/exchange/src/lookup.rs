@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use engine::{AccountId, Command, DoneOrder, Execution, Op, OrderId, Query, Reject, Reply, Status};
+use engine::{AccountId, Command, DoneOrder, Executed, Execution, Op, OrderId, Query, Reject, Reply, Status};
 
 use crate::answer::{Answer, Unavailable};
 
@@ -20,6 +20,8 @@ pub struct Lookup {
     /// Each order once, as the request names them first: an order that is asked for a thousand times is read once.
     asked: Vec<LookedUpOrder>,
     found: Vec<Found>,
+    /// By place: the sum of the executions of orders of which nobody has all executions.
+    sums: HashMap<usize, Executed>,
     /// Executions that may still be read.
     room: usize,
     /// The first order whose executions did not fit. No executions of the orders after it are read.
@@ -50,8 +52,8 @@ pub struct LookedUpOrder {
 pub enum Wanted {
     /// None: a cancel of an order that is done does not ask for them.
     Nothing,
-    /// The first so many, which it had when the engine answered. It may be open, and may have more by now.
-    First(u64),
+    /// The first ones, which come to this: those it had when the engine answered. It may be open, and may have more by now.
+    First(Executed),
     /// All of them. It is done.
     All,
 }
@@ -64,7 +66,7 @@ impl LookedUpOrder {
             return Some(LookedUpOrder::done(op, order));
         }
         let (order, executed) = reply.elsewhere()?;
-        Some(LookedUpOrder { order, account: asker(op), executions: Wanted::First(executed.executions) })
+        Some(LookedUpOrder { order, account: asker(op), executions: Wanted::First(executed) })
     }
 
     /// An order that an op names and that is done.
@@ -93,7 +95,16 @@ impl Lookup {
             }
         }
         let (room, long) = (executions_max.unwrap_or(SHORT_EXECUTIONS_MAX), executions_max.is_some());
-        Lookup { asked, found: Vec::new(), room, cut: None, long, refused: None, back: Some(Box::new(back)) }
+        Lookup {
+            asked,
+            found: Vec::new(),
+            sums: HashMap::new(),
+            room,
+            cut: None,
+            long,
+            refused: None,
+            back: Some(Box::new(back)),
+        }
     }
 
     /// Whether it may read many executions: it is not to stand before those that do not.
@@ -142,6 +153,16 @@ impl Lookup {
         self.room = 0;
     }
 
+    /// Whether executions of an order before the next one did not fit, so that none are read any more.
+    pub fn is_cut(&self) -> bool {
+        self.cut.is_some()
+    }
+
+    /// Tells of the next order the sum of its executions and none singly: some of them are no longer kept.
+    pub fn sum_up(&mut self, executed: Executed) {
+        self.sums.insert(self.found.len(), executed);
+    }
+
     /// What became of the next order. Its executions are there if they were to be read.
     pub fn found(&mut self, found: Found) {
         self.found.push(found);
@@ -166,7 +187,7 @@ impl Lookup {
 
     /// Gives the answers to the ops that it was made from. Executions are appended to `executions`.
     pub fn answers(self, executions: &mut Vec<Execution>) -> LookedUp {
-        let Lookup { asked, found, cut, refused, .. } = self;
+        let Lookup { asked, found, sums, cut, refused, .. } = self;
         let places = asked.iter().enumerate().map(|(place, asked)| ((asked.order, asked.account), place)).collect();
         let found = found.into_iter().map(|found| {
             let start = executions.len();
@@ -174,7 +195,7 @@ impl Lookup {
             done.iter_mut().for_each(|done| executions.append(&mut done.executions));
             Ok(done.map(|done| (done, start..executions.len())))
         });
-        LookedUp { places, found: found.collect(), cut: cut.unwrap_or(usize::MAX), refused }
+        LookedUp { places, found: found.collect(), sums, cut: cut.unwrap_or(usize::MAX), refused }
     }
 
     fn post(mut self) {
@@ -191,21 +212,22 @@ type Answered = (DoneOrder, Range<usize>);
 pub struct LookedUp {
     places: HashMap<(OrderId, AccountId), usize>,
     found: Vec<Result<Option<Answered>, Unavailable>>,
+    sums: HashMap<usize, Executed>,
     cut: usize,
     refused: Option<Unavailable>,
 }
 
 impl LookedUp {
-    /// The answer to an op that the engine answered so. A cancel that was done stays done, and what is open is told:
-    /// executions that cannot be read are elsewhere as before. Only a query whose executions do not fit is refused as a
-    /// whole.
+    /// The answer to an op that the engine answered so. A cancel that was done stays done, and what is open is told: of
+    /// executions that are no longer kept the sum stays. A query whose executions do not fit, or cannot be read now, is
+    /// refused as a whole.
     pub fn answer(&self, op: &Op, told: Answer) -> Answer {
         match told {
             Answer::Reply(Reply::Done(order)) => self.of(op, order),
             Answer::Reply(Reply::Status(status)) => match self.first_of(op, &status) {
                 Ok(executions) => Answer::Reply(Reply::Status(Status { executions, elsewhere: None, ..status })),
-                Err(why @ Unavailable::ReplyTooLarge) => Answer::Unavailable(why),
-                Err(_) => Answer::Reply(Reply::Status(status)),
+                Err(Unavailable::NoLongerKept) => Answer::Reply(Reply::Status(status)),
+                Err(why) => Answer::Unavailable(why),
             },
             Answer::Reply(Reply::Canceled(status)) => {
                 Answer::Reply(Reply::Canceled(match self.first_of(op, &status) {
@@ -225,9 +247,12 @@ impl LookedUp {
             Ok(None) => return Answer::Reply(Reply::Rejected(Reject::UnknownOrder)),
             Err(why) => return Answer::Unavailable(why),
         };
-        let reply = done.answer_at(op, executions.clone());
-        if matches!(reply, Reply::Status(_)) && place >= self.cut {
-            return Answer::Unavailable(Unavailable::ReplyTooLarge);
+        let mut reply = done.answer_at(op, executions.clone());
+        if let Reply::Status(status) = &mut reply {
+            if place >= self.cut {
+                return Answer::Unavailable(Unavailable::ReplyTooLarge);
+            }
+            status.elsewhere = self.sums.get(&place).copied().map(Box::new);
         }
         Answer::Reply(reply)
     }

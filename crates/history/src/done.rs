@@ -1,11 +1,13 @@
 //! A done order as a query by id gets it: whose it was, what was canceled, and its executions; and the executions of
 //! one that may be open. Executions are read a few at a time, because there may be very many.
 
-use engine::{AccountId, Cancellation, DoneOrder, Execution, OrderId, Time};
+use engine::{AccountId, Cancellation, DoneOrder, Executed, Execution, OrderId, Time};
 
+use crate::ending::Ending;
 use crate::error::HistoryError;
 use crate::history::History;
 use crate::notes::Lasts;
+use crate::pages::EVER;
 use crate::record::{PastOrder, TradeRecord};
 use crate::table::Near;
 
@@ -22,8 +24,10 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Executions {
     order: OrderId,
-    /// The executions before the history began, oldest first.
+    /// The executions before the history began, oldest first, as far as they are known.
     earlier: Vec<Execution>,
+    /// The sum of all, of a done order some of which may not be known.
+    all: Option<Executed>,
     /// The next trade to read.
     at: Option<u64>,
     near: Near,
@@ -37,7 +41,7 @@ pub struct Executions {
 
 impl Executions {
     fn of(order: OrderId, earlier: Vec<Execution>, Lasts { trade: at, note: notes }: Lasts) -> Executions {
-        Executions { order, earlier, at, near: Near::default(), notes, read: Vec::new(), forgotten: 0 }
+        Executions { order, earlier, all: None, at, near: Near::default(), notes, read: Vec::new(), forgotten: 0 }
     }
 
     /// How many were read.
@@ -60,17 +64,26 @@ impl Executions {
         }
     }
 
-    /// The oldest `count`, oldest first, when all were read; none if there are not so many.
-    pub fn oldest(self, count: usize) -> Option<Vec<Execution>> {
-        let mut oldest = self.finish();
-        (oldest.len() >= count).then(|| {
-            oldest.truncate(count);
-            oldest
-        })
+    /// The oldest, oldest first, that come to `wanted`, when all were read; none if some of them are not known.
+    pub fn oldest(self, wanted: &Executed) -> Option<Vec<Execution>> {
+        let mut oldest = self.known();
+        oldest.truncate(usize::try_from(wanted.executions).unwrap_or(usize::MAX));
+        (Executed::of(&oldest) == *wanted).then_some(oldest)
     }
 
-    /// All that were read and not forgotten, oldest first.
-    pub fn finish(mut self) -> Vec<Execution> {
+    /// The executions of a done order, oldest first, when all were read. Errors: not all are known, because the history began
+    /// behind them; the sum of all, and the number of those that are known.
+    pub fn finish(self) -> Result<Vec<Execution>, Executed> {
+        let all = self.all;
+        let known = self.known();
+        match all.filter(|all| all.money != Executed::of(&known).money) {
+            Some(all) => Err(Executed { executions: known.len() as u64, ..all }),
+            None => Ok(known),
+        }
+    }
+
+    /// Those that were read and not forgotten, oldest first.
+    pub fn known(mut self) -> Vec<Execution> {
         self.earlier.extend(self.read.into_iter().rev());
         self.earlier
     }
@@ -84,7 +97,7 @@ impl History {
             return self.done_before(order);
         }
         match self.record_of(order)? {
-            Some(past) => self.done_as(&past, Vec::new()),
+            Some(past) => self.done_as(&past),
             None => Ok(None),
         }
     }
@@ -111,7 +124,12 @@ impl History {
     /// As `done`, of an order that was placed before the history began.
     fn done_before(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
         match self.before(order)? {
-            (Some(past), known) => self.done_as(&past, known.map_or(Vec::new(), |known| known.executions)),
+            (Some(past), known) => {
+                let Some(mut done) = self.done_as(&past)? else { return Ok(None) };
+                done.executions.earlier = known.map_or(Vec::new(), |known| known.executions);
+                done.executions.all = self.executed_of(past)?;
+                Ok(Some(done))
+            }
             (None, known) => {
                 let gone = HistoryError::NoLongerKept { until: Time::ZERO };
                 let DoneOrder { account, canceled, executions, .. } = known.ok_or(gone)?;
@@ -121,8 +139,17 @@ impl History {
         }
     }
 
+    /// The sum of all executions of a done order, as its record has it; their number is not known.
+    fn executed_of(&self, past: PastOrder) -> Result<Option<Executed>, HistoryError> {
+        let past = self.with_reductions(EVER, past)?;
+        Ok(past.ended.map(|Ending { canceled, money, .. }| {
+            let shares = past.shares_now().less(canceled);
+            Executed { executions: 0, shares, money }
+        }))
+    }
+
     /// An order that was placed before the history began: its record, if it was open then, and what was known of it.
-    fn before(&self, order: OrderId) -> Result<(Option<PastOrder>, Option<DoneOrder>), HistoryError> {
+    pub(crate) fn before(&self, order: OrderId) -> Result<(Option<PastOrder>, Option<DoneOrder>), HistoryError> {
         let Some(before) = &self.before else { return Err(HistoryError::NoLongerKept { until: Time::ZERO }) };
         let listed = |error: &HistoryError| self.list(error);
         let known = before.old.find(order).inspect_err(listed)?;
@@ -136,12 +163,12 @@ impl History {
         Ok((Some(past), known))
     }
 
-    /// An order as its record says, with the executions that it had before the history began.
-    fn done_as(&self, past: &PastOrder, earlier: Vec<Execution>) -> Result<Option<Done>, HistoryError> {
+    /// An order as its record says.
+    fn done_as(&self, past: &PastOrder) -> Result<Option<Done>, HistoryError> {
         let Some(ended) = past.ended else { return Ok(None) };
         let account = self.account_id(past.account).ok_or_else(|| self.lost_order(past.order))?;
         let canceled = (!ended.canceled.is_zero()).then_some(Cancellation { shares: ended.canceled, time: ended.time });
-        let executions = Executions::of(past.order, earlier, self.lasts_of(past)?);
+        let executions = Executions::of(past.order, Vec::new(), self.lasts_of(past)?);
         Ok(Some(Done { account, canceled, executions }))
     }
 

@@ -1,6 +1,6 @@
 //! Questions to the history: orders and trades, one by one or in pages along a chain.
 
-use engine::{AccountIndex, OrderId, Sequence, SymbolIndex};
+use engine::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
 use crate::error::HistoryError;
 use crate::history::History;
@@ -11,15 +11,27 @@ use crate::trade::Trade;
 /// Records looked at for one page at most: past it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
 /// All that happened.
-const EVER: Sequence = Sequence(u64::MAX);
+pub(crate) const EVER: Sequence = Sequence(u64::MAX);
 
 /// A page, and where the next one begins.
 pub type Page<T, C> = (Vec<T>, Option<C>);
 
 impl History {
-    /// An order as it was placed and, if it is done, ended; none if it was placed before the history began, or never.
+    /// An order as it was placed and, if it is done, ended; none if it was never placed. Of one that was open when the history
+    /// began it is not known when it was placed. Errors: it was done before that.
     pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
-        self.record_of(order)?.map(|past| self.with_reductions(EVER, past)).transpose()
+        self.order_as_of(EVER, order)
+    }
+
+    /// As `order`, of what the command `through` left.
+    pub(crate) fn order_as_of(&self, through: Sequence, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
+        let past = match order < self.heads.first_order {
+            true if order == OrderId(0) => None,
+            true => Some(self.before(order)?.0.ok_or(HistoryError::NoLongerKept { until: Time::ZERO })?),
+            false => self.record_of(order)?.filter(|past| past.sequence <= through),
+        };
+        let past = past.map(|past| self.with_reductions(through, past)).transpose()?;
+        Ok(past.map(|past| past.as_of(through)))
     }
 
     /// As `order`, without what was taken off it.

@@ -157,9 +157,7 @@ impl HistoryAt<'_> {
 
     /// As `History::order`.
     pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
-        let found = self.history.record_of(order)?.filter(|order| order.sequence <= self.through);
-        let found = found.map(|order| self.history.with_reductions(self.through, order)).transpose()?;
-        Ok(found.map(|order| order.as_of(self.through)))
+        self.history.order_as_of(self.through, order)
     }
 
     /// As `History::orders_of`.

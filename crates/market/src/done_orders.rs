@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{DoneOrder, Execution, OrderId, Time};
+use engine::{DoneOrder, Executed, Execution, OrderId, Time};
 use exchange::{Found, LookedUpOrder, Lookup, Unavailable, Wanted};
 use history::{Done, HistoryError, SharedHistory};
 
@@ -58,7 +58,7 @@ impl Reader {
             for _ in 0..ORDERS_A_TURN {
                 let Some(&asked) = lookup.left().first() else { break };
                 let found = match asked.executions {
-                    Wanted::First(count) => self.find_first(&mut lookup, asked, count),
+                    Wanted::First(executed) => self.find_first(&mut lookup, asked, executed),
                     Wanted::Nothing | Wanted::All => self.find_done(&mut lookup, asked.order),
                 };
                 lookup.found(found);
@@ -77,12 +77,12 @@ impl Reader {
     }
 
     /// The first executions of the next order of a look-up, which may be open.
-    fn find_first(&mut self, lookup: &mut Lookup, asked: LookedUpOrder, count: u64) -> Found {
+    fn find_first(&mut self, lookup: &mut Lookup, asked: LookedUpOrder, executed: Executed) -> Found {
         let LookedUpOrder { order, account, .. } = asked;
         let mut found = DoneOrder { order, account, canceled: None, executions: Vec::new() };
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let count = usize::try_from(executed.executions).unwrap_or(usize::MAX);
         if lookup.takes(account, count) {
-            match self.read_first(order, count, NEWER_MAX[usize::from(lookup.is_long())]) {
+            match self.read_first(order, &executed, NEWER_MAX[usize::from(lookup.is_long())]) {
                 Ok(Some(executions)) => found.executions = executions,
                 // Too much happened since.
                 Ok(None) => lookup.cut(),
@@ -96,9 +96,10 @@ impl Reader {
     fn read_first(
         &self,
         order: OrderId,
-        count: usize,
+        wanted: &Executed,
         newer_max: usize,
     ) -> Result<Option<Vec<Execution>>, HistoryError> {
+        let count = usize::try_from(wanted.executions).unwrap_or(usize::MAX);
         let gone = HistoryError::NoLongerKept { until: Time::ZERO };
         let Some(mut executions) = self.history.read().executions_so_far(order)? else { return Err(gone) };
         while self.history.read().read_executions(&mut executions, PAGE)? {
@@ -107,7 +108,7 @@ impl Reader {
                 return Ok(None);
             }
         }
-        executions.oldest(count).map(Some).ok_or(gone)
+        executions.oldest(wanted).map(Some).ok_or(gone)
     }
 
     /// With its executions, if they are asked for and there is room for them.
@@ -123,7 +124,13 @@ impl Reader {
             fits = executions.len() <= room;
         }
         if fits && lookup.takes(account, executions.len()) {
-            return Ok(DoneOrder { executions: executions.finish(), ..without });
+            return Ok(match executions.finish() {
+                Ok(executions) => DoneOrder { executions, ..without },
+                Err(executed) => {
+                    lookup.sum_up(executed);
+                    without
+                }
+            });
         }
         lookup.takes(account, usize::MAX);
         self.note_long(order, executions.len());

@@ -6,9 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engine::{
-    AccountIndex, DoneOrder, DoneOrders, Engine, Entry, Executed, Execution, Importer, OrderId, Sequence, StateItem,
-};
+use engine::{DoneOrder, DoneOrders, Engine, Entry, Executed, Execution, Importer, OrderId, Sequence, StateItem, Time};
 use history::{Done, History, HistoryError};
 use journal::{DataLock, Disk, Journal, JournalPoint, VisitError};
 use market::{recovery, snapshots};
@@ -24,6 +22,8 @@ const COMMANDS_AT_ONCE: u64 = 4096;
 const ROWS_PATIENCE: Duration = Duration::from_secs(60);
 /// Executions of an order that are read at once.
 const EXECUTIONS_AT_ONCE: usize = 1 << 16;
+/// Open orders whose executions are asked for with one statement.
+const LONG_ORDERS_AT_ONCE: usize = 64;
 
 /// The arguments of `pricetime store`.
 #[derive(Args, Debug)]
@@ -143,10 +143,10 @@ fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
         return Err("the history is behind the journal: start the server on this folder once, and stop it".to_string());
     }
     let history = History::open(disk, engine).map_err(say)?;
-    let items = whole_state(engine, |order, count| {
+    let items = whole_state(engine, |order, executed| {
         let Some(mut executions) = history.executions_so_far(order).map_err(say)? else { return Ok(None) };
         while history.read_executions(&mut executions, EXECUTIONS_AT_ONCE).map_err(say)? {}
-        Ok(executions.oldest(count))
+        Ok(executions.oldest(executed))
     })?;
     let orders = (1..engine.next_order().0).map(OrderId);
     let done = orders.filter_map(|order| done(&history, order).map_err(say).transpose());
@@ -156,7 +156,7 @@ fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
 /// The items of a state with all executions of the open orders. `first` finds the first so many executions of an order.
 fn whole_state(
     engine: &Engine,
-    first: impl Fn(OrderId, usize) -> Result<Option<Vec<Execution>>, String>,
+    first: impl Fn(OrderId, &Executed) -> Result<Option<Vec<Execution>>, String>,
 ) -> Result<Vec<StateItem>, String> {
     let (mut items, mut last) = (Vec::new(), OrderId(0));
     let mut missing = Ok(());
@@ -164,8 +164,9 @@ fn whole_state(
         if let StateItem::Order { order, .. } = item {
             last = order;
         }
-        let StateItem::Executed(Executed { executions, .. }) = item else { return items.push(item) };
-        match first(last, usize::try_from(executions).unwrap_or(usize::MAX)) {
+        let StateItem::Executed(executed) = item else { return items.push(item) };
+        let Executed { executions, .. } = executed;
+        match first(last, &executed) {
             Ok(Some(executions)) => items.extend(executions.into_iter().map(StateItem::Execution)),
             Ok(None) => missing = Err(format!("the history has not the {executions} executions of order {last}")),
             Err(error) => missing = Err(error),
@@ -177,7 +178,8 @@ fn whole_state(
 fn done(history: &History, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
     let Some(Done { account, canceled, mut executions }) = history.done(order)? else { return Ok(None) };
     while history.read_executions(&mut executions, EXECUTIONS_AT_ONCE)? {}
-    Ok(Some(DoneOrder { order, account, canceled, executions: executions.finish() }))
+    let executions = executions.finish().map_err(|_| HistoryError::NoLongerKept { until: Time::ZERO })?;
+    Ok(Some(DoneOrder { order, account, canceled, executions }))
 }
 
 fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
@@ -240,12 +242,20 @@ fn long_orders(url: &StoreUrl, engine: &Engine) -> Result<Vec<DoneOrder>, String
     }
     long.sort_unstable_by_key(|(order, ..)| *order);
     let mut rows = store::History::connect(url, "store tool", ROWS_PATIENCE, Stop::new()).map_err(say)?;
-    let read = |(order, account, executed): (OrderId, AccountIndex, Executed)| {
-        let count = usize::try_from(executed.executions).map_err(say)?;
-        let executions = rows.first_executions(order, count).map_err(say)?;
-        Ok(DoneOrder { order, account: accounts[account.0 as usize], canceled: None, executions })
-    };
-    long.into_iter().map(read).collect()
+    let mut orders = Vec::new();
+    for some in long.chunks(LONG_ORDERS_AT_ONCE) {
+        let count = |executed: &Executed| usize::try_from(executed.executions).unwrap_or(usize::MAX);
+        let asked: Vec<_> = some.iter().map(|(order, _, executed)| (*order, count(executed))).collect();
+        let read = rows.first_executions(&asked).map_err(say)?;
+        for ((order, account, executed), executions) in some.iter().zip(read) {
+            if Executed::of(&executions) != *executed {
+                return Err(format!("the rows have not all executions of order {order}"));
+            }
+            let account = accounts[account.0 as usize];
+            orders.push(DoneOrder { order: *order, account, canceled: None, executions });
+        }
+    }
+    Ok(orders)
 }
 
 /// Keeps every done order, and the executions of the `long` ones that are open; gives how many are done.

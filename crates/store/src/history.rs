@@ -57,15 +57,19 @@ const EXECUTIONS_WITHIN: &str = "
         UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_SELL FROM pricetime.executions e WHERE e.sell_order = u.id
     ) x
     LIMIT $3";
-/// The first of an order, oldest first.
+/// The first so many of each of some orders, oldest first, with the place of their order among these.
 const FIRST_EXECUTIONS: &str = "
-    SELECT x.shares, x.price, x.time, x.share_fee_rate, x.money_fee_rate FROM (
-        SELECT 0 AS later, i.ordinal::bigint AS ordinal, i.shares, i.price, i.time, OF_IMPORTED
-            FROM pricetime.imported_executions i WHERE i.order_id = $1::bigint
-        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_BUY FROM pricetime.executions e WHERE e.buy_order = $1::bigint
-        UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_SELL FROM pricetime.executions e WHERE e.sell_order = $1::bigint
+    SELECT u.place, x.shares, x.price, x.time, x.share_fee_rate, x.money_fee_rate
+    FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS u(id, most, place)
+    CROSS JOIN LATERAL (
+        SELECT y.* FROM (
+            SELECT 0 AS later, i.ordinal::bigint AS ordinal, i.shares, i.price, i.time, OF_IMPORTED
+                FROM pricetime.imported_executions i WHERE i.order_id = u.id
+            UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_BUY FROM pricetime.executions e WHERE e.buy_order = u.id
+            UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_SELL FROM pricetime.executions e WHERE e.sell_order = u.id
+        ) y ORDER BY y.later, y.ordinal LIMIT u.most
     ) x
-    ORDER BY x.later, x.ordinal LIMIT $2::bigint";
+    ORDER BY u.place, x.later, x.ordinal";
 
 /// Orders before it may be gone.
 const FIRST_ORDER: &str = "SELECT first_order FROM pricetime.kept";
@@ -138,10 +142,13 @@ impl History {
         self.ask(async |link: &Link| link.done_within(orders, executions_max).await)
     }
 
-    /// The first executions of an order, open or done, oldest first: fewer if it has not so many, or they are no longer
-    /// kept. Errors: as of `done_orders`.
-    pub fn first_executions(&mut self, order: OrderId, count: usize) -> Result<Vec<Execution>, StoreError> {
-        self.ask(async |link: &Link| link.first_executions(order, count).await)
+    /// The first executions of orders, open or done, oldest first: of each order so many at most, and fewer if it has not so
+    /// many, or they are no longer kept. One statement asks for all of them. Errors: as of `done_orders`.
+    pub fn first_executions(&mut self, orders: &[(OrderId, usize)]) -> Result<Vec<Vec<Execution>>, StoreError> {
+        match orders.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.ask(async |link: &Link| link.first_executions(orders).await),
+        }
     }
 
     fn ask<T>(&mut self, ask: impl AsyncFn(&Link) -> Looked<T>) -> Result<T, StoreError> {
@@ -237,10 +244,21 @@ impl Link {
 }
 
 impl Link {
-    async fn first_executions(&self, order: OrderId, count: usize) -> Looked<Vec<Execution>> {
-        let limit = Single(u64::try_from(count).unwrap_or(u64::MAX).min(MOST));
-        let rows = self.session.client.query(&self.first_executions, &[&Single(order.0), &limit]).await?;
-        Ok(rows.iter().map(|row| fee_rows::execution(&mut Fields::of(row))).collect())
+    async fn first_executions(&self, orders: &[(OrderId, usize)]) -> Looked<Vec<Vec<Execution>>> {
+        let ids = Column::of(orders, |(order, _), out| order.0.put(out));
+        let counts = Column::of(orders, |(_, count), out| u64::try_from(*count).unwrap_or(u64::MAX).min(MOST).put(out));
+        let rows = self.session.client.query(&self.first_executions, &[&ids, &counts]).await?;
+        let mut executions = vec![Vec::new(); orders.len()];
+        for row in &rows {
+            let mut fields = Fields::of(row);
+            let mut read = || Ok::<_, StoreError>((fields.next::<u64>()?, fee_rows::execution(&mut fields)?));
+            match read() {
+                // Places are counted from 1.
+                Ok((place, execution)) => executions[place as usize - 1].push(execution),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(executions))
     }
 
     async fn done_within(&self, orders: &[AskedOrder], executions_max: usize) -> Looked<Within> {

@@ -1,22 +1,23 @@
 //! The threads that read done orders, and executions of open ones, from SQL for queries: one for short look-ups, many
-//! of them at a time, and one for long ones. No question to the database brings more executions than its look-up has
-//! room for.
+//! of them at a time, and one for long ones. They go in rounds of bounded size, in which those that wait have their turns.
+//! A round takes one statement for the done orders of all of its look-ups and one for the open ones, if their executions
+//! fit. No question to the database brings more executions than its look-up has room for.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::DoneOrder;
+use engine::{DoneOrder, Executed, Execution, OrderId};
 use exchange::{Found, LookedUpOrder, Lookup, Unavailable, Wanted};
 use market::Failed;
 use market::exchange_handle::Readers;
 
 use crate::{AskedOrder, History, StoreError, Within};
 
-/// Orders asked for at once,
+/// Orders of a round at most,
 const ORDERS_MAX: usize = 256;
-/// of those of one look-up,
-const ORDERS_A_TURN: usize = 64;
-/// and executions of look-ups that are asked for together.
+/// of those of one look-up at least, where it has so many and the round has room.
+const ORDERS_A_TURN: usize = 16;
+/// Executions of open orders, and of done ones, that a round asks for together; an order with more has a round of its own.
 const EXECUTIONS_MAX: usize = 16_384;
 
 /// Starts the threads, each on a connection of its own. They end when what is returned is dropped.
@@ -48,23 +49,16 @@ impl Reader {
                 self.turns.push_back(next);
                 continue;
             }
-            // As many as have their turn together.
-            let mut orders = 0;
-            let count = self.turns.iter().take_while(|lookup| {
-                orders += turn_of(lookup).len();
-                orders <= ORDERS_MAX
-            });
-            let count = count.count().max(1);
-            let mut asked: Vec<Lookup> = self.turns.drain(..count).collect();
-            match self.look_up(&mut asked) {
+            let mut round = next_round(&mut self.turns);
+            match self.answer(&mut round) {
                 Ok(()) => {}
                 Err(StoreError::Unreachable { .. }) => {
-                    asked.into_iter().for_each(|lookup| lookup.refuse(Unavailable::StoreAway));
+                    round.into_iter().for_each(|turn| turn.lookup.refuse(Unavailable::StoreAway));
                     continue;
                 }
                 Err(error) => return Err(error),
             }
-            for lookup in asked {
+            for Turn { lookup, .. } in round {
                 match lookup.left().is_empty() {
                     true => lookup.give_back(),
                     false => self.turns.push_back(lookup),
@@ -73,65 +67,51 @@ impl Reader {
         }
     }
 
-    /// Gives each of the look-ups what it asks for next.
-    fn look_up(&mut self, lookups: &mut [Lookup]) -> Result<(), StoreError> {
-        lookups.iter_mut().try_for_each(|lookup| self.look_up_open(lookup))?;
-        if lookups.len() > 1 {
-            let orders: Vec<AskedOrder> = lookups.iter().flat_map(turn_of).map(asked).collect();
-            let Within { done, whole } = self.history.done_within(&orders, EXECUTIONS_MAX)?;
-            if whole {
-                let mut done = done.into_iter();
-                lookups.iter_mut().for_each(|lookup| {
-                    let count = turn_of(lookup).len();
-                    done.by_ref().take(count).for_each(|done| tell(lookup, done));
-                });
-                return Ok(());
-            }
+    /// Gives each look-up of a round what it asks for next.
+    fn answer(&mut self, round: &mut [Turn]) -> Result<(), StoreError> {
+        let open: Vec<(OrderId, usize)> = round.iter().flat_map(Turn::open).collect();
+        let mut open = self.history.first_executions(&open)?.into_iter();
+        round.iter_mut().for_each(|turn| turn.first = open.by_ref().take(turn.open().count()).collect());
+        let done: Vec<AskedOrder> = round.iter().flat_map(Turn::done).collect();
+        let Within { done, whole } = self.done_within(&done, EXECUTIONS_MAX)?;
+        if !whole {
+            return round.iter_mut().try_for_each(|turn| self.answer_alone(turn));
         }
-        lookups.iter_mut().try_for_each(|lookup| self.look_up_alone(lookup))
-    }
-
-    /// Reads the first executions of orders that may be open, as far as such are next.
-    fn look_up_open(&mut self, lookup: &mut Lookup) -> Result<(), StoreError> {
-        for _ in 0..ORDERS_A_TURN {
-            let Some(&LookedUpOrder { order, account, executions: Wanted::First(count) }) = lookup.left().first()
-            else {
-                break;
-            };
-            let count = usize::try_from(count).unwrap_or(usize::MAX);
-            let mut executions = Vec::new();
-            if lookup.takes(account, count) {
-                executions = self.history.first_executions(order, count)?;
-            }
-            lookup.found(Ok(Some(DoneOrder { order, account, canceled: None, executions })));
-        }
+        let mut done = done.into_iter();
+        round.iter_mut().for_each(|turn| turn.tell(&mut done));
         Ok(())
     }
 
-    fn look_up_alone(&mut self, lookup: &mut Lookup) -> Result<(), StoreError> {
-        let orders: Vec<AskedOrder> = turn_of(lookup).iter().map(asked).collect();
-        if orders.is_empty() {
-            return Ok(());
+    fn done_within(&mut self, orders: &[AskedOrder], executions_max: usize) -> Result<Within, StoreError> {
+        match orders.is_empty() {
+            true => Ok(Within { done: Vec::new(), whole: true }),
+            false => self.history.done_within(orders, executions_max),
         }
-        let Within { done, whole } = self.history.done_within(&orders, lookup.room())?;
+    }
+
+    /// The turn of a look-up whose done orders may have more executions than a round asks for.
+    fn answer_alone(&mut self, turn: &mut Turn) -> Result<(), StoreError> {
+        let orders: Vec<AskedOrder> = turn.done().collect();
+        let Within { done, whole } = self.done_within(&orders, turn.lookup.room())?;
         if whole {
-            done.into_iter().for_each(|done| tell(lookup, done));
+            turn.tell(&mut done.into_iter());
             return Ok(());
         }
         // Which of them has more than there is room for shows when each is asked for alone.
-        for order in orders {
-            if lookup.left().is_empty() {
-                return Ok(());
+        while let Some(next) = turn.next() {
+            if turn.tell_open(next) {
+                continue;
             }
-            let Within { mut done, whole } = self.history.done_within(&[order], lookup.room())?;
+            let asked = asked(&turn.lookup, &next);
+            let Within { mut done, whole } = self.done_within(&[asked], turn.lookup.room())?;
             let done = done.pop().unwrap_or(Ok(None));
             match whole {
-                true => tell(lookup, done),
+                true => tell_done(&mut turn.lookup, done),
                 false => {
                     if let Ok(Some(done)) = &done {
-                        lookup.takes(done.account, usize::MAX);
+                        turn.lookup.takes(done.account, usize::MAX);
                     }
-                    lookup.found(done);
+                    turn.lookup.found(done);
                 }
             }
         }
@@ -139,23 +119,126 @@ impl Reader {
     }
 }
 
-/// The done orders that a look-up asks for in one turn.
-fn turn_of(lookup: &Lookup) -> &[LookedUpOrder] {
-    let left = lookup.left();
-    let left = &left[..left.len().min(ORDERS_A_TURN)];
-    let done = left.iter().take_while(|asked| !matches!(asked.executions, Wanted::First(_))).count();
-    &left[..done]
-}
-
-fn asked(asked: &LookedUpOrder) -> AskedOrder {
-    AskedOrder { order: asked.order, executions_for: (asked.executions == Wanted::All).then_some(asked.account) }
-}
-
-/// Gives a look-up its next order. A short one may have had enough before.
-fn tell(lookup: &mut Lookup, found: Found) {
-    if lookup.left().is_empty() {
-        return;
+/// The look-ups that have their turn together, the one that waits longest first.
+fn next_round(waiting: &mut VecDeque<Lookup>) -> Vec<Turn> {
+    let share = (ORDERS_MAX / waiting.len().max(1)).max(ORDERS_A_TURN);
+    let (mut orders, mut executions) = (ORDERS_MAX, EXECUTIONS_MAX);
+    let mut round = Vec::new();
+    while let Some(lookup) = waiting.pop_front() {
+        let turn = Turn::new(lookup, share.min(orders), executions);
+        if turn.orders == 0 && !round.is_empty() {
+            waiting.push_front(turn.lookup);
+            break;
+        }
+        let turn = Turn { orders: turn.orders.max(1), ..turn };
+        orders = orders.saturating_sub(turn.orders);
+        executions = executions.saturating_sub(turn.open().map(|(_, count)| count).sum());
+        round.push(turn);
+        if orders == 0 || executions == 0 {
+            break;
+        }
     }
+    round
+}
+
+/// A look-up in a round.
+struct Turn {
+    lookup: Lookup,
+    /// How many of its next orders are looked up in this round, those included that are told already.
+    orders: usize,
+    /// The executions of those that may be open, as they were read.
+    first: VecDeque<Vec<Execution>>,
+}
+
+impl Turn {
+    /// So many of the next orders of a look-up as have so many executions at most, as far as that is known before.
+    fn new(lookup: Lookup, orders_max: usize, executions_max: usize) -> Turn {
+        let mut turn = Turn { lookup, orders: orders_max, first: VecDeque::new() };
+        turn.orders = turn.orders.min(turn.lookup.left().len());
+        let mut executions = 0;
+        let fits = turn.counts().take_while(|count| {
+            executions += count;
+            executions <= executions_max
+        });
+        turn.orders = fits.count();
+        turn
+    }
+
+    /// How many executions are asked for of each of its orders, as far as that is known before.
+    fn counts(&self) -> impl Iterator<Item = usize> {
+        let (mut room, is_cut) = (self.lookup.room(), self.lookup.is_cut());
+        self.lookup.left().iter().take(self.orders).map(move |asked| match asked.executions {
+            Wanted::First(executed) if !is_cut => {
+                let count = count(&executed);
+                let fits = count <= room;
+                // None are read behind those that do not fit.
+                room = if fits { room - count } else { 0 };
+                if fits { count } else { 0 }
+            }
+            Wanted::First(_) | Wanted::Nothing | Wanted::All => 0,
+        })
+    }
+
+    /// Those of its orders that may be open, with how many executions of each are asked for.
+    fn open(&self) -> impl Iterator<Item = (OrderId, usize)> {
+        let orders = self.lookup.left().iter().zip(self.counts());
+        orders.filter(|(asked, _)| is_open(asked)).map(|(asked, count)| (asked.order, count))
+    }
+
+    /// Its done orders.
+    fn done(&self) -> impl Iterator<Item = AskedOrder> {
+        let orders = self.lookup.left().iter().take(self.orders);
+        orders.filter(|asked| !is_open(asked)).map(|order| asked(&self.lookup, order))
+    }
+
+    /// The next of its orders that is not told; none when all are, or the look-up has enough.
+    fn next(&mut self) -> Option<LookedUpOrder> {
+        let next = *self.lookup.left().first()?;
+        self.orders = self.orders.checked_sub(1)?;
+        Some(next)
+    }
+
+    /// Tells all of its orders, the done ones as they were read.
+    fn tell(&mut self, done: &mut impl Iterator<Item = Found>) {
+        let mut read: VecDeque<Found> = done.take(self.done().count()).collect();
+        while let Some(next) = self.next() {
+            if !self.tell_open(next) {
+                tell_done(&mut self.lookup, read.pop_front().unwrap_or(Ok(None)));
+            }
+        }
+    }
+
+    /// Tells the next order if it is one that may be open.
+    fn tell_open(&mut self, asked: LookedUpOrder) -> bool {
+        let LookedUpOrder { order, account, executions: Wanted::First(executed) } = asked else { return false };
+        let read = self.first.pop_front().unwrap_or_default();
+        let found = match self.lookup.takes(account, count(&executed)) {
+            true if Executed::of(&read) != executed => Err(Unavailable::NoLongerKept),
+            true => Ok(read),
+            false => Ok(Vec::new()),
+        };
+        let found = found.map(|executions| Some(DoneOrder { order, account, canceled: None, executions }));
+        self.lookup.found(found);
+        true
+    }
+}
+
+fn count(executed: &Executed) -> usize {
+    usize::try_from(executed.executions).unwrap_or(usize::MAX)
+}
+
+fn is_open(asked: &LookedUpOrder) -> bool {
+    matches!(asked.executions, Wanted::First(_))
+}
+
+/// A done order of a look-up.
+fn asked(lookup: &Lookup, asked: &LookedUpOrder) -> AskedOrder {
+    let wants_executions = asked.executions == Wanted::All && !lookup.is_cut();
+    AskedOrder { order: asked.order, executions_for: wants_executions.then_some(asked.account) }
+}
+
+/// Tells a look-up its next order, which is done.
+fn tell_done(lookup: &mut Lookup, found: Found) {
     let found = found.map(|done| {
         done.map(|mut done| {
             if !lookup.takes(done.account, done.executions.len()) {

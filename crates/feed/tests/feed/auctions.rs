@@ -87,7 +87,7 @@ fn the_executions_of_an_order_are_found_whatever_it_was_in_each() {
     assert_eq!(executions.len(), of_two.len());
     let mut done = history.done(OrderId(2)).unwrap().unwrap();
     while history.read_executions(&mut done.executions, 1).unwrap() {}
-    let found: Vec<_> = done.executions.finish().iter().map(|execution| execution.shares).collect();
+    let found: Vec<_> = done.executions.finish().unwrap().iter().map(|execution| execution.shares).collect();
     assert_eq!(found, executions.iter().map(|trade| trade.shares).collect::<Vec<_>>());
 }
 

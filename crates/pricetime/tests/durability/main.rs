@@ -11,6 +11,7 @@ mod crash;
 mod damage;
 mod data_folder;
 mod former_folders;
+mod lost_executions;
 mod state;
 mod threads;
 mod tools;

@@ -14,7 +14,7 @@ const OF_OPEN_ORDERS: &str = "the shares of orders that are open at once";
 const OF_WHAT_THERE_IS: &str = "dollars and shares that accounts have, or hold, at once: capped when they are created";
 
 /// Files with such sums, and what bounds them.
-const REVIEWED: [(&str, &str); 28] = [
+const REVIEWED: [(&str, &str); 29] = [
     ("crates/feed/src/book.rs", OF_OPEN_ORDERS),
     ("crates/feed/src/market.rs", OF_OPEN_ORDERS),
     ("crates/feed/src/orders.rs", OF_ONE_ORDER),
@@ -28,6 +28,7 @@ const REVIEWED: [(&str, &str); 28] = [
     ("crates/history/src/amendments.rs", OF_ONE_ORDER),
     ("crates/history/src/before.rs", OF_ONE_ORDER),
     ("crates/history/src/candle.rs", "traded money is a Turnover; it takes 2^64 executions to overflow their shares"),
+    ("crates/history/src/done.rs", OF_ONE_ORDER),
     ("crates/history/src/followed.rs", OF_ONE_ORDER),
     ("crates/history/src/following.rs", OF_ONE_ORDER),
     ("crates/history/src/notes.rs", OF_ONE_ORDER),

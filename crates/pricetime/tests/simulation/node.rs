@@ -193,7 +193,7 @@ impl Node {
             let history = scene.history.as_ref().expect("there is one").read();
             let Some(mut executions) = history.executions_so_far(order)? else { return Ok(Vec::new()) };
             while history.read_executions(&mut executions, 3)? {}
-            Ok(executions.finish())
+            Ok(executions.known())
         });
         read.and_then(|read: Result<_, HistoryError>| read).map_err(|error| Stop::Dead(error.to_string()))
     }
@@ -204,7 +204,9 @@ impl Node {
             let history = scene.history.as_ref().expect("there is one").read();
             let Some(Done { account, canceled, mut executions }) = history.done(order)? else { return Ok(None) };
             while history.read_executions(&mut executions, 3)? {}
-            Ok(Some(DoneOrder { order, account, canceled, executions: executions.finish() }))
+            let gone = HistoryError::NoLongerKept { until: Time::ZERO };
+            let executions = executions.finish().map_err(|_| gone)?;
+            Ok(Some(DoneOrder { order, account, canceled, executions }))
         })?
     }
 

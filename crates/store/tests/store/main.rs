@@ -18,6 +18,7 @@ mod pages;
 mod pendings;
 mod phases;
 mod protections;
+mod readers;
 mod retention;
 mod rows;
 mod rules;

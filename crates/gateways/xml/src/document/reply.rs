@@ -35,6 +35,8 @@ pub fn executions_max(reply_bytes_max: usize) -> usize {
 }
 
 const END: &[u8] = b"</results>\n";
+/// The element of an order that was asked for.
+const QUERIED: &str = "status";
 
 /// Appends the whole reply to one document: `<results>`, an element a child, `</results>` and a newline, on one line.
 ///
@@ -326,7 +328,7 @@ impl Writer<'_> {
     /// A status, unless the reply would become too large with it.
     fn query(&mut self, part: &Part, status: &Status) {
         let start = self.out.len();
-        self.cut = self.cut || !self.status(part, "status", status, self.bytes_end);
+        self.cut = self.cut || !self.status(part, QUERIED, status, self.bytes_end);
         if self.cut {
             self.out.truncate(start);
             self.error(part, &Unavailable::ReplyTooLarge);
@@ -390,16 +392,28 @@ impl Writer<'_> {
             }
         }
         if let Some(executed) = &status.elsewhere {
-            self.out.extend_from_slice(b"<error>");
-            push_decimal(self.out, executed.executions);
-            self.out.extend_from_slice(
-                b" executions are left out: a query of the order tells them, or why it cannot</error>",
-            );
+            self.sum(name, executed);
         }
         self.out.extend_from_slice(b"</");
         self.out.extend_from_slice(name.as_bytes());
         self.out.push(b'>');
         self.out.len() <= bytes_end
+    }
+
+    /// What the executions of an order come to that are not told singly, and why they are not.
+    fn sum(&mut self, name: &str, executed: &Executed) {
+        self.out.extend_from_slice(b"<error>");
+        if name == QUERIED {
+            self.out.extend_from_slice(executed.shares.text().as_bytes());
+            self.out.extend_from_slice(b" shares executed for ");
+            self.out.extend_from_slice(executed.money.text().as_bytes());
+            self.out.extend_from_slice(b" dollars: the single executions are no longer kept</error>");
+        } else {
+            push_decimal(self.out, executed.executions);
+            self.out.extend_from_slice(
+                b" executions are left out: a query of the order tells them, or why it cannot</error>",
+            );
+        }
     }
 
     /// The attributes that say them, behind an open quote.
