@@ -1,10 +1,10 @@
-//! How long the market stands still while one command executes many orders: an auction that ends, and, to compare, one order that takes
-//! all that rests. Events are counted, and dropped.
+//! The time for which the market stands still while one command is about many orders: an auction that ends, one order that
+//! takes all that rests, and an execution that reaches many triggers. Events are counted, and dropped.
 
 use std::time::Instant;
 
 use engine::{
-    Command, DoneOrders, Engine, Entry, Event, NewOrder, Op, Phase, Price, Reply, Sequence, Shares, Side, Time,
+    Command, DoneOrders, Engine, Entry, Event, NewOrder, Op, Phase, Price, Reply, Sequence, Shares, Side, Time, Trigger,
 };
 
 use crate::flow;
@@ -12,24 +12,51 @@ use crate::flow;
 const MIDDLE: i64 = 100_000_000_000;
 const TICK: i64 = 1_000_000;
 const LIMITS: i64 = 1_000;
+/// Between limits and triggers that are very many.
+const TINY: i64 = 10_000;
 
 pub fn report() {
     for orders in [10_000, 100_000, 1_000_000] {
-        auction(orders);
+        auction(orders, LIMITS);
         sweep(orders);
+    }
+    auction(500_000, 500_000);
+    for triggers in [10_000, 100_000, 1_000_000] {
+        reach(triggers);
     }
 }
 
-/// So many orders of each side gather, and all of them execute.
-fn auction(orders: i64) {
+/// So many orders of each side gather at so many limits, and all of them execute, in steps.
+fn auction(orders: i64, limits: i64) {
     let mut market = Market::new();
     let phase = |phase| Command::ChangePhase { symbol: flow::symbol(0), phase };
     market.apply(phase(Phase::Auction));
     for nth in 0..orders {
-        market.place(nth, Side::Buy, MIDDLE + nth % LIMITS * TICK, 2 + nth % 7);
-        market.place(nth + 1, Side::Sell, MIDDLE - nth % LIMITS * TICK, 2 + nth % 5);
+        market.place(nth, Side::Buy, MIDDLE + nth % limits * TINY, 2 + nth % 7);
+        market.place(nth + 1, Side::Sell, MIDDLE - nth % limits * TINY, 2 + nth % 5);
     }
-    market.measure(&format!("an auction of {orders} orders of each side ends"), phase(Phase::Open));
+    market.measure(&format!("an auction of {orders} orders of each side at {limits} limits ends"), phase(Phase::Open));
+    while market.engine.next_auction_end().is_some() {
+        market.measure("  the next step", Command::EndAuction);
+    }
+}
+
+/// One execution reaches so many triggers, each at a price of its own.
+fn reach(triggers: i64) {
+    let mut market = Market::new();
+    for nth in 0..triggers {
+        let trigger = Trigger::from_below(Price::from_units(MIDDLE + (nth + 1) * TINY).expect("above zero"));
+        let order = NewOrder { trigger: Some(trigger), ..order(Side::Buy, MIDDLE + (nth + 1) * TINY, 1) };
+        let account = flow::account((nth % flow::ACCOUNTS as i64) as u32);
+        let reply = market.apply(Command::PlaceOrder { account, order, client_id: None, until: None });
+        assert!(matches!(reply, Reply::Opened(_)), "it is placed");
+    }
+    let beyond = MIDDLE + 2 * triggers * TINY;
+    market.place(1, Side::Sell, beyond, 1);
+    let order = order(Side::Buy, beyond, 1);
+    let command = Command::PlaceOrder { account: flow::account(2), order, client_id: None, until: None };
+    market.measure(&format!("an execution reaches {triggers} triggers"), command);
+    market.measure("  the next step", Command::ActivateReached);
 }
 
 /// One order takes so many.

@@ -1,0 +1,105 @@
+//! A ledger in memory, for tests and fuzzing: commands are ordered at once, and answers are released as soon as they are
+//! applied. It knows no file, and forgets everything when it is dropped.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::{Command, Engine, Entry, Event, Sequence, Time};
+use exchange::{Batch, Caller, EventBatch, EventFollower, Metrics};
+
+use crate::ledger::{Ledger, Measured, Room};
+
+/// Keeps commands, or hands events to a follower.
+#[derive(Default)]
+pub struct MemoryLedger {
+    coming: Vec<Command>,
+    kept: Option<Vec<Entry>>,
+    events: EventBatch,
+    follower: Option<Arc<dyn EventFollower>>,
+}
+
+impl MemoryLedger {
+    /// Keeps the commands, behind these.
+    pub fn keeping(kept: Vec<Entry>) -> MemoryLedger {
+        MemoryLedger { kept: Some(kept), ..MemoryLedger::default() }
+    }
+
+    /// Keeps no command, and hands each turn's events on.
+    pub fn followed_by(follower: Arc<dyn EventFollower>) -> MemoryLedger {
+        MemoryLedger { follower: Some(follower), ..MemoryLedger::default() }
+    }
+
+    /// The commands so far; none where they are not kept.
+    pub fn kept(&self) -> &[Entry] {
+        self.kept.as_deref().unwrap_or_default()
+    }
+}
+
+impl Ledger for MemoryLedger {
+    type Error = Infallible;
+
+    fn room(&mut self) -> Option<Room> {
+        Some(Room { ops: usize::MAX, batches: usize::MAX })
+    }
+
+    fn is_nearly_full(&self) -> bool {
+        false
+    }
+
+    fn command(&mut self, command: &Command) {
+        if self.kept.is_some() {
+            self.coming.push(*command);
+        }
+    }
+
+    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
+
+    fn order(&mut self, engine: &mut Engine, time: Time) -> Result<Time, Infallible> {
+        let first = engine.sequence().next();
+        let numbered = self.coming.drain(..).zip(first.0..);
+        let entries = numbered.map(|(command, number)| Entry { sequence: Sequence(number), time, command });
+        self.kept.iter_mut().for_each(|kept| kept.extend(entries));
+        Ok(time)
+    }
+
+    fn needs_events(&self) -> bool {
+        self.follower.is_some()
+    }
+
+    fn event(&mut self, sequence: Sequence, _: Time, event: Event) {
+        self.events.add(sequence, event);
+    }
+
+    fn request_applied(&mut self, _: &Engine) {}
+
+    fn applied(&mut self, engine: &mut Engine) {
+        if let Some(follower) = &self.follower {
+            let mut events = std::mem::take(&mut self.events);
+            events.seal(engine.sequence(), engine.time());
+            follower.push(Arc::new(events));
+        }
+    }
+
+    fn measure(&self, _: &Metrics, _: &Measured) {}
+
+    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, _: Instant) {
+        batches.for_each(Batch::give_back);
+    }
+
+    fn tend(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn idle(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    fn close(&mut self, _: &mut Engine) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
