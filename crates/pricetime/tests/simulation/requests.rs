@@ -6,8 +6,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderName, Position, Price, Query,
-    Shares, Side, Symbol,
+    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Position, Price,
+    Query,
+    Shares, Side, Symbol, Trail, TrailingOrder,
 };
 use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
@@ -17,7 +18,9 @@ use xml::{Documents, Limits};
 use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
-/// Requests of one source before the one whose order is executed in crumbs.
+/// Requests of one source before the one whose order follows the market and is reached,
+const UNTIL_TRAIL: u32 = 20;
+/// and before the one whose order is executed in crumbs.
 const UNTIL_CRUMBS: u32 = 30;
 /// Money has 16 decimals, a balance over the wire at most 8.
 const BALANCE_STEP: i128 = 100_000_000;
@@ -29,8 +32,10 @@ pub struct Clients {
     random: Random,
     /// Those who ask, in no order that matters.
     callers: Vec<Arc<Caller>>,
-    /// Requests until an order is executed in crumbs.
-    until_crumbs: u32,
+    /// Requests so far.
+    requests: u32,
+    /// Whether orders follow the market.
+    trails: bool,
 }
 
 impl Clients {
@@ -51,7 +56,7 @@ impl Clients {
             _ => workload.with_rules().with_fees(),
         };
         let callers = (0..5).map(|_| Session::begin(Ipv4Addr::LOCALHOST.into()).caller(Protocol::Xml, None)).collect();
-        Clients { workload, random: Random::new(!seed), callers, until_crumbs: UNTIL_CRUMBS }
+        Clients { workload, random: Random::new(!seed), callers, requests: 0, trails: matches!(seed % 12, 4 | 5 | 10) }
     }
 
     /// One to three gateway batches of one to four requests each.
@@ -79,11 +84,11 @@ impl Clients {
     }
 
     fn request(&mut self, model: &Model) -> Request {
-        if let Some(left) = self.until_crumbs.checked_sub(1) {
-            self.until_crumbs = left;
-            if left == 0 {
-                return Request::Ops(crumbs());
-            }
+        self.requests += 1;
+        match self.requests {
+            UNTIL_TRAIL if self.trails => return Request::Ops(trail()),
+            UNTIL_CRUMBS => return Request::Ops(crumbs()),
+            _ => {}
         }
         if self.random.percent(4) {
             return Request::Xml("<transactions id=\"1\"><order sym=\"SPY\"</transactions>".to_owned());
@@ -138,25 +143,56 @@ impl Clients {
 
 /// An open order that executes more often than the engine keeps, and a query for it.
 fn crumbs() -> Vec<Op> {
-    let (account, symbol) = (AccountId::parse(b"7770001").unwrap(), Symbol::parse(b"CRUMBS").unwrap());
-    let (price, shares) = (Price::from_units(100_000_000).unwrap(), |units| Shares::from_units(units).unwrap());
-    let name = ClientOrderId::parse(b"crumbs").unwrap();
-    let place = |side, units, client_id| Command::PlaceOrder {
-        account,
-        order: NewOrder::limit(symbol, side, price, shares(units)),
-        client_id,
-        until: None,
-    };
-    let issued = Position::from_units(1_000);
-    let create = [
-        Command::CreateSymbol { symbol },
-        Command::CreateAccount { account, balance: Money::from_units(DOLLAR) },
-        Command::IssueShares { symbol, account, shares: issued },
-        place(Side::Sell, 1_000, Some(name)),
+    let own = Own::of(b"7770001", b"CRUMBS");
+    let (price, name) = (100_000_000, ClientOrderId::parse(b"crumbs").unwrap());
+    let executed = (0..=EXECUTIONS_KEPT).map(|_| own.place(Side::Buy, price, 1, None));
+    let query = Op::Query(Query { account: own.account, order: name.into() });
+    let placed = own.create().into_iter().chain([own.place(Side::Sell, price, 1_000, Some(name))]);
+    placed.chain(executed).map(Op::Command).chain([query]).collect()
+}
+
+/// A sell that waits behind the market. A new high moves its trigger, and what executes below reaches it.
+fn trail() -> Vec<Op> {
+    let own = Own::of(b"7770002", b"TRAIL");
+    let (last, high, low, distance) = (100_000_000, 120_000_000, 105_000_000, 10_000_000);
+    let shares = Shares::from_units(1).unwrap();
+    let order = NewOrder::of_kind(OrderKind::Market, own.symbol, Side::Sell, Side::Sell.any_price(), shares);
+    let trail = Trail::by(Price::from_units(distance).unwrap());
+    let follows = TrailingOrder { account: own.account, order, trail, client_id: None, until: None }.command();
+    let traded = [own.place(Side::Buy, last, 1, None), own.place(Side::Sell, last, 1, None), follows];
+    let reached = [
+        own.place(Side::Buy, high, 1, None),
+        own.place(Side::Buy, low, 2, None),
+        own.place(Side::Sell, low, 2, None),
     ];
-    let executed = (0..=EXECUTIONS_KEPT).map(|_| place(Side::Buy, 1, None));
-    let query = Op::Query(Query { account, order: name.into() });
-    create.into_iter().chain(executed).map(Op::Command).chain([query]).collect()
+    own.create().into_iter().chain(traded).chain(reached).map(Op::Command).collect()
+}
+
+/// An account that has a symbol for itself.
+struct Own {
+    account: AccountId,
+    symbol: Symbol,
+}
+
+impl Own {
+    fn of(account: &[u8], symbol: &[u8]) -> Own {
+        Own { account: AccountId::parse(account).unwrap(), symbol: Symbol::parse(symbol).unwrap() }
+    }
+
+    fn create(&self) -> [Command; 3] {
+        let Own { account, symbol } = *self;
+        [
+            Command::CreateSymbol { symbol },
+            Command::CreateAccount { account, balance: Money::from_units(DOLLAR) },
+            Command::IssueShares { symbol, account, shares: Position::from_units(1_000) },
+        ]
+    }
+
+    fn place(&self, side: Side, price: i64, units: i64, client_id: Option<ClientOrderId>) -> Command {
+        let (price, shares) = (Price::from_units(price).unwrap(), Shares::from_units(units).unwrap());
+        let order = NewOrder::limit(self.symbol, side, price, shares);
+        Command::PlaceOrder { account: self.account, order, client_id, until: None }
+    }
 }
 
 /// One request, in XML or as another protocol would hand it in.
