@@ -1,16 +1,15 @@
 //! A market whose ledger is memory: the loop that serves, an engine, and a feed that follows it.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use engine::{AccountId, Command, DoneOrders, Engine, Event, Money, Op, Position, Sequence, Symbol, Time};
-use exchange::{Batch, Caller, EventBatch, EventFollower, Exchange, Lookup, Metrics, Unavailable};
+use engine::{AccountId, Command, DoneOrders, Engine, Money, Op, Position, Symbol};
+use exchange::{Batch, Exchange, Lookup, Metrics, Unavailable};
 use feed::{Asker, Feed, InitialHistory};
 use market::admission::Bounds;
 use market::answering::AnswerLimits;
 use market::calendar::Calendar;
-use market::ledger::{Ledger, Measured, Room};
+use market::memory_ledger::MemoryLedger;
 use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
 use web::Hub;
@@ -19,70 +18,6 @@ use web::Hub;
 const EXECUTIONS_MAX: usize = 1_000;
 /// Dollars, and shares of each symbol, of each account.
 const OF_EACH: i128 = 1_000_000;
-
-/// Passes events on to a feed.
-struct MemoryLedger {
-    events: EventBatch,
-    feed: Arc<dyn EventFollower>,
-}
-
-impl Ledger for MemoryLedger {
-    type Error = Infallible;
-
-    fn room(&mut self) -> Option<Room> {
-        Some(Room { ops: usize::MAX, batches: usize::MAX })
-    }
-
-    fn is_nearly_full(&self) -> bool {
-        false
-    }
-
-    fn command(&mut self, _: &Command) {}
-
-    fn asked_by(&mut self, _: Option<&Arc<Caller>>, _: u32) {}
-
-    fn order(&mut self, _: &mut Engine, time: Time) -> Result<Time, Infallible> {
-        Ok(time)
-    }
-
-    fn needs_events(&self) -> bool {
-        true
-    }
-
-    fn event(&mut self, sequence: Sequence, _: Time, event: Event) {
-        self.events.add(sequence, event);
-    }
-
-    fn request_applied(&mut self, _: &Engine) {}
-
-    fn applied(&mut self, engine: &mut Engine) {
-        let mut events = std::mem::take(&mut self.events);
-        events.seal(engine.sequence(), engine.time());
-        self.feed.push(Arc::new(events));
-    }
-
-    fn measure(&self, _: &Metrics, _: &Measured) {}
-
-    fn release(&mut self, batches: impl Iterator<Item = Box<Batch>>, _: Instant) {
-        batches.for_each(Batch::give_back);
-    }
-
-    fn tend(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn idle(&mut self, _: &mut Engine, _: Duration) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn patience(&self) -> Option<Duration> {
-        None
-    }
-
-    fn close(&mut self, _: &mut Engine) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
 
 /// The loop, behind the port of gateways. Done orders stay in the engine: there is no history.
 pub(crate) struct MemoryExchange(Mutex<Turn<MemoryLedger>>);
@@ -124,7 +59,7 @@ impl MemoryMarket {
             calendar: Calendar::default(),
             audit: false,
         };
-        let ledger = MemoryLedger { events: EventBatch::default(), feed: feed.follower() };
+        let ledger = MemoryLedger::followed_by(feed.follower());
         let exchange = Arc::new(MemoryExchange(Mutex::new(Turn::new(engine, ledger, options))));
         let market = MemoryMarket { exchange, metrics, feed: Some(feed) };
         market.furnish();

@@ -21,6 +21,8 @@ pub mod inbox;
 pub mod journal_ledger;
 pub mod ledger;
 mod market;
+#[cfg(feature = "memory")]
+pub mod memory_ledger;
 mod presence;
 mod protection;
 pub mod recovery;

@@ -10,13 +10,14 @@ use engine::{
     Symbol, Time,
 };
 use exchange::{Answer, Batch, ProtectorId};
+use market::memory_ledger::MemoryLedger;
 use market::turn::Turn;
 
-use crate::memory::{Memory, options};
+use crate::turn_options::options;
 
 /// A market at a clock.
 struct Market {
-    turn: Turn<Memory>,
+    turn: Turn<MemoryLedger>,
     clock: Arc<AtomicU64>,
 }
 
@@ -26,7 +27,7 @@ impl Market {
     fn at(engine: Engine, kept: Vec<Entry>, clock: &Arc<AtomicU64>) -> Market {
         let shows = Arc::clone(clock);
         let options = options(move || Time(shows.load(Ordering::Relaxed)));
-        let ledger = Memory::with(kept);
+        let ledger = MemoryLedger::keeping(kept);
         Market { turn: Turn::new(engine, ledger, options), clock: Arc::clone(clock) }
     }
 
@@ -37,7 +38,7 @@ impl Market {
 
     /// The server is gone, and another one replays what was kept.
     fn restart(self) -> Market {
-        let kept = self.turn.ledger().kept.clone();
+        let kept = self.turn.ledger().kept().to_vec();
         let replayed = replay(&kept);
         assert_eq!(replayed.state_hash(), self.turn.engine().state_hash(), "a replay decides the same");
         Market::at(replayed, kept, &self.clock)
@@ -128,11 +129,11 @@ fn orders_are_lost_to_the_millisecond_and_a_replay_decides_the_same() {
     assert_eq!(market.open(), 2);
     market.passes(1);
     assert_eq!((market.open(), market.turn.engine().protections().count()), (0, 0));
-    let last = market.turn.ledger().kept.last().unwrap().command;
+    let last = market.turn.ledger().kept().last().unwrap().command;
     assert_eq!(last, Command::Unprotect { account: one(), is_lost: true });
-    let count = market.turn.ledger().kept.len();
+    let count = market.turn.ledger().kept().len();
     market.passes(1_000);
-    assert_eq!(market.turn.ledger().kept.len(), count, "once");
+    assert_eq!(market.turn.ledger().kept().len(), count, "once");
     market.restart();
 }
 
@@ -153,9 +154,9 @@ fn after_a_crash_within_the_grace_it_begins_anew() {
     market.asks(ProtectorId::new(), &[protect(50), buy()], false);
     let mut market = market.restart();
     market.passes(20);
-    let count = market.turn.ledger().kept.len();
+    let count = market.turn.ledger().kept().len();
     assert_eq!(market.asks(ProtectorId::new(), &[protect(50)], false), [Answer::Reply(Reply::Created)]);
-    assert_eq!(market.turn.ledger().kept.len(), count, "it came back, which changes nothing");
+    assert_eq!(market.turn.ledger().kept().len(), count, "it came back, which changes nothing");
     market.passes(1_000);
     assert_eq!(market.open(), 1);
 }

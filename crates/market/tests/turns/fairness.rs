@@ -7,10 +7,11 @@ use std::time::Duration;
 use engine::{AccountId, Command, DoneOrders, Engine, Op, OrderId, Time};
 use exchange::{Batch, Source};
 use market::inbox::{Arrived, Inbox};
+use market::memory_ledger::MemoryLedger;
 use market::turn::Turn;
 use market::waiting_batches::Share;
 
-use crate::memory::{Memory, options};
+use crate::turn_options::options;
 
 /// A turn of heavy requests may cost so much.
 const BUDGET: u64 = 100;
@@ -18,7 +19,7 @@ const BUDGET: u64 = 100;
 /// A market whose gateways and turns a test moves.
 struct Market {
     inbox: Inbox,
-    turn: Turn<Memory>,
+    turn: Turn<MemoryLedger>,
     back: Sender<Box<Batch>>,
     returned: Receiver<Box<Batch>>,
 }
@@ -27,7 +28,7 @@ impl Market {
     fn new() -> Market {
         let (back, returned) = channel();
         let engine = Engine::new(0, DoneOrders::Drop);
-        let turn = Turn::new(engine, Memory::default(), options(|| Time(1)));
+        let turn = Turn::new(engine, MemoryLedger::keeping(Vec::new()), options(|| Time(1)));
         Market { inbox: Inbox::default(), turn, back, returned }
     }
 

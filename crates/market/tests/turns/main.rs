@@ -3,4 +3,4 @@
 
 mod disconnect;
 mod fairness;
-mod memory;
+mod turn_options;
