@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use engine::{AccountId, ClientOrderId};
-use exchange::{Which, linked, placed_pair};
+use exchange::{linked, placed_pair};
 use serde_json::{Value, json};
 
 use super::market::Answer;
@@ -111,16 +111,10 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
     let ops = ops.map_err(|fault| Refusal::new(-2010, format!("{fault}.")))?;
     let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
     let [one, other] = <[_; 2]>::try_from(answers).map_err(|_| Refusal::unknown_outcome())?;
-    let pair = match placed_pair(&one, &other) {
-        Ok(pair) if pair.repeated => return Err(Refusal::duplicate()),
-        Ok(pair) => pair,
-        Err((Which::First | Which::Second, why)) => {
-            return Err(match *why {
-                exchange::Answer::Unavailable(why) => Refusal::unavailable(why),
-                exchange::Answer::Reply(reply) => placed(reply).err().unwrap_or_else(Refusal::duplicate),
-            });
-        }
-    };
+    let pair = placed_pair(&one, &other).map_err(|(_, why)| not_placed(*why))?;
+    if pair.repeated {
+        return Err(Refusal::duplicate());
+    }
     pair.orders.iter().for_each(|_| site.count_order(account));
     let list = pair.orders[0];
     let (mut reports, mut members) = (Vec::new(), Vec::new());
@@ -135,6 +129,14 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
     let mut shape = list_shape(Contingency::Oco, &members, reports[0]["transactTime"].clone(), false);
     shape["orderReports"] = Value::Array(reports);
     Ok(Json(shape))
+}
+
+/// The refusal of a list, one of whose orders was answered so.
+pub(super) fn not_placed(why: exchange::Answer) -> Refusal {
+    match why {
+        exchange::Answer::Unavailable(why) => Refusal::unavailable(why),
+        exchange::Answer::Reply(reply) => placed(reply).err().unwrap_or_else(Refusal::duplicate),
+    }
 }
 
 /// A list is called as its first order: what names the list names that one.

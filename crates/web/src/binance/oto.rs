@@ -7,10 +7,10 @@ use exchange::{PendingFault, pending, placed_tree};
 use serde_json::{Value, json};
 
 use super::market::Answer;
-use super::oco::{LIST_NAME, NAME, Names, OF_LIST, in_words_of, name_first, one};
+use super::oco::{LIST_NAME, NAME, Names, OF_LIST, in_words_of, name_first, not_placed, one};
 use super::order_lists::{Contingency, Member, list_shape};
 use super::parameters::Parameters;
-use super::place::{Placing, client_order_id, placed};
+use super::place::{Placing, client_order_id};
 use super::refusal::Refusal;
 use super::self_trade;
 use crate::site::Site;
@@ -91,16 +91,10 @@ async fn place(site: &Site, account: AccountId, asked: &Parameters, lists: &[&Na
     let ops = pending(commands[0], &commands[1..]);
     let ops = ops.map_err(|fault: PendingFault| Refusal::new(-2010, format!("{fault}.")))?;
     let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
-    let tree = match placed_tree(&answers) {
-        Ok(tree) if tree.repeated => return Err(Refusal::duplicate()),
-        Ok(tree) => tree,
-        Err((_, why)) => {
-            return Err(match *why {
-                exchange::Answer::Unavailable(why) => Refusal::unavailable(why),
-                exchange::Answer::Reply(reply) => placed(reply).err().unwrap_or_else(Refusal::duplicate),
-            });
-        }
-    };
+    let tree = placed_tree(&answers).map_err(|(_, why)| not_placed(*why))?;
+    if tree.repeated {
+        return Err(Refusal::duplicate());
+    }
     tree.orders.iter().for_each(|_| site.count_order(account));
     let list = tree.orders[0];
     let waits = site.look(move |scene| scene.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
