@@ -600,7 +600,7 @@ impl Engine {
         self.limits.count_order(self.orders.get(slot).account, false);
     }
 
-    /// Nobody needs any more when a done order was to end, or how many of its shares it shows.
+    /// Drops the deadline of a done order, and how many of its shares it shows: nobody needs them any more.
     #[cold]
     fn forget_terms(&mut self, slot: u32) {
         let order = self.orders.get(slot).id;

@@ -35,7 +35,7 @@ pub struct Executed {
     pub executions: u64,
     /// The shares of all of them.
     pub shares: Shares,
-    /// What these cost, without fees.
+    /// The dollars that were paid for these shares, without fees.
     pub money: Money,
 }
 
@@ -56,7 +56,7 @@ impl Executed {
         self.money = self.money.plus(execution.price.times(execution.shares));
     }
 
-    /// What these executions of one order come to.
+    /// The sum of these executions, which are of one order.
     pub fn of(executions: &[Execution]) -> Executed {
         let mut executed = Executed::NONE;
         executions.iter().for_each(|execution| executed.add(execution));

@@ -131,7 +131,7 @@ impl Default for StateHash {
 }
 
 impl StateHash {
-    /// Of no item.
+    /// The hash of no item.
     pub fn new() -> StateHash {
         StateHash { xxh3: Xxh3::new() }
     }
@@ -364,7 +364,7 @@ impl StateHash {
         self.xxh3.update(&wide.to_le_bytes());
     }
 
-    /// That of all items taken.
+    /// The hash of all items taken.
     pub fn finish(self) -> u64 {
         self.xxh3.digest()
     }

@@ -68,7 +68,7 @@ struct LastOrder {
     slot: u32,
     place: (SymbolIndex, Side),
     limit: Price,
-    /// What its executions come to was there.
+    /// Whether the sum of its executions was there.
     is_added_up: bool,
 }
 

@@ -49,7 +49,7 @@ struct Past {
 /// No execution has a record any more.
 const ADDED_UP: u32 = EXECUTIONS_KEPT.saturating_add(1);
 
-/// What befell an order with more executions than are kept.
+/// The past of an order with more executions than are kept.
 #[derive(Clone, Copy)]
 struct Sum {
     executed: Executed,
@@ -265,7 +265,7 @@ impl Orders {
         }
     }
 
-    /// What the executions of an order come to, if they are more than are kept.
+    /// The sum of an order's executions, if they are more than are kept.
     pub(crate) fn added_up(&self, slot: u32) -> Option<Executed> {
         match self.pasts[slot] {
             Past { executions: ADDED_UP, last } => Some(self.sums[last].executed),

@@ -52,7 +52,7 @@ pub(crate) struct Chain {
 /// All orders that wait for another one.
 pub(crate) struct Pendings {
     of_order: BTreeMap<OrderId, Pending>,
-    /// The same orders by symbol.
+    /// These orders by symbol.
     of_symbol: BTreeSet<(SymbolIndex, OrderId)>,
     /// The working orders that were executed, in this order. Some may have none any more that wait, because these were canceled.
     due: VecDeque<OrderId>,
@@ -186,7 +186,7 @@ impl Pendings {
         Some(pending)
     }
 
-    /// Those of a symbol.
+    /// Orders of a symbol that wait for others.
     pub(crate) fn of_symbol(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Pending> {
         let all = self.of_symbol.range((symbol, OrderId(0))..=(symbol, OrderId(u64::MAX)));
         all.filter_map(|(_, order)| self.of_order.get(order))

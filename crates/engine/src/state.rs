@@ -54,7 +54,7 @@ pub enum StateItem {
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
     /// An execution of the order before it.
     Execution(Execution),
-    /// What the executions of the order before it come to, which are more than are kept.
+    /// The sum of the executions of the order before it, which are more than are kept.
     Executed(Executed),
     /// A symbol whose executions are noted, and the price of the last one.
     Watch { symbol: SymbolIndex, last: Option<Price> },

@@ -33,8 +33,8 @@ pub struct Batch {
     pub executions: Vec<Execution>,
     /// A number by which its submitter tells it from its other batches.
     pub ticket: u64,
-    /// Whose it is, if it is heavy: then it takes turns with those of other sources, behind its source's older ones. A
-    /// batch of light requests has no source.
+    /// The source of a heavy batch, which takes turns with those of other sources, behind its source's older ones. A
+    /// batch of light requests has none.
     pub source: Option<Source>,
     /// When it was handed inward.
     pub(crate) submitted: Option<Instant>,

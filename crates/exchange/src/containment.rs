@@ -33,7 +33,7 @@ pub enum Part {
 
 const PARTS: usize = Part::Feed as usize + 1;
 
-/// How many panics there were in each part, since the process began.
+/// The number of panics in each part, since the process began.
 static PANICS: [AtomicU64; PARTS] = [const { AtomicU64::new(0) }; PARTS];
 
 thread_local! {
@@ -89,7 +89,7 @@ impl fmt::Display for Panicked {
 pub enum Contained {
     /// The server has to end.
     No,
-    /// Whoever catches it tells it.
+    /// The code that catches it tells it.
     Told,
     /// The hook has to log it: where it came from, and its words.
     ToLog(Part, String),

@@ -8,7 +8,7 @@ use std::hash::Hash;
 #[derive(Debug)]
 pub(crate) struct Crowd<Group> {
     groups: HashMap<Group, BTreeSet<u64>>,
-    /// How many each group has, and its oldest: the last one has the most, and of those with as many the oldest.
+    /// The size of each group, and its oldest: the last group is the largest, and of equal ones that with the oldest.
     ranks: BTreeSet<(usize, Reverse<u64>, Group)>,
     len: usize,
 }
@@ -28,17 +28,17 @@ impl<Group: Clone + Hash + Ord> Crowd<Group> {
         self.change(group.clone(), |numbers| numbers.remove(&number));
     }
 
-    /// How many a group has.
+    /// The size of a group.
     pub(crate) fn count(&self, group: &Group) -> usize {
         self.groups.get(group).map_or(0, BTreeSet::len)
     }
 
-    /// How many there are.
+    /// The size of all groups together.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// How many the group with the most has, and its oldest.
+    /// The size of the largest group, and its oldest.
     pub(crate) fn heaviest(&self) -> Option<(usize, u64)> {
         self.ranks.last().map(|(count, Reverse(oldest), _)| (*count, *oldest))
     }

@@ -30,9 +30,9 @@ pub enum Limit {
     OrdersPerSecond(u32),
     OrderShares(Shares),
     OrderValue(Money),
-    /// Of an order for money: it has as many shares as its price gives.
+    /// Refuses an order for money: it has as many shares as its price gives.
     SharesOfMoney(Shares),
-    /// Of a sell that moves up to where it rests: its value is not known before.
+    /// Refuses a sell that moves up to where it rests: its value is not known before.
     ValueOfMoving(Money),
     MessagesPerSecond(u32),
     Connections(u32),
@@ -168,7 +168,7 @@ struct Size {
     value: Value,
 }
 
-/// What an order may be worth.
+/// The value that an order may have.
 enum Value {
     AtMost(Money),
     /// It is a market order for shares: whatever these execute at.

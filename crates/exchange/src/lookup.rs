@@ -77,7 +77,7 @@ impl LookedUpOrder {
 }
 
 impl Lookup {
-    /// Of the orders of a request. `executions_max` makes it a long one, with so many executions at most.
+    /// Asks about the orders of a request. `executions_max` makes it a long one, with so many executions at most.
     /// `back` is called with it, once, on whatever thread gives it back.
     pub fn new(
         orders: impl Iterator<Item = LookedUpOrder>,

@@ -13,7 +13,7 @@ use crate::crowd::Crowd;
 /// Connections that were told to give way and are not closed yet, at most: so many files there may be beyond the
 /// places.
 pub const LEAVING_MAX: usize = 8;
-/// Of so many places one is never a member's: who proves to be one has to come first.
+/// One place in so many is never a member's: who proves to be one has to come first.
 const NEWCOMERS_PART: usize = 8;
 
 /// A client's last words from the server, where its connection gives way.
@@ -23,14 +23,14 @@ pub const GAVE_WAY: &str = "too many connections: this one gave way to another; 
 #[derive(Clone, Debug)]
 pub struct Places(Arc<Shared>);
 
-/// What newcomers get when all places are taken.
+/// The place that newcomers get when all are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newcomers {
     /// A place in any case: they may prove who they are.
     MayProve,
     /// The place of an address that has more than theirs. Nobody can prove anything.
     Share,
-    /// The same, where their address is known. Everybody is on this machine, so they may as well wait until it is.
+    /// The share of an address, once that is known. Everybody is on this machine, so they may as well wait until it is.
     Wait,
 }
 
@@ -61,12 +61,12 @@ pub enum NoPlace {
     Soon,
 }
 
-/// What became of connections so far.
+/// Counts of connections so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlaceCounts {
     /// Connections that are open.
     pub open: usize,
-    /// Those of them that have a place as a member's.
+    /// Open connections that have a place as a member's.
     pub proven: usize,
     /// Refused, for their address had as many as one may have.
     pub refused_of_address: u64,
@@ -121,7 +121,7 @@ impl Places {
         Places(Arc::new(Shared { max, of_members_max, newcomers, addresses, state: Mutex::default() }))
     }
 
-    /// How many there are.
+    /// The number of places.
     pub fn max(&self) -> usize {
         self.0.max
     }
@@ -145,7 +145,7 @@ impl Places {
         Shared::enter(&self.0, address, Box::new(leave))
     }
 
-    /// What became of connections so far.
+    /// Counts of connections so far.
     pub fn counts(&self) -> PlaceCounts {
         let state = self.0.lock();
         PlaceCounts { open: state.open.len(), proven: state.members.len(), ..state.counts }
@@ -153,7 +153,7 @@ impl Places {
 }
 
 impl Ticket {
-    /// The same as [`Places::enter`].
+    /// Turns into a place, as [`Places::enter`] gives one.
     pub fn enter(self, address: IpAddr, leave: impl FnOnce() + Send + 'static) -> Result<Place, NoPlace> {
         let shared = Arc::clone(&self.0);
         drop(self);

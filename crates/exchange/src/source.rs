@@ -1,10 +1,10 @@
-//! Whose turn a batch takes. The market's loop lets sources take turns, so that much of one of them delays none of the
-//! others.
+//! The source of a batch, whose turns it takes. The market's loop lets sources take turns, so that much of one of them
+//! delays none of the others.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whoever heavy batches come from: a member with all its connections, or a connection of nobody who is known.
+/// The source of heavy batches: a member with all its connections, or a connection of nobody who is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source(u64);
 

@@ -1,4 +1,4 @@
-//! What fuzzing sends to the gateways: bytes become documents, messages and requests for a market in memory. Each
+//! Inputs of fuzzing for the gateways: bytes become documents, messages and requests for a market in memory. Each
 //! target is one function, which panics where a gateway, the market or its feed does, or where an answer is malformed.
 //! `proof/fuzz` runs them under libFuzzer, and the tests here run them over the kept corpora and some changes of these.
 

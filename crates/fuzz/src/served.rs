@@ -50,14 +50,14 @@ impl Served {
         Served { runtime, routes, _behind: behind }
     }
 
-    /// What a connection answers to these bytes.
+    /// A connection's answer to these bytes.
     pub(crate) fn answer(&self, bytes: &[u8]) -> Vec<u8> {
         let routes = self.routes.clone();
         self.runtime.block_on(talk(bytes, |stream| async move { routes.serve(stream).await }))
     }
 }
 
-/// What stands behind the first line's target.
+/// The rest of a request behind the first line's target.
 pub(crate) fn head() -> Vec<u8> {
     format!(" HTTP/1.1\r\nhost: localhost\r\nx-mbx-apikey: {KEY}\r\n").into_bytes()
 }

@@ -8,7 +8,7 @@ use crate::stage::on;
 
 /// The WebSockets of a server.
 const TARGETS: [&str; 4] = ["/ws/v1", "/binance/ws", "/binance/stream?streams=s@trade/s@depth", "/binance/ws-api/v3"];
-/// What a client's frame begins with that is whole and has text.
+/// The first byte of a client's frame that is whole and has text.
 const TEXT: u8 = 0x81;
 /// The bit that says that a frame is masked, and lengths that follow in two bytes.
 const MASKED: u8 = 0x80;

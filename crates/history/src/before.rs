@@ -65,7 +65,7 @@ struct OpenOrder {
     account: AccountIndex,
     placed: NewOrder<engine::SymbolIndex>,
     executions: Vec<Execution>,
-    /// What its executions come to, if there are more than the engine keeps.
+    /// The sum of its executions, if there are more than the engine keeps.
     elsewhere: Option<Executed>,
 }
 

@@ -1,5 +1,5 @@
-//! Questions to the history about candles. Old ones are found from days to hours to minutes, so that a page costs the days
-//! behind it and what it shows, and not each candle in between.
+//! Questions to the history about candles. Old ones are found from days to hours to minutes, so that a page costs the
+//! days behind it and what it shows, and not each candle in between.
 
 use engine::{SymbolIndex, Time};
 
@@ -52,8 +52,8 @@ impl History {
         Ok(found)
     }
 
-    /// From where to go back to candles of `KEPT[kept]` that began before `before`: all later ones did not, and what is passed
-    /// on the way lies in one candle of the next longer interval.
+    /// The candle from which to go back to those of `KEPT[kept]` that began before `before`: all later ones did not,
+    /// and the ones passed on the way lie in one candle of the next longer interval.
     fn begin(&self, chain: &SymbolChain, kept: usize, before: Time) -> Result<Begin, HistoryError> {
         let newest = Begin { number: chain.candles(KEPT[kept]).last, is_newest: true };
         let Some(longer) = KEPT.get(kept + 1) else { return Ok(newest) };
@@ -66,8 +66,8 @@ impl History {
             }
             (covers, at) = (Some(number), record.before);
         }
-        // The trade that completes a candle completes the last one of each shorter interval in it, too, and those are written just
-        // before it.
+        // The trade that completes a candle completes the last one of each shorter interval in it, too, and those are
+        // written just before it.
         Ok(match covers.or(begin.number.filter(|_| !begin.is_newest)) {
             Some(number) => Begin { number: number.checked_sub(1), is_newest: false },
             None => newest,

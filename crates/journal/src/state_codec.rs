@@ -57,7 +57,7 @@ const FEES: u8 = 21;
 const TIER: u8 = 22;
 /// An execution that was paid for. The fee stands behind the rest.
 const CHARGED_EXECUTION: u8 = 23;
-/// What the executions of the order before come to, in place of these.
+/// The sum of the executions of the order before, in place of these.
 const EXECUTED: u8 = 43;
 /// The phase of a symbol that is not open. Its end follows, zero for none.
 const PHASE: u8 = 24;

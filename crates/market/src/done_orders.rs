@@ -146,7 +146,7 @@ impl Reader {
     }
 }
 
-/// What whoever asks for an order is told.
+/// The answer to who asks for an order.
 fn told(order: OrderId, found: Result<Option<DoneOrder>, HistoryError>) -> Found {
     match found {
         Ok(Some(done)) => Ok(Some(done)),

@@ -9,10 +9,10 @@ use exchange::{Batch, Caller, Metrics};
 
 /// Keeps the commands of a market, or what came of them.
 ///
-/// Of each turn it is told, in this order: each command (`command`), whose they are (`asked_by`), that these are all
-/// (`order`), each event (`event`), where a request ends (`request_applied`), that all is applied (`applied`), and the
-/// batches with their answers (`release`). Between turns it looks after what it keeps (`tend`, `idle`). An error ends
-/// the loop; of the turn that it came in nothing is released.
+/// The loop tells it of each turn, in this order: each command (`command`), whose they are (`asked_by`), that these are
+/// all (`order`), each event (`event`), where a request ends (`request_applied`), that all is applied (`applied`), and
+/// the batches with their answers (`release`). Between turns it looks after what it keeps (`tend`, `idle`). An error
+/// ends the loop; of the turn that it came in nothing is released.
 pub trait Ledger {
     type Error: std::fmt::Display;
 

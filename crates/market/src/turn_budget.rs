@@ -1,4 +1,4 @@
-//! What a turn of heavy batches may cost: as much as is done in some milliseconds, by what turns have taken so far. It
+//! The bound of a turn of heavy batches: as much as is done in some milliseconds, by what turns have taken so far. It
 //! knows no clock.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ const WORKS_AT_LEAST: Duration = Duration::from_millis(4);
 /// or than it takes to keep its commands: then the disk, or the log, is half of the time at work. Never longer than
 /// this.
 const WORKS_AT_MOST: Duration = Duration::from_millis(16);
-/// What a turn may cost at least, and at most, however long that takes.
+/// The least and the greatest cost that a turn may have, however long that takes.
 const COST: std::ops::RangeInclusive<u64> = 256..=1 << 14;
 /// Turns that cost less say nothing about how long more takes.
 const TELLING_COST: u64 = 64;
@@ -40,7 +40,7 @@ impl TurnBudget {
         self.keeping = kept;
     }
 
-    /// What the next turn may cost.
+    /// The cost that the next turn may have.
     pub fn cost(&self) -> u64 {
         let works = self.keeping.clamp(WORKS_AT_LEAST, WORKS_AT_MOST);
         let cost = u64::try_from(works.as_nanos()).unwrap_or(u64::MAX) / self.unit_ns;

@@ -51,7 +51,7 @@ struct Rank {
     source: Source,
 }
 
-/// What a turn was given.
+/// The share of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// The estimated cost of its heavy batches; 0 of light ones.

@@ -129,7 +129,7 @@ impl Model {
         None
     }
 
-    /// What gathered executes at one price. Says whether that was all.
+    /// Executes what gathered, at one price. Says whether that was all.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
         let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return true };
         let mut is_all = true;

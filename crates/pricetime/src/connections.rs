@@ -1,6 +1,6 @@
-//! How many connections clients may have: what the server's own files leave of the limit, shared between XML, HTTP and
-//! FIX, so that none takes the others', nor any number of them keeps the next journal file from being opened; and how
-//! many of them one source address may have, over all. Who gives way when all places are taken stands in
+//! The number of connections that clients may have: what the server's own files leave of the limit, shared between XML,
+//! HTTP and FIX, so that none takes the others', nor any number of them keeps the next journal file from being opened;
+//! and how many of them one source address may have, over all. Who gives way when all places are taken stands in
 //! `exchange/src/places.rs`.
 
 use exchange::{Addresses, LEAVING_MAX, Newcomers, Places};

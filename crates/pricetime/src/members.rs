@@ -63,7 +63,7 @@ pub fn are_known(settings: &Settings) -> bool {
     file(settings).is_some()
 }
 
-/// What those get who connect when all places are taken.
+/// The place of those who connect when all are taken.
 pub fn newcomers(settings: &Settings) -> Newcomers {
     match (are_known(settings), open_address(settings)) {
         (true, _) => Newcomers::MayProve,

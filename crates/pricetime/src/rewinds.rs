@@ -38,9 +38,9 @@ struct Waiting {
 #[derive(Default)]
 struct Queue {
     questions: VecDeque<PastQuestion>,
-    /// Whose question was taken last.
+    /// The member whose question was taken last.
     last: Box<str>,
-    /// Nobody asks any more, or nobody answers.
+    /// Set when nobody asks any more, or nobody answers.
     has_ended: bool,
 }
 
@@ -68,10 +68,10 @@ impl Queue {
     }
 }
 
-/// What there is to do.
+/// The next thing to do.
 enum Next {
     Answer(PastQuestion),
-    /// Nobody asked for a while.
+    /// Forget the engines: nobody asked for a while.
     Forget,
     End,
 }

@@ -201,7 +201,7 @@ pub struct OrderState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_order_id: Option<String>,
     pub executions: Vec<ExecutionState>,
-    /// What its executions come to, if there are more than the state has.
+    /// The sum of its executions, if there are more than the state has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executed: Option<ExecutedState>,
 }
@@ -232,7 +232,7 @@ pub struct DoneClientOrderState {
     pub done: u64,
 }
 
-/// What the executions of an open order come to.
+/// The sum of an open order's executions.
 #[derive(Debug, Serialize)]
 pub struct ExecutedState {
     pub executions: u64,

@@ -60,7 +60,7 @@ pub(crate) fn take_message() -> Result<(), Limit> {
     asker().map_or(Ok(()), |asker| take_message_as(&asker))
 }
 
-/// The same of somebody who has proven it just now.
+/// Takes a message of somebody who has proven who they are just now.
 pub(crate) fn take_message_as(asker: &Asker) -> Result<(), Limit> {
     set_counted(true);
     asker.rights().limits.take_message().inspect_err(|_| turned_away(TurnedAway::PastLimit))

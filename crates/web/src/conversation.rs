@@ -43,7 +43,7 @@ pub(crate) trait Party: Send + 'static {
     /// Does what a client asks for, and answers, now or later.
     fn heard(&mut self, text: &str) -> impl Future<Output = ()> + Send;
 
-    /// Whoever has logged on over the connection, where that is not whose it was from the start.
+    /// The one who logged on over the connection, where that is not whose it was from the start.
     fn logged_on(&self) -> Option<Asker> {
         None
     }

@@ -96,7 +96,7 @@ fn log_of(site: &Site) -> Option<(u64, u64)> {
     metrics.get(Gauge::LogTaken).zip(metrics.get(Gauge::LogEnd))
 }
 
-/// What there is without the feed is served, as it is where there never was one.
+/// The health of a server without a feed: the rest is served, as it is where there never was one.
 fn without_feed(site: &Site) -> (StatusCode, Json<HealthShape>) {
     let behind = site.feed_failure().map_or_else(String::new, |failure| format!(" behind command {}", failure.after));
     let reason = format!("XML alone is served: the feed ended{behind} by a fault of the server");

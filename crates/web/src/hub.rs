@@ -89,7 +89,7 @@ pub struct Hub {
     telling: PublishCost,
     /// Counts the clients that proved too slow. None before anybody subscribed.
     spool: Option<Spool>,
-    /// How many clients had proved too slow when their subscriptions were ended last.
+    /// The number of clients that had proved too slow when their subscriptions were ended last.
     left: u64,
     /// What is told to those who follow all symbols.
     symbols: Ticker,
@@ -135,8 +135,8 @@ impl Hub {
         self.telling = telling;
     }
 
-    /// Tells a subscriber how things stand, and from now on how they change. False if it is one already, or its connection
-    /// is to end.
+    /// Tells a subscriber how things stand, and from now on how they change. False if it is one already, or its
+    /// connection is to end.
     pub(crate) fn subscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         if !outbox.is_open() {
             return false;
@@ -270,8 +270,8 @@ impl Hub {
         }
     }
 
-    /// Ends the subscriptions of clients that proved too slow. Their connections end when they can; until then nothing is
-    /// gathered or made for them.
+    /// Ends the subscriptions of clients that proved too slow. Their connections end when they can; until then nothing
+    /// is gathered or made for them.
     fn leave_too_slow(scene: &mut ReadModel<Hub>) {
         let too_slow = scene.watcher.spool.as_ref().map_or(0, Spool::too_slow);
         if std::mem::replace(&mut scene.watcher.left, too_slow) != too_slow {

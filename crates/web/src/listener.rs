@@ -186,7 +186,7 @@ impl Life {
         self.is_tls() || self.there().to_canonical().is_loopback()
     }
 
-    /// Whoever asks on it has proven to be a member, unless the name is empty: its place is that member's.
+    /// Gives the place of the connection to the member who has proven to ask on it, unless the name is empty.
     pub(crate) fn is_of(&self, principal: &Principal) {
         let Some(place) = self.0.place.as_ref().filter(|_| !principal.member().is_empty()) else { return };
         if !self.0.is_proven.load(Ordering::Relaxed) {

@@ -97,7 +97,7 @@ impl Subscriptions {
         self.by_topic.get(&topic).into_iter().flat_map(|followers| followers.outboxes.values())
     }
 
-    /// Those who are told of anything, each once for each of its topics.
+    /// All who are told of anything, each once for each of its topics.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Outbox> {
         self.by_topic.values().flat_map(|followers| followers.outboxes.values())
     }

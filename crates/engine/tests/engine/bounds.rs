@@ -102,7 +102,7 @@ fn an_order_executes_so_often_at_most_and_the_rest_of_it_is_canceled() {
     assert_eq!(position.units(), SHARES + i128::from(most) + 300, "it has what it bought");
 }
 
-/// What is activated counts with the order that reached it.
+/// Orders that are activated count with the order that reached them.
 #[test]
 fn a_command_that_executed_so_often_activates_nothing() {
     let mut market = Market::new(3);

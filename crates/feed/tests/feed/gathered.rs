@@ -87,7 +87,7 @@ impl Watcher for Slow {
     }
 }
 
-/// What was gathered between two messages had no bound: whoever follows a busy account gets them at a pace.
+/// The news gathered between two messages had no bound: whoever follows a busy account gets them at a pace.
 #[test]
 fn a_watcher_is_to_tell_what_it_gathered_before_it_is_too_much() {
     const EVENTS: usize = 1 << 10;

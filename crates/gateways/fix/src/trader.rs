@@ -27,7 +27,7 @@ const TOLD_MAX: usize = 5_000;
 const LOOKED_AT_MAX: usize = 1 << 16;
 /// Cancels and amendments that are remembered until they are reported.
 const CHANGES_MAX: usize = 4_096;
-/// What a session is told where the feed has failed.
+/// The text that a session gets where the feed has failed.
 pub(crate) const NO_FEED: &str =
     "the server has no feed any more, by a fault of its own: trade over XML until it is started again";
 /// Ops that are handed in together at most.

@@ -58,7 +58,7 @@ pub(crate) struct Connection {
     pub place: Place,
     /// Its batches that are away, while its requests are heavy.
     heavy: Option<Box<HeavyBatches>>,
-    /// What it asked last cost so much that what it asks next is heavy.
+    /// Whether its last request cost so much that the next one is heavy.
     cost_much: bool,
 }
 
@@ -239,7 +239,7 @@ impl Connection {
         }
     }
 
-    /// What its requests remember of it.
+    /// The mark by which its requests find it again.
     pub fn origin(&self, slot: usize) -> Origin {
         Origin { slot: slot as u32, generation: self.generation }
     }

@@ -23,8 +23,8 @@ const LOG_EVERY_MS: u64 = 10_000;
 pub(crate) struct Handshaking {
     /// None where connections are plain.
     pub tls: Option<ServerTls>,
-    /// Of connections whose handshakes have begun, or may begin. An address with more of them gives way to one with
-    /// fewer.
+    /// Places of connections whose handshakes have begun, or may begin. An address with more of them gives way to one
+    /// with fewer.
     pub places: Places,
     /// Connections that wait for one of those to end, in the order in which they came.
     pub waiting: VecDeque<Origin>,

@@ -1,5 +1,5 @@
-//! The way in: gathers the light requests of many connections into one batch and the heavy ones of a connection into batches of its own,
-//! and bounds how much is in flight. It knows no sockets.
+//! The way in: gathers the light requests of many connections into one batch and the heavy ones of a connection into
+//! batches of its own, and bounds how much is in flight. It knows no sockets.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(crate) struct Intake {
 /// How much is in flight, of light requests or of heavy ones.
 #[derive(Default)]
 struct Flight {
-    /// What the requests take that entered and did not come back.
+    /// Bytes of the requests that entered and did not come back.
     taken: usize,
     /// Whether the last batch that came back was long. Then requests cost more than their ops show.
     long: bool,
@@ -127,13 +127,14 @@ impl Intake {
         }
     }
 
-    /// Whether more may be read from sockets of those who ask little. One read may go past the bound, but no read after it. While batches
-    /// are long, only one is away at a time, so that a small request waits for one long batch at most.
+    /// Whether more may be read from sockets of those who ask little. One read may go past the bound, but no read after
+    /// it. While batches are long, only one is away at a time, so that a small request waits for one long batch at
+    /// most.
     pub fn has_room(&self) -> bool {
         self.light_flight.has_room(self.in_flight_max)
     }
 
-    /// The same of those who ask much. They have a room of their own.
+    /// Whether more may be read from sockets of those who ask much. They have a room of their own.
     pub fn has_heavy_room(&self) -> bool {
         self.heavy_flight.has_room(self.in_flight_max)
     }
@@ -343,7 +344,8 @@ impl Intake {
         gathering(&mut self.current, &mut self.spare, &self.back)
     }
 
-    /// What was gathered of light requests goes first: some may be of this connection.
+    /// The batch of a connection's heavy requests. Light requests that were gathered go first: some may be of this
+    /// connection.
     fn gather_heavy(&mut self, origin: Origin) -> &mut Gathered {
         self.submit();
         let gathered = gathering(&mut self.heavy, &mut self.spare, &self.back);

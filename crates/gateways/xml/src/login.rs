@@ -200,7 +200,7 @@ impl Asker {
         }
     }
 
-    /// Whose turns its heavy requests take.
+    /// The source whose turns its heavy requests take.
     pub fn source(&self) -> Source {
         self.principal.as_ref().map_or_else(Source::connection, |principal| Source::member(principal.member()))
     }

@@ -39,8 +39,8 @@ impl Worker {
         made
     }
 
-    /// Whether nobody in this batch waits for the answers of another one. Light batches are answered in their order. A heavy one waits for
-    /// the light ones that were handed inward before it, and for those of its connection.
+    /// Whether nobody in this batch waits for the answers of another one. Light batches are answered in their order. A
+    /// heavy one waits for the light ones that were handed inward before it, and for those of its connection.
     fn is_next(&self, ticket: u64) -> bool {
         let oldest_light = self.intake.oldest_light().unwrap_or(u64::MAX);
         let Some(origin) = self.intake.heavy_origin(ticket) else { return ticket == oldest_light };

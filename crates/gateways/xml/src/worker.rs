@@ -50,7 +50,7 @@ pub(crate) struct Worker {
     pub read_buffer: Vec<u8>,
     /// Connections to read from.
     pub ready: VecDeque<usize>,
-    /// Those of them that ask much, once they were looked at.
+    /// Connections to read from that ask much, once they were looked at.
     pub heavy_ready: VecDeque<usize>,
     /// Bytes that were read and parsed since this was set to 0.
     pub taken_bytes: usize,

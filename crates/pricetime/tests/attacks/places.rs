@@ -102,7 +102,7 @@ fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
     server.stop();
 }
 
-/// Whoever gives way over XML and FIX is told why; a session that a member's key opened is not asked to.
+/// A client that gives way over XML and FIX is told why; a session that a member's key opened is not asked to.
 #[test]
 fn whoever_gives_way_is_told_why_where_the_protocol_has_a_word_for_it() {
     let folder = Folder::new("places-words");

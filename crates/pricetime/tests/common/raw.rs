@@ -35,7 +35,7 @@ pub fn ask(address: SocketAddr, request: &str) -> String {
     ask_on(stream, request)
 }
 
-/// The same on a connection that is there.
+/// Sends a request on a connection that is there, as `ask` does.
 pub fn ask_on(mut stream: TcpStream, request: &str) -> String {
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();

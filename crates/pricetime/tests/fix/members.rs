@@ -13,7 +13,7 @@ fn proof(member: &str) -> String {
     format!("553={member}-key|554={}|", secret(member))
 }
 
-/// Whoever guessed a secret kept everybody of the same address from logging on, for up to half a minute.
+/// One who guessed a secret kept everybody of the same address from logging on, for up to half a minute.
 #[test]
 fn whoever_guesses_waits_and_keeps_nobody_with_another_key_from_logging_on() {
     let folder = Folder::new("fix-guesses");

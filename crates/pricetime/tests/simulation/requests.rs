@@ -6,9 +6,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use engine::{
-    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Position, Price,
-    Query,
-    Shares, Side, Symbol, Trail, TrailingOrder,
+    AccountId, ClientOrderId, Command, DOLLAR, EXECUTIONS_KEPT, Money, NewOrder, Op, OrderKind, OrderName, Position,
+    Price, Query, Shares, Side, Symbol, Trail, TrailingOrder,
 };
 use exchange::{Caller, Protocol, Requests, Session};
 use model::Model;
@@ -160,11 +159,8 @@ fn trail() -> Vec<Op> {
     let trail = Trail::by(Price::from_units(distance).unwrap());
     let follows = TrailingOrder { account: own.account, order, trail, client_id: None, until: None }.command();
     let traded = [own.place(Side::Buy, last, 1, None), own.place(Side::Sell, last, 1, None), follows];
-    let reached = [
-        own.place(Side::Buy, high, 1, None),
-        own.place(Side::Buy, low, 2, None),
-        own.place(Side::Sell, low, 2, None),
-    ];
+    let reached =
+        [own.place(Side::Buy, high, 1, None), own.place(Side::Buy, low, 2, None), own.place(Side::Sell, low, 2, None)];
     own.create().into_iter().chain(traded).chain(reached).map(Op::Command).collect()
 }
 

@@ -12,7 +12,7 @@ use crate::pki::Pki;
 use crate::reload::metrics;
 
 const FLOOD: usize = 500;
-/// Of one address: more than a gateway goes on with.
+/// Handshakes of one address: more than a gateway goes on with.
 const HALVES: usize = 300;
 
 #[test]

@@ -58,8 +58,8 @@ fn a_long_answer_and_a_long_request_pass() {
     server.stop();
 }
 
-/// What is written over TLS waits in a buffer of its own, so a client that read nothing was never found idle, and kept
-/// its place for ever.
+/// Bytes that are written over TLS wait in a buffer of their own, so a client that read nothing was never found idle,
+/// and kept its place for ever.
 #[test]
 fn a_client_that_reads_nothing_loses_its_place() {
     let folder = Folder::new("tls-unread");

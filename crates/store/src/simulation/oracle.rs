@@ -17,14 +17,14 @@ pub(super) enum Notice {
         batch: Box<Batch>,
         /// What the database held then.
         held: Sequence,
-        /// What look-ups found then of what the engine does not keep, for each op.
+        /// The results of look-ups then of what the engine does not keep, for each op.
         found: Vec<FoundRows>,
     },
     /// Who follows was told of a turn.
     Events { events: EventBatch, held: Sequence },
 }
 
-/// What a look-up found for one op.
+/// The result of a look-up for one op.
 pub(super) enum FoundRows {
     /// An order that the engine had forgotten; none if there is no such.
     Done(Option<DoneOrder>),

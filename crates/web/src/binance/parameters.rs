@@ -164,7 +164,7 @@ impl Parameters {
         signer::find(site, self.key_name()?)
     }
 
-    /// The same, of a request about a listen key: it is signed, or a session of the key's member asks, or the key's
+    /// The key of a request about a listen key: it is signed, or a session of the key's member asks, or the key's
     /// name is random, so that nobody says it who was not told it. `is_private` says that nobody else reads what is
     /// sent. Where no members are known a name is enough. Errors: nothing of that, or the member may not look at the
     /// key's account.

@@ -146,7 +146,8 @@ impl Members {
         let (tries, familiar) = (self.access.tries(), self.passwords.is_familiar(&member, address));
         let turn = tries.guess(address, &member, familiar, Instant::now()).map_err(|_| too_many())?;
         sleep_until(turn.into()).await;
-        // Whoever waits for its turn takes no place from others. It is held until the comparison is done, also when the client has hung up.
+        // Whoever waits for its turn takes no place from others. It is held until the comparison is done, also when the
+        // client has hung up.
         let comparing = self.passwords.turn(&member, address).await.ok_or_else(too_many)?;
         let (access, name) = (self.access.clone(), member.clone());
         let compared = tokio::task::spawn_blocking(move || {

@@ -114,7 +114,7 @@ impl State {
         self.waiting.remove(worst);
     }
 
-    /// Whoever is next.
+    /// The one who is next.
     fn next(&mut self) -> Option<Waiting> {
         self.waiting.retain(|waiting| !waiting.begins.is_closed());
         let familiar = self.waiting.iter().position(|waiting| waiting.is_familiar);

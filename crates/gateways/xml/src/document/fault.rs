@@ -56,7 +56,7 @@ pub(super) enum Why<'a> {
     },
     TooManyElements {
         elements_max: usize,
-        /// As how many an element counts that is about many orders at once; none if there is none in the request.
+        /// The number of elements that one about many orders at once counts for; none if there is none in the request.
         mass_counts: Option<usize>,
     },
     TextNotAllowed,

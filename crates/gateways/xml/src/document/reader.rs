@@ -79,7 +79,7 @@ pub(super) struct Reader<'a> {
     depth_max: usize,
     elements: usize,
     elements_max: usize,
-    /// As how many an element counts that is about many orders at once; 0 until there was one.
+    /// The number of elements that one about many orders at once counts for; 0 until there was one.
     mass_counts: usize,
     attributes: Vec<Attribute>,
     /// A bit for each length that a name of these attributes has: two names of different lengths are not the same.
@@ -236,8 +236,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The last element asks for something about many orders at once: it counts as a hundredth of all that there may be, and so bounds what
-    /// one request may come to. Errors: there are too many.
+    /// Counts the last element, which is about many orders at once, as a hundredth of all elements that there may be:
+    /// so the cost of one request is bounded. Errors: there are too many.
     pub(super) fn count_mass(&mut self) -> Result<(), Refusal<'a>> {
         self.mass_counts = (self.elements_max / MASS_ELEMENTS_MAX).max(1);
         self.count(self.mass_counts - 1)

@@ -335,7 +335,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What a cancel did. Where the executions of its order do not fit it says how many are left out.
+    /// Tells a cancel. Where the executions of its order do not fit it says how many are left out.
     fn canceled(&mut self, part: &Part, status: &Status) {
         let start = self.out.len();
         let executions = &self.executions[status.executions.clone()];
