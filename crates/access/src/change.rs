@@ -6,6 +6,13 @@ use crate::budget::BudgetText;
 use crate::limits::LimitsText;
 use crate::listing::KeyKind;
 
+/// Who changes the file, and from where.
+#[derive(Clone, Copy)]
+pub struct Author<'a> {
+    pub name: &'a str,
+    pub from: &'a str,
+}
+
 /// A key to be added.
 pub struct NewKey<'a> {
     pub member: &'a str,
@@ -64,4 +71,30 @@ pub enum Unchanged {
     /// It cannot be read, or written: where, and why.
     #[error("{0}")]
     Failed(String),
+    /// The log that has the members of all nodes cannot be reached: why. Nothing was changed.
+    #[error("nothing was changed: {0}")]
+    Away(String),
+    #[error("nobody knows whether it was changed, for the log went away meanwhile: look at it later")]
+    InDoubt,
+    #[error("this server is read-only: nothing was changed; send it to a server of the cluster that is not")]
+    ReadOnly,
+}
+
+/// The record of a change: never a secret.
+pub(crate) fn record(change: &Change<'_>, author: Author<'_>) -> String {
+    let of_member = |name: &str, NewMember { roles, accounts, limits, budget }: &NewMember<'_>| {
+        let limits = limits.map(|limits| format!(" limits={limits}")).unwrap_or_default();
+        let budget = budget.map(|budget| format!(" budget={budget}")).unwrap_or_default();
+        format!("member={name} roles={} accounts={}{limits}{budget}", roles.join(","), accounts.join(","))
+    };
+    let of_key = |NewKey { member, id, kind, .. }: &NewKey<'_>| format!("add member={member} key={id} kind={kind}");
+    let what = match change {
+        Change::Member(name, member) => format!("add {}", of_member(name, member)),
+        Change::Rights(name, member) => format!("set {}", of_member(name, member)),
+        Change::Key(key) | Change::KeyOfNew(key, _) => of_key(key),
+        Change::Mode(mode) => format!("mode {}", mode.name()),
+        Change::Revoked(Revoked::Key(id)) => format!("revoke key={id}"),
+        Change::Revoked(Revoked::Member(name)) => format!("revoke member={name}"),
+    };
+    format!("user={} from={} {what}", author.name, author.from)
 }

@@ -5,14 +5,17 @@
 
 mod budget;
 mod change;
+mod common;
 mod edit;
 mod file;
 mod holder;
 mod limits;
 mod listing;
+mod locked;
 mod network;
 mod proof;
 mod random;
+mod sealed;
 mod table;
 mod text;
 mod time;
@@ -30,18 +33,21 @@ use engine::AccountId;
 use exchange::{Connections, ModeSwitch, Principal, Rights};
 
 pub use crate::budget::BudgetText;
-pub use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
-pub use crate::edit::{Author, add, list, revoke, set_mode};
+pub use crate::change::{Author, Change, NewKey, NewMember, Revoked, Unchanged};
+pub use crate::common::{Disagreement, MembersLog, NotPut};
+pub use crate::edit::{add, list, revoke, set_mode};
 pub use crate::file::{check_name, read_secrets};
 pub use crate::holder::is_random_name;
 pub use crate::limits::LimitsText;
 pub use crate::listing::{KeyKind, ListedKey, ListedMember};
 pub use crate::proof::{hash_of_password, hash_of_secret, hmac_hex};
 pub use crate::random::{RANDOM_TEXT_LENGTH, random_text};
+pub use crate::sealed::{Place, SealingKeys, make_sealing_key};
 pub use crate::tries::Tries;
 pub use crate::turned_away::turn_away;
-pub use crate::watch::Watch;
+pub use crate::watch::{Failed, Watch};
 
+use crate::common::InCommon;
 use crate::proof::Claim;
 use crate::table::{Entry, Table};
 use crate::time::Seconds;
@@ -59,25 +65,32 @@ struct Shared {
     mode: ModeSwitch,
     /// Where they stand.
     file: Option<PathBuf>,
+    /// None where no other server has them.
+    common: Option<InCommon>,
 }
 
 impl Access {
     /// Those of an access file's text. Errors: its line, member and field, and the fault; never a secret.
     pub fn parse(text: &str) -> Result<Access, String> {
-        Access::of(text, None)
+        Access::of(text, None, None)
     }
 
-    fn of(text: &str, file: Option<PathBuf>) -> Result<Access, String> {
+    fn of(text: &str, file: Option<PathBuf>, common: Option<InCommon>) -> Result<Access, String> {
         let (table, mode) = (file::parse(text)?, ModeSwitch::default());
         mode.set(table.mode);
         let (table, replacing) = (RwLock::new(Arc::new(table)), Mutex::default());
         let (connections, tries) = (Connections::default(), Tries::default());
-        Ok(Access(Arc::new(Shared { table, connections, replacing, tries, mode, file })))
+        Ok(Access(Arc::new(Shared { table, connections, replacing, tries, mode, file, common })))
     }
 
     /// Those of a file that nobody but its owner may read. Errors: it cannot be read, others may read it, or it is no access file.
     pub fn read(path: &Path) -> Result<Access, String> {
-        Access::of(&file::text(path)?, Some(path.to_owned())).map_err(|why| format!("{}, {why}", path.display()))
+        Access::read_with(path, None)
+    }
+
+    fn read_with(path: &Path, common: Option<InCommon>) -> Result<Access, String> {
+        let access = Access::of(&file::text(path)?, Some(path.to_owned()), common);
+        access.map_err(|why| format!("{}, {why}", path.display()))
     }
 
     /// From now on there are those of this text, or after an error those of before. A key that is as it was keeps its
@@ -153,6 +166,10 @@ impl Access {
 
     fn file(&self) -> Option<&Path> {
         self.0.file.as_deref()
+    }
+
+    fn common(&self) -> Option<&InCommon> {
+        self.0.common.as_ref()
     }
 
     /// How many keys there are.

@@ -10,6 +10,7 @@ use crate::proof::public_key;
 
 mod budgets;
 mod changes;
+mod in_common;
 
 const SECRET: &str = "a-secret-of-some-length";
 const TODAY: SystemTime = UNIX_EPOCH;

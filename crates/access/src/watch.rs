@@ -2,10 +2,12 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use crate::common::{Disagreement, InCommon, MembersLog, Stands};
 use crate::{Access, file};
 
 /// How often the file's time is looked at. A change counts when it was seen twice: an editor may empty a file before it writes it.
@@ -16,6 +18,9 @@ pub struct Watch {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
+
+/// Ends the server, which cannot know any more who may do what: why.
+pub type Failed = Arc<dyn Fn(String) + Send + Sync>;
 
 /// What tells one state of a file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +40,32 @@ impl Stamp {
 impl Access {
     /// Those of a file, which is followed from now on. Errors: as for `read`, or there are no threads.
     pub fn follow(path: &Path) -> Result<(Access, Watch), String> {
+        Access::begin(path, None, Arc::new(|_| ()))
+    }
+
+    /// Those that several servers have in common, and their file here: it becomes what the log has last, or the log
+    /// gets what stands in it. None: there are no members yet. `failed` is called when the log has members later that
+    /// this server cannot take. Errors: as for `follow`, or the log cannot be asked.
+    pub fn join(path: &Path, log: Arc<dyn MembersLog>, failed: Failed) -> Result<Option<(Access, Watch)>, String> {
+        let common = InCommon::new(log, path);
+        loop {
+            match common.agree(path, true, &mut |_| ()).map_err(Disagreement::why)? {
+                Stands::Edited => {}
+                Stands::Nobody => return Ok(None),
+                Stands::Apart if !path.exists() => return Ok(None),
+                Stands::Apart | Stands::AtLast => return Access::begin(path, Some(common), failed).map(Some),
+            }
+        }
+    }
+
+    fn begin(path: &Path, common: Option<InCommon>, failed: Failed) -> Result<(Access, Watch), String> {
         // The stamp comes first: a change that is read already is read once more.
         let stamp = Stamp::of(path);
-        let access = Access::read(path)?;
+        let access = Access::read_with(path, common)?;
         let (stop, stopped) = channel();
         let (followed, path) = (access.clone(), PathBuf::from(path));
         let follow = move || {
-            let mut follower = Follower { access: followed, path, read: stamp, seen: stamp };
+            let mut follower = Follower { access: followed, path, read: stamp, seen: stamp, fault: None, failed };
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
                 follower.look();
             }
@@ -59,27 +83,64 @@ struct Follower {
     read: Option<Stamp>,
     /// and that which was seen last.
     seen: Option<Stamp>,
+    /// Why the log's members are not these, as it was logged.
+    fault: Option<Disagreement>,
+    failed: Failed,
 }
 
 impl Follower {
     fn look(&mut self) {
+        self.access.expire(SystemTime::now());
         let stamp = Stamp::of(&self.path);
         let settled = stamp == self.seen;
         self.seen = stamp;
-        if settled && stamp != self.read {
-            self.read = stamp;
-            match self.read_again() {
-                Ok(()) => {
-                    tracing::info!(file = %self.path.display(), access = ?self.access, "the access file was read again")
+        let changed = settled && stamp != self.read;
+        let access = self.access.clone();
+        let stands = access.common().map(|common| match changed || common.is_behind()? {
+            true => common.agree(&self.path, settled, &mut |table| access.replace(table)).map(Some),
+            false => Ok(None),
+        });
+        match stands {
+            None | Some(Ok(Some(Stands::Apart))) if changed => self.take_file(stamp),
+            None | Some(Ok(None | Some(Stands::Edited | Stands::Apart))) => self.fault = None,
+            Some(Ok(Some(Stands::AtLast | Stands::Nobody))) => {
+                self.fault = None;
+                if changed {
+                    self.read = stamp;
                 }
-                Err(why) => tracing::error!(
-                    file = %self.path.display(),
-                    %why,
-                    "the access file was changed and cannot be taken; who may do what stays as it was"
-                ),
             }
+            Some(Err(why)) => self.note_fault(why),
         }
-        self.access.expire(SystemTime::now());
+    }
+
+    fn take_file(&mut self, stamp: Option<Stamp>) {
+        self.read = stamp;
+        match self.read_again() {
+            Ok(()) => {
+                tracing::info!(file = %self.path.display(), access = ?self.access, "the access file was read again")
+            }
+            Err(why) => tracing::error!(
+                file = %self.path.display(),
+                %why,
+                "the access file was changed and cannot be taken; who may do what stays as it was"
+            ),
+        }
+    }
+
+    /// It is tried again at each look, and told once.
+    fn note_fault(&mut self, fault: Disagreement) {
+        if self.fault.as_ref() == Some(&fault) {
+            return;
+        }
+        match &fault {
+            Disagreement::ForNow(why) => tracing::error!(
+                file = %self.path.display(),
+                %why,
+                "this server and the log cannot agree on the members; who may do what here stays as it was"
+            ),
+            Disagreement::ForEver(why) => (self.failed)(why.clone()),
+        }
+        self.fault = Some(fault);
     }
 
     fn read_again(&self) -> Result<(), String> {

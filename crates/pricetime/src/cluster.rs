@@ -63,6 +63,11 @@ enum ClusterCommand {
         #[arg(long, value_name = "NODE")]
         gone: Vec<u16>,
     },
+    /// Make the key that seals the members of a cluster in its log: `serve --members-key`, the same file for each node
+    Key {
+        /// Where to; nothing may be there
+        file: PathBuf,
+    },
     /// Ask all nodes and the log how they are. Fails unless all that are known answer, are ready and have one state
     Status {
         /// Where: nats://HOST:4222,HOST:4222/NAME
@@ -147,6 +152,14 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
                 Upgraded::To(rules) => println!("the nodes of {url} write messages of version {rules} from now on"),
                 Upgraded::Already(rules) => println!("the nodes of {url} write messages of version {rules} already"),
             }
+            Ok(ExitCode::SUCCESS)
+        }
+        ClusterCommand::Key { file } => {
+            access::make_sealing_key(file)?;
+            println!(
+                "made {}; copy it to each node, and start it there with --members-key. Whoever reads it and the log can act for all members",
+                file.display()
+            );
             Ok(ExitCode::SUCCESS)
         }
         ClusterCommand::Status { store } => {

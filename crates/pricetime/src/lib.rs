@@ -9,6 +9,7 @@ pub mod backup;
 pub mod check;
 pub mod client;
 pub mod cluster;
+mod common_members;
 pub mod connections;
 pub mod copies;
 pub mod demo;

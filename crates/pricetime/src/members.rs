@@ -1,13 +1,18 @@
 //! Whether this server knows its members, and that it is not open to anyone by mistake.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use access::{Access, Watch};
+use access::{Access, SealingKeys, Watch};
 use exchange::{Exchange, Guarded, Newcomers};
+use market::Failed;
+use replica::LogUrl;
+use web::Elsewhere;
 
+use crate::common_members::Common;
 use crate::settings::Settings;
+use crate::store_location::StoreLocation;
 
 /// The access file in the data folder, which counts without being named.
 pub const FILE_NAME: &str = "access.toml";
@@ -15,21 +20,61 @@ pub const FILE_NAME: &str = "access.toml";
 /// The members of a running server. Their file is followed until this is dropped.
 pub struct Members {
     pub access: Access,
+    /// Other servers with the same members; none where this is the only one.
+    pub elsewhere: Option<Elsewhere>,
     _watch: Watch,
 }
 
-/// Who may do what; none where everybody may do everything. Errors: the access file cannot be read, or there is none and
-/// the server would be open to other machines.
-pub fn open(settings: &Settings) -> Result<Option<Members>, String> {
+/// Who may do what; none where everybody may do everything. `failed` ends the server later. Errors: the access file
+/// cannot be read, or there is none and the server would be open to other machines.
+pub fn open(settings: &Settings, failed: Failed) -> Result<Option<Members>, String> {
+    if let StoreLocation::Log(url) = &settings.store {
+        return open_in_common(url, settings, failed);
+    }
     let Some(path) = file(settings) else {
         refuse_strangers(settings)?;
         return Ok(None);
     };
     let (access, watch) = Access::follow(&path).map_err(|why| match path.exists() {
         true => why,
-        false => format!("{why}; `pricetime access add {} --member alice --role operator` makes one", path.display()),
+        false => none_there(&why, &path),
     })?;
-    Ok(Some(Members { access, _watch: watch }))
+    Ok(Some(Members { access, elsewhere: None, _watch: watch }))
+}
+
+/// The same of a node of a cluster, which has its members in common with the others. Errors also: the log cannot be
+/// asked, or the key is missing, or another one.
+fn open_in_common(url: &LogUrl, settings: &Settings, failed: Failed) -> Result<Option<Members>, String> {
+    let has_key = !settings.members_key.as_os_str().is_empty();
+    if let Some(path) = file(settings).filter(|_| !has_key) {
+        return Err(format!(
+            "{} names members, which the nodes of a cluster have in common: give all nodes the key that seals them in the log with \
+             --members-key; `pricetime cluster key FILE` makes one",
+            path.display()
+        ));
+    }
+    let common = Common::open(url)?;
+    let joined = match has_key {
+        true => {
+            let path = file(settings).unwrap_or_else(|| settings.data.join(FILE_NAME));
+            let keys = SealingKeys::read(&settings.members_key)?;
+            common.join(&path, keys, settings.read_only, Arc::clone(&failed))?
+        }
+        false => common.refuse_members().map(|()| None)?,
+    };
+    if let Some((access, watch)) = joined {
+        return Ok(Some(Members { access, elsewhere: Some(common.elsewhere()), _watch: watch }));
+    }
+    if let Some(path) = file(settings) {
+        return Err(none_there("neither the log nor this node has members", &path));
+    }
+    refuse_strangers(settings)?;
+    common.end_when_there_are_members(failed)?;
+    Ok(None)
+}
+
+fn none_there(why: &str, path: &Path) -> String {
+    format!("{why}; `pricetime access add {} --member alice --role operator` makes one", path.display())
 }
 
 /// What gateways hand their requests to: where members are known, only what each may do goes on.

@@ -14,6 +14,7 @@ use exchange::containment::{self, Contained};
 use exchange::{Metrics, State, Status};
 use fix::Fix;
 use journal::ARCHIVE_NAME;
+use market::Failed;
 use market::timekeeper::Clock;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
@@ -84,7 +85,7 @@ fn serve(
     let status = Status::new();
     catch_signals(signals, endings.clone(), status.clone())?;
     if members::are_known(&settings)
-        || [&settings.keys, &settings.tls_key].iter().any(|path| !path.as_os_str().is_empty())
+        || [&settings.keys, &settings.tls_key, &settings.members_key].iter().any(|path| !path.as_os_str().is_empty())
     {
         keep_secrets_in()?;
     }
@@ -92,7 +93,7 @@ fn serve(
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
     };
-    let members = members::open(&settings)?;
+    let members = members::open(&settings, ending_with_failure(&endings))?;
     let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
     let about =
         About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days, read_only: settings.read_only };
@@ -100,11 +101,12 @@ fn serve(
         metrics(settings.fix_address()?.map(|_| "fix").into_iter().chain(demo.as_ref().map(|_| crate::demo::GATEWAY)));
     let connections = Connections::allowed(&settings, members::newcomers(&settings))?;
     let access = members.as_ref().map(|members| members.access.clone());
+    let elsewhere = members.as_ref().and_then(|members| members.elsewhere.clone());
     let tls = encryption::open(&settings)?;
     if let Some(tls) = &tls {
         encryption::watch(tls.clone())?;
     }
-    let of_web = web::Settings { access, ..web_settings(&settings, &connections, tls.clone()) };
+    let of_web = web::Settings { access, elsewhere, ..web_settings(&settings, &connections, tls.clone()) };
     let web = Web::start(of_web, status.clone(), about, metrics.clone()).map_err(|(address, error)| {
         let flag = if address == settings.http { "--http" } else { "--binance-at" };
         cannot_listen(address, flag, &error)
@@ -113,6 +115,12 @@ fn serve(
     status.set(State::Ready);
     server.announce(&settings);
     server.run(&settings, (endings, &ended), &status, started)
+}
+
+/// Ends the server when nothing more may be acknowledged.
+fn ending_with_failure(endings: &Sender<Ending>) -> Failed {
+    let endings = endings.clone();
+    Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
 }
 
 /// From here on a crash leaves no core dump, and no other program of this user reads the memory or attaches to the
@@ -140,6 +148,7 @@ pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<
         idle_timeout: settings.idle_timeout.0,
         answer_timeout: settings.store_patience.0 + ANSWER_MARGIN,
         access: None,
+        elsewhere: None,
         audit: members::audits(settings),
         tls,
     }
@@ -177,10 +186,7 @@ impl Server {
                 demo_notes.push(crate::demo::add_key(&mut keys)?);
             }
         }
-        let failed = {
-            let endings = endings.clone();
-            Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
-        };
+        let failed = ending_with_failure(endings);
         let (backend, opened) = Backend::open(settings, status, metrics.clone(), Clock::system(), failed)?;
         let exchange = members::guarded(members.as_ref(), backend.exchange());
         let fix = fix_settings(settings, connections, tls.clone())?.zip(backend.asker());

@@ -95,6 +95,8 @@ settings! {
     keys: PathBuf = PathBuf::new(), "PRICETIME_KEYS";
     /// Who may do what: an access file, which `pricetime access` makes; without one it is access.toml in the data folder, if it is there
     access: PathBuf = PathBuf::new(), "PRICETIME_ACCESS";
+    /// The key that seals the members of a cluster in its log, one for all nodes; `pricetime cluster key` makes it
+    members_key: PathBuf = PathBuf::new(), "PRICETIME_MEMBERS_KEY";
     /// Without an access file, listen on other addresses than loopback all the same: whoever reaches them may do everything
     [num_args = 0..=1, require_equals = true, default_missing_value = "true"]
     open_to_anyone: bool = false, "PRICETIME_OPEN_TO_ANYONE";
@@ -348,6 +350,9 @@ impl Settings {
         at_most("disk-low", self.disk_low.0, i64::MAX as u64)?;
         if self.read_only && !matches!(self.store, StoreLocation::Log(_)) {
             return Err("read-only follows a log that other servers write to: it needs store = nats://…".to_string());
+        }
+        if !self.members_key.as_os_str().is_empty() && !matches!(self.store, StoreLocation::Log(_)) {
+            return Err("members-key seals members in the log of a cluster: it needs store = nats://…".to_string());
         }
         match &self.store {
             StoreLocation::Journal if self.standby => {

@@ -22,10 +22,12 @@ mod ledger;
 mod log_check;
 mod log_url;
 mod marks;
+pub mod members;
 mod message;
 mod parts;
 mod retention;
 mod servers;
+mod side_streams;
 pub mod simulated;
 #[cfg(test)]
 mod simulation;

@@ -24,12 +24,12 @@ use engine::{Command, NodeId, Time};
 use crate::client::LogError;
 use crate::versions::{CALLERS, NEWEST};
 
-/// Of the heads of versions 1, 2 and 3.
-const HEADS_BYTES: [usize; 3] = {
+/// Of the heads of versions 1 to 4.
+const HEADS_BYTES: [usize; 4] = {
     let first = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
-    [first, first + 8 + 4, first + 8 + 4 + 4]
+    [first, first + 8 + 4, first + 8 + 4 + 4, first + 8 + 4 + 4]
 };
-const HEAD_BYTES: usize = HEADS_BYTES[2];
+const HEAD_BYTES: usize = HEADS_BYTES[3];
 const CHECKSUM_BYTES: usize = 4;
 /// What a message takes beside its commands.
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;

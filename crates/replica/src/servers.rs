@@ -15,7 +15,7 @@ use crate::log_url::LogUrl;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long the servers are asked again while none of them leads: they choose another leader in less time, and answer then.
-const CHOOSING: Duration = Duration::from_secs(15);
+pub(crate) const CHOOSING: Duration = Duration::from_secs(15);
 
 /// How long to wait before the next try where the servers do not answer.
 pub(crate) const BETWEEN_TRIES: Duration = Duration::from_millis(250);
@@ -56,6 +56,11 @@ async fn answered<T, E, F: Future<Output = Result<T, E>>>(
     }
 }
 
+/// Whether the servers say that there is no such stream.
+pub(crate) fn is_missing(error: &GetStreamError) -> bool {
+    matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
+}
+
 /// The stream of a log, if there is one. Errors: nobody answers.
 pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<Option<Stream>, LogError> {
     let is_away = |error: &GetStreamError| match error.kind() {
@@ -63,7 +68,6 @@ pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<O
         GetStreamErrorKind::JetStream(error) => error.code() == UNAVAILABLE,
         GetStreamErrorKind::EmptyName | GetStreamErrorKind::InvalidStreamName => false,
     };
-    let is_missing = |error: &GetStreamError| matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND);
     match answered(|| context.get_stream(url.name()), is_away).await {
         Ok(stream) => Ok(Some(stream)),
         Err(error) if is_missing(&error) => Ok(None),

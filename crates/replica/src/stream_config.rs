@@ -9,10 +9,9 @@ use engine::{LogMessage, NodeId};
 use crate::client::LogError;
 use crate::log_url::LogUrl;
 use crate::servers::{connect, stream_if_there};
-use crate::versions::OLDEST;
+use crate::side_streams::{self, CLUSTER};
+use crate::versions::{MEMBERS, OLDEST};
 
-/// Where a stream says which cluster's log it is.
-const CLUSTER: &str = "pricetime-cluster";
 /// Where it says after how many seconds its nodes compare their states, and how many these are where it does not.
 const MARKS: &str = "pricetime-marks-seconds";
 const MARKS_SECONDS: u64 = 300;
@@ -87,6 +86,9 @@ pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<(), Log
     runtime.block_on(async {
         if stream_if_there(&context, url).await?.is_some() {
             return Err(LogError(format!("{url} is there already, and is left as it is")));
+        }
+        if terms.rules >= MEMBERS {
+            side_streams::make(&context, url, terms.cluster, replicas).await?;
         }
         let made = context.create_stream(config).await;
         made.map(drop).map_err(|error| LogError(format!("{url} cannot be made: {error}")))

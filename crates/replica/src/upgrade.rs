@@ -10,6 +10,7 @@ use async_nats::jetstream::stream::{Config, Stream};
 use crate::client::LogError;
 use crate::log_url::LogUrl;
 use crate::servers::{connect, stream};
+use crate::side_streams;
 use crate::stream_config::LogTerms;
 use crate::survey::{Survey, of_stream};
 use crate::versions::NEWEST;
@@ -33,11 +34,14 @@ pub fn upgrade(url: &LogUrl, gone: &[u16]) -> Result<Upgraded, LogError> {
         let stream = stream(&context, url).await?;
         let config = &stream.cached_info().config;
         let terms = LogTerms::of(url, config)?;
+        let make_beside = || side_streams::make(&context, url, terms.cluster, config.num_replicas);
         if terms.rules >= NEWEST {
+            make_beside().await?;
             return Ok(Upgraded::Already(terms.rules));
         }
         let survey = of_stream(&client, &stream, url).await?;
         hindrance(&survey, gone).map_or(Ok(()), |why| Err(LogError(why)))?;
+        make_beside().await?;
         let metadata = LogTerms { rules: NEWEST, ..terms }.metadata();
         let config = Config { metadata, ..config.clone() };
         let updated = context.update_stream(config).await;

@@ -290,7 +290,7 @@ async fn by_signature(
         return Err(Denied::new(TurnedAway::Unproven, Problem::unproven()));
     }
     let head = signed.head(&parts.method, &parts.uri);
-    let asker = members.by_signature(signed, changes, &[head.as_bytes(), &body])?;
+    let asker = members.by_signature(signed, changes, &[head.as_bytes(), &body]).await?;
     Ok((asker, body))
 }
 

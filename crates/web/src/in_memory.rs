@@ -29,7 +29,7 @@ impl InMemory {
         let status = Status::new();
         status.set(State::Ready);
         let about = About { version: "0", demo: false, store: "journal", days: false, read_only: false };
-        let members = access.map(Members::new);
+        let members = access.map(|access| Members::new(access, None));
         let site = Site::new(
             status,
             (Vec::new(), members, false),

@@ -78,7 +78,7 @@ pub use hub::Hub;
 pub use in_memory::InMemory;
 pub use keys::{Key, Keys};
 pub use manual::files as manual_files;
-pub use members::SIGNED_AHEAD_MAX;
+pub use members::{Elsewhere, MarkLog, Marked, SIGNED_AHEAD_MAX};
 pub use past_markets::{NotShown, PastLook, PastMarket, PastMarkets, PastMoment, PastQuestion};
 pub use records::{NoAnswer, OfAccount, Page, Past, Question, Records, Since, Stretch, Told};
 pub use sandbox::{SANDBOX_RATE_MAX, Sandbox, SandboxAccount, SandboxPlan, SandboxStanding};

@@ -24,7 +24,7 @@ use crate::gate::gate;
 use crate::guard::guard;
 use crate::input::BODY_BYTES_MAX;
 use crate::listener::{Bounded, Bounds, Life, note};
-use crate::members::Members;
+use crate::members::{Elsewhere, Members};
 use crate::recency::as_new;
 use crate::site::{About, Market, Site};
 use crate::vitals::Counting;
@@ -54,6 +54,8 @@ pub struct Settings {
     pub answer_timeout: Duration,
     /// Who may do what; none if whoever reaches the server may do everything.
     pub access: Option<Access>,
+    /// Servers of its cluster that signed requests may be sent to as well.
+    pub elsewhere: Option<Elsewhere>,
     /// Whether requests say whose they are.
     pub audit: bool,
     /// What connections begin with that are encrypted; none if they are plain.
@@ -99,7 +101,7 @@ impl Web {
         let compatible = settings.compatible_address.map(listen).transpose()?;
         let compatible_address = compatible.as_ref().map(|(_, address)| *address);
         let places = settings.places;
-        let members = settings.access.map(Members::new);
+        let members = settings.access.map(|access| Members::new(access, settings.elsewhere));
         let acceptance = settings.tls.map(Acceptance::new);
         let tls = acceptance.as_ref().map(|acceptance| acceptance.tls().clone());
         let site = Site::new(

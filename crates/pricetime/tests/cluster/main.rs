@@ -11,6 +11,7 @@ mod away;
 mod deployed;
 mod faults;
 mod log_servers;
+mod members;
 mod nodes;
 mod permissions;
 mod read_only;

@@ -5,6 +5,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::members::{AccessFile, Client, hmac_hex, micros, secret};
 use crate::common::server::{Launch, Server};
 use crate::common::wait::wait_until;
 
@@ -64,4 +66,23 @@ fn nodes_do_with_the_permissions_of_nodes_over_tls_and_nobody_with_less() {
     let (copied, said) = run(&format!("backup {watcher} {}", folder.path().join("not").display()), &certificate);
     assert!(!copied, "who only asks how the cluster is gets no copy of it: {said}");
     stop_and_compare(&folder, nodes, |number| launch(number).start());
+    // So do members, and signed requests that were taken.
+    let file = AccessFile::new(&folder);
+    let (made, said) = run(&format!("cluster key {}", folder.path().join("members.key").display()), &certificate);
+    assert!(made, "{said}");
+    let launch = |number: u16| launch(number).with(&format!("--members-key {}/members.key", folder.path().display()));
+    let first = launch(1).with(&format!("--access {}", file.path.display())).start();
+    let second = launch(2).start();
+    let http = Http::new(second.http);
+    let olga = Client { http: &Http::new(first.http), member: "olga" };
+    assert_eq!(olga.send("DELETE", "/api/v1/members/bob", None).status, 200);
+    let bob = || Client { http: &http, member: "bob" }.get("/api/v1/status").status;
+    wait_until("node 2 knows it", Duration::from_secs(20), || bob() == 401);
+    let (path, time) = ("/api/v1/accounts/9/orders", micros().to_string());
+    let signature = hmac_hex(&secret("olga"), &format!("DELETE\n{path}\n{time}\n"));
+    let signed =
+        [("pricetime-key", "olga-key"), ("pricetime-time", time.as_str()), ("pricetime-signature", &signature)];
+    let taken = http.send("DELETE", path, None, &signed);
+    assert_eq!(taken.code(), (404, "unknown-account"));
+    [first, second].into_iter().for_each(|server| drop(server.stop()));
 }

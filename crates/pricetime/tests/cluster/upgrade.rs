@@ -31,7 +31,7 @@ fn what_all_nodes_know_is_written_when_somebody_says_so() {
     sells(&nodes[0].1);
     settle(&nodes);
     let told = status(&url).0;
-    assert!(told.contains("written in version 2; all nodes know 3: pricetime cluster upgrade"), "{told}");
+    assert!(told.contains("written in version 2; all nodes know 4: pricetime cluster upgrade"), "{told}");
 
     // A node that does not answer may be one that does not know it.
     drop(nodes.pop().unwrap().1.stop());
@@ -40,9 +40,9 @@ fn what_all_nodes_know_is_written_when_somebody_says_so() {
     assert!(status(&url).0.contains("written in version 2"));
     nodes.push((2, start(2)));
     let upgraded = cluster(&["upgrade", "--store", &url]).unwrap();
-    assert!(upgraded.contains("version 3 from now on"), "{upgraded}");
-    assert!(cluster(&["upgrade", "--store", &url]).unwrap().contains("version 3 already"));
-    assert!(status(&url).0.contains("written in version 3\n"));
+    assert!(upgraded.contains("version 4 from now on"), "{upgraded}");
+    assert!(cluster(&["upgrade", "--store", &url]).unwrap().contains("version 4 already"));
+    assert!(status(&url).0.contains("written in version 4\n"));
 
     // Both do so soon, without a restart. Of what was written before nobody says whose it is.
     let known = |number: u16| {
@@ -68,5 +68,5 @@ fn what_all_nodes_know_is_written_when_somebody_says_so() {
     let updated = servers.ask("$JS.API.STREAM.UPDATE.market", &config.to_string());
     assert!(updated["error"].is_null(), "{updated}");
     let ended = node(&folder, 3, &url).spawn().wait_for_end(Duration::from_secs(20));
-    assert!(ended.stderr.contains("has messages of version 9, and this program reads versions up to 3"), "{ended:?}");
+    assert!(ended.stderr.contains("has messages of version 9, and this program reads versions up to 4"), "{ended:?}");
 }

@@ -34,7 +34,7 @@ const RUN: [(&str, &str, &str); 19] = [
 ];
 
 /// Documents, how blocks in them begin, and why no test runs them.
-const NOT_RUN: [(&str, &str, &str); 25] = [
+const NOT_RUN: [(&str, &str, &str); 26] = [
     ("README.md", "cargo run --release", "builds for minutes; the tests run the same program, built otherwise"),
     ("README.md", "cargo build --release && cargo run", "measures for minutes"),
     ("docs/COMMANDS.md", "cargo build --release && cargo run", "measures for minutes"),
@@ -55,6 +55,7 @@ const NOT_RUN: [(&str, &str, &str); 25] = [
         "settings of another program; deploy/cluster/log.conf has them, and a test reads it",
     ),
     ("docs/CLUSTER.md", "pricetime cluster upgrade", "asks three machines; the tests of clusters run it"),
+    ("docs/CLUSTER.md", "pricetime cluster key", "asks three machines; the tests of clusters run it"),
     ("docs/CLUSTER.md", "pricetime cluster recover", "asks three machines; the tests of clusters run it"),
     ("docs/POSTGRES.md", "pricetime serve --store", "names nobody's database; the tests of databases run it"),
     ("docs/POSTGRES.md", "pricetime-bench", "measures for minutes"),

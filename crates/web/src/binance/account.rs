@@ -31,7 +31,7 @@ const ORDERS_AT_ONCE: usize = 250;
 
 /// With a balance of each symbol that the account had shares of: in pieces, for this protocol has no pages.
 pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let id = asked.account(&site)?;
+    let id = asked.account(&site).await?;
     asked.only_signed(&["omitZeroBalances"])?;
     let unit = asked.unit;
     let all = match asked.text("omitZeroBalances") {
@@ -112,7 +112,7 @@ fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (V
 }
 
 pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answer {
-    let id = asked.account(&site)?;
+    let id = asked.account(&site).await?;
     asked.only_signed(&["symbol", "orderId", "startTime", "endTime", "fromId", "limit"])?;
     let unit = asked.unit;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "fromId")?);
@@ -199,7 +199,7 @@ pub(super) async fn listen(
     ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Answer {
-    let (key, holder) = asked.holder(&site, life.is_private())?;
+    let (key, holder) = asked.holder(&site, life.is_private()).await?;
     asked.only_of_listener(&[])?;
     let listen_key = site.market()?.listen_keys.of(key.key, key.account, holder).map_err(|error| {
         tracing::error!(%error, "no listen key can be made");
@@ -213,7 +213,7 @@ pub(super) async fn keep_listening(
     ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Answer {
-    let (key, _) = asked.holder(&site, life.is_private())?;
+    let (key, _) = asked.holder(&site, life.is_private()).await?;
     asked.only_of_listener(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
     match site.market()?.listen_keys.keep(key.key, listen_key) {
@@ -227,7 +227,7 @@ pub(super) async fn stop_listening(
     ConnectInfo(life): ConnectInfo<Life>,
     asked: Parameters,
 ) -> Answer {
-    let (key, _) = asked.holder(&site, life.is_private())?;
+    let (key, _) = asked.holder(&site, life.is_private()).await?;
     asked.only_of_listener(&["listenKey"])?;
     let listen_key = asked.needed("listenKey")?;
     match site.market()?.listen_keys.stop(key.key, listen_key) {

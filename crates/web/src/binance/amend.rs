@@ -24,7 +24,7 @@ const NEW_NAME: &str = "newClientOrderId";
 const AMENDMENTS_MAX: usize = 10_000;
 
 pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     let [number, name] = BY_NUMBER_OR_NAME;
     asked.only_signed(&["symbol", number, name, NEW_QUANTITY, NEW_NAME])?;
     let pair = asked.needed("symbol")?.to_owned();
@@ -106,7 +106,7 @@ async fn tell(
 
 /// How an order was amended because its account asked for it, oldest first. The number of an amendment is that of its command.
 pub(super) async fn amendments(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol", "orderId", "fromExecutionId", "limit"])?;
     let pair = asked.needed("symbol")?.to_owned();
     let order = OrderId(asked.number("orderId")?.ok_or_else(|| Refusal::missing("orderId"))?);

@@ -21,7 +21,7 @@ use crate::records::Past;
 use crate::site::Site;
 
 pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol", "orderId", "origClientOrderId", "newClientOrderId", "cancelRestrictions"])?;
     let cancel_name = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id)).transpose()?;
     let (pair, restriction) = (asked.needed("symbol")?.to_owned(), CancelRestriction::read(&asked)?);
@@ -59,7 +59,7 @@ pub(super) async fn cancelable(
 
 /// Cancels what is open, with one command. What ends with an order of these is among the canceled.
 pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let id = asked.account(&site)?;
+    let id = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;
     let (pair, unit) = (asked.needed("symbol")?.to_owned(), asked.unit);
     site.ascertain().await?;

@@ -13,7 +13,7 @@ use crate::site::Site;
 
 /// Orders go to this market alone, and no shares are allotted in any other way.
 pub(super) async fn allocations(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol", "startTime", "endTime", "fromAllocationId", "limit", "orderId"])?;
     for number in ["startTime", "endTime", "fromAllocationId", "limit", "orderId"] {
         asked.number(number)?;
@@ -25,7 +25,7 @@ pub(super) async fn allocations(State(site): State<Site>, asked: Parameters) -> 
 
 /// There are such matches, and nobody keeps them.
 pub(super) async fn prevented_matches(State(site): State<Site>, asked: Parameters) -> Answer {
-    asked.account(&site)?;
+    asked.account(&site).await?;
     asked.only_signed(&["symbol", "preventedMatchId", "orderId", "fromPreventedMatchId", "limit"])?;
     Err(Refusal::not_kept("prevented matches are not kept; the account's stream tells each as TRADE_PREVENTION"))
 }

@@ -50,7 +50,7 @@ const RESPONSE: &str = "newOrderRespType";
 
 /// `orderList/oco`.
 pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     known(&asked, &[&ABOVE, &BELOW])?;
     let [above, below] = [one(&asked, &ABOVE, &OF_BOTH, None), one(&asked, &BELOW, &OF_BOTH, None)];
     place_two(&site, account, &asked, [(above?, &ABOVE), (below?, &BELOW)]).await
@@ -58,7 +58,7 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
 
 /// `order/oco`.
 pub(super) async fn place_in_older_words(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     known(&asked, &[&LIMIT, &STOP])?;
     let stop_type = if asked.text("stopLimitPrice").is_some() { "STOP_LOSS_LIMIT" } else { "STOP_LOSS" };
     let limit = (one(&asked, &LIMIT, &OF_BOTH, Some("LIMIT_MAKER"))?, &LIMIT[..]);

@@ -125,14 +125,14 @@ impl List {
 }
 
 pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&LOOKED_UP)?;
     let (_, list) = find(&site, account, &asked, LOOKED_UP).await?.ok_or_else(Refusal::no_such_order)?;
     Ok(Json(list.shape(asked.unit)))
 }
 
 pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&[&["symbol", "newClientOrderId"][..], &CANCELED].concat())?;
     let cancel_name = asked.text("newClientOrderId").map(|id| client_order_id("newClientOrderId", id)).transpose()?;
     let pair = asked.needed("symbol")?.to_owned();
@@ -236,7 +236,7 @@ impl Dated for Begun {
 }
 
 pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
-    let id = asked.account(&site)?;
+    let id = asked.account(&site).await?;
     asked.only_signed(&["fromId", "startTime", "endTime", "limit"])?;
     let wanted = Wanted::of(&asked, "fromId")?;
     let account = of_account(&site, id, |_, account| Ok(account)).await?;
@@ -253,7 +253,7 @@ pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
 
 /// Those of which an order is open. In pieces, for this protocol has no pages.
 pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let id = asked.account(&site)?;
+    let id = asked.account(&site).await?;
     asked.only_signed(&[])?;
     let unit = asked.unit;
     let account = of_account(&site, id, |_, account| Ok(account)).await?;

@@ -16,7 +16,7 @@ const COMPUTE_RATES: &str = "computeCommissionRates";
 
 /// Checks an order and does not place it; tells what it would cost, if that is asked for.
 pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     let placing = Placing::read(&asked, &[COMPUTE_RATES])?;
     let tells_rates = match asked.text(COMPUTE_RATES) {
         None | Some("false") => false,

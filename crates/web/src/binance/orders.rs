@@ -20,7 +20,7 @@ use crate::site::Site;
 const SHOWN_AT_ONCE: usize = 250;
 
 pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol", "orderId", "origClientOrderId"])?;
     let pair = asked.needed("symbol")?.to_owned();
     let meant = meant(&site, account, &asked, BY_NUMBER_OR_NAME).await?.ok_or_else(Refusal::no_such_order)?;
@@ -46,7 +46,7 @@ pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
 
 /// Oldest first, as many as there are: in pieces, for this protocol has no pages.
 pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;
     let (pair, unit) = (asked.text("symbol").map(str::to_owned), asked.unit);
     let (account, symbol) = of_account(&site, account, move |scene, account| {
@@ -73,7 +73,7 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
 }
 
 pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol", "orderId", "startTime", "endTime", "limit"])?;
     let (pair, wanted) = (asked.needed("symbol")?.to_owned(), Wanted::of(&asked, "orderId")?);
     let (symbol, account) = of_account(&site, account, move |scene, account| {

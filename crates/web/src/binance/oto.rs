@@ -55,13 +55,13 @@ const OF_ALL: [(&str, &str); 2] = [("symbol", "symbol"), (self_trade::MODE, self
 
 /// `orderList/oto`.
 pub(super) async fn place_oto(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     place(&site, account, &asked, &[&WORKING, &PENDING]).await
 }
 
 /// `orderList/otoco`.
 pub(super) async fn place_otoco(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     place(&site, account, &asked, &[&WORKING, &ABOVE, &BELOW]).await
 }
 

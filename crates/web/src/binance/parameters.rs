@@ -168,13 +168,13 @@ impl Parameters {
     /// name is random, so that nobody says it who was not told it. `is_private` says that nobody else reads what is
     /// sent. Where no members are known a name is enough. Errors: nothing of that, or the member may not look at the
     /// key's account.
-    pub(super) fn holder<'a>(
+    pub(super) async fn holder<'a>(
         &'a self,
         site: &'a Site,
         is_private: bool,
     ) -> Result<(Signer<'a>, Option<Asker>), Refusal> {
         if self.text(SIGNATURE).is_some() {
-            self.account(site)?;
+            self.account(site).await?;
             asking::take_message().map_err(Refusal::past_pace)?;
             return Ok((self.key(site)?, asking::asker()));
         }
@@ -219,7 +219,7 @@ impl Parameters {
     }
 
     /// Whom the request comes from, if it is signed and of now.
-    pub(super) fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
+    pub(super) async fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
         let key = self.key_name()?;
         if site.members().is_none() {
             // A key that is not there is said before what else is wrong.
@@ -246,7 +246,7 @@ impl Parameters {
             let asker = asker.ok_or_else(Refusal::no_key)?;
             if let Some(text) = signed.first() {
                 let signed_by = members::Signer { member: asker.principal.member(), key };
-                signer::take(members, signed_by, &[text], self.is_taken_once, timestamp)?;
+                signer::take(members, signed_by, &[text], self.is_taken_once, timestamp).await?;
             }
             let past = if self.changes { None } else { asking::take_message_as(&asker).err() };
             past.map_or(Ok(()), |past| Err(Refusal::past_pace(past)))?;

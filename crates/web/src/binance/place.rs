@@ -73,7 +73,7 @@ enum Tell {
 }
 
 pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     let placing = Placing::read(&asked, &[])?;
     let order = placing.ask(&site, account).await?;
     site.count_order(account);

@@ -35,7 +35,7 @@ enum Half {
 }
 
 pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     let on_failure = on_failure(&asked)?;
     let restriction = CancelRestriction::read(&asked)?;
     let cancel_name =

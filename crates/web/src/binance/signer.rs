@@ -108,7 +108,7 @@ pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<
 
 /// Takes a signed request that changes something, once. Requests that look at something may come again: clients send equal ones
 /// within a millisecond, and they do nothing. What they say is signed without a method, so it changes nothing later.
-pub(super) fn take(
+pub(super) async fn take(
     members: &Members,
     signed_by: members::Signer<'_>,
     text: &[&[u8]],
@@ -116,13 +116,15 @@ pub(super) fn take(
     Time(at): Time,
 ) -> Result<(), Refusal> {
     let taken = match changes {
-        true => members.take_compatible(signed_by, text, at),
+        true => members.take_compatible(signed_by, text, at).await,
         false => members.note_compatible(signed_by, text),
     };
-    taken.inspect_err(|why| asking::turned_away(why.turned_away())).map_err(|why| match why {
+    let noted = taken.inspect_err(|why| why.turned_away().into_iter().for_each(asking::turned_away));
+    noted.map_err(|why| match why {
         NotTaken::Again => Refusal::sent_before(),
         NotTaken::WasRead => Refusal::sent_to_look(),
         NotTaken::BeforeStart => Refusal::signed_before_start(),
+        NotTaken::Away => Refusal::unavailable(Unavailable::StoreAway),
         NotTaken::Full => Refusal::from(crate::problem::Problem::too_many_tries()),
     })
 }

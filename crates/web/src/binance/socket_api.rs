@@ -182,7 +182,7 @@ impl Caller {
         }
         match method.as_str() {
             "session.logon" => {
-                let (account, asker) = self.proven(&asked)?;
+                let (account, asker) = self.proven(&asked).await?;
                 asked.only_signed(&[])?;
                 asker.iter().try_for_each(|asker| self.site.connects(asker))?;
                 let key = asked.key(&self.site)?.key.to_owned();
@@ -213,7 +213,7 @@ impl Caller {
                 self.follow(form, (account, asker), true).await
             }
             "userDataStream.subscribe.signature" => {
-                let proven = self.proven(&asked)?;
+                let proven = self.proven(&asked).await?;
                 asked.only_signed(&[])?;
                 self.follow(form, proven, false).await
             }
@@ -240,9 +240,9 @@ impl Caller {
     }
 
     /// Whom a call comes from; the connection stays whose it is.
-    fn proven(&self, asked: &Parameters) -> Result<(AccountId, Option<Asker>), Refusal> {
+    async fn proven(&self, asked: &Parameters) -> Result<(AccountId, Option<Asker>), Refusal> {
         let before = asking::asker();
-        let account = asked.account(&self.site)?;
+        let account = asked.account(&self.site).await?;
         let asker = asking::asker();
         before.into_iter().for_each(asking::becomes);
         Ok((account, asker))

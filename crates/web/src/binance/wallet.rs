@@ -44,7 +44,7 @@ pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Ans
 
 /// Of one pair, or of all.
 pub(super) async fn trade_fee(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;
     let chosen = match asked.text("symbol") {
         Some(_) => Chosen::Some([of_symbol(&site, &asked, |_, symbol| Ok(symbol)).await?].into()),
@@ -65,7 +65,7 @@ pub(super) async fn trade_fee(State(site): State<Site>, asked: Parameters) -> Re
 }
 
 pub(super) async fn commission(State(site): State<Site>, asked: Parameters) -> Answer {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;
     let pair = asked.needed("symbol")?.to_owned();
     let (pair, rates) = of_account(&site, account, move |scene, account| {
@@ -113,7 +113,7 @@ enum Assets {
 
 /// By asset, or of one.
 pub(super) async fn asset_detail(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    asked.account(&site)?;
+    asked.account(&site).await?;
     asked.only_signed(&["asset"])?;
     if let Some(asset) = asked.text("asset").map(str::to_owned) {
         let known = site.look(move |scene| is_asset(&scene.view, &asset).then_some(asset)).await?;
@@ -143,7 +143,7 @@ fn is_asset(view: &View, asset: &str) -> bool {
 
 /// With what the account has of each.
 pub(super) async fn coins(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
-    let account = asked.account(&site)?;
+    let account = asked.account(&site).await?;
     asked.only_signed(&[])?;
     let account = of_account(&site, account, |_, account| Ok(account)).await?;
     pieces::answer(&site, Frame::bare(), Assets::All, move |site, assets| async move {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use access::{Access, Author, Change, Unchanged};
 use axum::http::StatusCode;
+use exchange::Unavailable;
 
 use super::Members;
 use crate::problem::Problem;
@@ -63,6 +64,14 @@ fn refusal(change: &Change<'_>, why: &Unchanged) -> Problem {
         Unchanged::WrittenOtherwise => conflict("written-otherwise", "Written otherwise"),
         Unchanged::Wrong(why) => wrong(why),
         Unchanged::Failed(why) => unwritable(why),
+        Unchanged::Away(_) => {
+            tracing::warn!(%why, "members were not changed");
+            Problem::unavailable(Unavailable::StoreAway)
+        }
+        Unchanged::InDoubt => {
+            Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome-unknown", "Outcome unknown", why.to_string())
+        }
+        Unchanged::ReadOnly => Problem::unavailable(Unavailable::ReadOnlyNode),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod asker;
 mod editing;
+mod elsewhere;
 mod passwords;
 mod replays;
 mod sessions;
@@ -14,12 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::Access;
-use exchange::{Principal, TurnedAway};
+use exchange::{Principal, TurnedAway, Unavailable};
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
 
 pub(crate) use asker::Asker;
 pub(crate) use editing::{Editing, Editor, unknown_key, unknown_member};
+pub use elsewhere::{Elsewhere, MarkLog, Marked};
 pub(crate) use replays::{NotTaken, Signer};
 pub use signed::SIGNED_AHEAD_MAX;
 pub(crate) use signed::{Signed, Unsigned, WINDOW};
@@ -28,7 +30,7 @@ use crate::clock::now;
 use crate::denied::Denied;
 use crate::problem::Problem;
 use passwords::Passwords;
-use replays::Replays;
+use replays::{Replays, mark};
 use sessions::Sessions;
 
 /// How old a signed request of the compatible interface may be at most, and how far ahead.
@@ -43,6 +45,8 @@ pub(crate) struct Members {
     compatible_taken: Replays,
     /// Signed requests of the compatible interface that only looked: their signatures say no method.
     compatible_read: Replays,
+    /// Servers that these requests may be sent to as well; none where there is this one.
+    elsewhere: Option<Elsewhere>,
     /// Since when this server knows what it took, in microseconds since the Unix epoch.
     began: AtomicU64,
     passwords: Passwords,
@@ -51,9 +55,10 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    pub(crate) fn new(access: Access) -> Members {
+    pub(crate) fn new(access: Access, elsewhere: Option<Elsewhere>) -> Members {
         Members {
             access,
+            elsewhere,
             sessions: Sessions::default(),
             taken: Replays::lasting(WINDOW + SIGNED_AHEAD_MAX),
             compatible_taken: Replays::lasting(COMPATIBLE_LASTING),
@@ -97,12 +102,20 @@ impl Members {
     }
 
     /// Whoever has signed a request just now, and not sent it before. What changes something was signed since this server began.
-    pub(crate) fn by_signature(&self, signed: &Signed<'_>, changes: bool, text: &[&[u8]]) -> Result<Asker, Denied> {
+    pub(crate) async fn by_signature(
+        &self,
+        signed: &Signed<'_>,
+        changes: bool,
+        text: &[&[u8]],
+    ) -> Result<Asker, Denied> {
         let principal = self.signer(signed.key, text, signed.signature);
         let principal = principal.ok_or_else(|| Denied::new(TurnedAway::WrongProof, Problem::unproven()))?;
         let is_new = if changes { self.check_signed_since_start(signed.micros()) } else { Ok(()) };
         let signer = Signer { member: principal.member(), key: signed.key };
         is_new.and_then(|()| self.taken.take(signer, text, Instant::now())).map_err(not_taken)?;
+        if changes {
+            self.take_elsewhere(signed.key, text).await.map_err(not_taken)?;
+        }
         Ok(Asker::of(principal))
     }
 
@@ -112,20 +125,35 @@ impl Members {
     }
 
     /// Takes a signed request of the compatible interface that changes something, unless it was taken before, or came to look.
-    pub(crate) fn take_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: u64) -> Result<(), NotTaken> {
+    pub(crate) async fn take_compatible(
+        &self,
+        signer: Signer<'_>,
+        text: &[&[u8]],
+        signed_at: u64,
+    ) -> Result<(), NotTaken> {
         let now = Instant::now();
         self.check_signed_since_start(signed_at)?;
         if self.compatible_read.has(signer.key, text, now) {
             return Err(NotTaken::WasRead);
         }
-        self.compatible_taken.take(signer, text, now)
+        self.compatible_taken.take(signer, text, now)?;
+        self.take_elsewhere(signer.key, text).await
+    }
+
+    /// Takes what this server did not take before, unless another one did.
+    async fn take_elsewhere(&self, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
+        match &self.elsewhere {
+            Some(elsewhere) => elsewhere.take(mark(key, text)).await,
+            None => Ok(()),
+        }
     }
 
     /// Notes one that only looks, which may come again. Errors: too many came.
     pub(crate) fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]]) -> Result<(), NotTaken> {
-        match self.compatible_read.take(signer, text, Instant::now()) {
-            Err(NotTaken::Again) => Ok(()),
-            noted => noted,
+        match (self.compatible_read.take(signer, text, Instant::now()), &self.elsewhere) {
+            (Err(NotTaken::Again), _) => Ok(()),
+            (Ok(()), Some(elsewhere)) => elsewhere.note(mark(signer.key, text)),
+            (noted, _) => noted,
         }
     }
 
@@ -193,7 +221,8 @@ fn not_taken(why: NotTaken) -> Denied {
             Problem::unauthenticated("this signed request was sent before: each is taken once")
         }
         NotTaken::BeforeStart => Problem::unauthenticated(SIGNED_BEFORE_START),
+        NotTaken::Away => Problem::unavailable(Unavailable::StoreAway),
         NotTaken::Full => Problem::too_many_tries(),
     };
-    Denied::new(why.turned_away(), problem)
+    Denied { why: why.turned_away(), problem }
 }

@@ -16,7 +16,7 @@ const REMEMBERED_MAX: usize = 1 << 20;
 const PART: usize = 2;
 
 /// A part of the digest of what was signed: what is signed again is known by what it says, and not by how its signature is written.
-type Mark = [u8; 16];
+pub type Mark = [u8; 16];
 
 /// Those of two stretches of time, the last one and this one.
 pub(crate) struct Replays {
@@ -48,16 +48,19 @@ pub(crate) enum NotTaken {
     WasRead,
     /// It was signed before this server could have known that it came to another one.
     BeforeStart,
+    /// Other servers, which may have taken it, cannot be asked.
+    Away,
     /// Nothing is forgotten before its time, so nothing more can be remembered.
     Full,
 }
 
 impl NotTaken {
-    /// The reason as it is counted.
-    pub(crate) fn turned_away(self) -> TurnedAway {
+    /// The reason as it is counted; none where it is the servers' own.
+    pub(crate) fn turned_away(self) -> Option<TurnedAway> {
         match self {
-            NotTaken::Again | NotTaken::WasRead | NotTaken::BeforeStart => TurnedAway::Replayed,
-            NotTaken::Full => TurnedAway::TooManyTries,
+            NotTaken::Again | NotTaken::WasRead | NotTaken::BeforeStart => Some(TurnedAway::Replayed),
+            NotTaken::Away => None,
+            NotTaken::Full => Some(TurnedAway::TooManyTries),
         }
     }
 }
@@ -109,7 +112,7 @@ impl Replays {
     }
 }
 
-fn mark(key: &str, text: &[&[u8]]) -> Mark {
+pub(super) fn mark(key: &str, text: &[&[u8]]) -> Mark {
     let mut digest = Sha256::new();
     digest.update(key.as_bytes());
     digest.update([0]);

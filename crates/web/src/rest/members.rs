@@ -285,7 +285,7 @@ pub(crate) async fn change(
     params(("member" = values::Name, Path, description = "The member's name")),
     responses((status = 200, description = "What it was", body = MemberShape)),
     extensions(("x-refusals" = json!([
-        "no-members", "unknown-member", "last-operator", "written-otherwise", "members-unwritable"
+        "no-members", "unknown-member", "last-operator", "written-otherwise", "members-unwritable", "read-only-node"
     ]))),
 )]
 pub(crate) async fn remove(
@@ -387,7 +387,8 @@ fn proof(kind: KeyKind, value: Option<String>) -> Result<(String, Option<String>
     ),
     responses((status = 200, description = "What it was", body = KeyShape)),
     extensions(("x-refusals" = json!([
-        "no-members", "unknown-member", "unknown-key", "last-operator", "written-otherwise", "members-unwritable"
+        "no-members", "unknown-member", "unknown-key", "last-operator", "written-otherwise", "members-unwritable",
+        "read-only-node"
     ]))),
 )]
 pub(crate) async fn remove_key(

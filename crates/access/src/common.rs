@@ -1,0 +1,269 @@
+//! Members that several servers have in common. A log keeps each edition of the access file, and the last one counts on
+//! all of them; each has it in its own file as well. This knows neither what the log is, nor how an edition is sealed
+//! in it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use crate::change::{Author, Change, Unchanged, record};
+use crate::locked::{Locked, beside, folder_of};
+use crate::table::Table;
+use crate::{Access, file, text};
+use Disagreement::{ForEver, ForNow};
+
+/// So often a change is tried again that others were faster than.
+const TRIES: usize = 8;
+/// What the file beside an access file ends in that says which edition stands in it.
+const EDITION: &str = "edition";
+/// And the one that keeps what stood in it and did not count.
+const REPLACED: &str = "replaced";
+/// What is said of a file that somebody changed by hand.
+const BY_HAND: &str = "user=file from=this-machine the file was changed by hand";
+
+/// A log that keeps editions of an access file. They are numbered from 1.
+pub trait MembersLog: Send + Sync {
+    /// The cluster that it is of.
+    fn cluster(&self) -> u64;
+    /// The number of the last edition; 0 where there is none yet, and none where the log does not keep members yet.
+    /// Errors: it cannot be asked.
+    fn last(&self) -> Result<Option<u64>, String>;
+    /// An edition. Errors: it cannot be read, now or ever.
+    fn read(&self, edition: u64) -> Result<String, Disagreement>;
+    /// Puts another edition behind the last one, which this one has to be, and gives its number.
+    fn put(&self, edition: &str, last: u64) -> Result<u64, NotPut>;
+}
+
+/// Why a server does not have the members of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Disagreement {
+    /// It is tried again: the log or the disk is away, or the file is wrong.
+    ForNow(String),
+    /// It never will: it cannot know who may do what, and must not go on.
+    ForEver(String),
+}
+
+impl Disagreement {
+    /// In words.
+    pub(crate) fn why(self) -> String {
+        match self {
+            Disagreement::ForNow(why) | Disagreement::ForEver(why) => why,
+        }
+    }
+}
+
+/// Why an edition was not put into the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotPut {
+    /// There is another one meanwhile.
+    Outdated,
+    /// This server writes nothing into the log.
+    ReadOnly,
+    /// It cannot be reached: nothing was put.
+    Away(String),
+    /// It was sent, and nobody knows whether it came.
+    InDoubt,
+    /// It is none that the log takes: why.
+    Refused(String),
+}
+
+/// The members of a log, and the edition that this server has.
+pub(crate) struct InCommon {
+    log: Arc<dyn MembersLog>,
+    has: Mutex<Has>,
+}
+
+/// What stands in this server's file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Has {
+    cluster: u64,
+    edition: u64,
+    /// The digest of its text.
+    digest: [u8; 32],
+}
+
+impl Has {
+    fn read(path: &Path) -> Option<Has> {
+        let text = std::fs::read_to_string(beside(path, EDITION)).ok()?;
+        let mut words = text.split_whitespace();
+        let cluster = u64::from_str_radix(words.next()?, 16).ok()?;
+        let edition = words.next()?.parse().ok()?;
+        Some(Has { cluster, edition, digest: crate::proof::bytes_32(words.next()?)? })
+    }
+
+    fn text(&self) -> String {
+        let digest: String = self.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{:016x} {} {digest}\n", self.cluster, self.edition)
+    }
+}
+
+/// How a server's file stands to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stands {
+    /// The log does not keep members yet: the file counts.
+    Apart,
+    /// There are no members yet, neither here nor there.
+    Nobody,
+    /// The last edition stands in the file.
+    AtLast,
+    /// The file was changed by hand, and somebody looks again whether that is the last edition.
+    Edited,
+}
+
+impl InCommon {
+    pub(crate) fn new(log: Arc<dyn MembersLog>, path: &Path) -> InCommon {
+        // What another cluster's log had says nothing of this one's.
+        let has = Has::read(path).filter(|has| has.cluster == log.cluster());
+        let has = has.unwrap_or(Has { cluster: log.cluster(), ..Has::default() });
+        InCommon { log, has: Mutex::new(has) }
+    }
+
+    fn has(&self) -> Has {
+        *self.has.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the log has another edition than this server. Errors: it cannot be asked, or lost what it had.
+    pub(crate) fn is_behind(&self) -> Result<bool, Disagreement> {
+        let last = self.log.last().map_err(ForNow)?;
+        last.map_or(Ok(false), |last| self.check(last).map(|()| last > self.has().edition))
+    }
+
+    fn check(&self, last: u64) -> Result<(), Disagreement> {
+        let Has { edition, .. } = self.has();
+        match last < edition {
+            false => Ok(()),
+            true => Err(ForEver(format!(
+                "the log has {last} editions of its members, and this server has edition {edition}: the log has lost some \
+                 (docs/CLUSTER.md)"
+            ))),
+        }
+    }
+
+    /// Has the file and the log agree: takes the last edition, or, if there is none that this server lacks, puts into
+    /// the log what somebody wrote into the file, if that `may_be_put`. `use_table` gets the members that count from
+    /// now on. Errors: who may do what stays as it was.
+    pub(crate) fn agree(
+        &self,
+        path: &Path,
+        may_be_put: bool,
+        use_table: &mut dyn FnMut(Table),
+    ) -> Result<Stands, Disagreement> {
+        let Some(last) = self.log.last().map_err(ForNow)? else { return Ok(Stands::Apart) };
+        self.check(last)?;
+        if last == 0 && !path.exists() {
+            return Ok(Stands::Nobody);
+        }
+        if let Some(folder) = folder_of(path) {
+            std::fs::create_dir_all(folder).map_err(|error| ForNow(format!("{}: {error}", folder.display())))?;
+        }
+        let mut locked = Locked::take(path).map_err(ForNow)?;
+        if last > self.has().edition {
+            return self.take(&mut locked, last, use_table).map(|()| Stands::AtLast);
+        }
+        match locked.text().map_err(ForNow)? {
+            Some(text) if digest(&text) != self.has().digest && may_be_put => {
+                self.put(&locked, &text, last, use_table).map_err(ForNow)
+            }
+            Some(_) | None => Ok(Stands::AtLast),
+        }
+    }
+
+    /// Takes an edition. It counts also where it cannot be written.
+    fn take(&self, locked: &mut Locked, edition: u64, use_table: &mut dyn FnMut(Table)) -> Result<(), Disagreement> {
+        let of_it = |why: &str| ForEver(format!("edition {edition} of the members in the log: {why}"));
+        let read = self.log.read(edition).map_err(|why| match why {
+            ForNow(why) => ForNow(why),
+            ForEver(why) => of_it(&why),
+        })?;
+        let (record, text) = read.split_once('\n').ok_or_else(|| of_it("it has no record"))?;
+        use_table(file::parse(text).map_err(|why| of_it(&why))?);
+        self.write(locked, edition, (record, text)).map_err(ForNow)
+    }
+
+    /// Has the file hold an edition.
+    fn write(&self, locked: &mut Locked, edition: u64, (record, text): (&str, &str)) -> Result<(), String> {
+        let here = locked.text()?;
+        if here.as_deref() != Some(text) {
+            if let Some(here) = here.filter(|here| digest(here) != self.has().digest) {
+                locked.write_beside(REPLACED, &here)?;
+                tracing::error!(
+                    edition,
+                    "the access file was changed by hand while another node changed the members in the log: those of the log \
+                     count, and what stood in the file is kept beside it, in .{REPLACED}"
+                );
+            }
+            locked.replace(text, &format!("edition={edition} {record}"))?;
+        }
+        self.keep(locked, edition, text)
+    }
+
+    /// Puts what stands in the file into the log.
+    fn put(&self, locked: &Locked, text: &str, last: u64, use_table: &mut dyn FnMut(Table)) -> Result<Stands, String> {
+        // Nobody means this: a file is emptied before it is written, and a full disk leaves it so.
+        if text.trim().is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        let table = file::parse(text)?;
+        match self.log.put(&format!("{BY_HAND}\n{text}"), last) {
+            Ok(edition) => {
+                use_table(table);
+                self.keep(locked, edition, text).map(|()| Stands::AtLast)
+            }
+            Err(NotPut::Outdated) => Ok(Stands::Edited),
+            Err(NotPut::InDoubt) => Err("the log went away while it was put there; it is looked at again".to_owned()),
+            Err(NotPut::ReadOnly) => {
+                Err("this server only follows the log: change the members at another one".to_owned())
+            }
+            Err(NotPut::Away(why) | NotPut::Refused(why)) => Err(why),
+        }
+    }
+
+    fn keep(&self, locked: &Locked, edition: u64, text: &str) -> Result<(), String> {
+        let has = Has { cluster: self.log.cluster(), edition, digest: digest(text) };
+        *self.has.lock().unwrap_or_else(PoisonError::into_inner) = has;
+        locked.write_beside(EDITION, &has.text())
+    }
+
+    /// Changes the members of all servers. False where the log does not keep them yet.
+    pub(crate) fn change(
+        &self,
+        access: &Access,
+        path: &Path,
+        (change, author): (&Change<'_>, Author<'_>),
+        sound: impl Fn(&Table) -> Result<(), Unchanged>,
+    ) -> Result<bool, Unchanged> {
+        for _ in 0..TRIES {
+            let mut locked = Locked::take(path).map_err(Unchanged::Failed)?;
+            let Some(last) = self.log.last().map_err(Unchanged::Away)? else { return Ok(false) };
+            let taken = self.check(last).and_then(|()| match last > self.has().edition {
+                true => self.take(&mut locked, last, &mut |table| access.replace(table)),
+                false => Ok(()),
+            });
+            taken.map_err(|why| Unchanged::Failed(why.why()))?;
+            let text = locked.text().map_err(Unchanged::Failed)?.unwrap_or_default();
+            let new = text::changed(&text, change)?;
+            let table = file::parse(&new).map_err(Unchanged::Wrong)?;
+            sound(&table)?;
+            let record = record(change, author);
+            match self.log.put(&format!("{record}\n{new}"), last) {
+                Ok(edition) => {
+                    access.replace(table);
+                    let written = locked.replace(&new, &format!("edition={edition} {record}"));
+                    written.and_then(|()| self.keep(&locked, edition, &new)).map_err(Unchanged::Failed)?;
+                    return Ok(true);
+                }
+                Err(NotPut::Outdated) => {}
+                Err(NotPut::ReadOnly) => return Err(Unchanged::ReadOnly),
+                Err(NotPut::Away(why)) => return Err(Unchanged::Away(why)),
+                Err(NotPut::InDoubt) => return Err(Unchanged::InDoubt),
+                Err(NotPut::Refused(why)) => return Err(Unchanged::Failed(why)),
+            }
+        }
+        Err(Unchanged::Away(format!("others changed the members {TRIES} times meanwhile")))
+    }
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}

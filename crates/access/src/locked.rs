@@ -1,0 +1,93 @@
+//! The access file on the disk, while nobody else changes it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::file;
+use crate::time::written;
+
+/// The right to change a file. Whoever else asks for it waits until it is dropped.
+pub(crate) struct Locked {
+    path: PathBuf,
+    log: File,
+}
+
+impl Locked {
+    /// Errors: where, and why.
+    pub(crate) fn take(path: &Path) -> Result<Locked, String> {
+        let log_path = beside(path, "log");
+        if let Some(folder) = folder_of(path).filter(|folder| !folder.exists()) {
+            return Err(format!("there is no folder {}: make it first", folder.display()));
+        }
+        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
+        let log = log.map_err(|error| at(&log_path, &error))?;
+        flock(&log, FlockOperation::LockExclusive).map_err(|error| at(&log_path, &error.into()))?;
+        Ok(Locked { path: path.to_owned(), log })
+    }
+
+    /// The file's text; none where it is missing. Errors: it cannot be read, or others may read it.
+    pub(crate) fn text(&self) -> Result<Option<String>, String> {
+        match self.path.try_exists() {
+            Ok(false) => Ok(None),
+            Ok(true) => file::text(&self.path).map(Some),
+            Err(error) => Err(at(&self.path, &error)),
+        }
+    }
+
+    /// Puts another text in the place of the file's: all of it, on the disk, or nothing. It is on record before it
+    /// counts: nothing is changed that nobody knows of.
+    pub(crate) fn replace(&mut self, text: &str, record: &str) -> Result<(), String> {
+        let new_path = write_new(&self.path, text)?;
+        let line = format!("{} {record}\n", written(SystemTime::now().into()));
+        let noted = self.log.write_all(line.as_bytes()).and_then(|()| self.log.sync_all());
+        noted.map_err(|error| at(&beside(&self.path, "log"), &error))?;
+        rename(&new_path, &self.path)
+    }
+
+    /// Writes the file beside it that ends so.
+    pub(crate) fn write_beside(&self, ending: &str, text: &str) -> Result<(), String> {
+        let path = beside(&self.path, ending);
+        rename(&write_new(&path, text)?, &path)
+    }
+}
+
+/// Writes what is to take the place of a file. Gives where that is.
+fn write_new(path: &Path, text: &str) -> Result<PathBuf, String> {
+    let new_path = beside(path, "new");
+    match fs::remove_file(&new_path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(at(&new_path, &error)),
+        Ok(()) | Err(_) => {}
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new_path);
+    let written_out = file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    written_out.map_err(|error| at(&new_path, &error))?;
+    Ok(new_path)
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), String> {
+    fs::rename(from, to).map_err(|error| at(to, &error))?;
+    let folder = folder_of(to).unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| at(folder, &error))
+}
+
+fn at(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// The folder that a path names; none for a file of the current one.
+pub(crate) fn folder_of(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty())
+}
+
+/// The path of the file that belongs to this one.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(ending);
+    PathBuf::from(name)
+}

@@ -1,0 +1,201 @@
+//! Members that several servers have in common, over a log in memory.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::common::Stands;
+
+const AUTHOR: Author<'_> = Author { name: "olga", from: "192.0.2.1" };
+
+/// A log in memory. Clones are the same one.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    editions: Vec<String>,
+    /// It keeps no members yet.
+    is_old: bool,
+    is_away: bool,
+    /// What is put comes, and nobody is told so.
+    is_silent: bool,
+}
+
+impl Log {
+    fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.0.lock().expect("nobody panics"));
+    }
+}
+
+impl MembersLog for Log {
+    fn cluster(&self) -> u64 {
+        7
+    }
+
+    fn last(&self) -> Result<Option<u64>, String> {
+        let state = self.0.lock().expect("nobody panics");
+        match (state.is_away, state.is_old) {
+            (true, _) => Err("away".to_owned()),
+            (false, true) => Ok(None),
+            (false, false) => Ok(Some(state.editions.len() as u64)),
+        }
+    }
+
+    fn read(&self, edition: u64) -> Result<String, Disagreement> {
+        let state = self.0.lock().expect("nobody panics");
+        let index = usize::try_from(edition - 1).expect("few");
+        state.editions.get(index).cloned().ok_or_else(|| Disagreement::ForNow("none".to_owned()))
+    }
+
+    fn put(&self, edition: &str, last: u64) -> Result<u64, NotPut> {
+        let mut state = self.0.lock().expect("nobody panics");
+        if state.editions.len() as u64 != last {
+            return Err(NotPut::Outdated);
+        }
+        state.editions.push(edition.to_owned());
+        if state.is_silent { Err(NotPut::InDoubt) } else { Ok(last + 1) }
+    }
+}
+
+/// A server with a file. What its thread would do by itself is done by calls.
+struct Server {
+    access: Access,
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+/// A file of olga, who operates, and of these traders; each has a key of the name.
+fn text(traders: &[&str]) -> String {
+    let member = |name: &&str| {
+        let role = if *name == "olga" { "operator" } else { "trader" };
+        format!("[[member]]\nname = \"{name}\"\nroles = [\"{role}\"]\n{}", key(name, &format!("secret = \"{SECRET}\"")))
+    };
+    ["olga"].iter().chain(traders).map(member).collect()
+}
+
+impl Server {
+    /// With a file, if it has a text.
+    fn new(log: &Log, text: &str) -> Server {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("access.toml");
+        let server = |access| Server { access, path: path.clone(), _folder: folder };
+        if !text.is_empty() {
+            write(&path, text);
+        }
+        server(open(log, &path))
+    }
+
+    /// The same server after a restart.
+    fn again(self, log: &Log) -> Server {
+        Server { access: open(log, &self.path), ..self }
+    }
+
+    fn agree(&self) -> Result<Stands, Disagreement> {
+        let common = self.access.common().expect("in common");
+        common.agree(&self.path, true, &mut |table| self.access.replace(table))
+    }
+
+    fn has(&self, member: &str) -> bool {
+        self.access.by_secret(member, SECRET, TODAY).is_some()
+    }
+
+    fn revoke(&self, member: &str) -> Result<(), Unchanged> {
+        self.access.change(&Change::Revoked(Revoked::Member(member)), AUTHOR)
+    }
+
+    fn beside(&self, ending: &str) -> String {
+        std::fs::read_to_string(self.path.with_extension(format!("toml.{ending}"))).unwrap_or_default()
+    }
+}
+
+fn write(path: &std::path::Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, text).expect("written");
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).expect("allowed");
+}
+
+fn open(log: &Log, path: &std::path::Path) -> Access {
+    let common = InCommon::new(Arc::new(log.clone()), path);
+    let agreed = common.agree(path, true, &mut |_| ());
+    assert!(matches!(agreed, Ok(Stands::AtLast | Stands::Apart)), "{agreed:?}");
+    Access::read_with(path, Some(common)).expect("an access file")
+}
+
+#[test]
+fn what_one_server_changes_counts_on_the_others_and_nothing_gets_lost() {
+    let log = Log::default();
+    let one = Server::new(&log, &text(&["alice", "bob", "carol"]));
+    let two = Server::new(&log, "");
+    assert!(two.has("alice") && two.beside("log").contains("edition=1 user=file"), "it had no file");
+    assert_eq!(one.revoke("alice"), Ok(()));
+    assert!(!one.has("alice") && two.has("alice"));
+    // The second one knows nothing of that when it changes something itself.
+    assert_eq!(two.revoke("bob"), Ok(()));
+    assert!(!two.has("alice") && !two.has("bob") && two.has("carol"));
+    assert_eq!(one.agree(), Ok(Stands::AtLast));
+    assert!(!one.has("bob") && one.has("carol"));
+    assert!(
+        one.beside("log").contains("edition=3 user=olga from=192.0.2.1 revoke member=bob"),
+        "{}",
+        one.beside("log")
+    );
+    let (one, two) = (one.again(&log), two.again(&log));
+    assert!(!one.has("bob") && !two.has("alice") && log.last() == Ok(Some(3)), "nothing is put again");
+    assert_eq!(two.revoke("olga"), Err(Unchanged::NoOperator));
+    assert_eq!(log.last(), Ok(Some(3)));
+}
+
+#[test]
+fn what_is_written_by_hand_counts_unless_the_log_has_more() {
+    let log = Log::default();
+    let (one, two) = (Server::new(&log, &text(&["alice", "bob"])), Server::new(&log, &text(&["alice", "bob"])));
+    assert_eq!(log.last(), Ok(Some(1)), "both have the same");
+    write(&one.path, &text(&["bob"]));
+    assert_eq!((one.agree(), two.agree()), (Ok(Stands::AtLast), Ok(Stands::AtLast)));
+    assert!(!one.has("alice") && !two.has("alice"));
+    write(&one.path, &text(&["bob", "dora"]));
+    assert_eq!(two.revoke("bob"), Ok(()));
+    assert_eq!(one.agree(), Ok(Stands::AtLast));
+    assert!(!one.has("dora") && !one.has("bob"), "what another server changed first counts");
+    assert_eq!(one.beside("replaced"), text(&["bob", "dora"]));
+    // Nobody means an empty file, nor one that is none.
+    for wrong in ["", "[[member]]\nname = 1\n"] {
+        write(&one.path, wrong);
+        assert!(matches!(one.agree(), Err(Disagreement::ForNow(_))));
+        assert!(one.has("olga") && log.last() == Ok(Some(3)));
+    }
+}
+
+#[test]
+fn a_log_that_is_away_changes_nothing_and_one_that_lost_something_is_no_log() {
+    let log = Log::default();
+    let one = Server::new(&log, &text(&["alice", "bob"]));
+    log.set(|state| state.is_away = true);
+    assert_eq!(one.revoke("alice"), Err(Unchanged::Away("away".to_owned())));
+    assert!(matches!(one.agree(), Err(Disagreement::ForNow(_))) && one.has("alice"));
+    log.set(|state| (state.is_away, state.is_silent) = (false, true));
+    assert_eq!(one.revoke("alice"), Err(Unchanged::InDoubt));
+    assert!(one.has("alice"), "nobody knows yet");
+    assert_eq!(one.agree(), Ok(Stands::AtLast));
+    assert!(!one.has("alice"));
+    log.set(|state| state.editions.push("no record".to_owned()));
+    assert!(matches!(one.agree(), Err(Disagreement::ForEver(why)) if why.contains("edition 3")));
+    log.set(|state| state.editions.truncate(1));
+    assert!(matches!(one.agree(), Err(Disagreement::ForEver(why)) if why.contains("lost some")));
+    assert!(matches!(one.revoke("bob"), Err(Unchanged::Failed(why)) if why.contains("lost some")));
+    assert!(!one.has("alice") && one.has("bob"));
+}
+
+#[test]
+fn a_log_that_keeps_no_members_yet_leaves_each_server_its_own() {
+    let log = Log::default();
+    log.set(|state| state.is_old = true);
+    let (one, two) = (Server::new(&log, &text(&["alice"])), Server::new(&log, &text(&["alice"])));
+    assert_eq!(one.revoke("alice"), Ok(()));
+    assert_eq!((one.agree(), two.agree()), (Ok(Stands::Apart), Ok(Stands::Apart)));
+    assert!(!one.has("alice") && two.has("alice"));
+    log.set(|state| state.is_old = false);
+    assert_eq!((one.agree(), two.agree()), (Ok(Stands::AtLast), Ok(Stands::AtLast)));
+    assert!(!two.has("alice") && two.beside("replaced").contains("alice"), "the first one's count");
+}

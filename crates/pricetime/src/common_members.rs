@@ -1,0 +1,131 @@
+//! Members that the nodes of a cluster have in common: sealed beside the cluster's log, and in each node's access file.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use access::{Access, Disagreement, MembersLog, NotPut, Place, SealingKeys, Watch};
+use market::Failed;
+use replica::LogUrl;
+use replica::members::{self, CommonLog, Mark};
+use web::{Elsewhere, MarkLog, Marked};
+
+/// How often a node without members looks whether there are some.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
+
+/// The members of a cluster, as one of its nodes has them.
+pub struct Common {
+    log: Arc<CommonLog>,
+}
+
+impl Common {
+    /// Errors: there is no such log, or its servers do not answer.
+    pub fn open(url: &LogUrl) -> Result<Common, String> {
+        let log = CommonLog::open(url).map_err(|error| error.to_string())?;
+        Ok(Common { log: Arc::new(log) })
+    }
+
+    /// Has an access file and the log agree from now on. None: there are no members yet. A node that only follows
+    /// changes nothing. Errors: the log cannot be asked, or its members are sealed with another key, or are none; later
+    /// `failed` is called then.
+    pub fn join(
+        &self,
+        file: &Path,
+        keys: SealingKeys,
+        is_read_only: bool,
+        failed: Failed,
+    ) -> Result<Option<(Access, Watch)>, String> {
+        Access::join(file, Arc::new(Sealed { log: Arc::clone(&self.log), keys, is_read_only }), failed)
+    }
+
+    /// Where the nodes tell each other which signed requests they took.
+    pub fn elsewhere(&self) -> Elsewhere {
+        Elsewhere::new(Arc::new(Marks(Arc::clone(&self.log))))
+    }
+
+    /// Errors: there are members that a node without their key would not know.
+    pub fn refuse_members(&self) -> Result<(), String> {
+        match self.log.last().map_err(|error| error.to_string())? {
+            None | Some(0) => Ok(()),
+            Some(edition) => Err(unknown_members(edition)),
+        }
+    }
+
+    /// Ends a node without members when there are some: it would go on letting everybody do everything.
+    pub fn end_when_there_are_members(self, failed: Failed) -> Result<(), String> {
+        let look = move || {
+            loop {
+                thread::sleep(LOOK_AFTER);
+                if let Ok(Some(edition @ 1..)) = self.log.last() {
+                    return failed(unknown_members(edition));
+                }
+            }
+        };
+        let started = thread::Builder::new().name("members-watch".to_owned()).spawn(look);
+        started.map(drop).map_err(|error| format!("cannot start a thread: {error}"))
+    }
+}
+
+fn unknown_members(edition: u64) -> String {
+    format!(
+        "the cluster has members (edition {edition} in its log), and this node was started without them: start it with --members-key, \
+         the file with the key that seals them (docs/CLUSTER.md)"
+    )
+}
+
+/// Editions of an access file, sealed.
+struct Sealed {
+    log: Arc<CommonLog>,
+    keys: SealingKeys,
+    is_read_only: bool,
+}
+
+impl MembersLog for Sealed {
+    fn cluster(&self) -> u64 {
+        self.log.cluster()
+    }
+
+    fn last(&self) -> Result<Option<u64>, String> {
+        self.log.last().map_err(|error| error.to_string())
+    }
+
+    fn read(&self, edition: u64) -> Result<String, Disagreement> {
+        // It may have been the last one a moment ago, and be forgotten by now.
+        let sealed = self.log.read(edition).map_err(|error| Disagreement::ForNow(error.to_string()))?;
+        self.keys.open(&sealed, Place { cluster: self.cluster(), edition }).map_err(Disagreement::ForEver)
+    }
+
+    fn put(&self, edition: &str, last: u64) -> Result<u64, NotPut> {
+        if self.is_read_only {
+            return Err(NotPut::ReadOnly);
+        }
+        let place = Place { cluster: self.cluster(), edition: last.saturating_add(1) };
+        let sealed = self.keys.seal(edition, place).map_err(NotPut::Refused)?;
+        self.log.put(sealed.into(), last).map_err(|why| match why {
+            members::NotPut::Outdated => NotPut::Outdated,
+            members::NotPut::Away(error) => NotPut::Away(error.to_string()),
+            members::NotPut::InDoubt => NotPut::InDoubt,
+            members::NotPut::TooLong { bytes, most } => NotPut::Refused(format!(
+                "the access file takes {bytes} bytes in the log, whose servers take {most} in a message: raise their max_payload, or \
+                 keep fewer members"
+            )),
+        })
+    }
+}
+
+struct Marks(Arc<CommonLog>);
+
+impl MarkLog for Marks {
+    fn mark(&self, mark: Mark, tell: Box<dyn FnOnce(Marked) + Send>) {
+        let tell = move |marked| {
+            tell(match marked {
+                members::Marked::First => Marked::First,
+                members::Marked::Again => Marked::Again,
+                members::Marked::Away => Marked::Away,
+                members::Marked::Full => Marked::Full,
+            });
+        };
+        self.0.mark(mark, Box::new(tell));
+    }
+}

@@ -1,0 +1,387 @@
+//! Members of a cluster: who is changed on one node is changed on all, also on those that were away, and a signed
+//! request that one node took is taken by no other.
+
+use std::fs;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::{Answer, Http};
+use crate::common::keys::now;
+use crate::common::members::{AccessFile, Client, basic, hmac_hex, market, micros, secret};
+use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::wait::wait_until;
+
+use super::log_servers::{LogServers, cluster};
+use super::nodes::node;
+
+/// A cluster with a key that seals its members.
+struct World {
+    folder: Folder,
+    servers: LogServers,
+    url: String,
+    key: PathBuf,
+}
+
+impl World {
+    fn new(purpose: &str) -> World {
+        let folder = Folder::new(purpose);
+        let servers = LogServers::start(folder.path(), 1);
+        let url = servers.create("market", 1);
+        let key = folder.path().join("members.key");
+        cluster(&["key", key.to_str().unwrap()]).unwrap();
+        World { folder, servers, url, key }
+    }
+
+    fn data(&self, number: u16) -> PathBuf {
+        self.folder.path().join(format!("node-{number}"))
+    }
+
+    /// The access file of a node.
+    fn file(&self, number: u16) -> PathBuf {
+        self.data(number).join("access.toml")
+    }
+
+    /// Gives a node an access file.
+    fn give(&self, number: u16, text: &str) {
+        fs::create_dir_all(self.data(number)).unwrap();
+        let mut options = fs::OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(self.file(number));
+        std::io::Write::write_all(&mut file.unwrap(), text.as_bytes()).unwrap();
+    }
+
+    fn launch(&self, number: u16) -> Launch {
+        node(&self.folder, number, &self.url).with(&format!("--members-key {}", self.key.display()))
+    }
+
+    fn start(&self, number: u16) -> (Server, Http) {
+        let server = self.launch(number).start();
+        let http = Http::new(server.http);
+        (server, http)
+    }
+
+    /// What the log's servers hold of an edition.
+    fn sealed(&self, edition: u64) -> Vec<u8> {
+        let found = self.servers.ask("$JS.API.STREAM.MSG.GET.market-members", &format!("{{\"seq\":{edition}}}"));
+        BASE64_STANDARD.decode(found["message"]["data"].as_str().unwrap_or_else(|| panic!("{found}"))).unwrap()
+    }
+}
+
+fn access(words: &[&str], file: &Path) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    let ran = command.arg("access").arg(words[0]).arg(file).args(&words[1..]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+fn order(account: &str, shares: &str) -> Value {
+    json!({"account": account, "symbol": "SPY", "side": "buy", "shares": shares, "limit": "0.01"})
+}
+
+fn place(http: &Http, member: &str, account: &str) -> u16 {
+    Client { http, member }.send("POST", "/api/v1/orders", Some(&order(account, "1"))).status
+}
+
+fn soon(what: &str, mut is_so: impl FnMut() -> bool) {
+    wait_until(what, Duration::from_secs(20), &mut is_so);
+}
+
+#[test]
+fn who_is_revoked_on_one_node_trades_on_none() {
+    let world = World::new("cluster-members-revoked");
+    world.give(1, &AccessFile::text(&[]));
+    let (first, http_1) = world.start(1);
+    market(&http_1);
+    // The others have no access file, and get one.
+    let (second, http_2) = world.start(2);
+    let (third, http_3) = world.start(3);
+    for http in [&http_1, &http_2, &http_3] {
+        soon("alice trades", || place(http, "alice", "1") == 201);
+    }
+    drop(third.stop());
+    let token = format!("Bearer {}", Client { http: &http_2, member: "alice" }.log_in());
+    let mut logged_in = second.client();
+    let login = format!("<login key=\"alice-key\" secret=\"{}\"/>", secret("alice"));
+    assert!(logged_in.ask(&login).contains("logged-in"));
+    let query = "<transactions id=\"1\"><query id=\"1\"/></transactions>";
+    assert!(logged_in.ask(query).contains("<open shares="));
+
+    let olga = Client { http: &http_1, member: "olga" };
+    let revoked = olga.send("DELETE", "/api/v1/members/alice/keys/alice-key", None);
+    assert_eq!(revoked.status, 200, "{}", revoked.text);
+    assert_eq!(place(&http_1, "alice", "1"), 401);
+    soon("node 2 refuses her", || place(&http_2, "alice", "1") == 401);
+    let by_token = http_2.send("GET", "/api/v1/accounts/1", None, &[("authorization", &token)]);
+    assert_eq!(by_token.status, 401, "{}", by_token.text);
+    let refused = logged_in.ask(query);
+    assert!(refused.contains("<error") && !refused.contains("<open shares="), "{refused}");
+    assert_eq!(place(&http_2, "bob", "2"), 201, "others trade on");
+    // Who did it is on record on each node.
+    let record = fs::read_to_string(world.data(2).join("access.toml.log")).unwrap();
+    assert!(record.contains("edition=2 user=olga from=127.0.0.1 revoke key=alice-key"), "{record}");
+
+    // It holds after a restart, and on a node that was away.
+    drop(second.stop());
+    let (second, http_2) = world.start(2);
+    let (third, http_3) = world.start(3);
+    for http in [&http_2, &http_3] {
+        assert_eq!((place(http, "alice", "1"), place(http, "bob", "2")), (401, 201));
+    }
+    for number in [1, 2, 3] {
+        let text = fs::read_to_string(world.file(number)).unwrap();
+        assert!(!text.contains("alice-key") && text.contains("bob-key"), "node {number}: {text}");
+        assert_eq!(fs::metadata(world.file(number)).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    // Whoever reads the log reads no secret, and not even who there is.
+    for edition in [1, 2] {
+        let sealed = world.sealed(edition);
+        for hidden in [secret("bob").as_str(), "bob", "olga", "operator", "revoke"] {
+            assert!(!sealed.windows(hidden.len()).any(|bytes| bytes == hidden.as_bytes()), "{hidden}");
+        }
+    }
+    [first, second, third].into_iter().for_each(|server| drop(server.stop()));
+}
+
+#[test]
+fn keys_limits_and_modes_of_one_node_are_those_of_all() {
+    let world = World::new("cluster-members-changed");
+    world.give(1, &AccessFile::text(&[]));
+    let (first, http_1) = world.start(1);
+    market(&http_1);
+    let (second, http_2) = world.start(2);
+    let reader = world.launch(3).with("--read-only").start();
+    let http_3 = Http::new(reader.http);
+    let (olga_1, olga_2) = (Client { http: &http_1, member: "olga" }, Client { http: &http_2, member: "olga" });
+    // A key that one node made counts on the other.
+    let key = olga_2.make("/api/v1/members/bob/keys", &json!({"kind": "hmac", "id": "bob-2"}));
+    let proof = basic("bob-2", key["secret"].as_str().unwrap());
+    let look = |http: &Http| http.send("GET", "/api/v1/accounts/2", None, &[("authorization", &proof)]).status;
+    for http in [&http_1, &http_3] {
+        soon("the new key counts", || look(http) == 200);
+    }
+    // Both change something at once, many times, and nothing gets lost.
+    std::thread::scope(|scope| {
+        for (olga, name) in [(&olga_1, "one"), (&olga_2, "two")] {
+            scope.spawn(move || {
+                for nth in 0..8 {
+                    let member = json!({"name": format!("{name}-{nth}"), "roles": ["viewer"], "accounts": ["1"]});
+                    let added = olga.send("POST", "/api/v1/members", Some(&member));
+                    assert_eq!(added.status, 201, "{}", added.text);
+                }
+            });
+        }
+    });
+    for http in [&http_1, &http_2, &http_3] {
+        soon("all are members everywhere", || {
+            let listed = Client { http, member: "otto" }.get("/api/v1/members").text;
+            (0..8).all(|nth| listed.contains(&format!("one-{nth}")) && listed.contains(&format!("two-{nth}")))
+        });
+    }
+    let limits = json!({"roles": ["trader"], "accounts": ["1"], "limits": {"order_shares": "5"}});
+    assert_eq!(olga_1.send("PUT", "/api/v1/members/alice", Some(&limits)).status, 200);
+    let alice_2 = Client { http: &http_2, member: "alice" };
+    soon("her limit holds on node 2", || alice_2.send("POST", "/api/v1/orders", Some(&order("1", "6"))).status == 422);
+    assert_eq!(place(&http_2, "alice", "1"), 201);
+    let read_only = json!({"mode": "read-only"});
+    assert_eq!(olga_2.send("PUT", "/api/v1/mode", Some(&read_only)).status, 200);
+    soon("node 1 is read-only", || place(&http_1, "alice", "1") == 503);
+    drop(first.stop());
+    let (first, http_1) = world.start(1);
+    assert_eq!(place(&http_1, "alice", "1"), 503, "also after a restart");
+    // By hand on one node, while it runs.
+    access(&["mode", "normal"], &world.file(1));
+    for http in [&http_1, &http_2] {
+        soon("the venue is open", || place(http, "alice", "1") == 201);
+    }
+    // A node that only follows changes nothing.
+    let olga_3 = Client { http: &http_3, member: "olga" };
+    let refused = olga_3.send("DELETE", "/api/v1/members/bob", None);
+    assert_eq!(refused.code(), (503, "read-only-node"));
+    assert_eq!(olga_3.send("PUT", "/api/v1/mode", Some(&read_only)).code(), (503, "read-only-node"));
+    [first, second, reader].into_iter().for_each(|server| drop(server.stop()));
+}
+
+#[test]
+fn what_was_changed_by_hand_on_a_node_that_was_away_gives_way_to_the_log() {
+    let world = World::new("cluster-members-by-hand");
+    world.give(1, &AccessFile::text(&[]));
+    let (first, http_1) = world.start(1);
+    market(&http_1);
+    let (second, _) = world.start(2);
+    drop(second.stop());
+    // Nobody changed anything else: it counts when the node is back.
+    access(&["revoke", "--member", "vera"], &world.file(2));
+    let (second, _) = world.start(2);
+    soon("node 1 knows vera no more", || Client { http: &http_1, member: "vera" }.get("/api/v1/status").status == 401);
+    drop(second.stop());
+    // Somebody did: the log counts, and what stood there is kept.
+    access(&["revoke", "--member", "otto"], &world.file(2));
+    let revoked = Client { http: &http_1, member: "olga" }.send("DELETE", "/api/v1/members/alice", None);
+    assert_eq!(revoked.status, 200, "{}", revoked.text);
+    let (second, http_2) = world.start(2);
+    assert_eq!(place(&http_2, "alice", "1"), 401);
+    assert_eq!(Client { http: &http_2, member: "otto" }.get("/api/v1/members").status, 200);
+    let kept = fs::read_to_string(world.data(2).join("access.toml.replaced")).unwrap();
+    assert!(kept.contains("alice") && !kept.contains("otto"), "{kept}");
+    assert!(second.process.log().contains("those of the log count"), "{}", second.process.log());
+    [first, second].into_iter().for_each(|server| drop(server.stop()));
+}
+
+#[test]
+fn a_node_that_does_not_know_the_members_does_not_serve() {
+    let world = World::new("cluster-members-refused");
+    let refusal = |launch: &Launch| launch.try_start().err().expect("it does not start").stderr;
+    let plain = |number| node(&world.folder, number, &world.url);
+    // No members yet: everybody may do everything, on loopback.
+    let mut open = plain(1).start();
+    assert!(open.ask("<create><account id=\"7\" balance=\"1\"/></create>").contains("created"));
+    world.give(2, &AccessFile::text(&[]));
+    let without_key = refusal(&plain(2));
+    assert!(without_key.contains("--members-key") && without_key.contains("pricetime cluster key"), "{without_key}");
+    let (second, _) = world.start(2);
+    // Now there are: a node that lets everybody do everything ends, and none begins so.
+    let ended = open.process.wait_for_end(PATIENCE);
+    assert!(ended.stderr.contains("the cluster has members (edition 1 in its log)"), "{}", ended.stderr);
+    assert!(refusal(&plain(1)).contains("start it with --members-key"), "it does not start again");
+    let other = world.folder.path().join("other.key");
+    cluster(&["key", other.to_str().unwrap()]).unwrap();
+    let wrong = refusal(&plain(3).with(&format!("--members-key {}", other.display())));
+    assert!(wrong.contains("edition 1") && wrong.contains("sealed with another key than this node's"), "{wrong}");
+    let alone = Launch::new(&world.data(4)).with(&format!("--members-key {}", world.key.display()));
+    assert!(refusal(&alone).contains("it needs store = nats://"));
+    // A node that cannot open what counts now must not go on with what counted before.
+    let third = world.start(3).0;
+    drop(second.stop());
+    let keys = [&other, &world.key].map(|path| fs::read_to_string(path).unwrap()).concat();
+    let both = world.folder.path().join("both.key");
+    fs::write(&both, keys).unwrap();
+    fs::set_permissions(&both, fs::Permissions::from_mode(0o600)).unwrap();
+    let second = plain(2).with(&format!("--members-key {}", both.display())).start();
+    let olga = |http: &Http, path: &str| Client { http, member: "olga" }.send("DELETE", path, None).status;
+    assert_eq!(olga(&Http::new(second.http), "/api/v1/members/vera"), 200);
+    let mut third = third;
+    let ended = third.process.wait_for_end(PATIENCE);
+    assert!(
+        ended.stderr.contains("edition 2 of the members in the log: it was sealed with another key"),
+        "{}",
+        ended.stderr
+    );
+    // The log's servers are away: nothing is changed, and nothing counts that nobody else would know.
+    let World { servers, .. } = world;
+    drop(servers);
+    let http_2 = Http::new(second.http);
+    let refused = Client { http: &http_2, member: "olga" }.send("DELETE", "/api/v1/members/bob", None);
+    assert!(matches!(refused.code(), (503, "store-away") | (504, "outcome-unknown")), "{}", refused.text);
+    assert_eq!(Client { http: &http_2, member: "bob" }.get("/api/v1/status").status, 200);
+}
+
+#[test]
+fn nodes_have_their_members_in_common_once_all_know_how() {
+    let folder = Folder::new("cluster-members-upgrade");
+    let servers = LogServers::start(folder.path(), 1);
+    let url = servers.url("market");
+    soon("the log is made", || cluster(&["create", "--store", &url, "--replicas", "1", "--rules", "3"]).is_ok());
+    let key = folder.path().join("members.key");
+    cluster(&["key", key.to_str().unwrap()]).unwrap();
+    let world = World { folder, servers, url, key };
+    let nodes = [1, 2].map(|number| {
+        world.give(number, &AccessFile::text(&[]));
+        world.start(number)
+    });
+    market(&nodes[0].1);
+    let olga = Client { http: &nodes[0].1, member: "olga" };
+    let before = olga.make("/api/v1/members", &json!({"name": "dora", "roles": ["viewer"], "accounts": ["1"]}));
+    assert_eq!(before["name"], "dora");
+    assert!(!fs::read_to_string(world.file(2)).unwrap().contains("dora"), "each has its own");
+    assert_eq!(olga.send("DELETE", "/api/v1/members/dora", None).status, 200);
+    cluster(&["upgrade", "--store", &world.url]).unwrap();
+    soon("node 2 knows whom node 1 removes", || {
+        let named = |name: &str| format!("/api/v1/members/{name}");
+        let _ = olga.send("DELETE", &named("vera"), None);
+        Client { http: &nodes[1].1, member: "vera" }.get("/api/v1/status").status == 401
+    });
+    nodes.into_iter().for_each(|(server, _)| drop(server.stop()));
+}
+
+/// Parameters with their time and alice's signature.
+fn sign(parameters: &str) -> String {
+    // What is signed twice within a millisecond is the same request.
+    std::thread::sleep(Duration::from_millis(2));
+    let timed = format!("{parameters}&recvWindow=60000&timestamp={}", now());
+    format!("{timed}&signature={}", hmac_hex(&secret("alice"), &timed))
+}
+
+fn send(http: &Http, method: &str, path: &str, signed: &str) -> Answer {
+    http.send(method, &format!("/binance/api/v3/{path}?{signed}"), None, &[("x-mbx-apikey", "alice-key")])
+}
+
+#[test]
+fn a_signed_request_that_one_node_took_is_taken_by_no_other() {
+    const ORDER: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
+    let world = World::new("cluster-members-signed");
+    world.give(1, &AccessFile::text(&[]));
+    let (first, http_1) = world.start(1);
+    market(&http_1);
+    let (second, http_2) = world.start(2);
+    let nodes = [(1, first), (2, second)];
+    settle_members(&nodes);
+    let open_orders = || {
+        let orders = Client { http: &http_1, member: "alice" }.get("/api/v1/accounts/1/orders");
+        orders.body["orders"].as_array().unwrap_or_else(|| panic!("{}", orders.text)).len()
+    };
+    let order = sign(ORDER);
+    assert_eq!(send(&http_1, "POST", "order", &order).status, 200);
+    let again = send(&http_2, "POST", "order", &order);
+    assert_eq!((again.status, &again.body["code"]), (400, &json!(-1022)), "{}", again.text);
+    assert!(again.text.contains("the same request was sent before"), "{}", again.text);
+    let placed = send(&http_2, "POST", "order", &sign(ORDER));
+    assert_eq!(placed.status, 200, "what is signed anew is done: {}", placed.text);
+    // Ours.
+    let body = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
+    let time = micros().to_string();
+    let signature = hmac_hex(&secret("alice"), &format!("POST\n/api/v1/orders\n{time}\n{body}"));
+    let ours = |http: &Http| {
+        let headers = [
+            ("content-type", "application/json"),
+            ("pricetime-key", "alice-key"),
+            ("pricetime-time", &time),
+            ("pricetime-signature", &signature),
+        ];
+        http.send("POST", "/api/v1/orders", Some(body), &headers)
+    };
+    assert_eq!(ours(&http_2).status, 201);
+    let again = ours(&http_1);
+    assert_eq!(again.code(), (401, "unauthenticated"));
+    assert!(again.text.contains("was sent before"), "{}", again.text);
+    assert_eq!(open_orders(), 4);
+    // What came to look at one node changes nothing at another.
+    let told = || world.servers.state("market-signed")["last_seq"].as_u64().unwrap();
+    let before = told();
+    let look = sign("symbol=SPYUSD");
+    for http in [&http_1, &http_2] {
+        assert_eq!(send(http, "GET", "openOrders", &look).status, 200);
+    }
+    soon("the look is told of", || told() > before);
+    let canceled = send(&http_2, "DELETE", "openOrders", &look);
+    assert_eq!((canceled.status, &canceled.body["code"]), (400, &json!(-1022)), "{}", canceled.text);
+    assert_eq!(open_orders(), 4);
+    let look = sign("symbol=SPYUSD");
+    let before = told();
+    assert_eq!(send(&http_1, "GET", "openOrders", &look).status, 200);
+    soon("the look is told of", || told() > before);
+    let canceled = send(&http_2, "DELETE", "openOrders", &look);
+    assert_eq!((canceled.status, &canceled.body["code"]), (400, &json!(-1022)), "{}", canceled.text);
+    assert_eq!(open_orders(), 4);
+    nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
+}
+
+/// Waits until both nodes have taken the market that one of them was given.
+fn settle_members(nodes: &[(u16, Server)]) {
+    let count = |http: &Http| Client { http, member: "otto" }.get("/api/v1/status").body["sequence"].clone();
+    let https: Vec<Http> = nodes.iter().map(|(_, node)| Http::new(node.http)).collect();
+    soon("all nodes stand where the first does", || https.iter().all(|http| count(http) == count(&https[0])));
+}

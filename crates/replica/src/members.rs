@@ -1,0 +1,206 @@
+//! What the nodes of a cluster have in common beside the market: their members, and which signed requests were taken.
+//! It knows neither what an edition of the members says, for it is sealed, nor what was signed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use async_nats::Client;
+use async_nats::connection::State as Connection;
+use async_nats::jetstream::Context;
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::Stream;
+use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::client::LogError;
+use crate::log_url::LogUrl;
+use crate::servers::{BETWEEN_TRIES, CHOOSING, connect, is_missing, stream};
+use crate::side_streams::{members_stream, members_subject, signed_subject};
+use crate::stream_config::LogTerms;
+use crate::versions::MEMBERS;
+
+/// How long an answer of the servers may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Signed requests that wait to be told to the servers; further ones are refused.
+const WAITING_MAX: usize = 1 << 12;
+
+/// What a signed request is known by.
+pub type Mark = [u8; 16];
+
+/// What became of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marked {
+    /// No node had told of it before.
+    First,
+    /// Some node had, this one included.
+    Again,
+    /// The servers cannot be reached, or take no more.
+    Away,
+    /// Too many wait.
+    Full,
+}
+
+/// Who is told what became of a mark.
+pub type Tell = Box<dyn FnOnce(Marked) + Send>;
+
+/// Why an edition was not put into the log.
+#[derive(Debug)]
+pub enum NotPut {
+    /// There is another one meanwhile.
+    Outdated,
+    /// Nothing was put: why.
+    Away(LogError),
+    /// Nobody knows whether it was put.
+    InDoubt,
+    /// It is longer than a message may be.
+    TooLong { bytes: usize, most: usize },
+}
+
+/// The members of a log's nodes, and the requests that they took. The thread that talks to the servers ends when it is
+/// dropped.
+pub struct CommonLog {
+    url: LogUrl,
+    cluster: u64,
+    handle: Handle,
+    client: Client,
+    context: Context,
+    /// Set once the log keeps members, and never taken back.
+    is_kept: Arc<AtomicBool>,
+    signed: Sender<(Mark, Tell)>,
+}
+
+impl CommonLog {
+    /// Errors: there is no such log, or its servers do not answer.
+    pub fn open(url: &LogUrl) -> Result<CommonLog, LogError> {
+        let (runtime, client, mut context) = connect(url)?;
+        let stream = runtime.block_on(stream(&context, url))?;
+        let terms = LogTerms::of(url, &stream.cached_info().config)?;
+        context.set_timeout(PATIENCE);
+        let (signed, waiting) = channel(WAITING_MAX);
+        let handle = runtime.handle().clone();
+        let is_kept = Arc::new(AtomicBool::new(terms.rules >= MEMBERS));
+        let tell_all = tell_all((client.clone(), context.clone()), signed_subject(url), waiting);
+        let thread = std::thread::Builder::new().name("members".to_owned()).spawn(move || runtime.block_on(tell_all));
+        thread.map_err(|error| LogError(format!("cannot start a thread: {error}")))?;
+        let log = CommonLog { url: url.clone(), cluster: terms.cluster, handle, client, context, is_kept, signed };
+        let begun = Instant::now();
+        while let Err(error) = log.last() {
+            if begun.elapsed() >= CHOOSING {
+                return Err(error);
+            }
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        Ok(log)
+    }
+
+    /// The cluster that it is of.
+    pub fn cluster(&self) -> u64 {
+        self.cluster
+    }
+
+    /// The number of the last edition of the members: 0 where there is none yet, and none where the log is of a version
+    /// that keeps none. Errors: the servers do not answer, or lost the members.
+    pub fn last(&self) -> Result<Option<u64>, LogError> {
+        let stream = self.handle.block_on(self.stream())?;
+        if stream.is_some() {
+            self.is_kept.store(true, Ordering::Relaxed);
+        }
+        match stream {
+            Some(stream) => Ok(Some(stream.cached_info().state.last_sequence)),
+            None if self.is_kept.load(Ordering::Relaxed) => Err(LogError(format!(
+                "{} has no members beside it any more: `pricetime cluster upgrade` makes them anew, of what a node's file has",
+                self.url
+            ))),
+            None => Ok(None),
+        }
+    }
+
+    async fn stream(&self) -> Result<Option<Stream>, LogError> {
+        let found = self.context.get_stream(members_stream(&self.url)).await;
+        match found {
+            Ok(stream) => Ok(Some(stream)),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(LogError(format!("{} cannot be asked for its members: {error}", self.url))),
+        }
+    }
+
+    /// An edition of the members. Errors: there is none of this number any more, or the servers do not answer.
+    pub fn read(&self, edition: u64) -> Result<Bytes, LogError> {
+        let unread = |why: &dyn std::fmt::Display| LogError(format!("it cannot be read: {why}"));
+        self.handle.block_on(async {
+            let stream = self.stream().await?.ok_or_else(|| unread(&"it is not there"))?;
+            let found = stream.get_raw_message(edition).await;
+            found.map(|message| message.payload).map_err(|error| unread(&error))
+        })
+    }
+
+    /// Puts an edition behind the last one, which this one has to be. Gives its number.
+    pub fn put(&self, edition: Bytes, last: u64) -> Result<u64, NotPut> {
+        let away = |why: &dyn std::fmt::Display| LogError(format!("the log cannot be reached: {why}"));
+        if self.client.connection_state() != Connection::Connected {
+            // It would be sent later, when nobody waits for it any more.
+            return Err(NotPut::Away(away(&"there is no connection to its servers")));
+        }
+        let (bytes, most) = (edition.len(), self.client.server_info().max_payload);
+        let message = PublishMessage::build().payload(edition).expected_last_subject_sequence(last);
+        let refused = |error: &PublishError| match error.kind() {
+            PublishErrorKind::WrongLastSequence => NotPut::Outdated,
+            PublishErrorKind::MaxPayloadExceeded => NotPut::TooLong { bytes, most },
+            PublishErrorKind::StreamNotFound => NotPut::Away(away(error)),
+            PublishErrorKind::WrongLastMessageId
+            | PublishErrorKind::TimedOut
+            | PublishErrorKind::BrokenPipe
+            | PublishErrorKind::MaxAckPending
+            | PublishErrorKind::Other => NotPut::InDoubt,
+        };
+        self.handle.block_on(async {
+            let sent = self.context.send_publish(members_subject(&self.url), message).await;
+            let acknowledged = sent.map_err(|error| refused(&error))?.await;
+            acknowledged.map(|acknowledged| acknowledged.sequence).map_err(|error| refused(&error))
+        })
+    }
+
+    /// Tells all nodes that a signed request is taken here. `tell` gets to know whether it is the first to be told of.
+    pub fn mark(&self, mark: Mark, tell: Tell) {
+        if !self.is_kept.load(Ordering::Relaxed) {
+            return tell(Marked::First);
+        }
+        match self.signed.try_send((mark, tell)) {
+            Ok(()) => {}
+            Err(TrySendError::Full((_, tell))) => tell(Marked::Full),
+            Err(TrySendError::Closed((_, tell))) => tell(Marked::Away),
+        }
+    }
+}
+
+/// Hands in marks until nobody sends any more. Each is a message without a text, which the servers know again by its
+/// id.
+async fn tell_all((client, context): (Client, Context), subject: String, mut waiting: Receiver<(Mark, Tell)>) {
+    while let Some((mark, tell)) = waiting.recv().await {
+        if client.connection_state() != Connection::Connected {
+            tell(Marked::Away);
+            continue;
+        }
+        let id: String = mark.iter().map(|byte| format!("{byte:02x}")).collect();
+        match context.send_publish(subject.clone(), PublishMessage::build().message_id(id)).await {
+            Ok(acknowledgement) => drop(tokio::spawn(async move {
+                tell(match acknowledgement.await {
+                    Ok(acknowledged) if acknowledged.duplicate => Marked::Again,
+                    Ok(_) => Marked::First,
+                    Err(error) => {
+                        tracing::warn!(%error, "a signed request was refused: the log's servers did not say whether it is new");
+                        Marked::Away
+                    }
+                });
+            })),
+            Err(error) => {
+                tracing::warn!(%error, "a signed request was refused: the log's servers cannot be told of it");
+                tell(Marked::Away);
+            }
+        }
+    }
+}
