@@ -20,7 +20,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(16);
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(900);
 /// Source addresses remembered at once. Beyond, the one is forgotten that tried something the longest ago.
 const SOURCES_MAX: usize = 4096;
-/// Names remembered of an address. Further ones are not counted by name: none that is pushes out another one.
+/// Names remembered of an address, beside none at all. Further ones are not counted by name: none that is pushes out
+/// another one.
 const NAMES_MAX: usize = 64;
 /// Wrong passwords of an address that cost nothing, whosever they are,
 const GUESSES_FREE: u32 = 32;
@@ -41,6 +42,8 @@ pub struct Tries {
 #[derive(Debug)]
 struct Source {
     names: HashMap<u64, Wrong>,
+    /// Those that name nothing.
+    nameless: Wrong,
     /// Wrong passwords, of all names, and members that have logged in with a right one.
     guesses: u32,
     members: u32,
@@ -70,7 +73,11 @@ impl Tries {
     /// then it does not count, and is not to be looked at.
     pub fn turn(&self, address: IpAddr, name: &str, now: Instant) -> Result<Instant, Duration> {
         let mut sources = self.lock();
-        source(&mut sources, address, now).turn(self.hasher.hash_one(name), now)
+        let source = source(&mut sources, address, now);
+        if name.is_empty() {
+            return source.nameless.turn(now);
+        }
+        source.turn(self.hasher.hash_one(name), now)
     }
 
     /// The turn of a password, as [`Tries::turn`] gives it. Where too many were wrong that came from the address, those of
@@ -120,7 +127,8 @@ fn source(sources: &mut HashMap<IpAddr, Source>, address: IpAddr, now: Instant) 
         let oldest = sources.iter().min_by_key(|(_, source)| source.last).map(|(address, _)| *address);
         oldest.map(|address| sources.remove(&address));
     }
-    let new = || Source { names: HashMap::new(), guesses: 0, members: 0, next_guess: now, last: now };
+    let none = Wrong { wrong: 0, next: now };
+    let new = || Source { names: HashMap::new(), nameless: none, guesses: 0, members: 0, next_guess: now, last: now };
     let source = sources.entry(address).or_insert_with(new);
     if source.last + FORGOTTEN_AFTER <= now {
         source.guesses = 0;
@@ -131,23 +139,31 @@ fn source(sources: &mut HashMap<IpAddr, Source>, address: IpAddr, now: Instant) 
 
 impl Source {
     fn turn(&mut self, name: u64, now: Instant) -> Result<Instant, Duration> {
-        let is_over = |its: &Wrong| its.next + FORGOTTEN_AFTER <= now;
         if self.names.len() >= NAMES_MAX && !self.names.contains_key(&name) {
-            self.names.retain(|_, its| !is_over(its));
+            self.names.retain(|_, its| !its.is_over(now));
             if self.names.len() >= NAMES_MAX {
                 return Ok(now);
             }
         }
-        let its = self.names.entry(name).or_insert(Wrong { wrong: 0, next: now });
-        if is_over(its) {
-            its.wrong = 0;
+        self.names.entry(name).or_insert(Wrong { wrong: 0, next: now }).turn(now)
+    }
+}
+
+impl Wrong {
+    fn is_over(&self, now: Instant) -> bool {
+        self.next + FORGOTTEN_AFTER <= now
+    }
+
+    fn turn(&mut self, now: Instant) -> Result<Instant, Duration> {
+        if self.is_over(now) {
+            self.wrong = 0;
         }
-        let turn = its.next.max(now);
+        let turn = self.next.max(now);
         if turn > now + LONGEST_WAIT {
             return Err(turn - now);
         }
-        its.wrong = its.wrong.saturating_add(1);
-        its.next = turn + wait_behind(its.wrong);
+        self.wrong = self.wrong.saturating_add(1);
+        self.next = turn + wait_behind(self.wrong);
         Ok(turn)
     }
 }
@@ -225,6 +241,8 @@ mod tests {
         }
         assert!(tries.may_try(one, "alice", now).is_err() && tries.may_try(other, "alice", now).is_err());
         assert_eq!(tries.may_try(one, "bob", now), Ok(()), "a secret that is right");
+        let nameless: Vec<bool> = (0..12).map(|_| tries.turn(one, "", now).is_ok()).collect();
+        assert_eq!(nameless, [vec![true; 10], vec![false; 2]].concat());
         let names = tries.lock().values().map(|source| source.names.len()).max();
         assert_eq!(names, Some(NAMES_MAX));
         let later = now + FORGOTTEN_AFTER + Duration::from_secs(60);

@@ -14,17 +14,17 @@ pub const MIB: u64 = 1 << 20;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What an attack may cost. Memory and time hold always; how long bystanders wait is judged in the long form alone, since
-/// a machine that does something else makes everybody wait.
+/// What an attack may cost. How long bystanders wait is held against those of an idle server beside it, in the same run:
+/// a machine that does something else makes both wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// By how many bytes the server's resident memory may grow at most, at any moment.
     pub memory: u64,
     /// How long the attack may last; at least 10 s, and the server is killed behind it.
     pub time: Duration,
-    /// The p99 of bystanders' waits, over XML and over HTTP.
+    /// By how much longer than at an idle server the p99 of bystanders' waits may be, over XML and over HTTP.
     pub p99: Duration,
-    /// The longest that a bystander may wait.
+    /// By how much longer than at an idle server a bystander may wait.
     pub longest: Duration,
 }
 
@@ -44,6 +44,8 @@ pub fn size<T>(short: T, long: T) -> T {
 /// A server before the attack, to be given what the attack needs.
 pub struct Scene {
     pub server: Server,
+    /// Another one, which nobody attacks.
+    idle: Server,
     title: &'static str,
     limits: Limits,
     folder: Folder,
@@ -52,12 +54,13 @@ pub struct Scene {
 
 impl Scene {
     /// Starts a server when no other attack runs: `|launch| launch.with("--idle-timeout 1s")`.
-    pub fn set(title: &'static str, limits: Limits, settings: impl FnOnce(Launch) -> Launch) -> Scene {
+    pub fn set(title: &'static str, limits: Limits, settings: impl Fn(Launch) -> Launch) -> Scene {
         assert!(limits.time >= Duration::from_secs(10), "{title}: the limit of time must not depend on a free machine");
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = Folder::new("attack");
         let server = settings(Launch::new(&folder.data())).start();
-        Scene { server, title, limits, folder, turn }
+        let idle = settings(Launch::new(&folder.path().join("idle"))).start();
+        Scene { server, idle, title, limits, folder, turn }
     }
 
     /// With another bound of the memory that the attack may take.
@@ -67,9 +70,10 @@ impl Scene {
 
     /// Stops the server and starts it again on what it wrote: what was done is in the archive alone.
     pub fn again(self) -> Scene {
-        self.server.stop();
-        let server = Launch::new(&self.folder.data()).start();
-        Scene { server, title: self.title, limits: self.limits, folder: self.folder, turn: self.turn }
+        let Scene { server, idle, title, limits, folder, turn } = self;
+        server.stop();
+        let server = Launch::new(&folder.data()).start();
+        Scene { server, idle, title, limits, folder, turn }
     }
 
     /// The server's data folder.
@@ -85,13 +89,15 @@ impl Scene {
     /// Lets the attack begin, beside bystanders who do as they are told.
     pub fn attack_beside(self, habit: Habit) -> Attack {
         let bystanders = Bystanders::start(&self.server, habit);
+        let control = Bystanders::start(&self.idle, habit);
         let watchdog = Watchdog::start(&self.server.process, self.limits);
         Attack {
             server: Some(self.server),
+            idle: Some(self.idle),
             title: self.title,
             limits: self.limits,
             began: Instant::now(),
-            bystanders: Some(bystanders),
+            bystanders: Some([bystanders, control]),
             watchdog: Some(watchdog),
             parts: Vec::new(),
             _folder: self.folder,
@@ -103,10 +109,12 @@ impl Scene {
 /// An attack that goes on. Dropped before its end it has failed, and its verdict says so.
 pub struct Attack {
     server: Option<Server>,
+    idle: Option<Server>,
     title: &'static str,
     limits: Limits,
     began: Instant,
-    bystanders: Option<Bystanders>,
+    /// Of the server under attack, and of the idle one.
+    bystanders: Option<[Bystanders; 2]>,
     watchdog: Option<Watchdog>,
     parts: Vec<Part>,
     _folder: Folder,
@@ -127,14 +135,15 @@ impl Attack {
     /// Ends it: `outcome` says how the attacker was answered. Panics unless the server goes on, has answered the bystanders
     /// correctly all the time, kept within the limits, and stops in order.
     pub fn end(mut self, outcome: &str) {
-        let waits = self.bystanders.take().expect("an attack ends once").end();
+        let [waits, control] = self.bystanders.take().expect("an attack ends once").map(Bystanders::end);
         let lasted = self.began.elapsed();
         let server = self.server.take().expect("an attack ends once");
         let grown = self.watchdog.take().expect("an attack ends once").end();
         let parts = std::mem::take(&mut self.parts);
-        let verdict = Verdict { title: self.title, limits: self.limits, grown, lasted, waits, parts, outcome };
+        let verdict = Verdict { title: self.title, limits: self.limits, grown, lasted, waits, control, parts, outcome };
         verdict.tell();
         server.stop();
+        self.idle.take().expect("an attack ends once").stop();
         verdict.judge();
     }
 }

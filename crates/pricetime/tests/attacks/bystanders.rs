@@ -17,7 +17,7 @@ use crate::common::client::Client;
 use crate::common::server::{PATIENCE, Server};
 
 /// Bystanders' own source address: what an attacker's address is refused is not refused to them.
-const HOME: [u8; 4] = [127, 0, 0, 2];
+pub const HOME: [u8; 4] = [127, 0, 0, 2];
 const XML_ACCOUNT: &str = "990001";
 const HTTP_ACCOUNT: &str = "990002";
 /// Between two requests of a trader.
@@ -39,6 +39,16 @@ pub struct Waits {
     pub xml: Histogram<u64>,
     pub http: Histogram<u64>,
     pub operator: Histogram<u64>,
+}
+
+impl Waits {
+    pub fn all(&self) -> [&Histogram<u64>; 3] {
+        [&self.xml, &self.http, &self.operator]
+    }
+
+    pub fn longest_us(&self) -> u64 {
+        self.all().map(|waits| waits.max()).into_iter().max().unwrap()
+    }
 }
 
 /// Bystanders that go on asking until they are ended.
