@@ -183,8 +183,8 @@ impl Engine {
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
         let mut next = self.next_pair(symbol, price);
-        while let Some((buy, sell)) = next.filter(|_| self.executed < self.executions_max) {
-            self.executed = self.executed.saturating_add(1);
+        while let Some((buy, sell)) = next.filter(|_| self.executions_left > 0) {
+            self.executions_left = self.executions_left.saturating_sub(1);
             self.execute_pair(symbol, buy, sell, price, events);
             next = self.next_pair(symbol, price);
         }

@@ -581,6 +581,12 @@ impl<S> NewOrder<S> {
         NewOrder::of_kind(OrderKind::Market, symbol, side, side.any_price(), shares)
     }
 
+    /// As it was placed: a market order that is under way has the price that it goes to in the place of any price.
+    #[must_use]
+    pub fn as_placed(self) -> NewOrder<S> {
+        NewOrder { limit: if self.kind == OrderKind::Market { self.side.any_price() } else { self.limit }, ..self }
+    }
+
     /// The same, waiting for a trigger.
     #[must_use]
     pub fn triggered_by(self, trigger: Trigger) -> NewOrder<S> {

@@ -30,11 +30,10 @@ use crate::reply::{OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
 
-/// Executions that one order comes to as it arrives, at most; what is left of it then does not rest. So often one
-/// command uncrosses an auction, too, and none activates orders that wait once it has executed so often. An order of
-/// its own account that one meets, and does not execute with, counts as one. It is part of what commands mean: with
-/// another number the same commands make another market.
-pub const EXECUTIONS_MAX: u32 = 100_000;
+/// Executions that one command comes to, at most; an order that would go on is under way then, and an auction goes on,
+/// and commands of the loop continue them. An order of its own account that one meets, and does not execute with,
+/// counts as one. It is part of what commands mean: with another number the same commands make another market.
+pub const EXECUTIONS_MAX: u32 = 10_000;
 
 /// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
 pub const AHEAD: usize = 32;
@@ -75,10 +74,9 @@ pub struct Engine {
     pub(crate) shared_log: SharedLog,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
-    /// See [`EXECUTIONS_MAX`].
+    /// What one command may execute, and what the one that is being applied still may.
     pub(crate) executions_max: u32,
-    /// Executions that the command came to which is being applied.
-    pub(crate) executed: u32,
+    pub(crate) executions_left: u32,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -126,16 +124,16 @@ impl Engine {
             shared_log: SharedLog::new(),
             account_orders: AccountOrders::new(),
             executions_max: EXECUTIONS_MAX,
-            executed: 0,
+            executions_left: EXECUTIONS_MAX,
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
         }
     }
 
-    /// Puts another number in the place of [`EXECUTIONS_MAX`]: for tests.
+    /// Puts another number in the place of [`EXECUTIONS_MAX`]: for tests. Markets that are compared have the same one.
     pub fn with_executions_max(self, executions_max: u32) -> Engine {
-        Engine { executions_max, ..self }
+        Engine { executions_max, executions_left: executions_max, ..self }
     }
 
     /// The last command applied.
@@ -260,7 +258,7 @@ impl Engine {
         assert!(time >= self.time, "invariant: time does not go back");
         self.sequence = sequence;
         self.time = time;
-        self.executed = 0;
+        self.executions_left = self.executions_max;
         let reply = match *command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),

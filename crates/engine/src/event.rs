@@ -23,15 +23,22 @@ pub enum Event {
     AccountCreated { account: AccountIndex, id: AccountId },
     /// A new symbol.
     SymbolCreated { symbol: SymbolIndex, name: Symbol },
-    /// An order was accepted; executions follow. What is left of it rests, or is canceled by the same command. One with a trigger
-    /// waits instead.
+    /// An order was accepted; executions follow. What is left of it rests, is canceled by the same command, or is
+    /// delayed. One with a trigger waits instead.
     OrderOpened { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
     /// The executions of the order before reached a trigger. The orders that wait for it are activated by this command or by a
     /// later one, the oldest first, behind those that were reached before.
     TriggerReached { symbol: SymbolIndex, trigger: Trigger },
-    /// An order that waited is active from now on; executions follow. What is left of it rests, or is canceled by the same command.
-    /// `placed` is as at its opening.
+    /// An order that waited is active from now on; executions follow. What is left of it rests, is canceled by the same
+    /// command, or is delayed. `placed` is as at its opening.
     OrderTriggered { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
+    /// An order waits for its turn from now on, and stands in no book: another one is under way in its symbol, or, if
+    /// it `is_under_way` itself, this command executed as often as one may, and this order not as far as it goes.
+    /// `placed` has what is open of it, and the worst price that it executes at.
+    OrderDelayed { order: OrderId, is_under_way: bool, placed: NewOrder<SymbolIndex> },
+    /// It is the turn of an order that was delayed; executions follow. What is left of it rests, is canceled by the
+    /// same command, or is delayed again.
+    OrderResumed { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex> },
     /// The order that was just accepted was placed under a client order id, which stands for it from now on.
     ClientOrderIdGiven { order: OrderId, id: ClientOrderId },
     /// An order with a client order id has nothing open any more: a day from now the id is free again.

@@ -15,6 +15,7 @@ use crate::kills::KillScope;
 use crate::rules::{Distance, SymbolRules};
 use crate::shared_log::LogMessage;
 use crate::state::StateItem;
+use crate::stops::Turn;
 use crate::trail::Trail;
 
 impl Engine {
@@ -49,10 +50,20 @@ impl Engine {
         for (symbol, &rules) in self.instruments.all() {
             visit(StateItem::Rules { symbol, rules });
         }
-        self.stops.walk(&self.orders, &mut |slot, is_reached| {
+        self.stops.walk(&self.orders, &mut |slot, turn| {
             let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
             let (placed, trail) = (self.stops.placed(&self.orders, slot), self.stops.trail(&self.orders, slot));
-            visit(StateItem::Stop { order, account, placed, is_reached, trail });
+            let is_under_way = turn == Some(Turn::UnderWay);
+            match turn {
+                None => visit(StateItem::Stop { order, account, placed, is_reached: false, trail }),
+                Some(Turn::Reached) => visit(StateItem::Stop { order, account, placed, is_reached: true, trail }),
+                Some(Turn::Queued | Turn::UnderWay) => {
+                    visit(StateItem::Delayed { order, account, placed, is_under_way });
+                }
+            }
+            if is_under_way {
+                self.export_executions(slot, &mut executions, visit);
+            }
         });
         self.export_pendings(visit);
         for (until, order) in self.deadlines.all() {
@@ -99,15 +110,19 @@ impl Engine {
             let order = self.orders.get(slot);
             let (limit, open, account) = (level.price, self.open_of(slot), order.account);
             visit(StateItem::Order { order: order.id, account, symbol, side, limit, open });
-            if let Some(executed) = self.orders.added_up(slot) {
-                return visit(StateItem::Executed(executed));
-            }
-            executions.clear();
-            self.orders.history(slot, executions);
-            for execution in executions.iter() {
-                visit(StateItem::Execution(*execution));
-            }
+            self.export_executions(slot, executions, visit);
         });
+    }
+
+    fn export_executions(&self, slot: u32, executions: &mut Vec<Execution>, visit: &mut dyn FnMut(StateItem)) {
+        if let Some(executed) = self.orders.added_up(slot) {
+            return visit(StateItem::Executed(executed));
+        }
+        executions.clear();
+        self.orders.history(slot, executions);
+        for execution in executions.iter() {
+            visit(StateItem::Execution(*execution));
+        }
     }
 
     /// A hash of the whole state: xxh3-64 over its items, integers little-endian. The same commands give the same
@@ -205,6 +220,11 @@ impl StateHash {
                     self.word(31);
                     self.word(Trail::code(trail) as u64);
                 }
+            }
+            StateItem::Delayed { order, account, placed, is_under_way } => {
+                self.side_and_kind(if is_under_way { 44 } else { 46 }, &placed);
+                self.word(order.0);
+                self.terms(account, &placed);
             }
             StateItem::Link { order, partner } => {
                 self.word(16);

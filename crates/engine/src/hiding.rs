@@ -19,7 +19,7 @@ impl Engine {
     pub fn iceberg(&self, order: OrderId) -> Option<Iceberg> {
         let Hiding { display, .. } = self.icebergs.get(order)?;
         let slot = self.orders.find(order)?;
-        let waits = self.stops.is_waiting(slot, self.orders.get(slot).level);
+        let waits = self.is_in_no_book(slot);
         Some(Iceberg { display, shown: if waits { Shares::ZERO } else { self.orders.get(slot).open } })
     }
 
@@ -132,7 +132,7 @@ impl Engine {
         shown: Shares,
     ) -> Result<(), &'static str> {
         let Some(slot) = self.orders.find(order) else { return Err("a part shown of an order that is not open") };
-        let (open, waits) = (self.orders.get(slot).open, self.waits(slot).is_some());
+        let (open, waits) = (self.orders.get(slot).open, self.is_in_no_book(slot));
         if display < least_display(open) || shown > display.min(open) || shown.is_zero() != waits {
             return Err("an order that shows an impossible part");
         }

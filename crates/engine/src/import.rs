@@ -5,7 +5,7 @@ use std::fmt;
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position, Price, Shares};
 use crate::client_orders::ClientOrder;
-use crate::command::{NewOrder, Side, Trigger};
+use crate::command::{NewOrder, OrderKind, Side, Trigger};
 use crate::engine::{DoneOrders, Engine};
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
@@ -17,6 +17,7 @@ use crate::protections::Grace;
 use crate::rules::SymbolRules;
 use crate::shared_log::LogMessage;
 use crate::state::StateItem;
+use crate::stops::Turn;
 use crate::trail::Trail;
 
 /// Why a stream of items makes no exchange.
@@ -73,7 +74,7 @@ struct LastOrder {
 }
 
 /// The stop before, by what stops are in order of.
-type LastStop = (bool, SymbolIndex, bool, Trigger);
+type LastStop = (bool, SymbolIndex, bool, Option<Trigger>);
 
 /// How far the stream got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,7 +220,7 @@ impl Importer {
                 self.add_order(order, account, (symbol, side), limit, open)
             }
             StateItem::Execution(execution) => {
-                self.advance(Stage::Orders)?;
+                self.advance_to_executions()?;
                 let Some(last) = self.last_order else { return Err("an execution without an order") };
                 if execution.shares.is_zero() {
                     return Err("an execution of no shares");
@@ -234,7 +235,7 @@ impl Importer {
                 Ok(())
             }
             StateItem::Executed(executed) => {
-                self.advance(Stage::Orders)?;
+                self.advance_to_executions()?;
                 let Some(last) = &mut self.last_order else { return Err("executions without an order") };
                 let orders = &mut self.engine.orders;
                 if !orders.is_unexecuted(last.slot) || !executed.is_sound(orders.get(last.slot).open) {
@@ -263,7 +264,13 @@ impl Importer {
             StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.advance(Stage::Stops)?;
                 self.check_names(account, placed.symbol)?;
+                self.last_order = None;
                 self.add_stop(order, account, &placed, is_reached, trail)
+            }
+            StateItem::Delayed { order, account, placed, is_under_way } => {
+                self.advance(Stage::Stops)?;
+                self.check_names(account, placed.symbol)?;
+                self.add_delayed(order, account, &placed, is_under_way)
             }
             StateItem::Pending { order, account, placed, working, is_due } => {
                 self.advance(Stage::Pendings)?;
@@ -402,7 +409,7 @@ impl Importer {
             return Err("an order that waits for a price of a symbol that is not watched");
         }
         // Those with one trigger are in the order in which they came there.
-        let this = (is_reached, symbol, trail.is_some(), trigger);
+        let this = (is_reached, symbol, trail.is_some(), Some(trigger));
         let is_behind = |last: LastStop| if is_reached { last.0 <= is_reached } else { last <= this };
         if !self.last_stop.replace(this).is_none_or(is_behind) {
             return Err("an order that waits before its turn");
@@ -411,7 +418,7 @@ impl Importer {
         let Engine { orders, stops, .. } = &mut self.engine;
         let slot = orders.insert(order, account, shares);
         if is_reached {
-            stops.wait_reached(orders, slot, placed, trigger);
+            stops.wait_for_turn(orders, slot, placed, Some(trigger), Turn::Reached);
             if trail.is_some() { Err("a stop that was reached and follows the market") } else { Ok(()) }
         } else if stops.last_price(symbol).is_some_and(|last| trigger.is_reached_by(last)) {
             Err("an order that waits for a price that was reached")
@@ -421,6 +428,33 @@ impl Importer {
             stops.wait(orders, slot, placed, trigger);
             Ok(())
         }
+    }
+
+    fn add_delayed(
+        &mut self,
+        order: OrderId,
+        account: AccountIndex,
+        placed: &NewOrder<SymbolIndex>,
+        is_under_way: bool,
+    ) -> Result<(), &'static str> {
+        self.check_order(order, placed.shares)?;
+        check_kind(placed)?;
+        let NewOrder { symbol, side, limit, shares, kind, trigger, .. } = *placed;
+        self.last_stop = Some((true, symbol, false, trigger));
+        let turn = if is_under_way { Turn::UnderWay } else { Turn::Queued };
+        if is_under_way && (self.engine.stops.is_under_way(symbol) || kind == OrderKind::FillOrKill) {
+            return Err("an order that is under way where another one is, or of a kind that cannot be");
+        }
+        if !is_under_way && trigger.is_some() {
+            return Err("an order that waits behind another one and for a price");
+        }
+        self.add_held(order, placed)?;
+        let Engine { orders, stops, .. } = &mut self.engine;
+        let slot = orders.insert(order, account, shares);
+        stops.wait_for_turn(orders, slot, placed, trigger, turn);
+        let last = LastOrder { slot, place: (symbol, side), limit, is_added_up: false };
+        self.last_order = Some(last).filter(|_| is_under_way);
+        Ok(())
     }
 
     /// What an open order holds was issued, too. Of what two hold together its part counts with the one that comes second.
@@ -535,7 +569,7 @@ impl Importer {
             return order.account == account
                 && (trails.is_none() || trails == trail)
                 && waiting.shares <= placed.shares
-                && waiting == NewOrder { shares: waiting.shares, trigger, ..*placed };
+                && waiting.as_placed() == NewOrder { shares: waiting.shares, trigger, ..*placed };
         }
         if let Some(pending) = self.engine.pendings.get(order.id) {
             return order.account == account && pending.placed == *placed;
@@ -642,6 +676,11 @@ impl Importer {
         }
         self.stage = stage;
         Ok(())
+    }
+
+    /// Executions follow an order on a book, or one that is under way.
+    fn advance_to_executions(&mut self) -> Result<(), &'static str> {
+        if self.stage == Stage::Stops { Ok(()) } else { self.advance(Stage::Orders) }
     }
 
     fn check_names(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), &'static str> {

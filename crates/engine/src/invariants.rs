@@ -122,6 +122,18 @@ impl Engine {
                 let is_next = is_reached && self.phase(symbol).phase == Phase::Open;
                 reached_orders = reached_orders.saturating_add(usize::from(is_next));
             }
+            StateItem::Delayed { order, placed, is_under_way, .. } => {
+                let NewOrder { symbol, shares: open, .. } = placed;
+                assert!(!open.is_zero() && order < self.next_order, "an order that waits was placed and is open");
+                assert!(self.stops.delays(symbol), "an order that waits for its turn keeps others waiting");
+                assert!(!is_under_way || self.stops.is_under_way(symbol), "what is told is under way");
+                let (held, held_shares) = self.held_beside(order, &placed);
+                money = money.plus(held);
+                shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(held_shares);
+                open_orders = open_orders.saturating_add(1);
+                let is_next = self.phase(symbol).phase == Phase::Open;
+                reached_orders = reached_orders.saturating_add(usize::from(is_next));
+            }
             StateItem::Pending { order, working, is_due, .. } => {
                 assert!(self.pends_on(order) == Some(working), "an order that waits for another one knows for which");
                 let is_open = self.orders.find(working).is_some_and(|slot| !self.orders.get(slot).open.is_zero());
@@ -139,7 +151,7 @@ impl Engine {
                 let slot = self.orders.find(order).expect("an order that shows a part is open");
                 let open = self.open_of(slot);
                 assert!(!open.is_zero() && !display.is_zero() && shown <= display.min(open), "a part is shown");
-                assert!(shown.is_zero() == self.waits(slot).is_some(), "what rests shows something");
+                assert!(shown.is_zero() == self.is_in_no_book(slot), "what rests shows something");
                 assert!(least_display(open) <= display, "an order is shown in a few parts");
                 icebergs = icebergs.saturating_add(1);
             }

@@ -68,6 +68,7 @@ mod trailing;
 mod triggering;
 mod turnover;
 mod uncross;
+mod under_way;
 
 pub use account_limits::{AccountLimit, AccountLimits};
 pub use amount::{

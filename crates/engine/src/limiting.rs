@@ -58,7 +58,8 @@ impl Engine {
         self.limits.get(account)?;
         // One that moves is what it is moved to.
         let arriving = NewOrder { limit: self.limit_that_rests(placed), ..*placed };
-        Some(self.check_limits(account, &arriving, placed.trigger.is_some()).and_then(|()| {
+        let waits = placed.trigger.is_some() || self.comes_later(placed.symbol);
+        Some(self.check_limits(account, &arriving, waits).and_then(|()| {
             self.limits.count_order(account, true);
             let reply = self.place_counted(account, placed, terms, events);
             if reply.is_err() {
@@ -142,7 +143,14 @@ impl Engine {
     #[cold]
     pub(crate) fn check_released(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<(), Reject> {
         self.check_position(account, placed)?;
-        if placed.trigger.is_some() { Ok(()) } else { self.check_collar(account, placed) }
+        let waits = placed.trigger.is_some() || self.comes_later(placed.symbol);
+        if waits { Ok(()) } else { self.check_collar(account, placed) }
+    }
+
+    /// Whether an order that comes to its book without a price to wait for comes there behind others, that are not done
+    /// yet.
+    fn comes_later(&self, symbol: SymbolIndex) -> bool {
+        self.stops.delays(symbol) && self.phase(symbol).phase == Phase::Open
     }
 
     /// Whether the collar allows the limit of an order that comes to its book. Errors: `PastLimit`.

@@ -135,13 +135,12 @@ impl Engine {
             "invariant: an order that waits for another one is not counted as the last that was placed"
         );
         let before = self.standing_as(slot);
-        let waits = self.stops.is_waiting(slot, self.orders.get(slot).level);
         let symbol = self.symbols.find(asked.symbol).ok_or(Reject::UnknownSymbol)?;
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = *asked;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let is_pair = (before.symbol, before.side, before.shares) == (symbol, side, shares)
             && self.orders.is_unexecuted(slot)
-            && (waits || trigger.is_some())
+            && (self.waits(slot).is_some() || trigger.is_some())
             && placed.can_be_linked();
         if !is_pair {
             return Err(Reject::CannotLink { order: first });

@@ -16,6 +16,7 @@ use crate::reject::{OrderDifference, Reject};
 use crate::reply::Reply;
 use crate::rules::BrokenRule;
 use crate::slab::NONE;
+use crate::stops::Turn;
 
 /// Orders on the book that are looked at before anything is executed, at most: whoever looks at them need not take them, and
 /// may look at them again.
@@ -214,7 +215,8 @@ impl Engine {
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        let shares = self.traded_for(index, listing, asked);
+        // Nothing trades with it while another order is under way.
+        let shares = if self.stops.delays(listing) { Shares::ZERO } else { self.traded_for(index, listing, asked) };
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
         }
@@ -251,7 +253,7 @@ impl Engine {
             }
         }
         let is_plain = kind == OrderKind::Limit && trigger.is_none() && self_trade == SelfTrade::Allowed;
-        if !is_plain || self.instruments.get(symbol).is_some() {
+        if !is_plain || self.instruments.get(symbol).is_some() || self.stops.delays_any() {
             let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
             return self.place_special(account, &placed, terms, events);
         }
@@ -278,6 +280,9 @@ impl Engine {
         }
         if let Some(trigger) = placed.trigger {
             return self.place_stop(account, placed, trigger, terms, events);
+        }
+        if self.stops.delays(placed.symbol) {
+            return self.place_behind_others(account, placed, terms, events);
         }
         let arriving = self.within_collar(account, placed);
         let wanted = self.wanted(account, &arriving)?;
@@ -397,11 +402,11 @@ impl Engine {
         self.settle(&aggressor, shares.less(aggressor.reduced), events);
         if self.orders.get(slot).open.is_zero() {
             self.finish(slot, events);
+        } else if goes_on {
+            self.delay(slot, placed, Turn::UnderWay, events);
         } else {
             match rest {
                 _ if aggressor.is_prevented => self.cancel_rest(slot, placed, CancelReason::SelfTrade, events),
-                // It would cross the book.
-                _ if goes_on => self.cancel_rest(slot, placed, CancelReason::NotResting, events),
                 Rest::Canceled(why) => self.cancel_rest(slot, placed, why, events),
                 Rest::Stays => {
                     if !self.icebergs.is_empty() {
@@ -436,7 +441,7 @@ impl Engine {
                     false => Ok(placed.shares),
                 }
             }
-            (OrderKind::FillOrKill, _) if !self.is_filled_at_once(account, placed) => Ok(Shares::ZERO),
+            (OrderKind::FillOrKill, _) if self.executions_to_fill(account, placed).is_none() => Ok(Shares::ZERO),
             (
                 OrderKind::Limit
                 | OrderKind::PostOnly
@@ -447,24 +452,6 @@ impl Engine {
                 _,
             ) => Ok(placed.shares),
         }
-    }
-
-    /// Whether all shares of an order would execute.
-    fn is_filled_at_once(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
-        let mut left = placed.shares;
-        self.look(placed.symbol, placed.side, &mut |price, maker| {
-            match self.counts(placed.self_trade, account, maker) {
-                Counted::Nothing => return true,
-                Counted::NothingFromHere => return false,
-                Counted::Whole => {}
-            }
-            let accepts = placed.accepts(price);
-            if accepts {
-                left = left.less(left.min(maker.open));
-            }
-            accepts && !left.is_zero()
-        });
-        left.is_zero()
     }
 
     /// The shares that an order trades for so much money, at most as many as one order may have.
@@ -549,8 +536,8 @@ impl Engine {
         }
     }
 
-    /// Executes against the other side of the book, best level first, while the limit allows, as often as one order
-    /// may. Gives whether it would go on then. One that executes wholly or not at all looked at few enough orders.
+    /// Executes against the other side of the book, best level first, while the limit allows and the command may
+    /// execute. Gives whether it would go on then.
     #[inline(always)]
     fn walk_book(
         &mut self,
@@ -558,8 +545,7 @@ impl Engine {
         placed: &NewOrder<SymbolIndex>,
         events: &mut impl FnMut(Event),
     ) -> bool {
-        let most = if placed.kind == OrderKind::FillOrKill { u32::MAX } else { self.executions_max };
-        let mut left = most;
+        let mut left = self.executions_left;
         let mut goes_on = false;
         while !aggressor.wanted.is_zero() {
             let Some(level) = self.books.best(aggressor.symbol, aggressor.side.opposite()) else { break };
@@ -576,7 +562,7 @@ impl Engine {
                 break;
             }
             while maker != NONE && !aggressor.wanted.is_zero() && left > 0 {
-                left = left.saturating_sub(1);
+                left = left.wrapping_sub(1);
                 let (newer, account) = (self.orders.get(maker).newer, self.orders.get(maker).account);
                 if self.is_own(placed.self_trade, aggressor.account, account) {
                     self.prevent(aggressor, placed, maker, price, events);
@@ -586,7 +572,7 @@ impl Engine {
                 maker = newer;
             }
         }
-        self.executed = self.executed.saturating_add(most.saturating_sub(left));
+        self.executions_left = left;
         goes_on
     }
 

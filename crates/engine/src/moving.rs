@@ -60,12 +60,13 @@ impl Engine {
         }
     }
 
-    /// Its limit; where it would execute at once, the nearest price on the tick at which it does not. One that waits for a price does
-    /// not move, nor does one that nothing executes with now.
+    /// Its limit; where it would execute at once, the nearest price on the tick at which it does not. One that waits
+    /// for a price or for its turn does not move, nor does one that nothing executes with now.
     pub(crate) fn limit_that_rests(&self, asked: &NewOrder<SymbolIndex>) -> Price {
         let best = self.books.best(asked.symbol, asked.side.opposite()).map(|level| self.books.level(level).price);
         let takes = best
-            .filter(|&best| asked.may_move() && self.phase(asked.symbol).phase == Phase::Open && asked.accepts(best));
+            .filter(|&best| asked.may_move() && self.phase(asked.symbol).phase == Phase::Open && asked.accepts(best))
+            .filter(|_| !self.stops.delays(asked.symbol));
         let tick = self.rules(asked.symbol).map_or(Price::MIN, |rules| rules.tick);
         takes.and_then(|best| beside(best, asked.side, tick)).unwrap_or(asked.limit)
     }

@@ -192,6 +192,12 @@ impl Pendings {
         all.filter_map(|(_, order)| self.of_order.get(order))
     }
 
+    /// Those whose turn is next.
+    pub(crate) fn next_due(&self) -> [Option<Pending>; 2] {
+        let mut due = self.due.iter().map(|&working| self.of_working(working));
+        due.find(|due| due.iter().any(Option::is_some)).unwrap_or_default()
+    }
+
     /// Takes out those whose turn is next.
     pub(crate) fn take_due(&mut self) -> Option<[Option<Pending>; 2]> {
         loop {

@@ -16,19 +16,20 @@ use crate::shared_log::LogMessage;
 use crate::trail::Trail;
 
 /// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
+/// One part of the market's state. A stream of them is: one `Head`, the accounts by index, the symbols by index, the
 /// positions (none of them zero) by account and symbol, the pairs of linked orders, the older order of each first, by
 /// its id, the phases of the symbols that are not open, by index, and for each symbol its open buys and then its open
 /// sells, best price first and in their order within a price, each order followed by its executions, oldest first, or
 /// by what they come to if there are more than are kept; the symbols that are watched, by index; the rules of the
 /// symbols that have any, by index; the orders that wait for a price, first those that no execution has reached, by
 /// symbol, of each first those whose triggers stand still, by trigger, and in the order in which they began to wait,
-/// then the others in their order; the orders that wait for another order, first those whose working order is open, by
-/// order id, then the others in their order; the deadlines of open orders, the earliest first, and by order id at one
-/// time; the open orders that show a part of their shares, by order id; the orders whose client order ids stand for
-/// them, by order id; the fees of the symbols and tiers that have any, by symbol and tier; the accounts of another tier
-/// than the first, by index; the accounts that are of a group, by index; what is  killed, everything first, then the
-/// accounts and the symbols by index; the accounts that are protected, by index; and the accounts that have limits, by
-/// index.
+/// then the others, which wait for their turn, in the order in which they began to; the orders that wait for another
+/// order, first those whose working order is open, by order id, then the others in their order; the deadlines of open
+/// orders, the earliest first, and by order id at one time; the open orders that show a part of their shares, by order
+/// id; the orders whose client order ids stand for them, by order id; the fees of the symbols and tiers that have any,
+/// by symbol and tier; the accounts of another tier than the first, by index; the accounts that are of a group, by
+/// index; what is killed, everything first, then the accounts and the symbols by index; the accounts that are
+/// protected, by index; and the accounts that have limits, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -52,7 +53,7 @@ pub enum StateItem {
     Phase { symbol: SymbolIndex, phase: SymbolPhase },
     /// An open order, with all that is open of it.
     Order { order: OrderId, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price, open: Shares },
-    /// An execution of the order before it.
+    /// An execution of the order before it, which is on a book or under way.
     Execution(Execution),
     /// The sum of the executions of the order before it, which are more than are kept.
     Executed(Executed),
@@ -69,6 +70,10 @@ pub enum StateItem {
         is_reached: bool,
         trail: Option<Trail>,
     },
+    /// An open order that waits for its turn and for no price, among those that were reached. Its shares are those that
+    /// are open, and its limit the worst price that it executes at. One that `is_under_way` is first in its symbol, and
+    /// its executions follow.
+    Delayed { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, is_under_way: bool },
     /// When an open order ends.
     Deadline { order: OrderId, until: Deadline },
     /// An open order shows `display` of its shares at a time. Of one that rests so many are shown now; of one that waits, none.

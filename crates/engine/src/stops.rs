@@ -1,7 +1,7 @@
 //! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. A queue waits
 //! until an execution reaches its trigger; then it stands behind the queues that were reached before it, until its
-//! orders are activated (`stops/turns.rs`). Knows nothing of accounts, and of books no more than each symbol's last
-//! price.
+//! orders are activated (`stops/turns.rs`). Orders that wait for their turn without a price stand there, too. Knows
+//! nothing of accounts, and of books no more than each symbol's last price.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ mod trails;
 mod turns;
 
 use trails::Followed;
+pub(crate) use turns::Turn;
 use turns::Turns;
 
 /// What a waiting order becomes. Its id, its account and its shares are with all orders, and its neighbours in the queue too.
@@ -37,19 +38,20 @@ pub(crate) struct Stop {
 #[derive(Clone, Copy)]
 struct Queue {
     symbol: SymbolIndex,
-    trigger: Trigger,
+    /// None of orders that wait for their turn alone.
+    trigger: Option<Trigger>,
     oldest: u32,
     newest: u32,
     orders: u32,
     /// Its orders follow the market. Those with the same trigger that stand still are reached before these.
     trails: bool,
-    /// Its rank among those that were reached; none if no execution has reached it.
-    rank: Option<u64>,
+    /// What its orders have their turn for, and its rank among all that have; none while they wait for a price.
+    turn: Option<(Turn, u64)>,
 }
 
 impl Queue {
-    fn new(symbol: SymbolIndex, trigger: Trigger) -> Queue {
-        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, trails: false, rank: None }
+    fn new(symbol: SymbolIndex, trigger: Option<Trigger>) -> Queue {
+        Queue { symbol, trigger, oldest: NONE, newest: NONE, orders: 0, trails: false, turn: None }
     }
 }
 
@@ -147,13 +149,13 @@ impl Stops {
         let order = orders.get(slot);
         let Stop { queue, limit, side, kind, self_trade, .. } = self.stops[order.level];
         let Queue { symbol, trigger, .. } = self.queues[queue];
-        NewOrder { symbol, side, limit, shares: order.open, kind, trigger: Some(trigger), self_trade }
+        NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
     /// Has an order wait for a price of a symbol that is watched. Its trigger was not reached.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
-        let new = || self.queues.insert(Queue::new(symbol, trigger));
+        let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));
         let queue = *self.waiting.entry((symbol, false, trigger)).or_insert_with(new);
         self.append(orders, slot, placed, queue);
         let watch = &mut self.watches[symbol.0 as usize];
@@ -206,7 +208,7 @@ impl Stops {
                 self.waiting.remove(&key);
                 let (_, trails, trigger) = key;
                 self.queues[queue].trails = false;
-                self.give_turn(queue);
+                self.give_turn(queue, Turn::Reached);
                 match trails {
                     true => self.trails_reached(orders, queue, trigger, events),
                     false => events(Event::TriggerReached { symbol, trigger }),
@@ -259,21 +261,23 @@ impl Stops {
         orders.end_to_wait(slot);
         self.stops[stop].slot = NONE;
         self.stops.remove(stop);
-        let Queue { symbol, trails, oldest, rank, .. } = self.queues[queue];
+        let Queue { symbol, trails, oldest, turn, .. } = self.queues[queue];
         if trails {
             self.forget_trailing(symbol, 1);
         }
-        if let Some(rank) = rank {
-            self.leave_turn(queue, symbol, rank);
-        } else if oldest == NONE {
-            self.waiting.remove(&key);
-            self.queues.remove(queue);
-            self.look_out(symbol);
+        match (turn, key) {
+            (Some((turn, rank)), _) => self.leave_turn(queue, symbol, turn, rank),
+            (None, Some(key)) if oldest == NONE => {
+                self.waiting.remove(&key);
+                self.queues.remove(queue);
+                self.look_out(symbol);
+            }
+            (None, _) => {}
         }
     }
 
     /// Takes an order out of its queue, which may be empty then. Gives that, and where it stands among those that no execution has reached.
-    fn unlink(&mut self, orders: &mut Orders, slot: u32) -> (u32, (SymbolIndex, bool, Trigger)) {
+    fn unlink(&mut self, orders: &mut Orders, slot: u32) -> (u32, Option<(SymbolIndex, bool, Trigger)>) {
         let order = orders.get_mut(slot);
         let (stop, older, newer) = (order.level, order.older, order.newer);
         (order.older, order.newer) = (NONE, NONE);
@@ -288,15 +292,16 @@ impl Stops {
             NONE => at.newest = older,
             newer => orders.get_mut(newer).older = older,
         }
-        (queue, (at.symbol, at.trails, at.trigger))
+        (queue, at.trigger.map(|trigger| (at.symbol, at.trails, trigger)))
     }
 
-    /// Visits the slots of all orders that wait: by symbol those that no execution has reached, first those whose triggers stand still,
-    /// in the order in which an execution would reach them, and then those that were reached, in their order. Says of each whether it was.
-    pub(crate) fn walk(&self, orders: &Orders, visit: &mut impl FnMut(u32, bool)) {
-        let reached = self.turns.in_order();
-        for &queue in self.waiting.values().chain(&reached) {
-            self.walk_queue(orders, queue, &mut |slot| visit(slot, self.queues[queue].rank.is_some()));
+    /// Visits the slots of all orders that wait: by symbol those that no execution has reached, first those whose
+    /// triggers stand still, in the order in which an execution would reach them, and then those that wait for their
+    /// turn, in the order in which they began to. Says of these what their turn is for.
+    pub(crate) fn walk(&self, orders: &Orders, visit: &mut impl FnMut(u32, Option<Turn>)) {
+        let with_turns = self.turns.in_order();
+        for &queue in self.waiting.values().chain(&with_turns) {
+            self.walk_queue(orders, queue, &mut |slot| visit(slot, self.queues[queue].turn.map(|(turn, _)| turn)));
         }
     }
 

@@ -9,6 +9,7 @@ use crate::ids::{AccountIndex, SymbolIndex};
 use crate::matching::{Before, Rest};
 use crate::reject::Reject;
 use crate::reply::Reply;
+use crate::stops::Turn;
 
 /// Orders that one command activates, at most, those included whose triggers move for that; it activates none once it
 /// has executed [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others are activated by commands of their own, so
@@ -16,7 +17,8 @@ use crate::reply::Reply;
 const ACTIVATED_MAX: usize = 1_000;
 
 impl Engine {
-    /// How many orders wait for nothing but an `ActivateReached`, those included whose working order was executed. Those of symbols that are not open wait for that, too.
+    /// How many orders wait for nothing but an `ActivateReached`, those included that are under way or behind one that
+    /// is, and those whose working order was executed. Those of symbols that are not open wait for that, too.
     pub fn reached_orders(&self) -> usize {
         self.stops.reached_orders().saturating_add(self.pendings.due_orders())
     }
@@ -36,13 +38,22 @@ impl Engine {
         self.stops.last_price(symbol)
     }
 
-    /// What the open order in a slot waits for.
+    /// The price that the open order in a slot waits for, or did and was not activated yet.
     #[inline]
     pub(crate) fn waits(&self, slot: u32) -> Option<Trigger> {
-        match self.stops.is_waiting(slot, self.orders.get(slot).level) {
-            true => self.stops.placed(&self.orders, slot).trigger,
-            false => None,
+        if !self.is_in_no_book(slot) {
+            return None;
         }
+        match self.stops.turn(&self.orders, slot) {
+            None | Some(Turn::Reached) => self.stops.placed(&self.orders, slot).trigger,
+            Some(Turn::Queued | Turn::UnderWay) => None,
+        }
+    }
+
+    /// Whether the open order in a slot waits for a price or for its turn.
+    #[inline]
+    pub(crate) fn is_in_no_book(&self, slot: u32) -> bool {
+        self.stops.is_waiting(slot, self.orders.get(slot).level)
     }
 
     /// Has an order wait for its trigger. It holds what it would hold if it rested; a market buy holds nothing.
@@ -67,6 +78,18 @@ impl Engine {
             None => self.stops.wait(&mut self.orders, slot, placed, trigger),
             Some(trail) => self.trail_behind(order, slot, placed, trigger, trail, events),
         }
+        self.tell_held(account, symbol, before, events);
+        Ok(Reply::Opened(order))
+    }
+
+    /// Tells what an order that stands in no book left its account when it was placed.
+    pub(crate) fn tell_held(
+        &mut self,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+        before: Before,
+        events: &mut impl FnMut(Event),
+    ) {
         match before {
             Before::Buy(_) => events(Event::BalanceChanged { account, balance: self.accounts.get(account).balance }),
             Before::Sell(_) => {
@@ -74,7 +97,6 @@ impl Engine {
             }
             Before::Pay { .. } | Before::HeldSell(_) => {}
         }
-        Ok(Reply::Opened(order))
     }
 
     /// Activates orders that the order placed before has reached. While others wait for that, it is not yet the turn of these.
@@ -95,42 +117,85 @@ impl Engine {
     fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
         let (mut activated, moves_before) = (0usize, self.stops.moves());
         while activated.saturating_add(self.stops.moves().wrapping_sub(moves_before)) < ACTIVATED_MAX
-            && self.executed < self.executions_max
+            && self.executions_left > 0
         {
             activated = activated.saturating_add(1);
-            let Some((slot, placed)) = self.stops.next_reached(&mut self.orders) else {
-                if releases && self.release_next(events) {
-                    continue;
-                }
+            let is_done = match self.stops.next_turn() {
+                Some(slot) => !self.take_turn(slot, events),
+                None => !releases || self.needs_more_than_is_left() || !self.release_next(events),
+            };
+            if is_done {
                 return;
-            };
-            let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
-            if !self.links.is_empty() {
-                self.cancel_partner(order, &placed, events);
             }
-            events(Event::OrderTriggered { order, account, placed });
-            // What would have been refused is canceled.
-            let is_near = self.limits.is_empty() || self.check_collar(account, &placed).is_ok();
-            let pause = self.interrupts(&placed).filter(|_| is_near);
-            if let Some(pause) = pause {
-                self.interrupt(placed.symbol, pause, events);
+        }
+    }
+
+    /// It is the turn of an order. Gives whether it took it: what executes wholly or not at all may need another
+    /// command.
+    fn take_turn(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> bool {
+        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
+        let (placed, turn) = (self.stops.placed(&self.orders, slot), self.stops.turn(&self.orders, slot));
+        if self.is_too_much(account, &placed) {
+            return false;
+        }
+        self.stops.remove(&mut self.orders, slot);
+        if turn != Some(Turn::Queued) && !self.links.is_empty() {
+            self.cancel_partner(order, &placed, events);
+        }
+        events(match turn {
+            Some(Turn::Queued | Turn::UnderWay) => Event::OrderResumed { order, account, placed },
+            Some(Turn::Reached) | None => Event::OrderTriggered { order, account, placed },
+        });
+        if turn == Some(Turn::UnderWay) {
+            let rest = if placed.kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
+            let before = self.before_turn(account, &placed);
+            self.execute_all((slot, order, account), &placed, placed.shares, before, rest, events);
+        } else {
+            self.come_to_book(slot, &placed, events);
+        }
+        true
+    }
+
+    /// An order that waited comes to its book. What would have been refused is canceled.
+    fn come_to_book(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
+        let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
+        let is_near = self.limits.is_empty() || self.check_collar(account, placed).is_ok();
+        let pause = self.interrupts(placed).filter(|_| is_near);
+        if let Some(pause) = pause {
+            self.interrupt(placed.symbol, pause, events);
+        }
+        // One of a pair that waited for its turn alone leaves the other one be if it only rests.
+        if !self.links.is_empty() && pause.is_none() && !(is_near && self.only_rests(account, placed)) {
+            self.cancel_partner(order, placed, events);
+        }
+        let (arriving, wanted, rest) = match self.arriving(account, placed) {
+            _ if !is_near => (*placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
+            _ if pause.is_some() => (*placed, Shares::ZERO, Rest::Stays),
+            Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Rest::Stays),
+            Ok((arriving, wanted)) => (arriving, wanted, Rest::Canceled(CancelReason::NotResting)),
+            Err(_) => (*placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
+        };
+        let before = self.before_turn(account, placed);
+        self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
+    }
+
+    /// Whether an order that comes to its book rests there, and executes with nobody.
+    fn only_rests(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
+        let best = self.books.best(placed.symbol, placed.side.opposite());
+        let executes = best.is_some_and(|level| placed.accepts(self.books.level(level).price));
+        placed.kind.rests() && !executes && self.arriving(account, placed).is_ok()
+    }
+
+    /// What the account of an order whose turn it is has: the order holds what it needs already, but for a buy that
+    /// pays as it goes.
+    fn before_turn(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Before {
+        match placed.side {
+            Side::Buy if placed.pays_as_it_goes() => {
+                let lot = self.rules(placed.symbol).map_or(Shares::MIN, |rules| rules.lot);
+                Before::Pay { funds: self.accounts.get(account).balance, lot }
             }
-            let (arriving, wanted, rest) = match self.arriving(account, &placed) {
-                _ if !is_near => (placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
-                _ if pause.is_some() => (placed, Shares::ZERO, Rest::Stays),
-                Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Rest::Stays),
-                Ok((arriving, wanted)) => (arriving, wanted, Rest::Canceled(CancelReason::NotResting)),
-                Err(_) => (placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
-            };
-            let before = match placed.side {
-                Side::Buy if placed.pays_as_it_goes() => {
-                    let lot = self.rules(placed.symbol).map_or(Shares::MIN, |rules| rules.lot);
-                    Before::Pay { funds: self.accounts.get(account).balance, lot }
-                }
-                Side::Buy => Before::Buy(self.accounts.get(account).balance),
-                Side::Sell => Before::HeldSell(self.positions.get(account, placed.symbol)),
-            };
-            self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
+            Side::Buy => Before::Buy(self.accounts.get(account).balance),
+            Side::Sell => Before::HeldSell(self.positions.get(account, placed.symbol)),
         }
     }
 

@@ -42,6 +42,8 @@ impl Ahead<'_> {
             }
             Event::Executed { maker, .. } | Event::Uncrossed { maker, .. } => self.orders.touch_index(maker),
             Event::OrderTriggered { order, .. }
+            | Event::OrderDelayed { order, .. }
+            | Event::OrderResumed { order, .. }
             | Event::OrderCanceled { order, .. }
             | Event::OrderReduced { order, .. } => self.orders.touch_index(order),
             Event::AccountCreated { .. }
@@ -103,6 +105,8 @@ impl Ahead<'_> {
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }
             | Event::OrderTriggered { .. }
+            | Event::OrderDelayed { .. }
+            | Event::OrderResumed { .. }
             | Event::OrderReduced { .. }
             | Event::TriggerReached { .. }
             | Event::DeadlineGiven { .. }

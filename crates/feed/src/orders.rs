@@ -33,8 +33,11 @@ pub struct Open {
     pub trigger: Option<Trigger>,
     /// How far behind the market that stays until it is reached, if it follows that.
     pub trail: Option<Trail>,
-    /// Whether it waits still: it stands in no book.
+    /// Whether it waits for a price still: it stands in no book.
     pub waits: bool,
+    /// Whether it waits for its turn, behind one that is under way in its symbol, or because it is that one: it stands
+    /// in no book, and is active.
+    pub delayed: bool,
     /// The order that is to be executed wholly before it is placed; none once it is. It holds nothing and stands in no book.
     pub pends_on: Option<OrderId>,
     /// What it does where it meets orders of its own account; what is allowed where only the history knows.
@@ -87,6 +90,7 @@ impl Open {
             trigger,
             trail: None,
             waits: trigger.is_some(),
+            delayed: false,
             pends_on: None,
             self_trade,
             until: None,
@@ -222,6 +226,7 @@ struct Special {
     trigger: Option<Trigger>,
     kind: OrderKind,
     waits: bool,
+    delayed: bool,
     self_trade: SelfTrade,
     is_rare: bool,
 }
@@ -264,8 +269,8 @@ impl Orders {
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
-        let Open { kind, trigger, trail, waits, pends_on, self_trade, until, triggered, linked, .. } = *open;
-        self.set_special(slot, Special { kind, trigger, waits, self_trade, is_rare: false });
+        let Open { kind, trigger, trail, waits, delayed, pends_on, self_trade, until, triggered, linked, .. } = *open;
+        self.set_special(slot, Special { kind, trigger, waits, delayed, self_trade, is_rare: false });
         self.set_rarity(slot, Rarity { trail, pends_on, until, triggered, linked });
         slot
     }
@@ -295,7 +300,7 @@ impl Orders {
         let Node { order, account, symbol, shares, open, time, .. } = *node;
         let money = if node.has_traded() { self.paid.get(&slot).copied() } else { None };
         let (side, limit, money) = (node.side(), node.limit(), money.unwrap_or(Money::ZERO));
-        let Special { kind, trigger, waits, self_trade, .. } = self.special(slot);
+        let Special { kind, trigger, waits, delayed, self_trade, .. } = self.special(slot);
         let Rarity { trail, pends_on, until, triggered, linked } = self.rarity(slot);
         Open {
             order,
@@ -310,6 +315,7 @@ impl Orders {
             trigger,
             trail,
             waits,
+            delayed,
             pends_on,
             self_trade,
             until,
@@ -383,9 +389,10 @@ impl Orders {
         }
     }
 
-    /// Whether an order waits for its trigger.
-    pub(crate) fn waits(&self, slot: u32) -> bool {
-        self.special(slot).waits
+    /// Whether an order waits for its trigger, or for its turn, and stands in no book.
+    pub(crate) fn is_in_no_book(&self, slot: u32) -> bool {
+        let Special { waits, delayed, .. } = self.special(slot);
+        waits || delayed
     }
 
     /// Whether an order waits for another one.
@@ -430,6 +437,12 @@ impl Orders {
     pub(crate) fn reduce(&mut self, slot: u32, shares: Shares) {
         let node = &mut self.nodes[slot];
         (node.shares, node.open) = (node.shares.less(shares), node.open.less(shares));
+    }
+
+    /// An order waits for its turn from now on, or for nothing more.
+    pub(crate) fn set_delayed(&mut self, slot: u32, delayed: bool) {
+        let special = self.special(slot);
+        self.set_special(slot, Special { waits: false, delayed, ..special });
     }
 
     /// An order waits no more, since this time.
@@ -574,6 +587,7 @@ mod tests {
             trigger: None,
             trail: None,
             waits: false,
+            delayed: false,
             pends_on: None,
             self_trade: SelfTrade::Allowed,
             until: None,

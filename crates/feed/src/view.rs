@@ -275,7 +275,7 @@ impl View {
     pub fn place(&self, order: OrderId) -> Option<Place> {
         let slot = self.orders.find(order)?;
         let Terms { symbol, .. } = self.orders.terms(slot);
-        (!self.orders.waits(slot)).then(|| Place::of(&self.listing(symbol).book, &self.orders, slot))
+        (!self.orders.is_in_no_book(slot)).then(|| Place::of(&self.listing(symbol).book, &self.orders, slot))
     }
 
     /// Whether somebody is to be told of this symbol from now on.
@@ -417,6 +417,18 @@ impl View {
                 self.note_trigger(order, account, &placed);
                 self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
             }
+            Event::OrderDelayed { order, .. } => {
+                let slot = self.find(order);
+                self.orders.set_delayed(slot, true);
+                self.arrive();
+            }
+            Event::OrderResumed { order, .. } => {
+                self.arrive();
+                let slot = self.find(order);
+                self.orders.set_delayed(slot, false);
+                let paid = self.orders.get(slot).money;
+                self.arriving = Some(Arriving { slot, sequence: self.sequence, paid });
+            }
             Event::ClientOrderIdGiven { order, id } => {
                 self.client_ids.insert(order, id);
                 // That it was placed was the last that happened, or for what it waits was.
@@ -452,7 +464,7 @@ impl View {
                 self.orders.reduce(slot, shares);
                 let arrives = self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot);
                 // Of one that shows a part it is told what it shows then.
-                if !arrives && !self.orders.waits(slot) && self.orders.iceberg(slot).is_none() {
+                if !arrives && !self.orders.is_in_no_book(slot) && self.orders.iceberg(slot).is_none() {
                     self.leave_book(slot, shares, false);
                 }
                 if !arrives {
@@ -476,7 +488,7 @@ impl View {
                 let paid = self.take_shares(slot, shares, Money::ZERO);
                 // One that never rests is canceled as it arrives.
                 let arrives = self.arriving.take_if(|arriving| arriving.slot == slot).is_some();
-                if !arrives && !self.orders.waits(slot) {
+                if !arrives && !self.orders.is_in_no_book(slot) {
                     self.hide(slot, Position::ZERO.minus(hidden));
                     self.leave_book(slot, shown, true);
                 }
@@ -556,7 +568,7 @@ impl View {
         if open.is_zero() {
             return self.end(slot, Shares::ZERO, None, paid);
         }
-        if !self.orders.waits(slot) {
+        if !self.orders.is_in_no_book(slot) {
             self.rest(slot);
         }
         self.tell(account, News::Order(account, order));

@@ -149,6 +149,10 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
             order.placed.shares = order.placed.shares.plus(executed.shares);
             order.elsewhere = Some(executed);
         }
+        StateItem::Delayed { order, account, placed, .. } => {
+            let placed = placed.as_placed();
+            open.push(OpenOrder { order, account, placed, executions: Vec::new(), elsewhere: None });
+        }
         StateItem::Stop { order, account, placed, .. } | StateItem::Pending { order, account, placed, .. } => {
             open.push(OpenOrder { order, account, placed, executions: Vec::new(), elsewhere: None });
         }

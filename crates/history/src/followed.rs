@@ -56,11 +56,13 @@ pub(crate) struct Arriving {
     pub(crate) side: Side,
     pub(crate) open: Shares,
     pub(crate) paid: Money,
+    /// It was delayed, and nothing of it was executed since its turn came.
+    pub(crate) resumes: bool,
 }
 
 impl Arriving {
     pub(crate) fn of(order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Arriving {
-        Arriving { order, account, side: placed.side, open: placed.shares, paid: Money::ZERO }
+        Arriving { order, account, side: placed.side, open: placed.shares, paid: Money::ZERO, resumes: false }
     }
 }
 
@@ -83,7 +85,7 @@ impl Followed {
         let mut last = None;
         engine.export(&mut |item| match item {
             StateItem::Account { id, .. } => followed.accounts.push(id),
-            StateItem::Order { order, .. } => last = Some(order),
+            StateItem::Order { order, .. } | StateItem::Delayed { order, .. } => last = Some(order),
             StateItem::Execution(execution) => {
                 let order = last.expect("invariant: an execution follows its order");
                 let paid = followed.paid.entry(order).or_insert(Money::ZERO);

@@ -68,6 +68,13 @@ impl History {
                 self.triggered(order, account, &placed)?;
                 self.followed.arriving = Some(Arriving::of(order, account, &placed));
             }
+            Event::OrderDelayed { .. } => self.arrive()?,
+            Event::OrderResumed { order, account, placed } => {
+                self.arrive()?;
+                let paid = self.followed.paid.remove(&order).unwrap_or(Money::ZERO);
+                let arriving = Arriving::of(order, account, &placed);
+                self.followed.arriving = Some(Arriving { paid, resumes: true, ..arriving });
+            }
             Event::OrderPends { order, account, is_second, placed } => {
                 self.placed(&PastOrder::placed(order, account, placed, time, sequence))?;
                 let working = Event::working(order, is_second);
@@ -160,7 +167,11 @@ impl History {
         };
         arriving.open = arriving.open.less(shares);
         arriving.paid = arriving.paid.plus(trade.money());
+        let resumes = std::mem::take(&mut arriving.resumes);
         if sequence > self.heads.through {
+            if resumes {
+                self.link_resumed(&trade)?;
+            }
             self.traded(&trade)?;
             self.add_to_candles(&trade)?;
         }

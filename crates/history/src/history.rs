@@ -206,7 +206,9 @@ impl History {
         }
         let mut open = Vec::new();
         engine.export(&mut |item| {
-            if let StateItem::Order { order, .. } | StateItem::Stop { order, .. } = item {
+            if let StateItem::Order { order, .. } | StateItem::Stop { order, .. } | StateItem::Delayed { order, .. } =
+                item
+            {
                 open.push(order);
             }
         });

@@ -23,7 +23,7 @@ const TRIGGERED: u8 = 1;
 const REDUCED: u8 = 2;
 /// Another order cancels it, or the other way round.
 const LINKED: u8 = 3;
-/// Of no report: the trade of an order before one in which it was the aggressor of an auction.
+/// Of no report: the trade of an order before one in which it was the aggressor, in an auction or of a later command.
 const AUCTION: u8 = 4;
 /// Shares were taken off an order, which the note before of the same order tells: it is *reduced*.
 const AMENDED: u8 = 5;
@@ -121,7 +121,7 @@ pub(crate) enum Tells {
     Reduced(Reduction),
     /// The reduction before it is a report of its account.
     Amended(Amendment),
-    /// An order was the aggressor of a trade in an auction, and had traded before.
+    /// An order was the aggressor of a trade in an auction, or went on with a later command, and had traded before.
     Auction(AuctionLink),
     /// Of an order that is done.
     LastTrade {
@@ -161,7 +161,7 @@ pub(crate) struct Amendment {
     pub(crate) place: u32,
 }
 
-/// Where the trades of an order go on: the one before `trade`, which an auction made and in which it was the aggressor, is `before`.
+/// Where the trades of an order go on: the one before `trade`, in which it was the aggressor, is `before`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AuctionLink {
     pub(crate) order: OrderId,

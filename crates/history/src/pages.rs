@@ -191,7 +191,8 @@ impl History {
         Ok(Some(found))
     }
 
-    /// The trade of the same aggressor's order before this one, if that is the one before: but in auctions nothing comes between them.
+    /// The trade of the same aggressor's order before this one, if that is the one before: nothing of others
+    /// comes between them but in auctions, and between the commands of an order that is under way.
     pub(crate) fn trade_of_aggressor_before(
         &self,
         trade: &Trade,

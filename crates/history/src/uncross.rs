@@ -1,7 +1,9 @@
-//! Follows the executions of an auction, whose orders both rested, and finds the trades that such an order had before.
+//! Follows the executions of an auction, whose orders both rested, and finds the trades that such an order had before,
+//! and one that went on with a later command.
 //!
-//! The trades of an order are found from the last one back. One in which it was the maker links to the one before, and those in which it was
-//! the aggressor follow each other, but for auctions: there the trade before may be any. So a note says which it is.
+//! The trades of an order are found from the last one back. One in which it was the maker links to the one before, and
+//! those in which it was the aggressor follow each other, but in auctions, and where one command did not bring it to
+//! its end: there the trade before may be any. So a note says which it is.
 
 use engine::{AccountIndex, Event, Fee, Money, OrderId, Shares};
 
@@ -73,12 +75,25 @@ impl History {
 
     /// Notes which trade the aggressor of an auction's next trade had before, if that is not just the one before.
     fn link_auction(&mut self, trade: &Trade) -> Result<(), HistoryError> {
-        let Trade { id, symbol, time, sequence, aggressor_order: order, aggressor_account: account, .. } = *trade;
+        let Trade { id, aggressor_order: order, .. } = *trade;
         let last = self.followed.uncrossed.replace((id, order));
         let Some(&before) = self.heads.executed.get(&order) else { return Ok(()) };
         if last == Some((id - 1, order)) && before == id - 1 {
             return Ok(());
         }
+        self.link_to(trade, before)
+    }
+
+    /// Notes which trade an order had before that goes on, if that is not just the one before.
+    pub(crate) fn link_resumed(&mut self, trade: &Trade) -> Result<(), HistoryError> {
+        match self.heads.executed.get(&trade.aggressor_order) {
+            Some(&before) if before != trade.id - 1 => self.link_to(trade, before),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn link_to(&mut self, trade: &Trade, before: u64) -> Result<(), HistoryError> {
+        let Trade { id, symbol, time, sequence, aggressor_order: order, aggressor_account: account, .. } = *trade;
         let number = self.notes.len() + 1;
         let of_order = self.heads.noted.insert(order, number);
         let link = AuctionLink { order, account, symbol, time, sequence, trade: id, before };
@@ -86,7 +101,8 @@ impl History {
         self.notes.append(&record.encode(number - 1))
     }
 
-    /// The trade of an order before one in which it was the aggressor, where an auction made that. `notes` is the next of its notes.
+    /// The trade of an order before one in which it was the aggressor, where that is not just the one before. `notes`
+    /// is the next of its notes.
     pub(crate) fn trade_before_auction(
         &self,
         order: OrderId,

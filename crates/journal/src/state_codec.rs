@@ -78,6 +78,10 @@ const CLIENT_TRAILING: u8 = 33;
 /// An order that waits for another one, and one whose working order was executed.
 const PENDING: u8 = 30;
 const DUE: u8 = 31;
+/// An order that waits for its turn behind one that is under way, and one that is: as one that waits for another one,
+/// here for itself.
+const DELAYED: u8 = 44;
+const UNDER_WAY: u8 = 45;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -145,6 +149,10 @@ pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
         StateItem::Pending { order, account, ref placed, working, is_due } => {
             out.push(if is_due { DUE } else { PENDING });
             put_pending(out, order, working, account, placed);
+        }
+        StateItem::Delayed { order, account, ref placed, is_under_way } => {
+            out.push(if is_under_way { UNDER_WAY } else { DELAYED });
+            put_pending(out, order, order, account, placed);
         }
         StateItem::Link { order, partner } => {
             out.push(LINK);
@@ -414,6 +422,13 @@ pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
         PENDING | DUE => {
             let (order, working, account, placed) = take_pending(bytes)?;
             Ok(StateItem::Pending { order, account, placed, working, is_due: tag == DUE })
+        }
+        DELAYED | UNDER_WAY => {
+            let (order, working, account, placed) = take_pending(bytes)?;
+            if working != order {
+                return Err(CodecError::OutOfBounds("order that another one waits for"));
+            }
+            Ok(StateItem::Delayed { order, account, placed, is_under_way: tag == UNDER_WAY })
         }
         LINK => Ok(StateItem::Link { order: OrderId(take_u64(bytes)?), partner: OrderId(take_u64(bytes)?) }),
         ON_TERMS => decode_on_terms(bytes),

@@ -142,11 +142,11 @@ impl Model {
             first.map(|order| order.id)
         };
         while let (Some(buy), Some(sell)) = (willing(self, Side::Buy), willing(self, Side::Sell)) {
-            if self.executed == self.executions_max {
+            if self.executions_left == 0 {
                 is_all = false;
                 break;
             }
-            self.executed += 1;
+            self.executions_left -= 1;
             self.execute_two(buy, sell, price, events);
         }
         self.prices.push(price);

@@ -65,10 +65,9 @@ pub struct Model {
     pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
     /// The first of two orders while the second one is placed, to be linked with it.
     pub(crate) linking: Option<OrderId>,
-    /// How often an order executes as it arrives, at most.
+    /// How often a command executes at most, and how often the one that is obeyed still may.
     pub(crate) executions_max: u64,
-    /// How often the command did that is obeyed.
-    pub(crate) executed: u64,
+    pub(crate) executions_left: u64,
 }
 
 /// A working order whose request may not be over yet.
@@ -153,10 +152,23 @@ pub struct Order {
     pub has_moved: bool,
     /// Whether it waits still.
     pub waits: bool,
+    /// Whether it comes to its book later, or goes on there.
+    pub delayed: Option<Delay>,
+    /// How far it goes on there.
+    pub worst: Option<Price>,
     /// The order that is to be executed before this one is placed, as long as it is not.
     pub pends_on: Option<OrderId>,
     /// The how manyth that came to the books. One that waits comes there when it is triggered.
     pub arrival: u64,
+}
+
+/// Why an order that waits for no price is in no book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delay {
+    /// It waits behind one that is under way.
+    Queued,
+    /// It executed as often as one command may, and is to go on.
+    UnderWay,
 }
 
 /// What else an order is placed with.
@@ -208,18 +220,23 @@ impl Model {
             limits: BTreeMap::new(),
             linking: None,
             executions_max: u64::from(EXECUTIONS_MAX),
-            executed: 0,
+            executions_left: u64::from(EXECUTIONS_MAX),
         }
     }
 
-    /// One in which an order executes no more than so often.
-    pub fn with_executions_max(executions_max: u32) -> Model {
-        Model { executions_max: u64::from(executions_max), ..Model::new() }
-    }
-
-    /// How often an order executes as it arrives, at most.
+    /// How often a command executes at most.
     pub fn executions_max(&self) -> u64 {
         self.executions_max
+    }
+
+    /// From the next command on none executes more often.
+    pub fn set_executions_max(&mut self, executions_max: u32) {
+        self.executions_max = u64::from(executions_max);
+    }
+
+    /// One of which a command executes no more than so often.
+    pub fn with_executions_max(executions_max: u32) -> Model {
+        Model { executions_max: u64::from(executions_max), ..Model::new() }
     }
 
     /// Does what the entry says, or refuses it. Appends to `executions` what the reply refers to, and to `events` all
@@ -227,7 +244,7 @@ impl Model {
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut Vec<Event>) -> Reply {
         self.sequence = entry.sequence;
         self.time = entry.time;
-        self.executed = 0;
+        self.executions_left = self.executions_max;
         let named = std::mem::take(&mut self.named);
         self.named = named.into_iter().filter(|&order| self.client_id_stands(self.order(order))).collect();
         let outcome = self.obey(entry.command, executions, events);
@@ -469,6 +486,7 @@ impl Model {
     pub(crate) fn cancel(&mut self, order: OrderId) -> Shares {
         let canceled = &mut self.orders[order.0 as usize - 1];
         let shares = std::mem::replace(&mut canceled.open, Shares::ZERO);
+        (canceled.delayed, canceled.worst) = (None, None);
         canceled.canceled = Some(Cancellation { shares, time: self.time });
         self.open.retain(|&open| open != order);
         self.reached.retain(|&reached| reached != order);

@@ -63,19 +63,24 @@ impl Model {
     /// Of orders that one of this account would execute with, in this order, the shares that it counts on before it executes: what is
     /// shown at a price, and behind it what is hidden there, if it comes so far.
     pub(crate) fn counted(&self, account: AccountIndex, mode: SelfTrade, matching: &[OrderId]) -> Vec<Piece> {
+        self.counted_of(account, mode, self.pieces(matching))
+    }
+
+    /// The same of all orders, and whether each piece is shown.
+    pub(crate) fn pieces(&self, matching: &[OrderId]) -> Vec<(OrderId, Shares, bool)> {
         let mut pieces = Vec::new();
         for at_one_price in matching.chunk_by(|one, next| self.order(*one).limit == self.order(*next).limit) {
             let before = pieces.len();
             for &maker in at_one_price {
                 if pieces.iter().filter(|(_, _, is_shown)| *is_shown).count() == LOOKED_AT_MAX {
-                    return self.counted_of(account, mode, pieces);
+                    return pieces;
                 }
                 pieces.push((maker, self.order(maker).shown, true));
             }
             let all = pieces[before..].to_vec();
             pieces.extend(all.into_iter().map(|(maker, shown, _)| (maker, self.order(maker).open.less(shown), false)));
         }
-        self.counted_of(account, mode, pieces)
+        pieces
     }
 
     fn counted_of(&self, account: AccountIndex, mode: SelfTrade, pieces: Vec<(OrderId, Shares, bool)>) -> Vec<Piece> {

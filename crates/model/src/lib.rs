@@ -28,6 +28,7 @@ mod shared_log;
 mod told;
 mod trailing;
 mod triggering;
+mod under_way;
 mod view;
 pub mod workload;
 

@@ -7,7 +7,7 @@ use engine::{
     SymbolIndex,
 };
 
-use crate::exchange::{Model, Order};
+use crate::exchange::{Delay, Model, Order};
 use crate::placing::{affordable, pays_as_it_goes};
 
 impl Model {
@@ -22,15 +22,13 @@ impl Model {
     ) {
         let Order { account, symbol, side, limit, open: shares, kind, self_trade, .. } = *self.order(id);
         let placed = NewOrder { shares, ..self.order(id).as_placed() };
+        let going_on = self.orders[id.0 as usize - 1].worst.take();
         let pays_as_it_goes = pays_as_it_goes(&placed);
         let funds = self.balance(account);
-        let worst = self.worst_price(account, &placed);
-        let matching = self.matching(symbol, side, worst);
-        let counted = self.counted(account, self_trade, &matching);
-        let on_the_book = counted.into_iter().map(|piece| i128::from(piece.shares.units()));
-        let is_short = kind == OrderKind::FillOrKill && on_the_book.sum::<i128>() < i128::from(shares.units());
+        let worst = going_on.unwrap_or_else(|| self.worst_price(account, &placed));
+        let is_short = kind == OrderKind::FillOrKill && self.executions_to_fill(account, &placed).is_none();
         // What was refused if it had just been placed.
-        let is_refused = self.refusal_on_arrival(account, &placed).is_some();
+        let is_refused = going_on.is_none() && self.refusal_on_arrival(account, &placed).is_some();
 
         // What the executions bring the aggressor is added up here and credited after the last of them.
         let mut money_due = Money::ZERO;
@@ -38,7 +36,7 @@ impl Model {
         let mut is_prevented = false;
         let mut wanted = shares;
         let mut price_before = None;
-        let (mut met, mut goes_on) = (0, false);
+        let mut goes_on = false;
         while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
             if pays_as_it_goes && price_before != Some(price) {
@@ -51,12 +49,11 @@ impl Model {
             if shares.is_zero() {
                 break;
             }
-            if met == self.executions_max && kind != OrderKind::FillOrKill {
+            if self.executions_left == 0 {
                 goes_on = true;
                 break;
             }
-            met += 1;
-            self.executed += 1;
+            self.executions_left -= 1;
             if self.is_own(account, maker) && self_trade != SelfTrade::Allowed {
                 let told = events.len();
                 is_prevented = self.prevent(id, maker, shares, wanted, events);
@@ -124,7 +121,7 @@ impl Model {
                 events.push(now);
             }
         }
-        let why = match (is_prevented, is_refused, kind.rests() && !goes_on) {
+        let why = match (is_prevented, is_refused, kind.rests()) {
             (true, _, _) => Some(CancelReason::SelfTrade),
             (_, true, _) => Some(CancelReason::Refused),
             (_, _, false) => Some(CancelReason::NotResting),
@@ -132,6 +129,7 @@ impl Model {
         };
         match why {
             _ if self.order(id).open.is_zero() => {}
+            _ if goes_on => self.delay(id, Delay::UnderWay, worst, events),
             Some(why) => self.cancel_open(id, why, events),
             None => self.show_first(id, events),
         }

@@ -12,7 +12,11 @@ impl Model {
         }
         let placed = NewOrder { kind: OrderKind::PostOnly, ..asked };
         let best = self.matching(asked.symbol, asked.side, asked.limit).first().map(|&best| self.order(best).limit);
-        let Some(best) = best.filter(|_| asked.trigger.is_none() && self.is_open(asked.symbol)) else { return placed };
+        let Some(best) =
+            best.filter(|_| asked.trigger.is_none() && self.is_open(asked.symbol) && !self.delays(asked.symbol))
+        else {
+            return placed;
+        };
         let (best, tick) = (i128::from(best.units()), i128::from(self.rules(asked.symbol).tick.units()));
         let units = match asked.side {
             Side::Buy => (best - 1) / tick * tick,

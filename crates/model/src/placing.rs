@@ -99,6 +99,9 @@ impl Model {
         if side == Side::Buy && funds > available {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
+        if self.delays(symbol) {
+            return Err(Reject::FundsTradeNothing { funds });
+        }
         let (mut left, mut units) = (funds, 0);
         let worst = self.worst_price(owner, &NewOrder::market(symbol, side, Shares::MAX));
         for Piece { maker, shares: open } in self.counted(owner, self_trade, &self.matching(symbol, side, worst)) {
@@ -137,10 +140,11 @@ impl Model {
         let placed = self.moved(NewOrder { symbol, side, limit, shares, kind, trigger, self_trade });
         let limit = placed.limit;
         let waits = trigger.is_some() || terms.trail.is_some();
+        let comes_later = self.is_open(symbol) && self.delays(symbol);
         let past = match terms.released {
-            None => self.past_limit(account, &placed, waits),
+            None => self.past_limit(account, &placed, waits || comes_later),
             Some(_) => {
-                let collar = if waits { None } else { self.past_collar(account, &placed) };
+                let collar = if waits || comes_later { None } else { self.past_collar(account, &placed) };
                 self.past_position(account, &placed).or(collar)
             }
         };
@@ -159,6 +163,9 @@ impl Model {
         }
         if let Some(trigger) = trigger {
             return self.place_stop(terms, account, placed, trigger, events);
+        }
+        if comes_later {
+            return self.place_behind_others(terms, account, placed, events);
         }
         if !self.is_open(symbol) || self.interruption(&placed).is_some() {
             return self.gather(terms, account, placed, events);
@@ -245,6 +252,8 @@ impl Model {
             trail,
             has_moved: false,
             waits: trigger.is_some(),
+            delayed: None,
+            worst: None,
             pends_on: None,
             arrival: self.arrivals,
         });

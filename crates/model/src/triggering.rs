@@ -2,7 +2,7 @@
 
 use engine::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
 
-use crate::exchange::{Model, Order, Terms};
+use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
 /// One command activates so many orders at most, and moves the triggers of others for that.
@@ -91,30 +91,47 @@ impl Model {
 
     fn activate(&mut self, releases: bool, events: &mut Vec<Event>) {
         let (mut activated, moves_before) = (0, self.moves);
-        while activated + self.moves - moves_before < ACTIVATED_MAX && self.executed < self.executions_max {
+        while activated + self.moves - moves_before < ACTIVATED_MAX && self.executions_left > 0 {
             activated += 1;
-            let is_next = |&order: &OrderId| self.is_open(self.order(order).symbol);
-            let Some(next) = self.reached.iter().position(is_next) else {
-                if releases && self.release_next(events) {
+            let Some(next) = self.next_turn() else {
+                if releases && !self.needs_more_than_is_left() && self.release_next(events) {
                     continue;
                 }
                 return;
             };
+            if self.is_too_much(self.reached[next]) {
+                return;
+            }
             let id = self.reached.remove(next);
-            self.cancel_partner(id, events);
+            let delayed = self.orders[id.0 as usize - 1].delayed.take();
+            if delayed != Some(Delay::Queued) {
+                self.cancel_partner(id, events);
+            }
             self.arrivals += 1;
             let arrival = self.arrivals;
             let order = &mut self.orders[id.0 as usize - 1];
             (order.waits, order.arrival) = (false, arrival);
             let Order { account, symbol, open: shares, .. } = *order;
-            let placed = NewOrder { shares, ..order.as_placed() };
-            events.push(Event::OrderTriggered { order: id, account, placed });
+            let placed = NewOrder { shares, limit: order.worst.unwrap_or(order.limit), ..order.as_placed() };
+            events.push(match delayed {
+                Some(_) => Event::OrderResumed { order: id, account, placed },
+                None => Event::OrderTriggered { order: id, account, placed },
+            });
+            if delayed == Some(Delay::UnderWay) {
+                let before = [self.balance_changed(account), self.position_changed(account, symbol)];
+                self.execute_all(id, before, events.len(), events);
+                continue;
+            }
             let is_near = self.past_collar(account, &placed).is_none();
             if let Some(phase) = self.interruption(&placed).filter(|_| is_near) {
                 // It rests, and gathers.
                 self.enter_phase(symbol, phase, events);
                 self.show_first(id, events);
                 continue;
+            }
+            let meets = !self.matching(symbol, placed.side, placed.limit).is_empty();
+            if meets || !placed.kind.rests() || self.refusal_on_arrival(account, &placed).is_some() {
+                self.cancel_partner(id, events);
             }
             let before = [self.balance_changed(account), self.position_changed(account, symbol)];
             self.execute_all(id, before, events.len(), events);

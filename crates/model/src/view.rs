@@ -8,7 +8,7 @@ use engine::{
     StateItem, Symbol, SymbolIndex, SymbolRules, Tier, Time,
 };
 
-use crate::exchange::{Account, Model, Order};
+use crate::exchange::{Account, Delay, Model, Order};
 use crate::links::held_money;
 
 /// All that is open at one price on one side of a book.
@@ -66,7 +66,7 @@ impl Model {
 
     /// The open orders on the books, in no particular order.
     pub fn resting(&self) -> impl Iterator<Item = &Order> {
-        self.open_orders().filter(|order| !order.waits && order.pends_on.is_none())
+        self.open_orders().filter(|order| !order.waits && order.delayed.is_none() && order.pends_on.is_none())
     }
 
     /// The open orders of one side of a book: the best price first, then the one that came earlier.
@@ -163,11 +163,7 @@ impl Model {
             for side in [Side::Buy, Side::Sell] {
                 for order in self.queue(symbol, side) {
                     items.push(order_item(order));
-                    let executed = Executed::of(&order.executions);
-                    match executed.is_past() {
-                        true => items.push(StateItem::Executed(executed)),
-                        false => items.extend(order.executions.iter().copied().map(StateItem::Execution)),
-                    }
+                    items.extend(execution_items(order));
                 }
             }
         }
@@ -179,7 +175,12 @@ impl Model {
         let mut waiting: Vec<&Order> = self.waiting().collect();
         waiting.sort_by_key(|order| (order.symbol, order.trail.is_some(), order.trigger, order.arrival));
         items.extend(waiting.into_iter().map(|order| stop_item(order, false)));
-        items.extend(self.reached.iter().map(|&order| stop_item(self.order(order), true)));
+        for order in self.reached.iter().map(|&order| self.order(order)) {
+            match order.delayed {
+                None => items.push(stop_item(order, true)),
+                Some(delay) => items.extend(delayed_items(order, delay)),
+            }
+        }
         items.extend(self.pending_items());
         let mut deadlines: Vec<(Deadline, OrderId)> =
             self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
@@ -228,6 +229,27 @@ fn stop_item(order: &Order, is_reached: bool) -> StateItem {
     let placed = NewOrder { shares: order.open, ..order.as_placed() };
     let trail = order.trail.filter(|_| !is_reached);
     StateItem::Stop { order: order.id, account: order.account, placed, is_reached, trail }
+}
+
+/// Its executions, or what they come to if there are many.
+fn execution_items(order: &Order) -> Vec<StateItem> {
+    let executed = Executed::of(&order.executions);
+    match executed.is_past() {
+        true => vec![StateItem::Executed(executed)],
+        false => order.executions.iter().copied().map(StateItem::Execution).collect(),
+    }
+}
+
+/// With its executions, if it is under way.
+fn delayed_items(order: &Order, delay: Delay) -> Vec<StateItem> {
+    let Order { id, account, open: shares, limit, worst, .. } = *order;
+    let placed = NewOrder { shares, limit: worst.unwrap_or(limit), ..order.as_placed() };
+    let is_under_way = delay == Delay::UnderWay;
+    let mut items = vec![StateItem::Delayed { order: id, account, placed, is_under_way }];
+    if is_under_way {
+        items.extend(execution_items(order));
+    }
+    items
 }
 
 fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {

@@ -182,6 +182,9 @@ pub struct OrderState {
     /// What it waits for: `stop` or `take profit`, and the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
+    /// What it waits for its turn for, if it is active and stands in no book: `under way`, or `behind another`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed: Option<&'static str>,
     /// How far behind the market that stays, if it follows that: `5 behind the market`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trail: Option<String>,
@@ -408,7 +411,7 @@ impl State {
         }
         for order in &self.orders {
             text += &format!(
-                "order {}: {} {} {} of account {} at {}{}{}{}{}{}{}, {} executions{}\n",
+                "order {}: {} {} {} of account {} at {}{}{}{}{}{}{}{}, {} executions{}\n",
                 order.id,
                 order.side,
                 order.open,
@@ -416,6 +419,7 @@ impl State {
                 order.account,
                 order.limit.as_deref().unwrap_or("any price"),
                 order.waits_for.as_ref().map(|price| format!(", waits for {price}")).unwrap_or_default(),
+                order.delayed.map(|why| format!(", {why}")).unwrap_or_default(),
                 order.trail.as_ref().map(|trail| format!(", {trail}")).unwrap_or_default(),
                 order.until.map(|until| format!(", until {until}")).unwrap_or_default(),
                 order.iceberg.as_ref().map(IcebergState::text).unwrap_or_default(),
@@ -542,6 +546,11 @@ impl Gathered {
                 let added = self.orders.last_mut().expect("invariant: it was just added");
                 added.trail = trail.map(|trail| format!("{trail:?} the market"));
             }
+            StateItem::Delayed { order, account, placed, is_under_way } => {
+                self.add_order(order, account, &NewOrder { trigger: None, ..placed.as_placed() });
+                let added = self.orders.last_mut().expect("invariant: it was just added");
+                added.delayed = Some(if is_under_way { "under way" } else { "behind another" });
+            }
             StateItem::Execution(execution) => {
                 let order = self.orders.last_mut().expect("invariant: executions follow their order");
                 order.executions.push(ExecutionState {
@@ -615,6 +624,7 @@ impl Gathered {
             limit: (kind != OrderKind::Market).then(|| limit.to_string()),
             open: open.to_string(),
             waits_for: trigger.map(|trigger| trigger_text(side, trigger)),
+            delayed: None,
             trail: None,
             until: None,
             iceberg: None,

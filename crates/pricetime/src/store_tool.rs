@@ -161,7 +161,7 @@ fn whole_state(
     let (mut items, mut last) = (Vec::new(), OrderId(0));
     let mut missing = Ok(());
     engine.export(&mut |item| {
-        if let StateItem::Order { order, .. } = item {
+        if let StateItem::Order { order, .. } | StateItem::Delayed { order, .. } = item {
             last = order;
         }
         let StateItem::Executed(executed) = item else { return items.push(item) };
@@ -230,7 +230,7 @@ fn long_orders(url: &StoreUrl, engine: &Engine) -> Result<Vec<DoneOrder>, String
         if let StateItem::Account { id, .. } = item {
             accounts.push(id);
         }
-        if let StateItem::Order { order, account, .. } = item {
+        if let StateItem::Order { order, account, .. } | StateItem::Delayed { order, account, .. } = item {
             last = Some((order, account));
         }
         if let StateItem::Executed(executed) = item {

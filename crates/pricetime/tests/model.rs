@@ -509,6 +509,12 @@ fn compare_state(state: &Value, model: &Model) {
                 let found = (&told["id"], &told["waits_for"], &told["open"]);
                 assert_eq!(found, (&order.0.into(), &waits_for.into(), &placed.shares.to_string().into()));
             }
+            StateItem::Delayed { order, placed, is_under_way, .. } => {
+                let told = orders.next().expect("an open order of the model");
+                let why = if is_under_way { "under way" } else { "behind another" };
+                let found = (&told["id"], &told["delayed"], &told["open"]);
+                assert_eq!(found, (&order.0.into(), &why.into(), &placed.shares.to_string().into()));
+            }
             StateItem::Pending { order, placed, working, .. } => {
                 let told = orders.next().expect("an open order of the model");
                 let found = (&told["id"], &told["pends_on"], &told["open"]);

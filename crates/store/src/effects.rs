@@ -341,6 +341,15 @@ impl Effects {
                 self.notes.triggered((order, account), &placed, (sequence, time), self.after.next_execution);
                 self.arriving = Some(Arriving { order, account, side: placed.side });
             }
+            Event::OrderDelayed { order, is_under_way, placed } => {
+                let turn = self.stops.next_turn(sequence);
+                self.stops.delay(order, &placed, is_under_way, turn);
+            }
+            Event::OrderResumed { order, account, placed } => {
+                let turn = self.next_turn(sequence);
+                self.stops.activate(order, turn);
+                self.arriving = Some(Arriving { order, account, side: placed.side });
+            }
             Event::ClientOrderIdGiven { order, id } => {
                 let account = self.just_opened(order).account;
                 self.client_orders.push(ClientOrderRow { order, account, id, done: None });

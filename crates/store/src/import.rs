@@ -27,6 +27,7 @@ use crate::protection_rows::ProtectionRow;
 use crate::rules_rows::RulesRow;
 use crate::session::Session;
 use crate::standing;
+use crate::stop_rows::Delayed;
 use crate::trail_rows::TrailRow;
 
 /// What was imported.
@@ -76,11 +77,13 @@ const RULES: &str = "SELECT pricetime.write_rules($1, $2, $3, $4, $5, $6, $7, $8
 const PHASES: &str = "SELECT pricetime.write_phases($1, $2, $3, $4, $5)";
 /// Those that were reached are in their order.
 const WAITING: &str = "
-    INSERT INTO pricetime.waiting (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth, follows)
+    INSERT INTO pricetime.waiting
+        (order_id, symbol, trigger_price, from_below, reached_sequence, reached_nth, follows, delayed, goes_to)
     SELECT u.order_id, u.symbol, u.trigger_price, u.from_below, CASE WHEN u.is_reached THEN 0 END,
-        CASE WHEN u.is_reached THEN u.ordinal END, u.follows
-    FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[], $7::boolean[])
-        AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal, follows)";
+        CASE WHEN u.is_reached THEN u.ordinal END, u.follows, u.delayed, u.goes_to
+    FROM unnest($1::bigint[], $2::bigint[], $3::numeric[], $4::boolean[], $5::boolean[], $6::bigint[], $7::boolean[],
+        $8::text[], $9::numeric[])
+        AS u(order_id, symbol, trigger_price, from_below, is_reached, ordinal, follows, delayed, goes_to)";
 const PENDING: &str = "
     INSERT INTO pricetime.pending (order_id, working, imported_nth)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])";
@@ -200,9 +203,10 @@ struct Order {
 struct Waiting {
     order: OrderId,
     symbol: SymbolIndex,
-    trigger: Trigger,
+    trigger: Option<Trigger>,
     is_reached: bool,
     follows: bool,
+    delayed: Option<Delayed>,
     ordinal: u64,
 }
 
@@ -341,10 +345,15 @@ impl Rows {
             StateItem::Stop { order, account, placed, is_reached, trail } => {
                 self.add_open(order, account, placed);
                 self.trails.extend(trail.map(|trail| TrailRow { order, trail }));
-                let trigger = placed.trigger.expect("invariant: the engine took this order, which waits");
-                let (symbol, ordinal) = (placed.symbol, self.open_orders);
-                let follows = trail.is_some();
-                self.waiting.push(Waiting { order, symbol, trigger, is_reached, follows, ordinal });
+                let (symbol, trigger, ordinal) = (placed.symbol, placed.trigger, self.open_orders);
+                let (follows, delayed) = (trail.is_some(), None);
+                self.waiting.push(Waiting { order, symbol, trigger, is_reached, follows, delayed, ordinal });
+            }
+            StateItem::Delayed { order, account, placed, is_under_way } => {
+                self.add_open(order, account, placed.as_placed());
+                let (symbol, trigger, ordinal) = (placed.symbol, placed.trigger, self.open_orders);
+                let (follows, delayed) = (false, Some(Delayed { is_under_way, goes_to: placed.limit }));
+                self.waiting.push(Waiting { order, symbol, trigger, is_reached: true, follows, delayed, ordinal });
             }
         }
     }
@@ -429,8 +438,9 @@ impl Rows {
             columns!(&self.orders, if |order| !order.open.is_zero(), row => row.order.0, row.open, row.ordinal);
         execute(session, RESTING, resting).await?;
         execute(session, ICEBERGS, columns!(&self.icebergs, row => row.0.0, row.1, row.2)).await?;
-        let waiting = columns!(&self.waiting, row => row.order.0, row.symbol.0, row.trigger.price(),
-            row.trigger.is_from_below(), row.is_reached, row.ordinal, row.follows);
+        let waiting = columns!(&self.waiting, row => row.order.0, row.symbol.0, row.trigger.map(Trigger::price),
+            row.trigger.map(Trigger::is_from_below), row.is_reached, row.ordinal, row.follows,
+            row.delayed.map(Delayed::name), row.delayed.map(|delayed| delayed.goes_to));
         execute(session, WAITING, waiting).await?;
         execute(session, TRAILS, columns!(&self.trails, row => row.order.0, row.distance(), row.bips())).await?;
         execute(session, PENDING, columns!(&self.pending, row => row.0.0, row.1.0, row.2)).await?;

@@ -56,11 +56,12 @@ const ORDERS: &str = "
 const WATCHED: &str = "SELECT number, last_price FROM pricetime.symbols WHERE watched ORDER BY number";
 const PHASES: &str = "SELECT symbol, phase, until FROM pricetime.symbol_phases ORDER BY symbol";
 const RULES: &str = "SELECT symbol, COLUMNS FROM pricetime.symbol_rules ORDER BY symbol";
-/// Those that no execution has reached, by symbol, of each first those whose triggers stand still, by trigger, and then the others in their
-/// order. A trigger is where the market took it. With one trigger they are in the order in which they began to wait.
+/// Those that no execution has reached, by symbol, of each first those whose triggers stand still, by trigger, and then
+/// those that wait for their turn, in their order. A trigger is where the market took it. With one trigger they are in
+/// the order in which they began to wait.
 const WAITING: &str = "
     SELECT o.id, o.account, o.symbol, o.side = 'buy', o.limit_price, r.open, o.kind, w.trigger_price,
-        w.from_below, o.self_trade, w.reached_sequence IS NOT NULL, t.distance, t.bips
+        w.from_below, o.self_trade, w.reached_sequence IS NOT NULL, t.distance, t.bips, w.delayed = 'under_way', w.goes_to
     FROM pricetime.waiting w JOIN pricetime.orders o ON o.id = w.order_id
     JOIN pricetime.resting r ON r.order_id = w.order_id
     LEFT JOIN pricetime.trails t ON t.order_id = w.order_id AND w.follows
@@ -182,8 +183,8 @@ pub(crate) async fn visit_state(
         visit(StateItem::Phase { symbol: SymbolIndex(fields.next()?), phase: phase_rows::take_phase(fields)? })
     })
     .await?;
-    visit_orders(session, visit).await?;
-    visit_stops(session, visit).await?;
+    let pasts = visit_orders(session, visit).await?;
+    visit_stops(session, pasts, visit).await?;
     visit_pendings(session, visit).await?;
     visit_deadlines(session, visit).await?;
     visit_icebergs(session, visit).await?;
@@ -206,10 +207,11 @@ pub(crate) async fn visit_state(
     Ok(standing)
 }
 
+/// Visits the orders on the books. Gives the executions of those that stand in none.
 async fn visit_orders(
     session: &Session,
     visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+) -> Result<HashMap<OrderId, Past>, StoreError> {
     let mut pasts: HashMap<OrderId, Past> = HashMap::new();
     each_row(session, &fee_rows::named(EXECUTIONS), &mut |fields| {
         let order = OrderId(fields.next()?);
@@ -224,13 +226,10 @@ async fn visit_orders(
         let side = side(fields.next()?);
         let (limit, open) = (fields.next()?, fields.next()?);
         visit(StateItem::Order { order, account, symbol, side, limit, open })?;
-        let Past { executed, first } = pasts.remove(&order).unwrap_or_default();
-        match executed.is_past() {
-            true => visit(StateItem::Executed(executed)),
-            false => first.into_iter().try_for_each(|execution| visit(StateItem::Execution(execution))),
-        }
+        pasts.remove(&order).unwrap_or_default().visit(visit)
     })
-    .await
+    .await?;
+    Ok(pasts)
 }
 
 /// The executions of an open order: what all of them come to, and the first ones.
@@ -247,10 +246,18 @@ impl Past {
             self.first.push(execution);
         }
     }
+
+    fn visit(self, visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        match self.executed.is_past() {
+            true => visit(StateItem::Executed(self.executed)),
+            false => self.first.into_iter().try_for_each(|execution| visit(StateItem::Execution(execution))),
+        }
+    }
 }
 
 async fn visit_stops(
     session: &Session,
+    mut pasts: HashMap<OrderId, Past>,
     visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     each_row(session, WATCHED, &mut |fields| {
@@ -265,7 +272,12 @@ async fn visit_stops(
         let order = OrderId(fields.next()?);
         let (account, placed) = placed(fields)?;
         let (is_reached, trail) = (fields.next()?, trail_rows::trail(fields)?);
-        visit(StateItem::Stop { order, account, placed, is_reached, trail })
+        let Some(is_under_way) = fields.maybe::<bool>()? else {
+            return visit(StateItem::Stop { order, account, placed, is_reached, trail });
+        };
+        let placed = NewOrder { limit: fields.next()?, ..placed };
+        visit(StateItem::Delayed { order, account, placed, is_under_way })?;
+        pasts.remove(&order).unwrap_or_default().visit(visit)
     })
     .await
 }

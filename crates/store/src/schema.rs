@@ -43,6 +43,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 22, name: "0022_protections.sql", sql: include_str!("../migrations/0022_protections.sql") },
     Migration { version: 23, name: "0023_limits.sql", sql: include_str!("../migrations/0023_limits.sql") },
     Migration { version: 24, name: "0024_audit.sql", sql: include_str!("../migrations/0024_audit.sql") },
+    Migration { version: 25, name: "0025_under_way.sql", sql: include_str!("../migrations/0025_under_way.sql") },
 ];
 
 /// What `migrate` did.

@@ -9,10 +9,10 @@ use crate::fee_rows;
 use crate::notes::{Kind, NoteRow};
 use crate::rules_rows::RulesRow;
 use crate::standing::Epoch;
-use crate::stop_rows::StopRows;
+use crate::stop_rows::{Delayed, StopRows, WaitingRow};
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 19] = [
+const FUNCTIONS: [(&str, usize); 20] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -31,6 +31,7 @@ const FUNCTIONS: [(&str, usize); 19] = [
     ("write_kills", 4),
     ("write_protections", 2),
     ("write_limits", 6),
+    ("write_delays", 8),
     ("write_audit", 11),
 ];
 
@@ -120,8 +121,10 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         columns!(reached, row => row.symbol.0, row.trigger.price(), row.trigger.is_from_below(), row.turn.sequence.0,
         row.turn.nth),
     );
-    all.extend(columns!(waiting, if |row| row.waits, row => row.order.0, row.symbol.0, row.trigger.price(),
-        row.trigger.is_from_below(), row.reached.map(|turn| turn.sequence.0), row.reached.map(|turn| turn.nth)));
+    let waits_for_price: fn(&WaitingRow) -> bool = |row| row.waits && row.delayed.is_none();
+    let is_delayed: fn(&WaitingRow) -> bool = |row| row.waits && row.delayed.is_some();
+    all.extend(columns!(waiting, if waits_for_price, row => row.order.0, row.symbol.0, row.trigger.map(Trigger::price),
+        row.trigger.map(Trigger::is_from_below), row.reached.map(|turn| turn.sequence.0), row.reached.map(|turn| turn.nth)));
     all.extend(columns!(activated, row => row.order.0, row.turn.sequence.0, row.turn.nth));
     all.extend(columns!(watched, row => row.symbol.0, row.last));
     let was_triggered: fn(&NoteRow) -> bool = |row| row.kind == Kind::Triggered;
@@ -172,6 +175,9 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         columns!(limits, row => row.account.0, row.open_orders(), row.order_shares(), row.order_value(), row.position(),
         row.limits.collar),
     );
+    all.extend(columns!(waiting, if is_delayed, row => row.order.0, row.symbol.0, row.trigger.map(Trigger::price),
+        row.trigger.map(Trigger::is_from_below), row.reached.map(|turn| turn.sequence.0),
+        row.reached.map(|turn| turn.nth), row.delayed.map(Delayed::name), row.delayed.map(|delayed| delayed.goes_to)));
     all.push(Box::new(Single(before.sequence.next().0)));
     all.push(Box::new(Single(audit.anew)));
     all.extend(columns!(&audit.commands, row => row.time, row.caller, row.what.as_str()));

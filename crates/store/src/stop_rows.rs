@@ -1,9 +1,9 @@
-//! What commands changed of orders that wait, or waited, for a price, as the rows that will say so. In a market in which no
-//! order ever waited they are the last prices alone.
+//! What commands changed of orders that wait, or waited, for a price or for their turn, as the rows that will say so.
+//! In a market in which no order ever waited they are the last prices alone.
 
 use std::collections::BTreeMap;
 
-use engine::{Engine, OrderId, Price, Sequence, SymbolIndex, Trigger};
+use engine::{Engine, NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger};
 
 /// They belong to effects, and are filled and emptied with them.
 #[derive(Debug, Default)]
@@ -12,15 +12,18 @@ pub(crate) struct StopRows {
     /// Orders that were open before these commands, canceled by them: any of them may have waited.
     pub(crate) canceled: Vec<OrderId>,
     pub(crate) reached: Vec<ReachedRow>,
-    /// Of the orders that these commands opened, or placed because another one was executed.
+    /// Of the orders that these commands opened, or placed because another one was executed, or had wait for their
+    /// turn.
     pub(crate) waiting: Vec<WaitingRow>,
     /// By symbol.
     pub(crate) watched: Vec<WatchedRow>,
-    /// Where in `waiting` each order is.
+    /// Where in `waiting` each order is, the last time.
     places: BTreeMap<OrderId, usize>,
+    /// Where in `activated` each order is.
+    activated_at: BTreeMap<OrderId, usize>,
     /// Where in `waiting` the orders are whose trigger was not reached.
     queues: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
-    /// How many triggers and orders that follow the market were reached.
+    /// How many triggers and orders that follow the market were reached, and orders had to wait for their turn.
     turns: u64,
     /// Executions that were looked at for what is watched.
     executions: usize,
@@ -46,10 +49,28 @@ pub(crate) struct Turn {
 pub(crate) struct WaitingRow {
     pub order: OrderId,
     pub symbol: SymbolIndex,
-    pub trigger: Trigger,
+    /// None of one that waits for its turn alone.
+    pub trigger: Option<Trigger>,
     pub reached: Option<Turn>,
+    /// None of one that waits for a price, or did and was not activated.
+    pub delayed: Option<Delayed>,
     /// Not if it was activated or canceled by these commands, too.
     pub waits: bool,
+}
+
+/// An order that is active and waits for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delayed {
+    pub is_under_way: bool,
+    /// The worst price that it executes at.
+    pub goes_to: Price,
+}
+
+impl Delayed {
+    /// As the table calls it.
+    pub(crate) fn name(self) -> &'static str {
+        if self.is_under_way { "under_way" } else { "queued" }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +98,7 @@ impl StopRows {
         self.watched.clear();
         self.queues.clear();
         self.places.clear();
+        self.activated_at.clear();
         (self.turns, self.executions) = (0, 0);
     }
 
@@ -90,7 +112,16 @@ impl StopRows {
     pub(crate) fn open(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Trigger) {
         self.queues.entry((symbol, trigger)).or_default().push(self.waiting.len());
         self.places.insert(order, self.waiting.len());
-        self.waiting.push(WaitingRow { order, symbol, trigger, reached: None, waits: true });
+        let trigger = Some(trigger);
+        self.waiting.push(WaitingRow { order, symbol, trigger, reached: None, delayed: None, waits: true });
+    }
+
+    /// An active order waits for its turn.
+    pub(crate) fn delay(&mut self, order: OrderId, placed: &NewOrder<SymbolIndex>, is_under_way: bool, turn: Turn) {
+        let NewOrder { symbol, trigger, limit: goes_to, .. } = *placed;
+        let delayed = Some(Delayed { is_under_way, goes_to });
+        self.places.insert(order, self.waiting.len());
+        self.waiting.push(WaitingRow { order, symbol, trigger, reached: Some(turn), delayed, waits: true });
     }
 
     pub(crate) fn reach(&mut self, symbol: SymbolIndex, trigger: Trigger, sequence: Sequence) {
@@ -111,14 +142,22 @@ impl StopRows {
     pub(crate) fn follow(&mut self, order: OrderId) {
         let row = self.waiting.last().filter(|row| row.order == order);
         let row = row.expect("invariant: an order that follows the market was opened to wait");
-        if let Some(queue) = self.queues.get_mut(&(row.symbol, row.trigger)) {
+        let trigger = row.trigger.expect("invariant: what follows the market has a trigger");
+        if let Some(queue) = self.queues.get_mut(&(row.symbol, trigger)) {
             queue.pop();
         }
     }
 
+    /// An order waits no more: it comes to its book, which one may do again and again that is under way.
     pub(crate) fn activate(&mut self, order: OrderId, turn: Turn) {
         let is_older = !self.waits_no_more(order);
-        self.activated.push(ActivatedRow { order, turn, is_older });
+        match self.activated_at.get(&order) {
+            Some(&at) => self.activated[at].turn = turn,
+            None => {
+                self.activated_at.insert(order, self.activated.len());
+                self.activated.push(ActivatedRow { order, turn, is_older });
+            }
+        }
     }
 
     /// An order was canceled that was opened by these commands, or before.

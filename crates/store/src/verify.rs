@@ -70,17 +70,17 @@ const ORDERS: &str = "
     WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0) + coalesce(d.shares, 0)
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
-/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited for a price or for another
-/// order. As far as these are
-/// kept: a comparison with what is gone is no fault.
-/// The price is the limit of the other one, unless both rested: an auction's is that of all.
+/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited for a
+/// price, for another order, or for its turn: then its executions are of later commands than it. As far as these are
+/// kept: a comparison with what is gone is no fault. The price is the limit of the other one, unless both rested: an
+/// auction's is that of all.
 const EXECUTIONS: &str = "
     SELECT e.id FROM pricetime.executions e
     LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order
     WHERE b.side <> 'buy' OR o.side <> 'sell' OR b.symbol <> o.symbol OR e.price > b.limit_price OR e.price < o.limit_price
         OR e.symbol <> b.symbol OR e.buyer <> b.account OR e.seller <> o.account
-        OR (CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order
-            ELSE o.trigger_price IS NULL AND o.id < e.buy_order END AND NOT EXISTS (SELECT FROM pricetime.notes n
+        OR (CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order AND b.sequence = e.sequence
+            ELSE o.trigger_price IS NULL AND o.id < e.buy_order AND o.sequence = e.sequence END AND NOT EXISTS (SELECT FROM pricetime.notes n
             WHERE n.order_id = CASE e.aggressor WHEN 'buy' THEN b.id ELSE o.id END AND n.kind = 'released'))
         OR (e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
             AND NOT (coalesce(b.sequence, 0) < e.sequence AND coalesce(o.sequence, 0) < e.sequence))
@@ -94,15 +94,16 @@ const CANCELLATIONS: &str = "
 const NOTES: &str = "
     SELECT n.order_id FROM pricetime.notes n JOIN pricetime.orders o ON o.id = n.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = n.order_id
-    WHERE n.account <> o.account OR (n.kind = 'triggered' AND (w.order_id IS NOT NULL OR o.trigger_price IS NULL))
+    WHERE n.account <> o.account OR (n.kind = 'triggered' AND ((w.order_id IS NOT NULL AND w.delayed IS NULL) OR o.trigger_price IS NULL))
         OR (n.kind = 'linked' AND n.partner >= (SELECT first_order FROM pricetime.kept) AND NOT EXISTS (
             SELECT FROM pricetime.notes m WHERE m.order_id = n.partner AND m.partner = n.order_id
         )) OR (n.kind = 'amended' AND NOT EXISTS (
             SELECT FROM pricetime.reductions d WHERE d.order_id = n.order_id AND d.shares >= n.taken_in_all
         ))
     LIMIT 1";
-/// Waiting orders that are not open, or of which something was executed, or that wait for something else than was asked for; and those
-/// that follow the market and cannot.
+/// Waiting orders that are not open, or of which something was executed though they are not under way, or that wait for
+/// something else than was asked for; those that follow the market and cannot; and those that go on where another one
+/// does.
 const WAITING: &str = "
     SELECT w.order_id FROM pricetime.waiting w
     LEFT JOIN pricetime.orders o ON o.id = w.order_id
@@ -110,11 +111,13 @@ const WAITING: &str = "
     LEFT JOIN pricetime.symbols s ON s.number = w.symbol
     LEFT JOIN pricetime.reductions d ON d.order_id = w.order_id
     LEFT JOIN pricetime.trails t ON t.order_id = w.order_id
-    WHERE o.shares - coalesce(d.shares, 0) IS DISTINCT FROM r.open OR o.symbol IS DISTINCT FROM w.symbol OR s.watched IS DISTINCT FROM true
+    WHERE r.open IS NULL OR (o.shares - coalesce(d.shares, 0) IS DISTINCT FROM r.open AND w.delayed IS DISTINCT FROM 'under_way')
+        OR o.symbol IS DISTINCT FROM w.symbol OR (s.watched IS DISTINCT FROM true AND w.delayed IS NULL)
         OR (o.trigger_price IS DISTINCT FROM w.trigger_price AND t.order_id IS NULL)
         OR o.trigger_from_below IS DISTINCT FROM w.from_below
+        OR (o.kind <> 'market' AND w.goes_to <> o.limit_price)
         OR (w.follows AND (t.order_id IS NULL OR w.reached_sequence IS NOT NULL OR w.from_below <> (o.side = 'buy')))
-        OR (r.queued_sequence > 0 AND NOT EXISTS (
+        OR (r.queued_sequence > 0 AND w.delayed IS NULL AND NOT EXISTS (
             SELECT FROM pricetime.notes n WHERE n.order_id = w.order_id AND n.kind = 'released'
         ))
     LIMIT 1";

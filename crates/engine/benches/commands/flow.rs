@@ -316,6 +316,8 @@ impl Maker {
             | Event::PhaseChanged { .. }
             | Event::Uncrossed { .. }
             | Event::OrderTriggered { .. }
+            | Event::OrderDelayed { .. }
+            | Event::OrderResumed { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
             | Event::OrdersLinked { .. }

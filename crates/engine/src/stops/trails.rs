@@ -193,7 +193,7 @@ impl Stops {
 
     /// Puts an order into the queue of a trigger that follows, behind all that are older. It stands in none, and its stop is its level.
     fn stand(&mut self, orders: &mut Orders, slot: u32, symbol: SymbolIndex, trigger: Trigger) {
-        let new = || self.queues.insert(Queue { trails: true, ..Queue::new(symbol, trigger) });
+        let new = || self.queues.insert(Queue { trails: true, ..Queue::new(symbol, Some(trigger)) });
         let queue = *self.waiting.entry((symbol, true, trigger)).or_insert_with(new);
         let id = orders.get(slot).id;
         let (mut older, mut newer) = (self.queues[queue].newest, NONE);
@@ -218,8 +218,9 @@ impl Stops {
 
     /// Takes an order out of its queue, to stand in another one.
     fn leave(&mut self, orders: &mut Orders, slot: u32) {
-        let (queue, key) = self.unlink(orders, slot);
-        if self.queues[queue].oldest == NONE {
+        if let (queue, Some(key)) = self.unlink(orders, slot)
+            && self.queues[queue].oldest == NONE
+        {
             self.waiting.remove(&key);
             self.queues.remove(queue);
         }

@@ -1,6 +1,8 @@
-//! Orders that were reached and wait for their turn. They come in the order in which they were reached. Those of a
-//! symbol that is not open keep their places, and nobody walks over them meanwhile: each symbol has queues of its own,
-//! and among symbols comes first whose first queue was reached first.
+//! Orders that wait for their turn at their book: those whose trigger an execution reached, those that were accepted
+//! while another order of their symbol was under way, and orders that are under way themselves. In a symbol they come
+//! in the order in which they began to wait, but for the one that is under way, which is first. Among symbols comes
+//! first whose first one has waited the longest. Those of a symbol that is not open keep their places, and nobody walks
+//! over them meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -10,69 +12,114 @@ use crate::ids::SymbolIndex;
 use crate::orders::Orders;
 use crate::slab::NONE;
 
+/// What the turn of an order is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// To be activated: an execution reached its trigger.
+    Reached,
+    /// To come to its book. It was accepted while another order was under way, or waited behind that.
+    Queued,
+    /// To go on executing: one command did not come to its end.
+    UnderWay,
+}
+
+impl Turn {
+    /// Whether it keeps the orders that come to its symbol waiting behind it.
+    fn delays(self) -> bool {
+        match self {
+            Turn::Reached => false,
+            Turn::Queued | Turn::UnderWay => true,
+        }
+    }
+}
+
 /// The queues of one symbol, by their ranks.
 #[derive(Default)]
 struct SymbolTurns {
+    under_way: Option<(u64, u32)>,
     queues: BTreeMap<u64, u32>,
     orders: usize,
+    /// Those of them that keep others waiting.
+    delaying: usize,
     /// Whether the symbol is not open.
     is_held_back: bool,
     /// The rank that the symbol has among all; none if its orders have no turn now.
     rank: Option<u64>,
 }
 
+impl SymbolTurns {
+    fn first(&self) -> Option<(u64, u32)> {
+        self.under_way.or_else(|| self.queues.first_key_value().map(|(&rank, &queue)| (rank, queue)))
+    }
+}
+
 /// All queues whose orders wait for their turn. None of them is empty.
 pub(super) struct Turns {
     of_symbol: BTreeMap<SymbolIndex, SymbolTurns>,
-    /// The symbols whose orders have turns, by the ranks of their first queues.
+    /// The symbols whose orders have turns, by the ranks of the first ones.
     symbols: BTreeMap<u64, SymbolIndex>,
     next_rank: u64,
     /// The queue that got the last rank, or `NONE`: it can take in others.
     last: u32,
     /// How many orders have turns: those that are held back have none.
     orders: usize,
+    /// How many keep others of their symbols waiting.
+    delaying: usize,
 }
 
 impl Turns {
     pub(super) fn new() -> Turns {
-        Turns { of_symbol: BTreeMap::new(), symbols: BTreeMap::new(), next_rank: 0, last: NONE, orders: 0 }
+        Turns { of_symbol: BTreeMap::new(), symbols: BTreeMap::new(), next_rank: 0, last: NONE, orders: 0, delaying: 0 }
     }
 
     /// The queues in the order of their ranks.
     pub(super) fn in_order(&self) -> Vec<u32> {
-        let of_symbol = self.of_symbol.values().flat_map(|turns| &turns.queues);
-        let mut all: Vec<(u64, u32)> = of_symbol.map(|(&rank, &queue)| (rank, queue)).collect();
+        let of_symbol = |turns: &SymbolTurns| {
+            let others = turns.queues.iter().map(|(&rank, &queue)| (rank, queue));
+            turns.under_way.into_iter().chain(others).collect::<Vec<_>>()
+        };
+        let mut all: Vec<(u64, u32)> = self.of_symbol.values().flat_map(of_symbol).collect();
         all.sort_unstable();
         all.into_iter().map(|(_, queue)| queue).collect()
     }
 
     /// The queues of a symbol.
     pub(super) fn of_symbol(&self, symbol: SymbolIndex) -> impl Iterator<Item = u32> {
-        self.of_symbol.get(&symbol).into_iter().flat_map(|turns| turns.queues.values().copied())
+        let turns = self.of_symbol.get(&symbol).into_iter();
+        turns
+            .flat_map(|turns| turns.under_way.map(|(_, queue)| queue).into_iter().chain(turns.queues.values().copied()))
     }
 
-    /// So many orders more of a symbol wait for their turn.
-    fn add(&mut self, symbol: SymbolIndex, orders: usize) {
+    /// One order more waits for its turn.
+    fn add(&mut self, symbol: SymbolIndex, turn: Turn, orders: usize) {
         let turns = self.of_symbol.entry(symbol).or_default();
         turns.orders = turns.orders.saturating_add(orders);
         if !turns.is_held_back {
             self.orders = self.orders.saturating_add(orders);
         }
+        if turn.delays() {
+            turns.delaying = turns.delaying.saturating_add(orders);
+            self.delaying = self.delaying.saturating_add(orders);
+        }
     }
 
-    /// One order of a symbol fewer does.
-    fn take(&mut self, symbol: SymbolIndex) {
+    /// One order fewer does.
+    fn take(&mut self, symbol: SymbolIndex, turn: Turn) {
         let turns = self.of_symbol.entry(symbol).or_default();
         turns.orders = turns.orders.saturating_sub(1);
         if !turns.is_held_back {
             self.orders = self.orders.saturating_sub(1);
+        }
+        if turn.delays() {
+            turns.delaying = turns.delaying.saturating_sub(1);
+            self.delaying = self.delaying.saturating_sub(1);
         }
     }
 
     /// Puts a symbol where its first queue has it stand.
     fn rank(&mut self, symbol: SymbolIndex) {
         let Some(turns) = self.of_symbol.get_mut(&symbol) else { return };
-        let first = turns.queues.first_key_value().map(|(&rank, _)| rank).filter(|_| !turns.is_held_back);
+        let first = turns.first().map(|(rank, _)| rank).filter(|_| !turns.is_held_back);
         if first != turns.rank {
             if let Some(rank) = std::mem::replace(&mut turns.rank, first) {
                 self.symbols.remove(&rank);
@@ -99,13 +146,35 @@ impl Turns {
 }
 
 impl Stops {
-    /// Orders that were reached and are not active yet, but for those that are held back.
+    /// Orders that wait for their turn, but for those that are held back.
     #[inline]
     pub(crate) fn reached_orders(&self) -> usize {
         self.turns.orders
     }
 
-    /// A symbol is not open any more: its orders that were reached keep their places, and are not activated.
+    /// Whether an order is under way, or waits behind one.
+    #[inline]
+    pub(crate) fn delays_any(&self) -> bool {
+        self.turns.delaying > 0
+    }
+
+    /// Whether an order that comes to a symbol's book has to wait behind others.
+    #[inline]
+    pub(crate) fn delays(&self, symbol: SymbolIndex) -> bool {
+        self.delays_any() && self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.delaying > 0)
+    }
+
+    /// Whether an order of a symbol is under way.
+    pub(crate) fn is_under_way(&self, symbol: SymbolIndex) -> bool {
+        self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.under_way.is_some())
+    }
+
+    /// What the waiting order in a slot has its turn for; none if it waits for a price.
+    pub(crate) fn turn(&self, orders: &Orders, slot: u32) -> Option<Turn> {
+        self.queues[self.stops[orders.get(slot).level].queue].turn.map(|(turn, _)| turn)
+    }
+
+    /// A symbol is not open any more: its orders that wait for their turn keep their places, and have none.
     pub(crate) fn hold_back(&mut self, symbol: SymbolIndex) {
         self.turns.hold_back(symbol, true);
     }
@@ -115,58 +184,72 @@ impl Stops {
         self.turns.hold_back(symbol, false);
     }
 
-    /// Takes out the order that was reached first of those that are not held back, and gives what it is to become.
-    pub(crate) fn next_reached(&mut self, orders: &mut Orders) -> Option<(u32, NewOrder<SymbolIndex>)> {
+    /// The order whose turn is next.
+    pub(crate) fn next_turn(&self) -> Option<u32> {
         let (_, symbol) = self.turns.symbols.first_key_value()?;
-        let (_, &queue) = self.turns.of_symbol.get(symbol)?.queues.first_key_value()?;
-        let slot = self.queues[queue].oldest;
-        let placed = self.placed(orders, slot);
-        self.remove(orders, slot);
-        Some((slot, placed))
+        let (_, queue) = self.turns.of_symbol.get(symbol)?.first()?;
+        Some(self.queues[queue].oldest)
     }
 
-    /// Has an order wait whose trigger was reached, behind all those.
-    pub(crate) fn wait_reached(
+    /// Has an order wait for its turn, behind all others; one that is under way is first in its symbol. `trigger` was
+    /// reached, if it is one that waited for a price.
+    pub(crate) fn wait_for_turn(
         &mut self,
         orders: &mut Orders,
         slot: u32,
         placed: &NewOrder<SymbolIndex>,
-        trigger: Trigger,
+        trigger: Option<Trigger>,
+        turn: Turn,
     ) {
         let symbol = placed.symbol;
-        let last = Some(self.turns.last).filter(|&last| last != NONE);
-        let is_its = |queue: &Queue| queue.symbol == symbol && queue.trigger == trigger;
-        match last.filter(|&last| is_its(&self.queues[last])) {
-            Some(queue) => {
+        let last = Some(self.turns.last).filter(|&last| last != NONE).map(|last| (last, self.queues[last]));
+        let takes_in = |queue: &Queue| {
+            queue.symbol == symbol
+                && queue.trigger == trigger
+                && queue.turn.is_some_and(|(of_queue, _)| of_queue == turn && turn != Turn::UnderWay)
+        };
+        match last.filter(|(_, queue)| takes_in(queue)) {
+            Some((queue, _)) => {
                 self.append(orders, slot, placed, queue);
-                self.turns.add(symbol, 1);
+                self.turns.add(symbol, turn, 1);
             }
             None => {
                 let queue = self.queues.insert(Queue::new(symbol, trigger));
                 self.append(orders, slot, placed, queue);
-                self.give_turn(queue);
+                self.give_turn(queue, turn);
             }
         }
     }
 
     /// The orders of a queue wait for their turn from now on.
-    pub(super) fn give_turn(&mut self, queue: u32) {
+    pub(super) fn give_turn(&mut self, queue: u32, turn: Turn) {
         let rank = self.turns.next_rank;
         self.turns.next_rank = rank.saturating_add(1);
         self.turns.last = queue;
         let at = &mut self.queues[queue];
-        at.rank = Some(rank);
+        at.turn = Some((turn, rank));
         let (symbol, orders) = (at.symbol, at.orders as usize);
-        self.turns.add(symbol, orders);
-        self.turns.of_symbol.entry(symbol).or_default().queues.insert(rank, queue);
+        self.turns.add(symbol, turn, orders);
+        let turns = self.turns.of_symbol.entry(symbol).or_default();
+        match turn {
+            Turn::UnderWay => {
+                assert!(turns.under_way.is_none(), "invariant: nothing trades through an order that is under way");
+                turns.under_way = Some((rank, queue));
+            }
+            Turn::Reached | Turn::Queued => drop(turns.queues.insert(rank, queue)),
+        }
         self.turns.rank(symbol);
     }
 
     /// An order left a queue whose orders wait for their turn. The queue goes with the last one.
-    pub(super) fn leave_turn(&mut self, queue: u32, symbol: SymbolIndex, rank: u64) {
-        self.turns.take(symbol);
+    pub(super) fn leave_turn(&mut self, queue: u32, symbol: SymbolIndex, turn: Turn, rank: u64) {
+        self.turns.take(symbol, turn);
         if self.queues[queue].oldest == NONE {
-            self.turns.of_symbol.entry(symbol).or_default().queues.remove(&rank);
+            let turns = self.turns.of_symbol.entry(symbol).or_default();
+            match turn {
+                Turn::UnderWay => turns.under_way = None,
+                Turn::Reached | Turn::Queued => drop(turns.queues.remove(&rank)),
+            }
             if self.turns.last == queue {
                 self.turns.last = NONE;
             }

@@ -37,7 +37,9 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
     let mut has_met = false;
     for (at, event) in events.iter().enumerate() {
         match *event {
-            Event::OrderOpened { order, .. } | Event::OrderTriggered { order, .. } => {
+            Event::OrderOpened { order, .. }
+            | Event::OrderTriggered { order, .. }
+            | Event::OrderResumed { order, .. } => {
                 (aggressor, has_met) = (Some(order), false);
             }
             Event::Executed { maker, maker_account, aggressor, .. } => {

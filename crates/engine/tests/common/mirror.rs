@@ -25,6 +25,10 @@ pub struct Mirror {
     trails: BTreeMap<OrderId, (Trail, Trigger)>,
     sides: BTreeMap<OrderId, Side>,
     reached: Vec<OrderId>,
+    /// Those of them that wait for no price; true for one that is under way.
+    delayed: BTreeMap<OrderId, bool>,
+    /// The order that the command placed, until it waits.
+    arrived: Option<OrderId>,
     /// Orders that wait for another one, and for which.
     pending: BTreeMap<OrderId, OrderId>,
     rules: BTreeMap<SymbolIndex, SymbolRules>,
@@ -85,6 +89,7 @@ impl Mirror {
             }
             Event::OrderOpened { order, placed: NewOrder { symbol, side, shares, trigger, .. }, .. } => {
                 self.sides.insert(order, side);
+                self.arrived = Some(order);
                 assert_eq!(self.open.insert(order, shares), None);
                 self.symbols.insert(order, symbol);
                 if let Some(trigger) = trigger {
@@ -98,6 +103,7 @@ impl Mirror {
             }
             Event::OrderReleased { order, placed: NewOrder { symbol, shares, trigger, .. }, .. } => {
                 assert_eq!(self.open.get(&order), Some(&shares), "an order that waits has what it was asked with");
+                self.arrived = Some(order);
                 let working = self.pending.remove(&order).expect("it waited");
                 assert!(!self.open.contains_key(&working), "the working order was executed");
                 if let Some(trigger) = trigger {
@@ -114,9 +120,22 @@ impl Mirror {
                     Some(&placed.shares),
                     "an order that waits has what was not taken off"
                 );
-                let is_next = |order: &OrderId| !self.closed.contains(&self.symbols[order]);
-                let next = self.reached.iter().position(is_next).expect("it was reached");
-                assert_eq!(self.reached.remove(next), order, "what was reached first is activated first");
+                self.arrived = None;
+                assert_eq!(self.take_turn(), order, "what was reached first is activated first");
+                assert!(!self.delayed.contains_key(&order), "it waited for a price");
+            }
+            Event::OrderDelayed { order, is_under_way, placed } => {
+                assert_eq!(self.open.get(&order), Some(&placed.shares), "what is delayed is what is open");
+                assert!(!is_under_way || !self.is_under_way(placed.symbol), "one order of a symbol is under way");
+                self.arrived = None;
+                self.reached.push(order);
+                assert_eq!(self.delayed.insert(order, is_under_way), None);
+            }
+            Event::OrderResumed { order, placed, .. } => {
+                assert_eq!(self.open.get(&order), Some(&placed.shares), "it has what was not taken off");
+                self.arrived = None;
+                assert_eq!(self.take_turn(), order, "who waits the longest comes next");
+                assert!(self.delayed.remove(&order).is_some(), "it waited for its turn");
             }
             Event::ClientOrderIdGiven { order, id } => {
                 assert!(self.open.contains_key(&order), "an order is opened and then named");
@@ -134,6 +153,11 @@ impl Mirror {
             }
             Event::PhaseChanged { symbol, .. } => drop(self.closed.insert(symbol)),
             Event::Executed { symbol, .. } if self.closed.contains(&symbol) => panic!("it executes and is not open"),
+            Event::Executed { symbol, aggressor, .. }
+                if self.is_under_way(symbol) || (self.arrived == Some(aggressor) && self.delays(symbol)) =>
+            {
+                panic!("order {aggressor} trades through those that wait for their turn")
+            }
             Event::Executed { maker, aggressor, shares, .. } | Event::Uncrossed { maker, aggressor, shares, .. } => {
                 for order in [maker, aggressor] {
                     assert!(!self.pending.contains_key(&order), "what waits for another order does not execute");
@@ -191,6 +215,7 @@ impl Mirror {
                 assert_eq!(self.open.remove(&order), Some(shares), "a cancel tells all that was open");
                 self.pending.remove(&order);
                 self.reached.retain(|&reached| reached != order);
+                self.delayed.remove(&order);
                 self.waiting.values_mut().for_each(|queue| queue.retain(|&waiting| waiting != order));
                 self.waiting.retain(|_, queue| !queue.is_empty());
                 self.trails.remove(&order);
@@ -231,7 +256,7 @@ impl Mirror {
             assert_eq!(self.client_ids.get(&order.id), order.client_id.as_ref(), "its client order id");
             assert_eq!(self.deadlines.get(&order.id), order.until.as_ref(), "its deadline");
             assert_eq!(self.displays.get(&order.id), order.display.as_ref(), "how many it shows at a time");
-            if order.display.is_some() && !order.waits {
+            if order.display.is_some() && !order.waits && order.delayed.is_none() {
                 assert_eq!(self.shown.get(&order.id), Some(&order.shown), "how many it shows now");
             }
             if let Some((_, trigger)) = self.trails.get(&order.id) {
@@ -247,6 +272,26 @@ impl Mirror {
         );
         let named = model.open_orders().filter(|order| order.client_id.is_some()).count();
         assert_eq!(self.client_ids.len(), named, "open orders with client order ids heard of");
+    }
+
+    fn is_under_way(&self, symbol: SymbolIndex) -> bool {
+        self.delayed.iter().any(|(order, is_under_way)| *is_under_way && self.symbols[order] == symbol)
+    }
+
+    fn delays(&self, symbol: SymbolIndex) -> bool {
+        self.delayed.keys().any(|order| self.symbols[order] == symbol)
+    }
+
+    /// Takes out the order whose turn is next: of a symbol the one that is under way comes before those that wait
+    /// longer.
+    fn take_turn(&mut self) -> OrderId {
+        let is_next = |order: &OrderId| {
+            let symbol = self.symbols[order];
+            let comes_first = self.delayed.get(order) == Some(&true) || !self.is_under_way(symbol);
+            comes_first && !self.closed.contains(&symbol)
+        };
+        let next = self.reached.iter().position(is_next).expect("somebody waits");
+        self.reached.remove(next)
     }
 
     fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {

@@ -133,7 +133,9 @@ impl Situations {
         for event in events {
             match *event {
                 Event::OrderOpened { order, .. } => (aggressor, executed, was_triggered) = (Some(order), 0, false),
-                Event::OrderTriggered { order, .. } => (aggressor, executed, was_triggered) = (Some(order), 0, true),
+                Event::OrderTriggered { order, .. } | Event::OrderResumed { order, .. } => {
+                    (aggressor, executed, was_triggered) = (Some(order), 0, true)
+                }
                 Event::Executed { maker, maker_done, .. } => {
                     executed += 1;
                     if maker_done && model.order(maker).display.is_some() {

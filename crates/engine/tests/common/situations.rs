@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 134] = [
+pub const ALL: [&str; 137] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -79,6 +79,9 @@ pub const ALL: [&str; 134] = [
     "order: executes with several makers",
     "order: executes with several makers at one price",
     "order: executes at several prices",
+    "under way: cut off",
+    "under way: another order waits behind it",
+    "under way: goes on, or the next one does",
     "order: spends the whole balance",
     "order: sells the whole position",
     "execution: improves a buy's price",
@@ -472,12 +475,23 @@ impl Situations {
 
     /// Orders that a command triggered, each with the events up to the next.
     fn triggered(&mut self, events: &[Event], model: &Model) {
-        let is_one = |event: &Event| matches!(event, Event::OrderTriggered { .. });
-        let Some(first) = events.iter().position(is_one) else { return };
+        for event in events {
+            match event {
+                Event::OrderDelayed { is_under_way: true, .. } => self.count("under way: cut off"),
+                Event::OrderDelayed { is_under_way: false, .. } => {
+                    self.count("under way: another order waits behind it")
+                }
+                Event::OrderResumed { .. } => self.count("under way: goes on, or the next one does"),
+                _ => {}
+            }
+        }
+        let is_triggered = |event: &Event| matches!(event, Event::OrderTriggered { .. });
+        let is_one = |event: &Event| is_triggered(event) || matches!(event, Event::OrderResumed { .. });
+        let Some(first) = events.iter().position(is_triggered) else { return };
         self.count("stop: reached by an execution");
         let mut reached_by_one = 0;
         for (at, one) in events[first..].chunk_by(|_, next| !is_one(next)).enumerate() {
-            let Event::OrderTriggered { order, placed, .. } = one[0] else { unreachable!("chunks begin with one") };
+            let Event::OrderTriggered { order, placed, .. } = one[0] else { continue };
             let order = model.order(order);
             let makers: Vec<&Order> = one
                 .iter()

@@ -142,7 +142,9 @@ impl Situations {
         let mut aggressor = None;
         for (at, event) in events.iter().enumerate() {
             match *event {
-                Event::OrderOpened { account, .. } | Event::OrderTriggered { account, .. } => aggressor = Some(account),
+                Event::OrderOpened { account, .. }
+                | Event::OrderTriggered { account, .. }
+                | Event::OrderResumed { account, .. } => aggressor = Some(account),
                 Event::OrderCanceled { order, account, why: CancelReason::Linked, .. } => {
                     let mut rest =
                         events[at + 1..].iter().filter(|event| !matches!(event, Event::ClientOrderDone { .. }));
@@ -178,7 +180,9 @@ impl Situations {
         let mut executed = 0;
         for event in events {
             match *event {
-                Event::OrderOpened { order, .. } | Event::OrderTriggered { order, .. } => {
+                Event::OrderOpened { order, .. }
+                | Event::OrderTriggered { order, .. }
+                | Event::OrderResumed { order, .. } => {
                     (aggressor, has_met, executed) = (Some(order), false, 0);
                 }
                 Event::Executed { .. } => {
@@ -301,6 +305,11 @@ fn what_canceled(next: Option<&Event>, command: &Command) -> Option<&'static str
         Some(Event::OrderCanceled { why: CancelReason::SelfTrade, .. } | Event::OrderReduced { .. }) => {
             "link: canceled with the other, because of self-trade prevention"
         }
+        // It waited for its turn behind one that was under way.
+        Some(
+            Event::OrderCanceled { why: CancelReason::Refused | CancelReason::NotResting, .. }
+            | Event::OrderResumed { .. },
+        ) => return None,
         other => {
             assert!(matches!(command, Command::PlaceLinked { .. }), "what canceled it? {other:?}");
             return None;

@@ -1,9 +1,8 @@
 //! How much one command executes, at most: of an order, of an auction, and with what is activated behind it.
 
 use engine::{
-    AccountId, CancelReason, Command, DOLLAR, DoneOrders, EXECUTIONS_MAX, Engine, Entry, Event, IcebergOrder, Importer,
-    Money, NewOrder, OrderId, Phase, Position, Price, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
-    Trigger,
+    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, IcebergOrder, Importer, Money, NewOrder, OrderId,
+    Phase, Position, Price, Query, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time, Trigger,
 };
 
 const SHARES: i128 = 1_000_000_000_000;
@@ -79,27 +78,57 @@ fn iceberg(number: u32, order: NewOrder, display: i64) -> Command {
 /// 200,000 orders that showed a hundredth of their shares each, and one order that swept them, were 20 million
 /// executions of one command: its events took 4 GiB, and every start played it again.
 #[test]
-fn an_order_executes_so_often_at_most_and_the_rest_of_it_is_canceled() {
-    let mut market = Market::new(EXECUTIONS_MAX);
-    let (parts, most) = (100, i64::from(EXECUTIONS_MAX));
-    let orders = most / parts + 3;
-    for _ in 0..orders {
-        let told = market.apply(iceberg(1, order(Side::Sell, 500, parts), 1));
+fn an_order_goes_on_with_the_next_command_and_keeps_its_place() {
+    let mut market = Market::new(10);
+    for _ in 0..3 {
+        let told = market.apply(iceberg(1, order(Side::Sell, 500, 10), 1));
         assert!(matches!(told, Reply::Opened(_)), "{told:?}");
     }
-    let taker = market.place(2, order(Side::Buy, 600, orders * parts + 7));
-    assert_eq!(market.executed(), EXECUTIONS_MAX as usize);
-    let is_its = |event: &&Event| matches!(event, Event::OrderCanceled { order, .. } if *order == taker);
-    let canceled = *market.events.iter().find(is_its).expect("its rest is canceled");
-    let Event::OrderCanceled { shares, why, .. } = canceled else { unreachable!("it was found as one") };
-    assert_eq!((shares.units(), why), (orders * parts + 7 - most, CancelReason::NotResting));
+    let taker = market.place(2, order(Side::Buy, 600, 25));
+    assert_eq!((market.executed(), open_of(&market, 2, taker)), (10, 15));
+    assert_eq!(market.engine.reached_orders(), 1, "the loop is to go on with it");
+    // Who comes meanwhile waits behind it, also where nothing of it would execute with that.
+    let (behind, seller) = (market.place(2, order(Side::Buy, 500, 2)), market.place(1, order(Side::Sell, 400, 3)));
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 3));
+    restart(&mut market);
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), open_of(&market, 2, taker)), (10, 5));
     market.check();
-    // Whoever comes next gets what is left, in the order in which it stands there.
-    market.place(2, order(Side::Buy, 600, 307));
-    assert_eq!(market.executed(), 300);
+    restart(&mut market);
+    market.apply(Command::ActivateReached);
+    assert_eq!(market.executed(), 5 + 2, "it is done, and then the others come in their order");
+    let turns = market.events.iter().filter_map(|event| match event {
+        Event::OrderResumed { order, .. } => Some(*order),
+        _ => None,
+    });
+    assert_eq!(turns.collect::<Vec<_>>(), [taker, behind, seller]);
+    assert_eq!(open_of(&market, 2, behind), 0);
+    assert_eq!((market.engine.reached_orders(), open_of(&market, 1, seller)), (0, 3), "it meets nobody");
     market.check();
-    let position = market.engine.position(account(2), symbol()).unwrap();
-    assert_eq!(position.units(), SHARES + i128::from(most) + 300, "it has what it bought");
+}
+
+/// Its rest is canceled as ever, also while it waits for its turn.
+#[test]
+fn an_order_that_is_under_way_can_be_canceled() {
+    let mut market = Market::new(2);
+    for _ in 0..5 {
+        market.place(1, order(Side::Sell, 500, 1));
+    }
+    let taker = market.place(2, order(Side::Buy, 600, 5));
+    let told = market.apply(Command::CancelOrder { account: account(2), order: taker.into() });
+    assert!(matches!(&told, Reply::Canceled(status) if status.canceled.unwrap().shares.units() == 3), "{told:?}");
+    assert_eq!(market.engine.reached_orders(), 0);
+    market.place(2, order(Side::Buy, 500, 1));
+    assert_eq!(market.executed(), 1, "nobody waits any more");
+    market.check();
+}
+
+fn open_of(market: &Market, number: u32, order: OrderId) -> i64 {
+    match market.engine.query(&Query { account: account(number), order: order.into() }, &mut Vec::new()) {
+        Reply::Status(status) => status.open.units(),
+        Reply::Done(_) => 0,
+        told => panic!("{told:?}"),
+    }
 }
 
 /// Orders that are activated count with the order that reached them.

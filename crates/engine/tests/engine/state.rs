@@ -193,6 +193,18 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Stop { order, account, placed, is_reached, trail }
         }
+        StateItem::Delayed { mut order, mut account, mut placed, mut is_under_way } => {
+            match random.below(7) {
+                0 => order = OrderId(order.0 + 1),
+                1 => account = engine::AccountIndex(account.0 + 1),
+                2 => placed.side = placed.side.opposite(),
+                3 => placed.limit = Price::from_units(placed.limit.units() / 2 + 1).unwrap(),
+                4 => placed.shares = Shares::from_units(placed.shares.units() / 2).unwrap(),
+                5 => placed.symbol.0 += 1,
+                _ => is_under_way = !is_under_way,
+            }
+            StateItem::Delayed { order, account, placed, is_under_way }
+        }
         StateItem::Link { order, partner } => match which {
             0 => StateItem::Link { order: OrderId(order.0 + 1), partner },
             1 => StateItem::Link { order, partner: OrderId(partner.0 + 1) },

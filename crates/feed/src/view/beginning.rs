@@ -116,6 +116,11 @@ impl View {
                     self.give_trail(order, trail);
                 }
             }
+            StateItem::Delayed { order, account, placed, .. } => {
+                let slot = self.take_in_order(order, account, placed.as_placed());
+                self.orders.set_delayed(slot, true);
+                *last = Some(slot);
+            }
             StateItem::Pending { order, account, placed, working, .. } => {
                 let pends =
                     Open { pends_on: Some(working), waits: false, ..Open::of(order, account, placed, Time::ZERO) };

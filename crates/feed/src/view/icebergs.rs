@@ -43,7 +43,7 @@ impl View {
         let slot = self.find(order);
         let hidden = self.orders.terms(slot).open.less(shown);
         self.orders.set_iceberg(slot, Iceberg { display, shown });
-        if !self.orders.waits(slot) {
+        if !self.orders.is_in_no_book(slot) {
             self.leave_book(slot, hidden, false);
             self.hide(slot, hidden.position());
         }
@@ -52,7 +52,7 @@ impl View {
     /// What an order that rests is open for and does not show. While shares are taken off what it shows it may be below zero, until it is
     /// told what it shows then.
     pub(super) fn hidden(&self, slot: u32) -> Position {
-        match self.orders.iceberg(slot).filter(|_| !self.orders.waits(slot)) {
+        match self.orders.iceberg(slot).filter(|_| !self.orders.is_in_no_book(slot)) {
             Some(Iceberg { shown, .. }) => self.orders.terms(slot).open.position().minus(shown.position()),
             None => Position::ZERO,
         }

@@ -101,7 +101,20 @@ impl Market {
         let workload =
             if seed % 7 == 6 { workload.with_mass_cancels().with_kills().with_protections() } else { workload };
         let workload = if seed % 7 == 5 { workload.with_limits().with_funding() } else { workload };
-        Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market }
+        let market = Market { workload: if seed % 4 >= 2 { workload.with_pendings() } else { workload }, ..market };
+        if seed % 2 == 1 { market.with_executions_max(1) } else { market }
+    }
+
+    /// From the start on a command executes no more than so often.
+    pub fn with_executions_max(self, executions_max: u32) -> Market {
+        let engine = self.engine.with_executions_max(executions_max);
+        Market { engine, model: Model::with_executions_max(executions_max), ..self }
+    }
+
+    /// How often an order went on, or came to its book behind one that did.
+    pub fn resumed(&self) -> usize {
+        let events = self.batches.iter().flat_map(|(_, _, events)| events);
+        events.filter(|(_, event)| matches!(event, Event::OrderResumed { .. })).count()
     }
 
     /// A turn of a few commands.
@@ -261,6 +274,8 @@ impl Market {
             }
             Event::AccountCreated { .. }
             | Event::TriggerReached { .. }
+            | Event::OrderDelayed { .. }
+            | Event::OrderResumed { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }
@@ -330,6 +345,7 @@ impl Market {
             for order in view.orders_of(index) {
                 let expected = self.model.order(order.order);
                 assert_eq!((order.waits, order.until), (expected.waits, expected.until));
+                assert_eq!(order.delayed, expected.delayed.is_some());
                 assert_eq!(order.pends_on, expected.pends_on);
                 assert_eq!(order.iceberg, expected.iceberg());
                 assert_eq!(view.partner(order.order), self.model.partner(order.order));
@@ -554,7 +570,8 @@ impl Market {
     /// An engine as a snapshot after so many turns would give it, and the turns behind it.
     pub fn engine_after(&self, turns: usize) -> Engine {
         let through = turns.checked_sub(1).map_or(Sequence::ZERO, |last| self.batches[last].0);
-        let mut engine = Engine::new(1, DoneOrders::Keep);
+        let executions_max = u32::try_from(self.model.executions_max()).unwrap();
+        let mut engine = Engine::new(1, DoneOrders::Keep).with_executions_max(executions_max);
         for entry in self.entries.iter().take_while(|entry| entry.sequence <= through) {
             engine.apply(entry, &mut Vec::new(), &mut |_| {});
         }

@@ -22,7 +22,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn a_view_is_what_the_model_says_at_every_turn() {
-    let mut trades = 0;
+    let (mut trades, mut resumed) = (0, 0);
     for seed in 0..24 {
         let mut market = Market::of_all_kinds(seed);
         let mut view = View::new(&market.engine, None);
@@ -36,8 +36,10 @@ fn a_view_is_what_the_model_says_at_every_turn() {
             }
         }
         trades += market.trades.len();
+        resumed += market.resumed();
     }
     assert!(trades > 400, "the markets must trade: {trades}");
+    assert!(resumed > 5, "orders must go on: {resumed}");
 }
 
 #[test]

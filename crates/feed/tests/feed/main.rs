@@ -12,3 +12,4 @@ mod gathered;
 mod line;
 mod notes;
 mod parts;
+mod under_way;

@@ -459,6 +459,8 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             Event::AccountCreated { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::TriggerReached { .. }
+            | Event::OrderDelayed { .. }
+            | Event::OrderResumed { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
             | Event::TipShown { .. }

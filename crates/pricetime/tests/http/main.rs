@@ -63,4 +63,5 @@ mod terms;
 mod trailing;
 mod turned_away;
 mod turnover;
+mod under_way;
 mod websocket;

@@ -79,6 +79,8 @@ impl Past {
             | Event::OrderReleased { .. }
             | Event::OrderReduced { .. }
             | Event::OrderTriggered { .. }
+            | Event::OrderDelayed { .. }
+            | Event::OrderResumed { .. }
             | Event::TriggerReached { .. }
             | Event::ClientOrderDone { .. }
             | Event::ClientOrderIdFreed { .. }

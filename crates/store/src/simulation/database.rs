@@ -25,9 +25,10 @@ pub(super) struct Committed {
 }
 
 impl Database {
-    /// Empty, and nobody's.
-    pub fn new() -> Database {
-        let committed = Committed { rows: Rows::new(), model: Model::new(), epoch: Epoch(0), tally: Tally::default() };
+    /// Empty, and nobody's. A command executes no more than so often.
+    pub fn new(executions_max: u32) -> Database {
+        let model = Model::with_executions_max(executions_max);
+        let committed = Committed { rows: Rows::new(), model, epoch: Epoch(0), tally: Tally::default() };
         Database(Arc::new(Mutex::new(committed)))
     }
 
@@ -81,6 +82,10 @@ impl Committed {
                 "transactions with parts of orders that came on show",
                 icebergs.changed().iter().any(|row| row.turn.is_some()),
             ),
+            (
+                "transactions with orders that wait for their turn",
+                effects.stops.waiting.iter().any(|row| row.waits && row.delayed.is_some()),
+            ),
             ("transactions with triggers that were moved", !trails.moved().is_empty()),
             ("transactions with triggers that were moved and reached", !trails.reached().is_empty()),
             ("transactions with orders that wait for others", !pendings.opened.is_empty()),
@@ -101,6 +106,7 @@ impl Committed {
     pub fn load(&self, hash_seed: u64) -> Engine {
         let mut importer = Importer::new(hash_seed, DoneOrders::Keep);
         self.rows.state_items().into_iter().for_each(|item| importer.add(item).expect("the rows are sound"));
-        importer.finish().expect("the rows are sound")
+        let executions_max = u32::try_from(self.model.executions_max()).expect("it was given as one");
+        importer.finish().expect("the rows are sound").with_executions_max(executions_max)
     }
 }

@@ -13,7 +13,7 @@ use engine::{
 use crate::effects::{Effects, ExecutionRow, Head, OrderRow};
 use crate::iceberg_rows::IcebergRows;
 use crate::pending_rows::PendingRows;
-use crate::stop_rows::{StopRows, Turn};
+use crate::stop_rows::{Delayed, StopRows, Turn};
 use crate::trail_rows::TrailRows;
 
 /// A client order id stands for its order for so long after that is done.
@@ -37,6 +37,8 @@ pub(super) struct Rows {
     client_orders: BTreeMap<OrderId, (ClientOrderId, Option<Time>)>,
     /// Orders that wait, and which turn they have if their trigger was reached.
     waiting: BTreeMap<OrderId, Option<Turn>>,
+    /// Those of them that are active.
+    delayed: BTreeMap<OrderId, Delayed>,
     /// What orders show at a time, and hide now.
     icebergs: BTreeMap<OrderId, (Shares, Shares)>,
     /// How far behind the market triggers stay, and where those are that follow it or were reached.
@@ -70,6 +72,7 @@ impl Rows {
             links: BTreeMap::new(),
             client_orders: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            delayed: BTreeMap::new(),
             icebergs: BTreeMap::new(),
             trails: BTreeMap::new(),
             triggers: BTreeMap::new(),
@@ -125,6 +128,7 @@ impl Rows {
         self.write_stops(&effects.stops);
         self.write_icebergs(&effects.icebergs);
         self.write_trails(&effects.trails);
+        self.write_delays(&effects.stops);
         self.rules.extend(effects.rules.iter().map(|row| (row.symbol, row.rules)));
         self.phases.extend(effects.phases.iter().map(|row| (row.symbol, row.phase)));
         self.phases.retain(|_, phase| phase.phase != Phase::Open);
@@ -152,8 +156,10 @@ impl Rows {
     fn write_stops(&mut self, stops: &StopRows) {
         for row in stops.activated.iter().filter(|row| row.is_older) {
             assert!(self.waiting.remove(&row.order).is_some(), "an order waits before it is activated");
+            self.delayed.remove(&row.order);
         }
         self.waiting.retain(|order, _| !stops.canceled.contains(order));
+        self.delayed.retain(|order, _| !stops.canceled.contains(order));
         for row in &stops.reached {
             let trails = &self.trails;
             let still = |(order, turn): &(&OrderId, &mut Option<Turn>)| turn.is_none() && !trails.contains_key(order);
@@ -162,7 +168,8 @@ impl Rows {
                 *turn = Some(row.turn).filter(|_| (symbol, trigger) == (row.symbol, Some(row.trigger)));
             }
         }
-        self.waiting.extend(stops.waiting.iter().filter(|row| row.waits).map(|row| (row.order, row.reached)));
+        let waiting = stops.waiting.iter().filter(|row| row.waits && row.delayed.is_none());
+        self.waiting.extend(waiting.map(|row| (row.order, row.reached)));
         self.queued.extend(stops.activated.iter().map(|row| (row.order, row.turn)));
         self.watched.extend(stops.watched.iter().map(|row| (row.symbol, row.last)));
     }
@@ -174,6 +181,16 @@ impl Rows {
         for row in trails.reached() {
             if let Some(turn) = self.waiting.get_mut(&row.order) {
                 *turn = Some(row.turn);
+            }
+        }
+    }
+
+    /// Comes behind all that is said of those that waited for a price: one of them may be delayed now.
+    fn write_delays(&mut self, stops: &StopRows) {
+        for row in stops.waiting.iter().filter(|row| row.waits) {
+            if let Some(delayed) = row.delayed {
+                self.waiting.insert(row.order, row.reached);
+                self.delayed.insert(row.order, delayed);
             }
         }
     }
@@ -229,11 +246,7 @@ impl Rows {
         });
         for &&OrderRow { order, account, symbol, side, limit, open, .. } in &open {
             items.push(StateItem::Order { order, account, symbol, side, limit, open });
-            let executions: Vec<Execution> = self.executions_of(order).collect();
-            match Executed::of(&executions) {
-                executed if executed.is_past() => items.push(StateItem::Executed(executed)),
-                _ => items.extend(executions.into_iter().map(StateItem::Execution)),
-            }
+            items.extend(self.execution_items(order));
         }
         items.extend(self.watched.iter().map(|(&symbol, &last)| StateItem::Watch { symbol, last }));
         items.extend(self.rules.iter().map(|(&symbol, &rules)| StateItem::Rules { symbol, rules }));
@@ -243,13 +256,21 @@ impl Rows {
             let place = turn.is_none().then_some((order.symbol, trails, self.trigger(order)));
             (**turn, place, self.came(order), order.order)
         });
-        items.extend(waiting.into_iter().map(|(turn, row)| StateItem::Stop {
-            order: row.order,
-            account: row.account,
-            placed: NewOrder { shares: row.open, trigger: self.trigger(row), ..row.placed() },
-            is_reached: turn.is_some(),
-            trail: self.trails.get(&row.order).copied().filter(|_| turn.is_none()),
-        }));
+        for (turn, row) in waiting {
+            let OrderRow { order, account, open: shares, .. } = *row;
+            let placed = NewOrder { shares, trigger: self.trigger(row), ..row.placed() };
+            match self.delayed.get(&order) {
+                None => {
+                    let trail = self.trails.get(&order).copied().filter(|_| turn.is_none());
+                    items.push(StateItem::Stop { order, account, placed, is_reached: turn.is_some(), trail });
+                }
+                Some(&Delayed { is_under_way, goes_to: limit }) => {
+                    let placed = NewOrder { limit, ..placed };
+                    items.push(StateItem::Delayed { order, account, placed, is_under_way });
+                    items.extend(self.execution_items(order));
+                }
+            }
+        }
         let mut pending: Vec<_> = self.pending.iter().map(|(order, working)| (&self.orders[order], *working)).collect();
         let due = |working: OrderId| self.orders[&working].open.is_zero();
         pending.sort_by_key(|&(row, working)| (due(working).then(|| self.last_execution(working)), row.order));
@@ -302,6 +323,15 @@ impl Rows {
     /// The executions that an order has so far.
     pub fn executions_so_far(&self, order: OrderId) -> Vec<Execution> {
         self.executions_of(order).collect()
+    }
+
+    /// Its executions, or what they come to if there are many.
+    fn execution_items(&self, order: OrderId) -> Vec<StateItem> {
+        let executions: Vec<Execution> = self.executions_of(order).collect();
+        match Executed::of(&executions) {
+            executed if executed.is_past() => vec![StateItem::Executed(executed)],
+            _ => executions.into_iter().map(StateItem::Execution).collect(),
+        }
     }
 
     fn executions_of(&self, order: OrderId) -> impl Iterator<Item = Execution> {

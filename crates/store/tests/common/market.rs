@@ -66,6 +66,13 @@ impl Market {
         Market { creates_old_symbols: true, ..Market::new(seed) }
     }
 
+    /// The same, of which a command executes no more than so often from now on.
+    pub fn with_executions_max_from_now_on(mut self, executions_max: u32) -> Market {
+        self.engine = self.engine.with_executions_max(executions_max);
+        self.model.set_executions_max(executions_max);
+        self
+    }
+
     /// The same with orders of all kinds.
     pub fn of_all_kinds(seed: u64) -> Market {
         Market::new(seed).with_all_kinds()
@@ -289,6 +296,8 @@ impl Market {
             | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }
+            | Event::OrderDelayed { .. }
+            | Event::OrderResumed { .. }
             | Event::ClientOrderIdGiven { .. }
             | Event::DeadlineGiven { .. }
             | Event::DisplayGiven { .. }
@@ -307,7 +316,7 @@ impl Market {
     pub fn whole_state(&self) -> Vec<StateItem> {
         let (mut items, mut last) = (Vec::new(), OrderId(0));
         for item in state(&self.engine) {
-            if let StateItem::Order { order, .. } = item {
+            if let StateItem::Order { order, .. } | StateItem::Delayed { order, .. } = item {
                 last = order;
             }
             if matches!(item, StateItem::Executed(_)) {
@@ -366,7 +375,7 @@ impl Market {
                 SELECT sum(e.shares) FROM pricetime.executions e WHERE h.order_id IN (e.buy_order, e.sell_order)), 0))";
         let (open, placed, resting) = (model.open_orders().len(), model.orders_placed(), model.resting().count());
         let (executed, accounts, money) = (self.executed.len(), model.accounts().count(), model.total_money());
-        let waiting = model.open_orders().filter(|order| order.waits).count();
+        let waiting = model.open_orders().filter(|order| order.waits || order.delayed.is_some()).count();
         let counts = format!("{open}|{placed}|{executed}|{accounts}|{resting}|{waiting}|{money}|0");
         equal("views", views, vec![counts]);
     }
@@ -396,20 +405,23 @@ impl Market {
         let reduced = ids().map(|id| model.order(id)).filter(|order| !order.reduced.is_zero());
         let sql = "SELECT order_id, trim_scale(shares) FROM pricetime.reductions ORDER BY order_id";
         equal("reductions", sql, reduced.map(|order| format!("{}|{}", order.id, order.reduced)).collect());
-        let mut items = model.state_items();
-        items.retain(|item| matches!(item, StateItem::Stop { .. }));
-        items.sort_by_key(|item| if let StateItem::Stop { order, .. } = item { Some(*order) } else { None });
-        let waiting = items.iter().filter_map(|item| {
-            let StateItem::Stop { order, placed, is_reached, .. } = item else { return None };
-            Some(format!(
-                "{order}|{}|{}|{}",
-                placed.symbol.0,
-                shown(placed.trigger?),
-                if *is_reached { 't' } else { 'f' }
-            ))
+        let waits = |item: &StateItem| {
+            if let StateItem::Stop { order, placed, is_reached, .. } = *item {
+                return Some((order, placed, is_reached, String::new()));
+            }
+            let StateItem::Delayed { order, placed, is_under_way, .. } = *item else { return None };
+            let name = if is_under_way { "under_way" } else { "queued" };
+            Some((order, placed, true, format!("{name} {}", placed.limit)))
+        };
+        let mut waiting: Vec<_> = model.state_items().iter().filter_map(waits).collect();
+        waiting.sort_by_key(|(order, ..)| *order);
+        let waiting = waiting.into_iter().map(|(order, placed, is_reached, delayed)| {
+            let (trigger, is_reached) =
+                (placed.trigger.map_or(String::new(), shown), if is_reached { 't' } else { 'f' });
+            format!("{order}|{}|{trigger}|{is_reached}|{delayed}", placed.symbol.0)
         });
         let sql = "SELECT order_id, symbol, CASE WHEN from_below THEN trim_scale(trigger_price) ELSE -trim_scale(trigger_price) END,
-            reached_sequence IS NOT NULL FROM pricetime.waiting ORDER BY order_id";
+            reached_sequence IS NOT NULL, delayed || ' ' || trim_scale(goes_to) FROM pricetime.waiting ORDER BY order_id";
         equal("waiting", sql, waiting.collect());
         let open = ids().map(|id| model.order(id)).filter(|order| !order.open.is_zero());
         let sql = "SELECT order_id, trim_scale(open) FROM pricetime.resting ORDER BY order_id";

@@ -27,3 +27,4 @@ mod stops;
 mod terms;
 mod trails;
 mod transfer;
+mod under_way;

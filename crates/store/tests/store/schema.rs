@@ -171,6 +171,13 @@ const UNDO: &[(i64, &str)] = &[
         "DROP FUNCTION pricetime.write_audit; DROP FUNCTION pricetime.remove_audit;
          DROP TABLE pricetime.audited, pricetime.callers CASCADE",
     ),
+    (
+        25,
+        "DROP FUNCTION pricetime.write_delays;
+         ALTER TABLE pricetime.waiting DROP CONSTRAINT waiting_has_trigger, DROP CONSTRAINT waiting_is_delayed,
+            DROP CONSTRAINT waiting_for_what, DROP COLUMN delayed, DROP COLUMN goes_to,
+            ALTER COLUMN trigger_price SET NOT NULL, ALTER COLUMN from_below SET NOT NULL",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

@@ -261,10 +261,12 @@ impl Placing {
             Amount::Funds(funds) => (executed, funds),
         };
         let status = match executed {
-            executed if executed == shares => "FILLED",
+            executed if executed == shares && funds == Money::ZERO => "FILLED",
             _ if waits => "NEW",
-            _ if self.self_trade != SelfTrade::Allowed => status_at_once(site, order, executed).await?,
-            _ if !kind.rests() => "EXPIRED",
+            // It may have been canceled at once, or go on.
+            _ if self.self_trade != SelfTrade::Allowed || !kind.rests() => {
+                status_at_once(site, order, executed).await?
+            }
             executed => open_status(executed),
         };
         let more = json!({
@@ -293,7 +295,8 @@ impl Placing {
     }
 }
 
-/// What an order was when it was placed that may have met its own account. It need not have executed all of its shares to be filled.
+/// What an order was when it was placed that may have met its own account, or not rest. It need not have executed all
+/// of its shares to be filled, and goes on with later commands if it executed as often as one does.
 async fn status_at_once(site: &Site, order: OrderId, executed: Position) -> Result<&'static str, Refusal> {
     let found = past::orders(site, vec![order]).await.map_err(Refusal::troubled)?;
     let past = found.first().map(|found| found.order);

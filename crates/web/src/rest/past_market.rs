@@ -376,7 +376,7 @@ fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShap
 
 /// Whether an order is in its book, or was when it ended.
 fn stands(open: &Open) -> bool {
-    !open.waits && open.pends_on.is_none()
+    !open.waits && !open.delayed && open.pends_on.is_none()
 }
 
 fn no_journal() -> Problem {

@@ -154,6 +154,9 @@ pub(crate) struct OrderShape {
     trail_bips: Option<u16>,
     /// Whether it waits still: it stands in no book.
     waits: bool,
+    /// Whether it is under way, or waits behind an order that is. It stands in no book.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    delayed: bool,
     #[schema(value_type = values::Shares)]
     shares: String,
     #[schema(value_type = values::Shares)]
@@ -204,6 +207,7 @@ impl OrderShape {
                 // A database does not say it.
                 let (self_trade, standing) = (past.order.self_trade, view.open_order(order));
                 let (waits, until) = standing.map_or((false, None), |standing| (standing.waits, standing.until));
+                let delayed = standing.is_some_and(|standing| standing.delayed);
                 let iceberg = standing.and_then(|standing| standing.iceberg);
                 let trail = standing.and_then(|standing| standing.trail);
                 // What it waits for may have moved since it was placed.
@@ -213,7 +217,7 @@ impl OrderShape {
                 let linked = open.linked.or(standing.and_then(|standing| standing.linked));
                 OrderShape::new(
                     Names::of(view, &open),
-                    &Open { waits, until, iceberg, trail, trigger, pends_on, self_trade, linked, ..open },
+                    &Open { waits, delayed, until, iceberg, trail, trigger, pends_on, self_trade, linked, ..open },
                     client_id,
                     Shares::ZERO,
                     None,
@@ -268,6 +272,7 @@ impl OrderShape {
             trail: trail.and_then(Trail::distance).map(|distance| distance.to_string()),
             trail_bips: trail.and_then(Trail::bips),
             waits: order.waits && done.is_none(),
+            delayed: order.delayed && done.is_none(),
             shares: order.shares.to_string(),
             open: order.open.to_string(),
             executed: executed.to_string(),
