@@ -80,7 +80,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     Umask::OWNER_ALONE.apply();
-    if !matches!(cli.command, None | Some(Command::Serve(_) | Command::Demo(_))) {
+    if matches!(cli.command, Some(Command::Verify(_) | Command::Journal(_))) {
         end_with_the_reader();
     }
     let done = match cli.command {
@@ -112,8 +112,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Has a tool end as tools do when nobody reads what it prints any more (`pricetime verify data | head -1`): a print would
-/// panic otherwise. A server goes on.
+/// Has a tool that asks nobody over a connection end as tools do when nobody reads what it prints any more
+/// (`pricetime verify data | head -1`): a print would panic otherwise.
 fn end_with_the_reader() {
     let ends = Arc::new(AtomicBool::new(true));
     if let Err(error) = signal_hook::flag::register_conditional_default(SIGPIPE, ends) {
