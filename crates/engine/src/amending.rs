@@ -10,6 +10,7 @@ use crate::ids::{AccountId, OrderId, SymbolIndex};
 use crate::orders::Order;
 use crate::reject::Reject;
 use crate::reply::Reply;
+use crate::slab::NONE;
 
 impl Engine {
     /// Leaves an order so many shares, those included that were executed.
@@ -73,7 +74,10 @@ impl Engine {
         why: CancelReason,
         events: &mut impl FnMut(Event),
     ) {
-        let Order { id: order, account, .. } = *self.orders.get(slot);
+        let Order { id: order, account, level, .. } = *self.orders.get(slot);
+        if level != NONE && !self.stops.is_waiting(slot, level) {
+            self.books.take(level, shares);
+        }
         let of_shown = if why == CancelReason::SelfTrade { shares } else { self.take_hidden(order, shares) };
         let reduced = self.orders.get_mut(slot);
         reduced.open = reduced.open.less(of_shown);

@@ -1,8 +1,7 @@
 //! What the phase of a symbol means for its orders: who may be placed, how orders gather in an auction, and how they execute when it
 //! ends. An order in a symbol that was always open is not looked at here.
 
-use crate::amount::{Money, Position, Price, Shares};
-use crate::book::Level;
+use crate::amount::{Money, Price, Shares};
 use crate::command::{NewOrder, OrderKind, SelfTrade, Side, Terms};
 use crate::engine::Engine;
 use crate::event::Event;
@@ -14,7 +13,6 @@ use crate::phase::{Pause, Phase, SymbolPhase};
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::rules::{BrokenRule, SymbolRules};
-use crate::slab::NONE;
 use crate::uncross::{AuctionPrice, auction_price};
 
 impl Engine {
@@ -46,18 +44,8 @@ impl Engine {
     /// What the orders of a symbol would execute if they executed at one price now; none if they would not.
     pub fn auction_price(&self, symbol: SymbolIndex) -> Option<AuctionPrice> {
         let tick = self.rules(symbol).map_or(Price::MIN, |rules| rules.tick);
-        let side = |side| self.books.levels(symbol, side).map(|level| (level.price, self.open_at(level)));
+        let side = |side| self.books.levels(symbol, side).map(|level| (level.price, level.open));
         auction_price(side(Side::Buy), side(Side::Sell), self.stops.last_price(symbol), tick)
-    }
-
-    /// What is open at a level, shown or not.
-    fn open_at(&self, level: &Level) -> Position {
-        let (mut sum, mut slot) = (Position::ZERO, level.oldest);
-        while slot != NONE {
-            sum = sum.plus(self.open_of(slot).position());
-            slot = self.orders.get(slot).newer;
-        }
-        sum
     }
 
     /// Puts a symbol into a phase because somebody asks for it.
@@ -223,6 +211,7 @@ impl Engine {
         [bought.account, sold.account].into_iter().for_each(|account| self.limits.take(account, symbol, shares));
         let [maker_done, aggressor_done] =
             [(maker, charge.maker), (aggressor, charge.aggressor)].map(|((slot, order), due)| {
+                self.books.take(order.level, shares);
                 let left = self.orders.execute(slot, Execution { shares, price, time: self.time, fee: due.fee });
                 left.is_zero() && self.hidden_shares(order.id).is_zero()
             });
@@ -243,7 +232,7 @@ impl Engine {
         });
         for (slot, is_done) in [(maker.0, maker_done), (aggressor.0, aggressor_done)] {
             if is_done {
-                self.books.remove(slot, &mut self.orders);
+                self.books.remove(slot, Shares::ZERO, &mut self.orders);
                 self.finish(slot, events);
             } else if self.orders.get(slot).open.is_zero() {
                 self.show_next(slot, symbol, events);

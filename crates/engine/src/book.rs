@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::amount::Price;
+use crate::amount::{Position, Price, Shares};
 use crate::command::Side;
 use crate::ids::SymbolIndex;
 use crate::orders::{Order, Orders};
@@ -17,6 +17,8 @@ pub(crate) struct Level {
     pub(crate) side: Side,
     pub(crate) oldest: u32,
     pub(crate) newest: u32,
+    /// What is open of them all, shown or not.
+    pub(crate) open: Position,
 }
 
 /// Price levels of one side, best first: the lowest sell, the highest buy.
@@ -92,10 +94,17 @@ impl Books {
         &self.levels[level]
     }
 
-    /// Puts an order at the end of the level of its limit.
-    pub(crate) fn rest(&mut self, symbol: SymbolIndex, side: Side, limit: Price, slot: u32, orders: &mut Orders) {
+    /// Puts an order, of which so much is open, at the end of the level of its limit.
+    pub(crate) fn rest(
+        &mut self,
+        (symbol, side, limit): (SymbolIndex, Side, Price),
+        slot: u32,
+        open: Shares,
+        orders: &mut Orders,
+    ) {
         let level = self.level_of(symbol, side, limit);
         let at = &mut self.levels[level];
+        at.open = at.open.plus(open.position());
         let older = at.newest;
         at.newest = slot;
         match older {
@@ -124,6 +133,13 @@ impl Books {
         (order.older, order.newer) = (last, NONE);
     }
 
+    /// So much of an order is not open any more, and it stays where it is.
+    #[inline]
+    pub(crate) fn take(&mut self, level: u32, shares: Shares) {
+        let at = &mut self.levels[level];
+        at.open = at.open.minus(shares.position());
+    }
+
     /// The level of a limit, made if it is not there.
     fn level_of(&mut self, symbol: SymbolIndex, side: Side, limit: Price) -> u32 {
         let guess = &mut self.guesses[guess_at(symbol, side, limit)];
@@ -137,7 +153,8 @@ impl Books {
         let book_side = &mut self.sides[symbol.0 as usize][index(side)];
         let rank = Rank::of(side, limit);
         *guess = *book_side.levels.entry(rank).or_insert_with(|| {
-            let level = levels.insert(Level { price: limit, symbol, side, oldest: NONE, newest: NONE });
+            let level =
+                levels.insert(Level { price: limit, symbol, side, oldest: NONE, newest: NONE, open: Position::ZERO });
             if book_side.best == NONE || rank < Rank::of(side, levels[book_side.best].price) {
                 book_side.best = level;
             }
@@ -152,12 +169,13 @@ impl Books {
         self.guesses[guess_at(symbol, side, limit)]
     }
 
-    /// Takes an order off its level, and the level off its book when it was the last one there.
-    pub(crate) fn remove(&mut self, slot: u32, orders: &mut Orders) {
+    /// Takes an order, of which so much is open, off its level, and the level off its book when it was the last one there.
+    pub(crate) fn remove(&mut self, slot: u32, open: Shares, orders: &mut Orders) {
         let order = orders.get_mut(slot);
         let (level, older, newer) = (order.level, order.older, order.newer);
         order.level = NONE;
         let at = &mut self.levels[level];
+        at.open = at.open.minus(open.position());
         match older {
             NONE => at.oldest = newer,
             older => orders.get_mut(older).newer = newer,

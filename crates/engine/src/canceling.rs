@@ -86,9 +86,16 @@ impl Engine {
             self.cancel_pending(slot, why, events);
         } else {
             let Level { symbol, side, price, .. } = *self.books.level(self.orders.get(slot).level);
-            self.books.remove(slot, &mut self.orders);
+            self.leave_book(slot);
             self.cancel_open(slot, &NewOrder::limit(symbol, side, price, Shares::ZERO), why, events);
         }
+    }
+
+    /// Takes an open order off its book.
+    #[inline(always)]
+    pub(crate) fn leave_book(&mut self, slot: u32) {
+        let open = if self.icebergs.is_empty() { self.orders.get(slot).open } else { self.open_of(slot) };
+        self.books.remove(slot, open, &mut self.orders);
     }
 
     /// Takes an open order out of the queue that it stands in.
@@ -96,7 +103,7 @@ impl Engine {
         if self.stops.is_waiting(slot, self.orders.get(slot).level) {
             self.stops.remove(&mut self.orders, slot);
         } else {
-            self.books.remove(slot, &mut self.orders);
+            self.leave_book(slot);
         }
     }
 

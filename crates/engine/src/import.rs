@@ -355,7 +355,7 @@ impl Importer {
         let (symbol, side) = place;
         self.add_held(order, &NewOrder::limit(symbol, side, limit, open))?;
         let slot = self.engine.orders.insert(order, account, open);
-        self.engine.books.rest(symbol, side, limit, slot, &mut self.engine.orders);
+        self.engine.books.rest((symbol, side, limit), slot, open, &mut self.engine.orders);
         if self.engine.phase(symbol).phase == Phase::Open && !self.engine.is_uncrossed(symbol) {
             return Err("a book whose best bid is not below its best ask");
         }

@@ -22,12 +22,28 @@ impl Engine {
         }
     }
 
+    /// Whether each level has the sum of what is open of its orders.
+    fn are_levels_added_up(&self) -> bool {
+        let symbols = (0..).map(SymbolIndex).take(self.symbols.all().len());
+        symbols.flat_map(|symbol| [(symbol, Side::Buy), (symbol, Side::Sell)]).all(|(symbol, side)| {
+            let mut left = self.books.levels(symbol, side).map(|level| level.open).collect::<Vec<_>>();
+            let (mut at, mut last) = (0usize, None);
+            self.books.walk(symbol, side, &self.orders, &mut |level, slot| {
+                at = at.saturating_add(usize::from(last.is_some_and(|last| last != level.price)));
+                last = Some(level.price);
+                left[at] = left[at].minus(self.open_of(slot).position());
+            });
+            left.iter().all(|left| *left == Position::ZERO)
+        })
+    }
+
     /// Checks the whole state: no balance or position is negative, money and shares are those that were created, every
     /// book is uncrossed and in the order of price and time. Panics on the first thing that does not hold. Takes time
     /// proportional to the state.
     pub fn check_invariants(&self) {
         assert!(self.are_limits_counted(), "what accounts with limits have open is counted");
         assert!(self.are_kills_sound(), "nothing is open where orders are killed");
+        assert!(self.are_levels_added_up(), "what is open at a limit is what is open of its orders");
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];
         let (mut open_orders, mut executions, mut open_client_orders, mut reached_orders, mut deadlines, mut icebergs) =

@@ -409,10 +409,11 @@ impl Engine {
                 _ if aggressor.is_prevented => self.cancel_rest(slot, placed, CancelReason::SelfTrade, events),
                 Rest::Canceled(why) => self.cancel_rest(slot, placed, why, events),
                 Rest::Stays => {
+                    let open = self.orders.get(slot).open;
                     if !self.icebergs.is_empty() {
                         self.show_first(slot, symbol, events);
                     }
-                    self.books.rest(symbol, side, limit, slot, &mut self.orders);
+                    self.books.rest((symbol, side, limit), slot, open, &mut self.orders);
                     let is_sound = self.is_uncrossed(symbol) || self.phase(symbol).phase == Phase::Auction;
                     assert!(is_sound, "invariant: the best bid is below the best ask");
                 }
@@ -598,10 +599,7 @@ impl Engine {
         charge: &Charge,
         events: &mut impl FnMut(Event),
     ) -> Shares {
-        let (maker_order, maker_account, maker_open) = {
-            let order = self.orders.get(maker);
-            (order.id, order.account, order.open)
-        };
+        let Order { id: maker_order, account: maker_account, open: maker_open, level, .. } = *self.orders.get(maker);
         aggressor.self_traded |= maker_account == aggressor.account;
         aggressor.prices = Some((aggressor.prices.map_or(price, |(first, _)| first), price));
         if !self.links.is_empty() {
@@ -613,6 +611,7 @@ impl Engine {
         let execution = Execution { shares, price, time: self.time, fee: charge.aggressor.fee };
         aggressor.wanted = aggressor.wanted.less(shares);
         self.orders.execute(aggressor.slot, execution);
+        self.books.take(level, shares);
         let maker_left = self.orders.execute(maker, Execution { fee: charge.maker.fee, ..execution });
         let symbol = aggressor.symbol;
         let hides = maker_left.is_zero() && !self.icebergs.is_empty() && !self.hidden_shares(maker_order).is_zero();
@@ -631,7 +630,7 @@ impl Engine {
         if hides {
             self.show_next(maker, symbol, events);
         } else if maker_left.is_zero() {
-            self.books.remove(maker, &mut self.orders);
+            self.books.remove(maker, Shares::ZERO, &mut self.orders);
             self.finish(maker, events);
         }
         match aggressor.side {

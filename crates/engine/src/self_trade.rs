@@ -34,7 +34,7 @@ impl Engine {
         let decrements = placed.self_trade == SelfTrade::Decrement;
         let why = CancelReason::SelfTrade;
         if ends_oldest {
-            self.books.remove(maker, &mut self.orders);
+            self.leave_book(maker);
             self.cancel_open(maker, &rested, why, events);
             self.finish(maker, events);
         } else if decrements {
