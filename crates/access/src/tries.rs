@@ -1,6 +1,7 @@
-//! Wrong proofs, by source address and by what was tried there: after a few each has the next one wait longer. No other
-//! address waits, nor whoever tries another key. Passwords are guessed over many names, too, so that wrong ones of an
-//! address count together as well; a right one never counts.
+//! Wrong proofs by source address, and by what was tried there: after a few each has the next one wait longer. Another
+//! address never waits for them, nor another key. Passwords of an address share a budget as well, since they are guessed
+//! over many names; a member that has logged in from there takes none of it, and waits for wrong ones of its own name
+//! alone.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -12,31 +13,47 @@ use exchange::source_of;
 
 /// Wrong proofs that cost nothing: people mistype.
 const FREE: u32 = 3;
-/// The wait after the next one. It doubles with each further one,
+/// The wait after the next one. It doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// up to this. Whoever would have to wait longer for its turn is told so at once.
+/// The longest wait. A client that would have to wait longer for its turn is told so at once.
 const LONGEST_WAIT: Duration = Duration::from_secs(16);
-/// After so long without a wrong one it is forgotten.
+/// Wrong proofs are forgotten after so long without another one.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(900);
 /// Source addresses remembered at once. Beyond, the one is forgotten that tried something the longest ago.
 const SOURCES_MAX: usize = 4096;
 /// Names remembered of an address, beside none at all. Further ones are not counted by name: none that is pushes out
 /// another one.
 const NAMES_MAX: usize = 64;
-/// Wrong passwords of an address that cost nothing, whosever they are,
-const GUESSES_FREE: u32 = 32;
-/// and so many more for each member that has logged in from there: many people may share an address.
-const GUESSES_FREE_OF_MEMBER: u32 = 8;
-/// The time between two further passwords of an address.
+/// The budget of an address: passwords of any names that may be compared at once.
+const GUESSES_FREE: u32 = 64;
+/// The time in which one password comes back to the budget.
 const GUESS_WAIT: Duration = Duration::from_secs(2);
+/// Passwords that come back with each member's first login from there: many people may share an address.
+const GIVEN_BY_FIRST_LOGIN: u32 = 8;
+/// Members remembered with an address that they have logged in from. Beyond, the one is forgotten that did so the
+/// longest ago.
+const FAMILIAR_MAX: usize = 4096;
+/// Addresses remembered of one member: no member pushes out the others.
+const ADDRESSES_OF_MEMBER_MAX: usize = 8;
 
 /// Wrong proofs of each source address lately, by the key or member that they name, whatever protocol they came by.
 #[derive(Debug, Default)]
 pub struct Tries {
-    sources: Mutex<HashMap<IpAddr, Source>>,
+    state: Mutex<State>,
     /// Names are as long as somebody likes, so their hashes are remembered; nobody knows which names share one.
     hasher: RandomState,
 }
+
+#[derive(Debug, Default)]
+struct State {
+    sources: HashMap<IpAddr, Source>,
+    familiar: HashMap<Who, Familiar>,
+    /// Right passwords so far.
+    logins: u64,
+}
+
+/// A name as its hash, and a source address.
+type Who = (u64, IpAddr);
 
 /// A source address.
 #[derive(Debug)]
@@ -44,13 +61,18 @@ struct Source {
     names: HashMap<u64, Wrong>,
     /// Those that name nothing.
     nameless: Wrong,
-    /// Wrong passwords, of all names, and members that have logged in with a right one.
-    guesses: u32,
-    members: u32,
-    /// The turn of the next password once those are used up that cost nothing.
-    next_guess: Instant,
+    /// When the whole budget of passwords is there again.
+    budget_whole: Instant,
     /// The last time that something was tried.
     last: Instant,
+}
+
+/// A member at an address that it has logged in from.
+#[derive(Debug)]
+struct Familiar {
+    wrong: Wrong,
+    /// Its last login there, as the number of logins until then.
+    last: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,92 +82,176 @@ struct Wrong {
     next: Instant,
 }
 
+/// A try that was counted as a wrong one.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    turn: Instant,
+    /// The turn of the one behind it.
+    next: Instant,
+}
+
+/// A password that was counted as a wrong one. Where it is dropped before it is compared, or is right, it is given back.
+#[derive(Debug)]
+pub struct Guess<'a> {
+    tries: &'a Tries,
+    who: Who,
+    turn: Instant,
+    /// None where its name is not remembered.
+    by_name: Option<Counted>,
+    is_familiar: bool,
+    is_compared: bool,
+}
+
 impl Tries {
-    /// Whether the turn has come of whoever tries this from an address. Errors: how long it has to wait.
+    /// Asks whether the turn has come of a client that tries this from an address. Errors: how long it has to wait.
     pub fn may_try(&self, address: IpAddr, name: &str, now: Instant) -> Result<(), Duration> {
-        let sources = self.lock();
-        let wrong = sources.get(&source_of(address)).and_then(|source| source.names.get(&self.hasher.hash_one(name)));
-        let next = wrong.map_or(now, |wrong| wrong.next);
+        let state = self.lock();
+        let source = state.sources.get(&source_of(address));
+        let next = source.and_then(|source| source.names.get(&self.hasher.hash_one(name))).map_or(now, |its| its.next);
         if next <= now { Ok(()) } else { Err(next - now) }
     }
 
-    /// Counts a try as a wrong one, and gives its turn: when it is to be looked at, or answered. Errors: that is too far off, by so much;
-    /// then it does not count, and is not to be looked at.
+    /// Counts a try as a wrong one, and gives its turn: when it is to be looked at, or answered. Errors: that is too far
+    /// off, by so much; then it does not count, and is not to be looked at.
     pub fn turn(&self, address: IpAddr, name: &str, now: Instant) -> Result<Instant, Duration> {
-        let mut sources = self.lock();
-        let source = source(&mut sources, address, now);
+        let mut state = self.lock();
+        let source = state.source(source_of(address), now);
         if name.is_empty() {
-            return source.nameless.turn(now);
+            return source.nameless.count(now).map(|counted| counted.turn);
         }
-        source.turn(self.hasher.hash_one(name), now)
+        Ok(source.count(self.hasher.hash_one(name), now)?.map_or(now, |counted| counted.turn))
     }
 
-    /// The turn of a password, as [`Tries::turn`] gives it. Where too many were wrong that came from the address, those of
-    /// members wait that are not `familiar` there: that never logged in from it.
-    pub fn guess(&self, address: IpAddr, name: &str, familiar: bool, now: Instant) -> Result<Instant, Duration> {
-        let mut sources = self.lock();
-        let source = source(&mut sources, address, now);
-        let free = GUESSES_FREE.saturating_add(source.members.saturating_mul(GUESSES_FREE_OF_MEMBER));
-        if familiar || source.guesses < free {
-            return source.turn(self.hasher.hash_one(name), now);
+    /// Counts a password of a member as a wrong one before it is compared, by its name and, unless the member has logged in from there,
+    /// in the budget of its address. Errors: its turn is too far off, by so much; then it does not count.
+    pub fn guess(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
+        let mut state = self.lock();
+        let who = (self.hasher.hash_one(name), source_of(address));
+        let guess = |by_name: Option<Counted>, turn: Instant, is_familiar| {
+            let turn = by_name.map_or(turn, |counted| counted.turn.max(turn));
+            Guess { tries: self, who, turn, by_name, is_familiar, is_compared: false }
+        };
+        if let Some(familiar) = state.familiar.get_mut(&who) {
+            return Ok(guess(Some(familiar.wrong.count(now)?), now, true));
         }
-        let turn = source.next_guess.max(now);
-        if turn > now + LONGEST_WAIT {
-            return Err(turn - now);
-        }
-        let by_name = source.turn(self.hasher.hash_one(name), now)?;
-        source.next_guess = turn + GUESS_WAIT;
-        Ok(turn.max(by_name))
+        let source = state.source(who.1, now);
+        let turn = source.budget_turn(now)?;
+        let by_name = source.count(who.0, now)?;
+        source.budget_whole = source.budget_whole.max(now) + GUESS_WAIT;
+        Ok(guess(by_name, turn, false))
     }
 
-    /// Counts a wrong password among those of its address, unless its member is familiar there.
-    pub fn guessed_wrong(&self, address: IpAddr, familiar: bool, now: Instant) {
-        let mut sources = self.lock();
-        let source = source(&mut sources, address, now);
-        source.guesses = source.guesses.saturating_add(u32::from(!familiar));
-    }
-
-    /// The last try that had its turn was the right password of a member, who becomes familiar at the address now, or was.
-    pub fn guessed_right(&self, address: IpAddr, name: &str, familiar: bool) {
-        let mut sources = self.lock();
-        let Some(source) = sources.get_mut(&source_of(address)) else { return };
-        source.members = source.members.saturating_add(u32::from(!familiar));
-        if let Some(its) = source.names.get_mut(&self.hasher.hash_one(name)) {
-            its.wrong = its.wrong.saturating_sub(1);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Source>> {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is remembered of an address from which something is tried now.
-fn source(sources: &mut HashMap<IpAddr, Source>, address: IpAddr, now: Instant) -> &mut Source {
-    let address = source_of(address);
-    if sources.len() >= SOURCES_MAX && !sources.contains_key(&address) {
-        let oldest = sources.iter().min_by_key(|(_, source)| source.last).map(|(address, _)| *address);
-        oldest.map(|address| sources.remove(&address));
+impl Guess<'_> {
+    /// The time from which it may be compared.
+    pub fn turn(&self) -> Instant {
+        self.turn
     }
-    let none = Wrong { wrong: 0, next: now };
-    let new = || Source { names: HashMap::new(), nameless: none, guesses: 0, members: 0, next_guess: now, last: now };
-    let source = sources.entry(address).or_insert_with(new);
-    if source.last + FORGOTTEN_AFTER <= now {
-        source.guesses = 0;
+
+    /// Tells whether its member has logged in from its address before.
+    pub fn is_familiar(&self) -> bool {
+        self.is_familiar
     }
-    source.last = source.last.max(now);
-    source
+
+    /// Has it count from now on, unless it is right.
+    pub fn compared(&mut self) {
+        self.is_compared = true;
+    }
+
+    /// Ends it as a right one: its member has logged in from its address.
+    pub fn right(mut self) {
+        self.is_compared = false;
+        let mut state = self.tries.lock();
+        if state.logged_in(self.who, self.turn)
+            && let Some(source) = state.sources.get_mut(&self.who.1)
+        {
+            source.give_back(GIVEN_BY_FIRST_LOGIN);
+        }
+    }
+}
+
+impl Drop for Guess<'_> {
+    fn drop(&mut self) {
+        if self.is_compared {
+            return;
+        }
+        let mut state = self.tries.lock();
+        if self.is_familiar {
+            let familiar = state.familiar.get_mut(&self.who);
+            familiar.zip(self.by_name).into_iter().for_each(|(familiar, counted)| familiar.wrong.give_back(counted));
+        } else if let Some(source) = state.sources.get_mut(&self.who.1) {
+            source.give_back(1);
+            let its = source.names.get_mut(&self.who.0);
+            its.zip(self.by_name).into_iter().for_each(|(its, counted)| its.give_back(counted));
+        }
+    }
+}
+
+impl State {
+    /// Finds or makes the record of an address from which something is tried now.
+    fn source(&mut self, address: IpAddr, now: Instant) -> &mut Source {
+        if self.sources.len() >= SOURCES_MAX && !self.sources.contains_key(&address) {
+            let oldest = self.sources.iter().min_by_key(|(_, source)| source.last).map(|(address, _)| *address);
+            oldest.map(|address| self.sources.remove(&address));
+        }
+        let none = Wrong { wrong: 0, next: now };
+        let new = || Source { names: HashMap::new(), nameless: none, budget_whole: now, last: now };
+        let source = self.sources.entry(address).or_insert_with(new);
+        source.last = source.last.max(now);
+        source
+    }
+
+    /// Remembers that a member has logged in from an address. Gives whether it is not known to have done so before.
+    fn logged_in(&mut self, who: Who, now: Instant) -> bool {
+        self.logins += 1;
+        if let Some(familiar) = self.familiar.get_mut(&who) {
+            familiar.last = self.logins;
+            return false;
+        }
+        let of_member = self.familiar.keys().filter(|(name, _)| *name == who.0).count();
+        if of_member >= ADDRESSES_OF_MEMBER_MAX {
+            self.forget_oldest(|(name, _)| *name == who.0);
+        } else if self.familiar.len() >= FAMILIAR_MAX {
+            self.forget_oldest(|_| true);
+        }
+        self.familiar.insert(who, Familiar { wrong: Wrong { wrong: 0, next: now }, last: self.logins });
+        true
+    }
+
+    /// Forgets the one of these that logged in the longest ago.
+    fn forget_oldest(&mut self, is_meant: impl Fn(&Who) -> bool) {
+        let meant = self.familiar.iter().filter(|(who, _)| is_meant(who));
+        let oldest = meant.min_by_key(|(_, familiar)| familiar.last).map(|(who, _)| *who);
+        oldest.map(|who| self.familiar.remove(&who));
+    }
 }
 
 impl Source {
-    fn turn(&mut self, name: u64, now: Instant) -> Result<Instant, Duration> {
+    /// Counts a try by its name. None where the name is not remembered: too many others are.
+    fn count(&mut self, name: u64, now: Instant) -> Result<Option<Counted>, Duration> {
         if self.names.len() >= NAMES_MAX && !self.names.contains_key(&name) {
             self.names.retain(|_, its| !its.is_over(now));
             if self.names.len() >= NAMES_MAX {
-                return Ok(now);
+                return Ok(None);
             }
         }
-        self.names.entry(name).or_insert(Wrong { wrong: 0, next: now }).turn(now)
+        self.names.entry(name).or_insert(Wrong { wrong: 0, next: now }).count(now).map(Some)
+    }
+
+    /// The turn of a further password. Errors: it is too far off, by so much.
+    fn budget_turn(&self, now: Instant) -> Result<Instant, Duration> {
+        let spent = self.budget_whole.saturating_duration_since(now) + GUESS_WAIT;
+        let wait = spent.saturating_sub(GUESS_WAIT * GUESSES_FREE);
+        if wait > LONGEST_WAIT { Err(wait) } else { Ok(now + wait) }
+    }
+
+    /// Gives so many passwords back to the budget.
+    fn give_back(&mut self, passwords: u32) {
+        self.budget_whole = self.budget_whole.checked_sub(GUESS_WAIT * passwords).unwrap_or(self.budget_whole);
     }
 }
 
@@ -154,7 +260,7 @@ impl Wrong {
         self.next + FORGOTTEN_AFTER <= now
     }
 
-    fn turn(&mut self, now: Instant) -> Result<Instant, Duration> {
+    fn count(&mut self, now: Instant) -> Result<Counted, Duration> {
         if self.is_over(now) {
             self.wrong = 0;
         }
@@ -164,7 +270,15 @@ impl Wrong {
         }
         self.wrong = self.wrong.saturating_add(1);
         self.next = turn + wait_behind(self.wrong);
-        Ok(turn)
+        Ok(Counted { turn, next: self.next })
+    }
+
+    /// Takes back one that was counted, and its wait where none was counted behind it.
+    fn give_back(&mut self, counted: Counted) {
+        self.wrong = self.wrong.saturating_sub(1);
+        if self.next == counted.next {
+            self.next = counted.turn;
+        }
     }
 }
 
@@ -206,8 +320,9 @@ mod tests {
         let (tries, mut now) = (Tries::default(), Instant::now());
         for _ in 0..20 {
             now += LONGEST_WAIT;
-            assert!(tries.turn(address("2001:db8::1"), "k", now).is_ok());
-            tries.guessed_right(address("2001:db8::1"), "k", true);
+            let guess = tries.guess(address("2001:db8::1"), "k", now).expect("a turn");
+            assert_eq!(guess.turn(), now);
+            guess.right();
         }
         assert!((2..6).all(|host| tries.turn(address(&format!("2001:db8::{host}")), "k", now) == Ok(now)));
         assert!(
@@ -225,7 +340,7 @@ mod tests {
         for number in 0..u32::try_from(SOURCES_MAX).expect("few") - 1 {
             assert!(tries.turn(IpAddr::V4(number.into()), "k", later).is_ok());
         }
-        assert_eq!(tries.lock().len(), SOURCES_MAX);
+        assert_eq!(tries.lock().sources.len(), SOURCES_MAX);
         assert!(tries.may_try(address("192.0.2.1"), "k", later).is_ok(), "it was forgotten");
         assert!(tries.may_try(address("192.0.2.2"), "k", later).is_err());
     }
@@ -243,51 +358,123 @@ mod tests {
         assert_eq!(tries.may_try(one, "bob", now), Ok(()), "a secret that is right");
         let nameless: Vec<bool> = (0..12).map(|_| tries.turn(one, "", now).is_ok()).collect();
         assert_eq!(nameless, [vec![true; 10], vec![false; 2]].concat());
-        let names = tries.lock().values().map(|source| source.names.len()).max();
+        let names = tries.lock().sources.values().map(|source| source.names.len()).max();
         assert_eq!(names, Some(NAMES_MAX));
         let later = now + FORGOTTEN_AFTER + Duration::from_secs(60);
         assert_eq!(tries.turn(one, "new", later), Ok(later));
-        assert_eq!(tries.lock()[&source_of(one)].names.len(), 1, "what is over gives way");
+        assert_eq!(tries.lock().sources[&source_of(one)].names.len(), 1, "what is over gives way");
+    }
+
+    /// Compares a wrong password.
+    fn guess(tries: &Tries, from: IpAddr, name: &str, now: Instant) -> Option<Duration> {
+        let mut guess = tries.guess(from, name, now).ok()?;
+        guess.compared();
+        Some(guess.turn() - now)
+    }
+
+    fn log_in(tries: &Tries, from: IpAddr, name: &str, now: Instant) -> Option<Duration> {
+        let guess = tries.guess(from, name, now).ok()?;
+        let wait = guess.turn() - now;
+        guess.right();
+        Some(wait)
     }
 
     /// One address guessed 50 passwords a second of as many names as it liked.
     #[test]
     fn wrong_passwords_of_an_address_count_together_whosever_they_are() {
         let (tries, now, one) = (Tries::default(), Instant::now(), address("192.0.2.1"));
-        let guess = |number: usize, at| {
-            let turn = tries.guess(one, &format!("name-{number}"), false, at);
-            turn.inspect(|_| tries.guessed_wrong(one, false, at))
+        let waits = |names: std::ops::Range<u32>, at| -> Vec<Option<u64>> {
+            let wait = |name| guess(&tries, one, &format!("name-{name}"), at).map(|wait| wait.as_secs());
+            names.map(wait).collect()
         };
-        let turns: Vec<_> = (0..100).map(|number| guess(number, now)).collect();
         let free = usize::try_from(GUESSES_FREE).expect("few");
-        assert!(turns[..free].iter().all(|turn| *turn == Ok(now)));
-        let waits: Vec<_> = turns[free..].iter().map(|turn| turn.map(|turn| (turn - now).as_secs()).ok()).collect();
-        assert_eq!(
-            waits[..10],
-            [0, 2, 4, 6, 8, 10, 12, 14, 16].map(Some).into_iter().chain([None]).collect::<Vec<_>>()
-        );
-        assert!(waits[10..].iter().all(Option::is_none), "what has no turn does not count");
-        assert_eq!(tries.guess(one, "alice", true, now), Ok(now), "who logged in there before");
-        assert_eq!(tries.guess(address("192.0.2.2"), "bob", false, now), Ok(now), "another address");
-        let later = now + Duration::from_secs(20);
-        assert_eq!(tries.guess(one, "bob", false, later), Ok(later), "the others' turns are over");
-        let much_later = later + FORGOTTEN_AFTER;
-        assert!((0..free).all(|number| guess(number, much_later) == Ok(much_later)), "it is forgotten");
+        let told = waits(0..100, now);
+        assert!(told[..free].iter().all(|wait| *wait == Some(0)));
+        assert_eq!(told[free..free + 8], [2, 4, 6, 8, 10, 12, 14, 16].map(Some));
+        assert!(told[free + 8..].iter().all(Option::is_none), "what has no turn does not count");
+        assert_eq!(guess(&tries, address("192.0.2.2"), "bob", now), Some(Duration::ZERO), "another address");
+        let later = now + Duration::from_secs(16);
+        assert_eq!(waits(100..102, later), [Some(2), Some(4)], "the others' turns are over");
+        // What is right there, or is tried all the time, keeps none of it from being forgotten.
+        let much_later = later + GUESS_WAIT * GUESSES_FREE;
+        assert_eq!(tries.turn(one, "", much_later - GUESS_WAIT), Ok(much_later - GUESS_WAIT));
+        assert!(waits(0..GUESSES_FREE - 4, much_later).iter().all(|wait| *wait == Some(0)));
+    }
+
+    /// With 64 other names remembered nobody counted the passwords of a member that had logged in from there.
+    #[test]
+    fn a_member_that_logged_in_there_waits_for_its_own_wrong_ones_alone_whatever_else_is_tried() {
+        let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        for member in ["alice", "bob"] {
+            assert_eq!(log_in(&tries, room, member, now), Some(Duration::ZERO));
+        }
+        let later = now + FORGOTTEN_AFTER + Duration::from_secs(1);
+        assert!((0..100).all(|number| tries.turn(room, &format!("key-{number}"), later) == Ok(later)));
+        assert!((0..100).filter_map(|number| guess(&tries, room, &format!("name-{number}"), later)).count() < 100);
+        let waits: Vec<_> = (0..12).map(|_| guess(&tries, room, "alice", later).map(|wait| wait.as_millis())).collect();
+        assert_eq!(waits[..6], [0, 0, 0, 0, 250, 750].map(Some));
+        assert_eq!(waits[10..], [None, None]);
+        assert!((0..20).all(|_| log_in(&tries, room, "bob", later) == Some(Duration::ZERO)));
+        assert!(tries.guess(room, "bob", later).expect("a turn").is_familiar());
+    }
+
+    /// Who had never logged in from there was refused for as long as somebody guessed there, or hung up again and again.
+    #[test]
+    fn a_password_that_is_right_or_is_never_compared_is_given_back() {
+        let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        for _ in 0..1000 {
+            let hung_up: Vec<Guess<'_>> =
+                (0..200).map_while(|number| tries.guess(room, &format!("name-{number}"), now).ok()).collect();
+            assert_eq!(hung_up.len(), 72);
+        }
+        assert_eq!(guess(&tries, room, "carol", now), Some(Duration::ZERO));
+        let spent = (0..200).map(|number| guess(&tries, room, &format!("spent-{number}"), now));
+        assert_eq!(spent.filter(Option::is_some).count(), 71);
+        assert_eq!(tries.guess(room, "dave", now).err(), Some(Duration::from_secs(18)));
+        let later = now + GUESS_WAIT;
+        assert_eq!(log_in(&tries, room, "dave", later), Some(LONGEST_WAIT), "a right one waits, and is looked at");
+        let gives = GIVEN_BY_FIRST_LOGIN;
+        assert_eq!(guess(&tries, room, "erin", later), Some(LONGEST_WAIT - GUESS_WAIT * gives), "others wait less");
+        let at_its_turn = later + LONGEST_WAIT;
+        assert_eq!(log_in(&tries, room, "dave", at_its_turn), Some(Duration::ZERO), "it has logged in from there");
     }
 
     #[test]
-    fn right_passwords_of_many_people_behind_one_address_never_wait() {
+    fn a_hang_up_takes_back_no_wait_that_others_have() {
+        let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));
+        assert!((0..5).all(|_| guess(&tries, room, "alice", now).is_some()));
+        let [first, second] = [(); 2].map(|()| tries.guess(room, "alice", now).expect("a turn"));
+        assert_eq!([&first, &second].map(|guess| (guess.turn() - now).as_millis()), [750, 1750]);
+        drop(first);
+        assert_eq!(tries.may_try(room, "alice", now), Err(Duration::from_millis(3750)));
+        drop(second);
+        assert_eq!(tries.may_try(room, "alice", now), Err(Duration::from_millis(1750)));
+    }
+
+    #[test]
+    fn many_people_behind_one_address_log_in_at_once_and_no_member_pushes_out_others() {
         let (tries, now, one) = (Tries::default(), Instant::now(), address("192.0.2.1"));
-        // All of them before the first one is compared; each eighth mistypes twice.
         let students: Vec<String> = (0..1000).map(|number| format!("student-{number}")).collect();
-        assert!(students.iter().all(|name| tries.guess(one, name, false, now) == Ok(now)));
-        for (number, name) in students.iter().enumerate() {
-            for _ in 0..if number % 8 == 0 { 2 } else { 0 } {
-                assert_eq!(tries.guess(one, name, false, now), Ok(now), "{number}");
-                tries.guessed_wrong(one, false, now);
+        for (number, some) in students.chunks(GUESSES_FREE as usize / 2).enumerate() {
+            // All of them before the first one is compared; each eighth mistypes twice.
+            for name in some.iter().step_by(8) {
+                assert_eq!([(); 2].map(|()| guess(&tries, one, name, now)), [Some(Duration::ZERO); 2], "{number}");
             }
-            assert_eq!(tries.guess(one, name, false, now), Ok(now), "{number}");
-            tries.guessed_right(one, name, false);
+            let guesses: Vec<_> = some.iter().map(|name| tries.guess(one, name, now).expect("a turn")).collect();
+            assert!(guesses.iter().all(|guess| guess.turn() == now), "{number}");
+            guesses.into_iter().for_each(Guess::right);
         }
+        for number in 0..u32::try_from(FAMILIAR_MAX).expect("few") {
+            assert!(log_in(&tries, IpAddr::V4(number.into()), "mallory", now).is_some());
+        }
+        assert!(students.iter().all(|name| tries.guess(one, name, now).expect("a turn").is_familiar()));
+        let of_mallory = (0..u32::try_from(FAMILIAR_MAX).expect("few")).rev();
+        let of_mallory = of_mallory.map(|number| tries.guess(IpAddr::V4(number.into()), "mallory", now));
+        let familiar: Vec<bool> = of_mallory.map(|guess| guess.expect("a turn").is_familiar()).collect();
+        assert_eq!(familiar.iter().position(|is_familiar| !is_familiar), Some(ADDRESSES_OF_MEMBER_MAX));
+        for number in 0..FAMILIAR_MAX {
+            assert!(log_in(&tries, address("192.0.2.2"), &format!("more-{number}"), now).is_some());
+        }
+        assert_eq!(tries.lock().familiar.len(), FAMILIAR_MAX);
     }
 }

@@ -162,7 +162,7 @@ impl Members {
         self.access.by_secret(key, secret, SystemTime::now()).map(Asker::of)
     }
 
-    /// A member by its password. It is compared when the address's turn has come, beside the event loop.
+    /// A member by its password. It is compared when its turn has come, beside the event loop.
     /// Errors: it is wrong, which has had its wait, or too many are being compared.
     pub(crate) async fn by_password(
         &self,
@@ -171,29 +171,25 @@ impl Members {
         address: IpAddr,
     ) -> Result<Principal, Denied> {
         let too_many = || Denied::new(TurnedAway::TooManyTries, Problem::too_many_tries());
-        let (tries, familiar) = (self.access.tries(), self.passwords.is_familiar(&member, address));
-        let turn = tries.guess(address, &member, familiar, Instant::now()).map_err(|_| too_many())?;
-        sleep_until(turn.into()).await;
+        let mut guess = self.access.tries().guess(address, &member, Instant::now()).map_err(|_| too_many())?;
+        sleep_until(guess.turn().into()).await;
         // Whoever waits for its turn takes no place from others. It is held until the comparison is done, also when the
         // client has hung up.
-        let comparing = self.passwords.turn(&member, address).await.ok_or_else(too_many)?;
-        let (access, name) = (self.access.clone(), member.clone());
+        let comparing = self.passwords.turn(&member, address, guess.is_familiar()).await.ok_or_else(too_many)?;
+        guess.compared();
+        let access = self.access.clone();
         let compared = tokio::task::spawn_blocking(move || {
             let _comparing = comparing;
-            access.by_password(&name, &password, SystemTime::now())
+            access.by_password(&member, &password, SystemTime::now())
         });
         let principal = compared.await.map_err(|_| Problem::not_ready())?;
-        let Some(principal) = principal else {
-            tries.guessed_wrong(address, familiar, Instant::now());
-            return Err(Denied::new(TurnedAway::WrongProof, Problem::unproven()));
-        };
-        let was_familiar = self.passwords.was_right(&member, address);
-        tries.guessed_right(address, &member, was_familiar);
+        let principal = principal.ok_or_else(|| Denied::new(TurnedAway::WrongProof, Problem::unproven()))?;
+        guess.right();
         Ok(principal)
     }
 
-    /// The turn of a wrong proof's answer: each of an address waits longer than the one before. What is right waits for
-    /// none of them: nobody can guess a secret or a signature. Errors: that is too far off, by so much.
+    /// The turn of a wrong proof's answer: each of an address waits longer than the one before. A right secret or
+    /// signature waits for none of them, since nobody can guess one. Errors: that is too far off, by so much.
     pub(crate) fn wrong_turn(&self, address: IpAddr) -> Result<Instant, Duration> {
         self.access.tries().turn(address, "", Instant::now())
     }

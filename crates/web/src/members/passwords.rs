@@ -1,8 +1,7 @@
 //! Turns at comparing passwords. Each takes a core and megabytes for tens of milliseconds, so few are compared at once.
-//! Whoever logged in from an address before comes first there; of all others the address that tries the most, and the
-//! member that is tried the most, give way.
+//! A member that has logged in from an address before comes first there; of all others the address that tries the most,
+//! and the member that is tried the most, give way.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,8 +13,6 @@ use tokio::sync::oneshot;
 const AT_ONCE: usize = 2;
 /// Passwords that wait for their turn.
 const WAITING_MAX: usize = 64;
-/// Pairs of member and address that are remembered; beyond, the one of the longest ago is forgotten.
-const FAMILIAR_MAX: usize = 4096;
 
 /// The passwords that are compared, or wait. Clones are the same ones.
 #[derive(Clone, Default)]
@@ -32,9 +29,6 @@ struct Shared {
 struct State {
     comparing: usize,
     waiting: Vec<Waiting>,
-    /// When each last logged in, as a number that grows.
-    familiar: HashMap<Who, u64>,
-    last: u64,
 }
 
 /// A member's name as its hash, and a source address.
@@ -51,16 +45,15 @@ pub(crate) struct Turn(Arc<Shared>);
 
 impl Passwords {
     /// Waits for a turn to compare a password of this member from this address. None: there are too many, and this one
-    /// gives way.
-    pub(crate) async fn turn(&self, member: &str, address: IpAddr) -> Option<Turn> {
+    /// gives way. `is_familiar`: it has logged in from there before.
+    pub(crate) async fn turn(&self, member: &str, address: IpAddr, is_familiar: bool) -> Option<Turn> {
         let begun = {
             let mut state = self.0.lock();
             if state.comparing < AT_ONCE {
                 state.comparing += 1;
                 return Some(Turn(Arc::clone(&self.0)));
             }
-            let who = self.0.who(member, address);
-            let is_familiar = state.familiar.contains_key(&who);
+            let who = (self.0.hasher.hash_one(member), source_of(address));
             state.waiting.retain(|waiting| !waiting.begins.is_closed());
             let (begins, begun) = oneshot::channel();
             state.waiting.push(Waiting { who, is_familiar, begins });
@@ -71,34 +64,11 @@ impl Passwords {
         };
         begun.await.ok()
     }
-
-    /// Whether a member has logged in from an address before.
-    pub(crate) fn is_familiar(&self, member: &str, address: IpAddr) -> bool {
-        self.0.lock().familiar.contains_key(&self.0.who(member, address))
-    }
-
-    /// Remembers that a member has logged in from an address. Gives whether it had before.
-    pub(crate) fn was_right(&self, member: &str, address: IpAddr) -> bool {
-        let mut state = self.0.lock();
-        state.last += 1;
-        let (who, now) = (self.0.who(member, address), state.last);
-        let was_familiar = state.familiar.insert(who, now).is_some();
-        if state.familiar.len() > FAMILIAR_MAX
-            && let Some(oldest) = state.familiar.iter().min_by_key(|(_, last)| **last).map(|(who, _)| *who)
-        {
-            state.familiar.remove(&oldest);
-        }
-        was_familiar
-    }
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn who(&self, member: &str, address: IpAddr) -> Who {
-        (self.hasher.hash_one(member), source_of(address))
     }
 }
 
@@ -146,9 +116,11 @@ mod tests {
 
     type Asked = Pin<Box<dyn Future<Output = Option<Turn>>>>;
 
+    /// Alice has logged in from 10.0.0.1 before.
     fn ask(passwords: &Passwords, member: &str, address: [u8; 4]) -> Asked {
         let (passwords, member) = (passwords.clone(), member.to_owned());
-        Box::pin(async move { passwords.turn(&member, address.into()).await })
+        let is_familiar = (member.as_str(), address) == ("alice", [10, 0, 0, 1]);
+        Box::pin(async move { passwords.turn(&member, address.into(), is_familiar).await })
     }
 
     async fn is_ready(asked: &mut Asked) -> Option<bool> {
@@ -179,7 +151,6 @@ mod tests {
     fn whoever_logged_in_from_an_address_before_comes_first_there_however_many_others_wait() {
         run(async {
             let passwords = Passwords::default();
-            passwords.was_right("alice", [10, 0, 0, 1].into());
             let many = (0..64).map(|at| (format!("guessed-{at}"), [192, 0, 2, at]));
             let (mut held, mut others) = busy(&passwords, many).await;
             let mut alice = ask(&passwords, "alice", [10, 0, 0, 1]);
