@@ -2,7 +2,7 @@
 
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Position};
-use crate::command::{NewOrder, Side};
+use crate::command::{NewOrder, OrderKind, Side};
 use crate::engine::Engine;
 use crate::fees::Tier;
 use crate::groups::Group;
@@ -143,6 +143,8 @@ impl Engine {
                 assert!(!open.is_zero() && order < self.next_order, "an order that waits was placed and is open");
                 assert!(self.stops.delays(symbol), "an order that waits for its turn keeps others waiting");
                 assert!(!is_under_way || self.stops.is_under_way(symbol), "what is told is under way");
+                let is_cut = is_under_way && placed.kind == OrderKind::FillOrKill;
+                assert!(!is_cut, "an order that executes wholly or not at all does so with one command");
                 let (held, held_shares) = self.held_beside(order, &placed);
                 money = money.plus(held);
                 shares[symbol.0 as usize] = shares[symbol.0 as usize].plus(held_shares);

@@ -20,7 +20,7 @@ use crate::stops::Turn;
 
 /// Orders on the book that are looked at before anything is executed, at most: whoever looks at them need not take them, and
 /// may look at them again.
-const LOOKED_AT_MAX: usize = 1_000;
+pub(crate) const LOOKED_AT_MAX: usize = 1_000;
 
 /// The order being placed, while it matches. It is given by value to what is called seldom: while nobody has a reference to it, its
 /// fields stay in registers.
@@ -442,7 +442,7 @@ impl Engine {
                     false => Ok(placed.shares),
                 }
             }
-            (OrderKind::FillOrKill, _) if self.executions_to_fill(account, placed).is_none() => Ok(Shares::ZERO),
+            (OrderKind::FillOrKill, _) if self.executions_to_fill(account, placed).is_err() => Ok(Shares::ZERO),
             (
                 OrderKind::Limit
                 | OrderKind::PostOnly

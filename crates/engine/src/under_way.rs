@@ -6,15 +6,42 @@
 //!
 //! [`EXECUTIONS_MAX`]: crate::EXECUTIONS_MAX
 
+use std::collections::VecDeque;
+
+use crate::amount::Shares;
 use crate::command::{NewOrder, OrderKind, Terms};
 use crate::counting::Counted;
 use crate::engine::Engine;
 use crate::event::Event;
+use crate::icebergs::Hiding;
 use crate::ids::{AccountIndex, SymbolIndex};
+use crate::matching::LOOKED_AT_MAX;
 use crate::orders::Order;
 use crate::reject::Reject;
 use crate::reply::Reply;
+use crate::slab::NONE;
 use crate::stops::Turn;
+
+/// An order that is to execute wholly, while its executions are counted.
+struct Filling {
+    left: Shares,
+    executions: u32,
+    /// Executions of one command.
+    most: u32,
+}
+
+impl Filling {
+    /// Counts one execution more, of so many shares. Gives whether the order is executed wholly then. Error: there were as
+    /// many already as one command may have.
+    fn takes(&mut self, shares: Shares) -> Result<bool, u32> {
+        if self.executions == self.most {
+            return Err(self.executions);
+        }
+        self.executions = self.executions.saturating_add(1);
+        self.left = self.left.less(self.left.min(shares));
+        Ok(self.left.is_zero())
+    }
+}
 
 impl Engine {
     /// Places an order that comes to its book behind others, when these are done.
@@ -49,38 +76,53 @@ impl Engine {
         events(Event::OrderDelayed { order, is_under_way: turn == Turn::UnderWay, placed });
     }
 
-    /// How many executions it takes to execute all shares of an order now, at most; none if that cannot be, or not with
-    /// one command.
-    pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<u32> {
-        let (mut left, mut executions) = (placed.shares, 0u64);
-        self.look(placed.symbol, placed.side, &mut |price, maker| {
-            if !placed.accepts(price) {
-                return false;
+    /// How many executions it takes to execute all shares of an order now, as the walk would execute them: at each price
+    /// first what is shown, and then the next parts of what is hidden, round by round. Error: how many were counted when
+    /// it was clear that it does not execute wholly, or not with one command.
+    pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
+        let mut filling = Filling { left: placed.shares, executions: 0, most: self.executions_max };
+        let mut looked_at = 0usize;
+        for level in self.books.levels(placed.symbol, placed.side.opposite()) {
+            if !placed.accepts(level.price) {
+                break;
             }
-            executions = executions.saturating_add(self.parts_of(maker));
-            match self.counts(placed.self_trade, account, maker) {
-                Counted::Nothing => return true,
-                Counted::NothingFromHere => return false,
-                Counted::Whole => {}
+            let (mut slot, mut hiding) = (level.oldest, VecDeque::new());
+            while slot != NONE {
+                let maker = self.orders.get(slot);
+                if looked_at == LOOKED_AT_MAX {
+                    return Err(filling.executions);
+                }
+                looked_at = looked_at.saturating_add(1);
+                let shown = match self.counts(placed.self_trade, account, maker) {
+                    Counted::NothingFromHere => return Err(filling.executions),
+                    Counted::Nothing => Shares::ZERO,
+                    Counted::Whole => {
+                        hiding.extend(self.icebergs.get(maker.id).filter(|hiding| !hiding.hidden.is_zero()));
+                        maker.open
+                    }
+                };
+                if filling.takes(shown)? {
+                    return Ok(filling.executions);
+                }
+                slot = maker.newer;
             }
-            left = left.less(left.min(maker.open));
-            !left.is_zero()
-        });
-        let executions = u32::try_from(executions).ok().filter(|executions| *executions <= self.executions_max);
-        executions.filter(|_| left.is_zero())
-    }
-
-    /// In how many parts these shares of an order are shown.
-    fn parts_of(&self, maker: &Order) -> u64 {
-        let display = self.icebergs.get(maker.id).map_or(maker.open, |hiding| hiding.display);
-        maker.open.units().unsigned_abs().div_ceil(display.units().unsigned_abs().max(1))
+            while let Some(Hiding { display, hidden }) = hiding.pop_front() {
+                let shown = hidden.min(display);
+                if filling.takes(shown)? {
+                    return Ok(filling.executions);
+                }
+                let hidden = hidden.less(shown);
+                hiding.extend(Some(Hiding { display, hidden }).filter(|hiding| !hiding.hidden.is_zero()));
+            }
+        }
+        Err(filling.executions)
     }
 
     /// Whether an order that executes wholly or not at all has to wait for another command to do so.
     pub(crate) fn is_too_much(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         placed.kind == OrderKind::FillOrKill
             && self.executions_left < self.executions_max
-            && self.executions_to_fill(account, placed).is_some_and(|executions| executions > self.executions_left)
+            && self.executions_to_fill(account, placed).is_ok_and(|executions| executions > self.executions_left)
     }
 
     /// The same of the order that is placed next because its working order was executed.

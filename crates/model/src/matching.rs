@@ -26,7 +26,7 @@ impl Model {
         let pays_as_it_goes = pays_as_it_goes(&placed);
         let funds = self.balance(account);
         let worst = going_on.unwrap_or_else(|| self.worst_price(account, &placed));
-        let is_short = kind == OrderKind::FillOrKill && self.executions_to_fill(account, &placed).is_none();
+        let is_short = kind == OrderKind::FillOrKill && self.executions_to_fill(account, &placed).is_err();
         // What was refused if it had just been placed.
         let is_refused = going_on.is_none() && self.refusal_on_arrival(account, &placed).is_some();
 

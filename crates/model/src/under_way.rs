@@ -1,9 +1,12 @@
 //! Orders that one command does not bring to their end, and those that come behind them. Reads as docs/PROTOCOL.md, how
 //! much one command does.
 
-use engine::{AccountIndex, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Side, SymbolIndex};
+use engine::{
+    AccountIndex, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
+};
 
-use crate::exchange::{Delay, Model, Terms};
+use crate::exchange::{Delay, Model, Order, Terms};
+use crate::icebergs::LOOKED_AT_MAX;
 use crate::placing::pays_as_it_goes;
 
 impl Model {
@@ -54,25 +57,44 @@ impl Model {
         })
     }
 
-    /// How often an order executes if all of it does, at most. None if it does not, or more often than one command may.
-    pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<u64> {
-        let (mut left, mut executions) = (i128::from(placed.shares.units()), 0);
-        for (maker, shares, _) in self.pieces(&self.matching(placed.symbol, placed.side, placed.limit)) {
-            if left <= 0 || shares.is_zero() {
-                continue;
-            }
-            let display = self.order(maker).display.unwrap_or(shares).units();
-            executions += (shares.units() / display + i64::from(shares.units() % display > 0)) as u64;
-            let is_own = placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker);
-            match (is_own, placed.self_trade) {
-                (true, SelfTrade::CancelOldest) => {}
-                (true, SelfTrade::Allowed | SelfTrade::CancelNewest | SelfTrade::CancelBoth | SelfTrade::Decrement) => {
-                    return None;
+    /// How often an order executes if all of it does. Error: how far this counted, if it does not, or more often than one
+    /// command may.
+    pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u64, u64> {
+        let (mut left, mut executions, mut looked_at) = (i128::from(placed.shares.units()), 0, 0);
+        let matching = self.matching(placed.symbol, placed.side, placed.limit);
+        for at_one_price in matching.chunk_by(|one, next| self.order(*one).limit == self.order(*next).limit) {
+            let makers = at_one_price.iter().map(|&maker| self.order(maker));
+            let mut queue: Vec<(&Order, Shares, Shares)> =
+                makers.map(|maker| (maker, maker.shown, maker.open.less(maker.shown))).collect();
+            let mut taken = 0;
+            while taken < queue.len() {
+                let (maker, shown, hidden) = queue[taken];
+                if taken < at_one_price.len() {
+                    if looked_at == LOOKED_AT_MAX {
+                        return Err(executions);
+                    }
+                    looked_at += 1;
                 }
-                (false, _) => left -= i128::from(shares.units()),
+                taken += 1;
+                let is_own = placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker.id);
+                if is_own && placed.self_trade != SelfTrade::CancelOldest || executions == self.executions_max {
+                    return Err(executions);
+                }
+                executions += 1;
+                if is_own {
+                    continue;
+                }
+                left -= i128::from(shown.units());
+                if left <= 0 {
+                    return Ok(executions);
+                }
+                if !hidden.is_zero() {
+                    let next = maker.display.expect("it hides something").min(hidden);
+                    queue.push((maker, next, hidden.less(next)));
+                }
             }
         }
-        Some(executions).filter(|&executions| left <= 0 && executions <= self.executions_max)
+        Err(executions)
     }
 
     /// Whether an order that executes wholly or not at all needs more than is left of this command, and not more than
@@ -81,7 +103,7 @@ impl Model {
         let order = self.order(order);
         let placed = NewOrder { shares: order.open, ..order.as_placed() };
         let executions = self.executions_to_fill(order.account, &placed);
-        order.kind == OrderKind::FillOrKill && executions.is_some_and(|executions| executions > self.executions_left)
+        order.kind == OrderKind::FillOrKill && executions.is_ok_and(|executions| executions > self.executions_left)
     }
 
     /// The same of those that are placed next because their working order was executed.

@@ -91,7 +91,7 @@ impl Market {
         }
         // In a quarter of them one command does little.
         let mut duel = match self.seed & 49_152 {
-            16_384 => Duel::with_executions_max(self.seed, self.check_every, 1 + (self.seed >> 16) as u32 % 3),
+            16_384 => Duel::with_executions_max(self.seed, self.check_every, 1 + (self.seed >> 16) as u32 % 8),
             _ => Duel::new(self.seed, self.check_every),
         };
         for _ in 0..self.ops {

@@ -2,7 +2,7 @@
 
 use engine::{
     AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, IcebergOrder, Importer, Money, NewOrder, OrderId,
-    Phase, Position, Price, Query, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time, Trigger,
+    OrderKind, Phase, Position, Price, Query, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time, Trigger,
 };
 
 const SHARES: i128 = 1_000_000_000_000;
@@ -121,6 +121,26 @@ fn an_order_that_is_under_way_can_be_canceled() {
     market.place(2, order(Side::Buy, 500, 1));
     assert_eq!(market.executed(), 1, "nobody waits any more");
     market.check();
+}
+
+/// Its executions were counted order by order, and the walk goes round by round: it was cut, and no import took that.
+#[test]
+fn a_fill_or_kill_order_counts_hidden_parts_as_it_walks_over_them() {
+    let mut market = Market::new(10);
+    market.apply(iceberg(1, order(Side::Sell, 500, 400), 100));
+    for _ in 0..4 {
+        market.apply(iceberg(1, order(Side::Sell, 500, 4), 1));
+    }
+    let fill_or_kill = |shares| NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 500, shares) };
+    // The large one's third part comes behind two rounds of the small ones.
+    let killed = market.place(2, fill_or_kill(300));
+    assert_eq!((market.executed(), open_of(&market, 2, killed)), (0, 0), "it needs 11 executions");
+    market.check();
+    restart(&mut market);
+    market.place(2, fill_or_kill(208));
+    assert_eq!((market.executed(), market.engine.reached_orders()), (10, 0), "two rounds");
+    market.check();
+    restart(&mut market);
 }
 
 fn open_of(market: &Market, number: u32, order: OrderId) -> i64 {
