@@ -52,12 +52,13 @@ impl Following {
     /// Lets a session hear of an account from now on. Does nothing if it does already, or has ended meanwhile: nobody
     /// would take it out again while nothing happens to the account.
     pub(crate) fn begin(self: &Arc<Following>, scene: &mut dyn Scene, account: AccountIndex, ears: &Arc<Ears>) {
-        if ears.is_closed() {
-            return;
-        }
         let listener: Arc<dyn Listener> = Arc::<Following>::clone(self);
         scene.listen(account, &listener);
         let mut sessions = self.sessions();
+        // Asked while nobody else has the sessions: a session that ends from now on takes itself out again.
+        if ears.is_closed() {
+            return;
+        }
         let its = sessions.entry(account).or_default();
         if !its.iter().any(|known| Arc::ptr_eq(known, ears)) {
             its.push(Arc::clone(ears));
@@ -182,6 +183,19 @@ mod tests {
 
     struct Nobody;
 
+    /// A view in which a session ends just when it is to hear of an account.
+    struct Ending<'a>(&'a Following, &'a Arc<Ears>);
+
+    impl Scene for Ending<'_> {
+        fn view(&self) -> &View {
+            unreachable!("nobody looks")
+        }
+
+        fn listen(&mut self, _: AccountIndex, _: &Arc<dyn Listener>) {
+            self.0.end(self.1);
+        }
+    }
+
     impl Scene for Nobody {
         fn view(&self) -> &View {
             unreachable!("nobody looks")
@@ -202,6 +216,10 @@ mod tests {
         assert!(following.sessions().is_empty(), "an account without sessions takes no room");
         following.begin(&mut Nobody, AccountIndex(1), &ears);
         assert!(following.sessions().is_empty(), "it has ended");
+        let (ears, _receiver) = Ears::new();
+        let ears = Arc::new(ears);
+        following.begin(&mut Ending(&following, &ears), AccountIndex(1), &ears);
+        assert!(following.sessions().is_empty(), "it ended meanwhile");
         let (other, gone) = Ears::new();
         drop((receiver, gone));
         following.begin(&mut Nobody, AccountIndex(1), &Arc::new(other));
