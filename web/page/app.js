@@ -242,14 +242,9 @@ async function begin() {
   feed.connect();
 }
 
-/** The server did not say who looks at the page: it is asked again once it answers. */
+/** The server did not say who looks at the page: it is asked again until it does. */
 function allowLater() {
-  let asked = false;
-  feed.watch(() => {
-    if (asked || feed.state !== "open") return;
-    asked = true;
-    api.session().then(({ member }) => ticket.allow(member ?? ""), () => (asked = false));
-  });
+  api.session().then(({ member }) => ticket.allow(member ?? ""), () => setTimeout(allowLater, 2_000));
 }
 
 /** The venue's view, with its styles, is fetched when it is looked at: nobody needs it to trade. */

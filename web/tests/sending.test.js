@@ -28,7 +28,7 @@ function scene(kept = null, member = "alice") {
     place: (/** @type {any} */ order) => (placed.push(order), answer(answers.place)),
     orderOf: (/** @type {string} */ id) => answer(answers.ask instanceof Error ? answers.ask : { ...answers.ask, client_order_id: id }),
   });
-  const sending = new Sending({ api, keep: (all) => stored.push(all), found: (outcome) => found.push(outcome), later: (then) => waiting.push(then) });
+  const sending = new Sending({ api, keep: (all) => stored.push(all), kept: () => null, found: (outcome) => found.push(outcome), later: (then) => waiting.push(then) });
   sending.allow(member, kept);
   const pass = async () => {
     for (const then of waiting.splice(0)) await then();
@@ -119,7 +119,7 @@ test("an order that another member left is neither told of, nor asked for, nor s
     const { answers, sending, placed, stored, found, pass } = scene(left, /** @type {string} */ (member));
     answers.ask = { order_id: 7 };
     await pass();
-    assert.deepEqual([sending.state, sending.orders, found, stored], ["idle", null, [], [null]]);
+    assert.deepEqual([sending.state, sending.orders, found, stored], ["idle", null, [], []], "it is there when its member is back");
     answers.place = { order_id: 8 };
     await sending.send(asked("b"));
     assert.deepEqual(placed, [asked("b").orders[0]]);
@@ -132,10 +132,21 @@ test("an order that is sent before it is known who looks at the page is kept as 
   const { Sending } = await import("../page/state/sending.js");
   /** @type {any[]} */
   const stored = [];
-  const sending = new Sending({ api: /** @type {any} */ ({ place: () => new Promise(() => {}) }), keep: (all) => stored.push(JSON.parse(all ?? "null")), found: () => {} });
+  const sending = new Sending({ api: /** @type {any} */ ({ place: () => new Promise(() => {}) }), keep: (all) => stored.push(JSON.parse(all ?? "null")), kept: () => null, found: () => {} });
   sending.send(asked("a"));
   sending.allow("alice", stored.at(-1));
   assert.deepEqual([sending.state, stored.at(-1)], ["sending", { ...asked("a"), member: "alice" }]);
+});
+
+test("what was kept is not lost to an order that is sent before it is known who looks at the page", async () => {
+  const kept = { ...asked("a"), member: "alice" };
+  /** @type {any[]} */
+  const done = [];
+  const api = /** @type {any} */ ({ place: (/** @type {any} */ order) => (done.push(order), Promise.resolve({ order_id: 8 })) });
+  const sending = new Sending({ api, keep: (all) => done.push(all), kept: () => kept, found: () => {}, later: () => {} });
+  assert.deepEqual([await sending.send(asked("b")), sending.waits, done], [null, true, []]);
+  sending.allow("alice", kept);
+  assert.deepEqual([sending.waits, sending.unknown, sending.orders?.orders[0].client_order_id], [false, true, "a"]);
 });
 
 test("an answer that is lost and one that stands in a proxy's place are unknown, and a refusal with a code is not", async () => {

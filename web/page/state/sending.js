@@ -19,6 +19,7 @@ const OF_THE_ORDER = new Set([400, 404, 409, 422]);
  * @typedef {object} Parts
  * @property {Pick<Api, "place"|"placeList"|"orderOf">} api
  * @property {(kept: string|null) => void} keep has the browser keep what is on its way, so that it outlives a reload
+ * @property {() => unknown} kept gives what it keeps
  * @property {(outcome: NonNullable<Outcome>) => void} found is told when the outcome of orders turns up later
  * @property {(then: () => void, pause_ms: number) => unknown} [later]
  */
@@ -45,12 +46,17 @@ export class Sending extends Watched {
     this.#parts = parts;
   }
 
-  /** Takes up what was on its way when the page was left, if it was this member's; what was another one's is forgotten. @param {string} member "" where there are none @param {unknown} kept */
+  /** Takes up what was on its way when the page was left, if it was this member's. What was another one's stays, until this one sends something. @param {string} member "" where there are none @param {unknown} kept */
   allow(member, kept) {
     this.#member = member;
     if (this.orders) this.#keep(this.orders);
     else if (isKept(kept) && kept.member === member) this.#doubt({ kind: kept.kind, orders: kept.orders }, "The page was left before there was an answer");
-    else if (kept !== null) this.#parts.keep(null);
+    else this.changed();
+  }
+
+  /** Whether nothing is sent yet: something is kept, and nobody knows whether it is of who looks at the page. */
+  get waits() {
+    return this.#member === null && this.orders === null && isKept(this.#parts.kept());
   }
 
   /** Whether what is pressed next sends these orders again. */
@@ -60,7 +66,7 @@ export class Sending extends Watched {
 
   /** Sends orders. Where the outcome of others is not known these are sent again instead, exactly as they were. @param {Asked} asked @returns {Promise<Outcome>} */
   async send(asked) {
-    if (this.state === "sending") return null;
+    if (this.state === "sending" || this.waits) return null;
     const again = this.orders !== null;
     const orders = this.orders ?? asked;
     const round = this.#become("sending", orders);

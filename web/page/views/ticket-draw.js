@@ -114,10 +114,11 @@ function buttonDrawing({ fields, market, holdings, standing, sending }) {
     // Nothing of it can be used: a sentence above says why.
     setAttribute(fields.form, "inert", past);
     pastNote.hidden = !past;
-    submit.disabled = sending.state === "sending" || past || (!sending.orders && (!market.symbol || obstacle !== undefined));
+    submit.disabled = sending.state === "sending" || sending.waits || past || (!sending.orders && (!market.symbol || obstacle !== undefined));
     const action = fields.side() === "sell" ? "Sell" : "Buy";
     if (past) setText(submit, "No orders in a replay");
     else if (sending.orders) setText(submit, sending.unknown ? `Send again: ${sending.orders.orders[0].side}` : "Sending…");
+    else if (sending.waits) setText(submit, "Asking who you are…");
     else if (obstacle) setText(submit, obstacle.button);
     else setText(submit, holdings.id ? `${action} ${market.symbol ?? ""}`.trim() : "Choose an account");
   };

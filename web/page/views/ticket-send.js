@@ -50,7 +50,7 @@ export function ticketSender({ form, api, shown, confirm, placed }) {
   /** The orders that were sent last. @type {Asked|null} */
   let sent = null;
   let as_shown = false;
-  const sending = new Sending({ api, keep: keepSending, found: tell });
+  const sending = new Sending({ api, keep: keepSending, kept: keptSending, found: tell });
 
   /** @param {Exclude<Outcome, null>} outcome */
   function tell(outcome) {
