@@ -122,7 +122,7 @@ pub(crate) fn follows(asker: Asker, read: Read) -> bool {
     noted.unwrap_or(true)
 }
 
-/// What is followed so far: by a request that becomes a connection.
+/// The reads that are followed so far, each with who may: by a connection, or by a request that becomes one.
 pub(crate) fn followed() -> Vec<(Asker, Read)> {
     ASKING.try_with(|asking| asking.borrow().followed.clone()).unwrap_or_default()
 }
@@ -153,8 +153,8 @@ pub(crate) fn connect(counted: &mut Vec<Connected>, all: &Connections, principal
     Ok(())
 }
 
-/// The connection counts no longer among those of members whose it is no more: who began it, has logged on, or is
-/// followed.
+/// Takes the connection out of those of members whose it is no more: that neither began it, nor have logged on over it, nor
+/// are followed.
 pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
     let _ = ASKING.try_with(|asking| {
         let Asking { asker, followed, connected, .. } = &mut *asking.borrow_mut();
@@ -165,7 +165,12 @@ pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
     });
 }
 
-/// A connection is no longer told this.
+/// Goes back to what a connection followed before a request that came to nothing.
+pub(crate) fn follows_again(before: Vec<(Asker, Read)>) {
+    let _ = ASKING.try_with(|asking| asking.borrow_mut().followed = before);
+}
+
+/// Ends what a connection is told of this.
 pub(crate) fn leaves(read: Read) {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().followed.retain(|(_, its)| *its != read));
 }

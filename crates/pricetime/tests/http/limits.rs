@@ -163,6 +163,37 @@ fn is_one_too_many(answer: &Value) -> bool {
     answer["error"]["code"] == json!(-1003) && answer.to_string().contains("this member may have 2 open; close one")
 }
 
+/// A connection that was refused a stream of orders counted among its member's all the same, and was told no more.
+#[test]
+fn a_connection_that_is_refused_a_stream_counts_among_nobodys() {
+    let folder = Folder::new("connections-refused");
+    let server = with_limits(&folder, "connections = 2").launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let timed = format!("timestamp={}", now());
+    let made = format!("/binance/api/v3/userDataStream?{timed}&signature={}", hmac_hex(&secret("bob"), &timed));
+    let made = http.send("POST", &made, None, &[("x-mbx-apikey", "bob-key")]);
+    let listen_key = made.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", made.text)).to_owned();
+    let mut sockets = [(); 4].map(|()| http.listen_at("/binance/ws"));
+    let mut ask = |number: usize, method: &str, params: Value| {
+        sockets[number].send(&json!({"method": method, "params": params, "id": 1}));
+        sockets[number].next()
+    };
+    for number in 0..4 {
+        // A stream of the market, which nobody here may follow without a proof.
+        let refused = ask(number, "SUBSCRIBE", json!([listen_key, "spyusd@trade"]));
+        assert!(refused.to_string().contains("who asks is not known"), "{number}: {refused}");
+        assert_eq!(ask(number, "UNSUBSCRIBE", json!([listen_key]))["result"], Value::Null, "{number}");
+    }
+    assert_eq!(
+        [2, 3].map(|number| ask(number, "SUBSCRIBE", json!([listen_key]))["error"].take()),
+        [(); 2].map(|()| Value::Null)
+    );
+    let refused = ask(0, "SUBSCRIBE", json!([listen_key]));
+    assert!(refused.to_string().contains("this member may have 2 open; close one"), "{refused}");
+    server.stop();
+}
+
 /// A member with `connections = 2` logged on over any number of them, and followed its orders on any number more.
 #[test]
 fn a_logon_and_a_stream_of_orders_count_among_a_members_connections() {

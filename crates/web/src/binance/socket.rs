@@ -113,17 +113,25 @@ impl Party for Follower {
             return self.refuse(&id, 2, &Refusal::past_pace(past).msg);
         }
         match request["method"].as_str() {
-            Some("SUBSCRIBE") => match self.named(&request).await {
-                Ok(topics) if self.topics.len() + topics.len() > STREAMS_MAX => {
-                    self.refuse(&id, 2, &format!("Invalid request: a connection may follow {STREAMS_MAX} streams"));
+            Some("SUBSCRIBE") => {
+                let before = asking::followed();
+                match self.named(&request).await.and_then(|topics| self.with_room(topics)) {
+                    Ok(topics) => self.subscribe(topics, Some(answer(&id, &Value::Null))).await,
+                    Err(refusal) => {
+                        asking::follows_again(before);
+                        self.refuse(&id, 2, &refusal.msg);
+                    }
                 }
-                Ok(topics) => self.subscribe(topics, Some(answer(&id, &Value::Null))).await,
-                Err(refusal) => self.refuse(&id, 2, &refusal.msg),
-            },
-            Some("UNSUBSCRIBE") => match self.named(&request).await {
-                Ok(topics) => self.unsubscribe(topics, answer(&id, &Value::Null)).await,
-                Err(refusal) => self.refuse(&id, 2, &refusal.msg),
-            },
+            }
+            Some("UNSUBSCRIBE") => {
+                let before = asking::followed();
+                let named = self.named(&request).await;
+                asking::follows_again(before);
+                match named {
+                    Ok(topics) => self.unsubscribe(topics, answer(&id, &Value::Null)).await,
+                    Err(refusal) => self.refuse(&id, 2, &refusal.msg),
+                }
+            }
             Some("LIST_SUBSCRIPTIONS") => {
                 let names: Vec<&str> = self.topics.iter().map(|(name, _)| name.as_str()).collect();
                 self.outbox.send(answer(&id, &json!(names)));
@@ -173,6 +181,13 @@ impl Follower {
         // Who asks now can be told at once that it would never be told anything.
         let unknown = |name: &str| Refusal::new(-1130, format!("Invalid request: there is no stream {name:?}"));
         found.into_iter().map(|(name, topic)| Ok((name.clone(), topic.ok_or_else(|| unknown(&name))?))).collect()
+    }
+
+    /// These streams. Errors: with them it would follow too many.
+    fn with_room(&self, topics: Vec<Named>) -> Result<Vec<Named>, Refusal> {
+        let has_room = self.topics.len() + topics.len() <= STREAMS_MAX;
+        let too_many = || Refusal::new(2, format!("Invalid request: a connection may follow {STREAMS_MAX} streams"));
+        has_room.then_some(topics).ok_or_else(too_many)
     }
 
     async fn subscribe(&mut self, topics: Vec<Named>, answer: Option<Text>) {

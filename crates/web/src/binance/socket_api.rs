@@ -260,7 +260,19 @@ impl Caller {
         })
     }
 
+    /// Follows an account. The connection is told of it, and counts among its member's, if that comes to something.
     async fn follow(
+        &mut self,
+        form: &Form,
+        whose: (AccountId, Option<Asker>),
+        by_session: bool,
+    ) -> Result<Called, Refusal> {
+        let before = asking::followed();
+        let followed = self.follow_account(form, whose, by_session).await;
+        followed.inspect_err(|_| asking::follows_again(before))
+    }
+
+    async fn follow_account(
         &mut self,
         form: &Form,
         (account, asker): (AccountId, Option<Asker>),
