@@ -42,6 +42,7 @@ impl Served {
             sandbox: None,
             audit: None,
             past: None,
+            time: engine::Time(0),
         };
         let routes = {
             let _entered = runtime.enter();

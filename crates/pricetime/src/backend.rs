@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime};
 
-use engine::{Engine, Sequence};
+use engine::{Engine, Sequence, Time};
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
 use feed::{Asker, FeedFailure};
 use journal::{DataLock, Disk, Journal, Options, Storage};
@@ -66,6 +66,8 @@ pub struct Opened {
     pub notes: Vec<String>,
     /// The time since which no other server takes requests for this market; none if it is new, so that none ever did.
     pub alone_since: Option<Instant>,
+    /// The market's time when it was opened: that of its last command.
+    pub time: Time,
 }
 
 impl Backend {
@@ -217,6 +219,7 @@ fn open_folder(
         ),
         notes: joined.into_iter().chain(notes(&recovered.report)).chain(followers.note()).collect(),
         alone_since: (recovered.engine.sequence() > Sequence(0)).then_some(locked),
+        time: recovered.engine.time(),
     };
     note_recovery(&metrics, started, recovered.report.commands_replayed);
     Session::begin_after(recovered.engine.time());
@@ -361,6 +364,7 @@ fn open_database(
             false => Vec::new(),
         },
         alone_since: (loaded.engine.sequence() > Sequence(0)).then_some(since),
+        time: loaded.engine.time(),
     };
     let patience = settings.store_patience.0;
     let readers = sql_reader::start(short, long, &failed).map_err(no_threads)?;

@@ -217,10 +217,13 @@ impl Server {
             let here = sandbox.clone().map(|traders| traders as Arc<dyn Sandbox>);
             let (records, audit, past) = (backend.records(), backend.audit(), backend.past(settings)?);
             if let Some(since) = opened.alone_since.filter(|_| members.is_some()) {
-                // What a server before this one took is of a time that is over when this one begins.
+                // Whatever a server before this one took was signed before this one begins.
                 std::thread::sleep(web::SIGNED_AHEAD_MAX.saturating_sub(since.elapsed()));
             }
-            web.open(web::Market { exchange, asker, keys, records, xml_port, fix_port, sandbox: here, audit, past });
+            let time = opened.time;
+            let market =
+                web::Market { exchange, asker, keys, records, xml_port, fix_port, sandbox: here, audit, past, time };
+            web.open(market);
         }
         let mut opened = opened;
         opened.notes.extend(demo_notes);

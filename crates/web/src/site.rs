@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use engine::AccountId;
+use engine::{AccountId, Time};
 use exchange::{
     Exchange, GatewayMetrics, Gauge, Metrics, Mode, Places, Principal, Read, Rights, State, Status, TurnedAway,
     Unavailable,
@@ -90,6 +90,8 @@ pub struct Market {
     pub audit: Option<Arc<dyn AuditTrail>>,
     /// Who makes markets of the past; none where the market has no journal of its own, or the settings want none.
     pub past: Option<Arc<dyn PastMarkets>>,
+    /// The time of the last command before this server; 0 where there was none.
+    pub time: Time,
 }
 
 /// The parts of a market that handlers use while it is served.
@@ -179,10 +181,10 @@ impl Site {
 
     /// Serves a market from now on. Within the runtime.
     pub(crate) fn open(&self, market: Market) {
-        let Market { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past } = market;
+        let Market { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past, time } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
         metrics.set(Gauge::Subscribers, 0);
-        self.0.members.iter().for_each(Members::begin);
+        self.0.members.iter().for_each(|members| members.begin(time));
         let telling = self.0.telling.clone();
         asker.ask(move |scene| scene.watcher.count_with(telling));
         if let Some(counters) = counters.get() {

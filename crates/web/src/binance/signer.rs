@@ -113,11 +113,11 @@ pub(super) async fn take(
     signed_by: members::Signer<'_>,
     text: &[&[u8]],
     changes: bool,
-    Time(at): Time,
+    at: Time,
 ) -> Result<(), Refusal> {
     let taken = match changes {
         true => members.take_compatible(signed_by, text, at).await,
-        false => members.note_compatible(signed_by, text),
+        false => members.note_compatible(signed_by, text, at),
     };
     let noted = taken.inspect_err(|why| why.turned_away().into_iter().for_each(asking::turned_away));
     noted.map_err(|why| match why {

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::Access;
+use engine::Time;
 use exchange::{Principal, TurnedAway, Unavailable};
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
@@ -81,27 +82,29 @@ impl Members {
         Asker::of(bound.unwrap_or_else(Principal::anonymous))
     }
 
-    /// Whose session a token is.
+    /// The member whose session a token is.
     pub(crate) fn by_token(&self, token: &str) -> Option<Asker> {
         let session = self.sessions.find(token, Instant::now())?;
         Some(Asker { principal: session.principal.clone(), session: Some(session) })
     }
 
-    /// The market is served from now on. Another server may have taken what was signed before, and nothing later: none
-    /// has served it for [`SIGNED_AHEAD_MAX`].
-    pub(crate) fn begin(&self) {
-        self.began.store(now(), Ordering::Relaxed);
+    /// Begins to take requests for a market whose last command before was of this time. Another server may have taken what was signed
+    /// earlier, and nothing later: none has served it for [`SIGNED_AHEAD_MAX`]. Its clock may have been ahead of this one's.
+    pub(crate) fn begin(&self, market_time: Time) {
+        let ahead = u64::try_from(SIGNED_AHEAD_MAX.as_micros()).unwrap_or(u64::MAX);
+        self.began.store(now().max(market_time.0.saturating_add(ahead)), Ordering::Relaxed);
     }
 
-    /// Errors: what was signed at this time, in microseconds, may have been taken before this server began. Clients write milliseconds.
-    fn check_signed_since_start(&self, signed_at: u64) -> Result<(), NotTaken> {
+    /// Errors: what was signed at this time may have been taken before this server began. Clients write milliseconds.
+    fn check_signed_since_start(&self, Time(signed_at): Time) -> Result<(), NotTaken> {
         match signed_at >= self.began.load(Ordering::Relaxed) / 1000 * 1000 {
             true => Ok(()),
             false => Err(NotTaken::BeforeStart),
         }
     }
 
-    /// Whoever has signed a request just now, and not sent it before. What changes something was signed since this server began.
+    /// The member that has signed a request just now, and not sent it before. One that changes something was signed since this
+    /// server began.
     pub(crate) async fn by_signature(
         &self,
         signed: &Signed<'_>,
@@ -110,16 +113,17 @@ impl Members {
     ) -> Result<Asker, Denied> {
         let principal = self.signer(signed.key, text, signed.signature);
         let principal = principal.ok_or_else(|| Denied::new(TurnedAway::WrongProof, Problem::unproven()))?;
-        let is_new = if changes { self.check_signed_since_start(signed.micros()) } else { Ok(()) };
+        let signed_at = Time(signed.micros());
+        let is_new = if changes { self.check_signed_since_start(signed_at) } else { Ok(()) };
         let signer = Signer { member: principal.member(), key: signed.key };
-        is_new.and_then(|()| self.taken.take(signer, text, Instant::now())).map_err(not_taken)?;
+        is_new.and_then(|()| self.taken.take(signer, text, signed_at, Time(now()))).map_err(not_taken)?;
         if changes {
             self.take_elsewhere(signed.key, text).await.map_err(not_taken)?;
         }
         Ok(Asker::of(principal))
     }
 
-    /// Whoever has signed a text with a key: in hexadecimal digits or in base64, as the key's kind has it.
+    /// The member that has signed a text with a key: in hexadecimal digits or in base64, as the key's kind has it.
     pub(crate) fn signer(&self, key: &str, text: &[&[u8]], signature: &str) -> Option<Principal> {
         self.access.by_signature(key, text, signature, SystemTime::now())
     }
@@ -129,14 +133,14 @@ impl Members {
         &self,
         signer: Signer<'_>,
         text: &[&[u8]],
-        signed_at: u64,
+        signed_at: Time,
     ) -> Result<(), NotTaken> {
-        let now = Instant::now();
+        let now = Time(now());
         self.check_signed_since_start(signed_at)?;
-        if self.compatible_read.has(signer.key, text, now) {
+        if self.compatible_read.has(signer.key, text, signed_at, now)? {
             return Err(NotTaken::WasRead);
         }
-        self.compatible_taken.take(signer, text, now)?;
+        self.compatible_taken.take(signer, text, signed_at, now)?;
         self.take_elsewhere(signer.key, text).await
     }
 
@@ -149,15 +153,16 @@ impl Members {
     }
 
     /// Notes one that only looks, which may come again. Errors: too many came.
-    pub(crate) fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]]) -> Result<(), NotTaken> {
-        match (self.compatible_read.take(signer, text, Instant::now()), &self.elsewhere) {
-            (Err(NotTaken::Again), _) => Ok(()),
-            (Ok(()), Some(elsewhere)) => elsewhere.note(mark(signer.key, text)),
+    pub(crate) fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: Time) -> Result<(), NotTaken> {
+        match (self.compatible_read.take(signer, text, signed_at, Time(now())), &self.elsewhere) {
+            // This server takes no change that was signed at a time of which it forgot others; another one may.
+            (Ok(()) | Err(NotTaken::BeforeStart), Some(elsewhere)) => elsewhere.note(mark(signer.key, text)),
+            (Err(NotTaken::Again | NotTaken::BeforeStart), _) => Ok(()),
             (noted, _) => noted,
         }
     }
 
-    /// Whoever has the secret of a key.
+    /// The member that has the secret of a key.
     pub(crate) fn by_secret(&self, key: &str, secret: &str) -> Option<Asker> {
         self.access.by_secret(key, secret, SystemTime::now()).map(Asker::of)
     }
@@ -207,9 +212,8 @@ impl Members {
     }
 }
 
-/// What a client does about it.
-pub(crate) const SIGNED_BEFORE_START: &str =
-    "this request was signed before this server started, and may have been done: look whether it was, or sign it again";
+/// The advice to a client whose signed request is older than what this server knows.
+pub(crate) const SIGNED_BEFORE_START: &str = "this request was signed before this server started, or its clock was set back, and may have been done: look whether it was, or sign it again";
 
 fn not_taken(why: NotTaken) -> Denied {
     let problem = match why {
@@ -221,4 +225,23 @@ fn not_taken(why: NotTaken) -> Denied {
         NotTaken::Full => Problem::too_many_tries(),
     };
     Denied { why: why.turned_away(), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that was ahead was set right, and the server was started again: what was signed by the one was done again by
+    /// the other.
+    #[test]
+    fn what_was_signed_before_the_markets_last_command_is_not_taken_whatever_the_clock_shows() {
+        let access = Access::parse("[[member]]\nname = \"alice\"\nroles = [\"trader\"]\n").expect("an access file");
+        let (members, now) = (Members::new(access, None), now());
+        let seconds = |after: u64| Time(now + after * 1_000_000);
+        let taken = |signed_at| members.check_signed_since_start(signed_at).is_ok();
+        members.begin(Time(0));
+        assert_eq!([Time(now - 2_000_000), seconds(5), seconds(32)].map(taken), [false, true, true]);
+        members.begin(seconds(30));
+        assert_eq!([0, 30, 31, 32].map(|after| taken(seconds(after))), [false, false, false, true]);
+    }
 }

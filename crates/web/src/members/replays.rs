@@ -1,33 +1,41 @@
-//! Which signed requests came lately: what changes something is taken once, and not at all if it came to look at
-//! something.
+//! Signed requests that came lately: one that changes something is taken once, and not at all if it came to look at
+//! something. They are remembered by the clock that says whether a request is of now, so that none is of now again and
+//! forgotten, however that clock is set.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use engine::Time;
 use exchange::TurnedAway;
 use sha2::{Digest, Sha256};
 
+use crate::clock::now;
+
 /// So many are remembered in each of two stretches of time.
 const REMEMBERED_MAX: usize = 1 << 20;
-/// A member may take so much of the room that is left, and a key as much as is left of what its member may take: whoever fills
-/// the table leaves room for all other members, and a key leaves some for others of its member. So one member has a
-/// third of the table at most, and one key a fifth.
+/// The part of the room that is left which a member may take, as a divisor. A key may take as much as is left of its
+/// member's part. So one member has a third of the table at most, and one key a fifth.
 const PART: usize = 2;
 
-/// A part of the digest of what was signed: what is signed again is known by what it says, and not by how its signature is written.
+/// A part of the digest of a signed text: one that is signed again is known by what it says, and not by how its signature is written.
 pub type Mark = [u8; 16];
 
-/// Those of two stretches of time, the last one and this one.
+/// Signed requests of two stretches of time, the last one and this one.
 pub(crate) struct Replays {
     lasting: Duration,
     seen: Mutex<Seen>,
 }
 
 struct Seen {
-    since: Instant,
+    /// The beginning of this stretch.
+    since: Time,
     this: HashSet<Mark>,
     last: HashSet<Mark>,
+    /// The latest times at which any of these stretches were signed, and any that are forgotten.
+    this_until: Time,
+    last_until: Time,
+    forgotten_until: Time,
     /// How many of this stretch are of each member, and of each key.
     of_members: HashMap<Box<str>, usize>,
     of_keys: HashMap<Box<str>, usize>,
@@ -46,7 +54,8 @@ pub(crate) enum NotTaken {
     Again,
     /// It came before, and only looked.
     WasRead,
-    /// It was signed before this server could have known that it came to another one.
+    /// It was signed before this server started, or so long before its clock was set back that it is forgotten whether it
+    /// came.
     BeforeStart,
     /// Other servers, which may have taken it, cannot be asked.
     Away,
@@ -66,30 +75,37 @@ impl NotTaken {
 }
 
 impl Replays {
-    /// Each is remembered for so long at least.
+    /// Requests that are remembered for so long at least.
     pub(crate) fn lasting(lasting: Duration) -> Replays {
         let seen = Seen {
-            since: Instant::now(),
+            since: Time(now()),
             this: HashSet::new(),
             last: HashSet::new(),
+            this_until: Time(0),
+            last_until: Time(0),
+            forgotten_until: Time(0),
             of_members: HashMap::new(),
             of_keys: HashMap::new(),
         };
         Replays { lasting, seen: Mutex::new(seen) }
     }
 
-    /// Takes what was signed with a key of a member, unless it was taken before.
+    /// Takes what was signed with a key of a member at a time, unless it was taken before.
     pub(crate) fn take(
         &self,
         Signer { member, key }: Signer<'_>,
         text: &[&[u8]],
-        now: Instant,
+        signed_at: Time,
+        now: Time,
     ) -> Result<(), NotTaken> {
         let mark = mark(key, text);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.go_on(now, self.lasting);
         if seen.last.contains(&mark) || seen.this.contains(&mark) {
             return Err(NotTaken::Again);
+        }
+        if signed_at <= seen.forgotten_until {
+            return Err(NotTaken::BeforeStart);
         }
         let of_member = seen.of_members.get(member).copied().unwrap_or_default();
         let of_key = seen.of_keys.get(key).copied().unwrap_or_default();
@@ -100,15 +116,17 @@ impl Replays {
         seen.of_members.insert(member.into(), of_member + 1);
         seen.of_keys.insert(key.into(), of_key + 1);
         seen.this.insert(mark);
+        seen.this_until = seen.this_until.max(signed_at);
         Ok(())
     }
 
-    /// Whether it was taken before.
-    pub(crate) fn has(&self, key: &str, text: &[&[u8]], now: Instant) -> bool {
+    /// Asks whether what was signed at a time was taken before. Errors: that is forgotten.
+    pub(crate) fn has(&self, key: &str, text: &[&[u8]], signed_at: Time, now: Time) -> Result<bool, NotTaken> {
         let mark = mark(key, text);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.go_on(now, self.lasting);
-        seen.this.contains(&mark) || seen.last.contains(&mark)
+        let has = seen.this.contains(&mark) || seen.last.contains(&mark);
+        if has || signed_at > seen.forgotten_until { Ok(has) } else { Err(NotTaken::BeforeStart) }
     }
 }
 
@@ -125,18 +143,26 @@ pub(super) fn mark(key: &str, text: &[&[u8]]) -> Mark {
 
 impl Seen {
     /// Forgets what was taken before the last stretch of time.
-    fn go_on(&mut self, now: Instant, lasting: Duration) {
-        let passed = now.saturating_duration_since(self.since);
+    fn go_on(&mut self, now: Time, lasting: Duration) {
+        // None where the clock was set back: all are remembered until it is where it was.
+        let passed = Duration::from_micros(now.0.saturating_sub(self.since.0));
         if passed < lasting {
             return;
         }
-        self.last = std::mem::take(&mut self.this);
+        self.forget_last();
+        if passed >= lasting * 2 {
+            self.forget_last();
+        }
         self.of_members = HashMap::new();
         self.of_keys = HashMap::new();
-        if passed >= lasting * 2 {
-            self.last = HashSet::new();
-        }
         self.since = now;
+    }
+
+    /// Forgets the last stretch. This one becomes the last.
+    fn forget_last(&mut self) {
+        self.last = std::mem::take(&mut self.this);
+        self.forgotten_until = self.forgotten_until.max(self.last_until);
+        self.last_until = std::mem::replace(&mut self.this_until, Time(0));
     }
 }
 
@@ -150,11 +176,14 @@ mod tests {
         Signer { member: key, key }
     }
 
+    fn after(begun: Time, seconds: u64) -> Time {
+        Time(begun.0 + seconds * 1_000_000)
+    }
+
     #[test]
     fn what_was_signed_is_taken_once_while_it_would_be_of_now() {
-        let (replays, begun) = (Replays::lasting(LASTING), Instant::now());
-        let take =
-            |key, text: &str, at: u64| replays.take(of(key), &[text.as_bytes()], begun + Duration::from_secs(at));
+        let (replays, begun) = (Replays::lasting(LASTING), Time(now()));
+        let take = |key, text: &str, at| replays.take(of(key), &[text.as_bytes()], after(begun, at), after(begun, at));
         assert_eq!(take("one", "a", 1), Ok(()));
         assert_eq!(take("two", "a", 1), Ok(()), "another's");
         assert_eq!(take("one", "b", 1), Ok(()));
@@ -162,16 +191,43 @@ mod tests {
             assert_eq!(take("one", "a", at), Err(NotTaken::Again), "{at}");
         }
         assert_eq!(take("one", "a", 30), Ok(()));
-        assert_eq!(replays.take(of("one"), &[b"x", b"y"], begun), Ok(()));
-        assert_eq!(replays.take(of("one"), &[b"xy"], begun), Err(NotTaken::Again), "in other parts");
-        assert!(replays.has("one", &[b"xy"], begun) && !replays.has("two", &[b"xy"], begun));
+        let then = after(begun, 30);
+        assert_eq!(replays.take(of("one"), &[b"x", b"y"], then, then), Ok(()));
+        assert_eq!(replays.take(of("one"), &[b"xy"], then, then), Err(NotTaken::Again), "in other parts");
+        assert_eq!(["one", "two"].map(|key| replays.has(key, &[b"xy"], then, then)), [Ok(true), Ok(false)]);
+    }
+
+    /// A clock that was set back had requests be of now again that were forgotten meanwhile.
+    #[test]
+    fn what_was_signed_is_taken_once_however_the_clock_is_set() {
+        for leaps in [&[40, 50, 39, 40, 43, 60, 40][..], &[40, 400, 40, 41], &[40, 47, 54, 40], &[40, 0, 7, 14, 40]] {
+            let (replays, begun) = (Replays::lasting(LASTING), Time(now()));
+            let signed_at = after(begun, leaps[0]);
+            let take = |text: &[u8], signed_at, at| replays.take(of("one"), &[text], signed_at, after(begun, at));
+            assert_eq!(take(b"a", signed_at, leaps[0]), Ok(()));
+            for (at, number) in leaps[1..].iter().zip(0_u64..) {
+                assert!(take(b"a", signed_at, *at).is_err(), "{leaps:?}: {number}");
+                // Others go on where they are not forgotten.
+                let _ = take(&number.to_le_bytes(), after(begun, *at), *at);
+            }
+            let latest = leaps.iter().copied().max().unwrap_or_default() + 1;
+            assert_eq!(take(b"b", after(begun, latest), latest), Ok(()), "{leaps:?}: signed later than any of them");
+        }
+        let (replays, begun) = (Replays::lasting(LASTING), Time(now()));
+        assert_eq!(replays.take(of("one"), &[b"a"], begun, begun), Ok(()));
+        assert_eq!(
+            replays.has("one", &[b"b"], begun, after(begun, 100)),
+            Err(NotTaken::BeforeStart),
+            "it is not known"
+        );
     }
 
     /// Four keys of one member took the whole table: each other member was refused until the window was over.
     #[test]
     fn neither_keys_nor_members_take_the_room_of_others() {
-        let (replays, begun) = (Replays::lasting(LASTING), Instant::now());
-        let take = |member, key, number: usize| replays.take(Signer { member, key }, &[&number.to_le_bytes()], begun);
+        let (replays, begun) = (Replays::lasting(LASTING), Time(now()));
+        let take =
+            |member, key, number: usize| replays.take(Signer { member, key }, &[&number.to_le_bytes()], begun, begun);
         let flood = |member, key| (0..REMEMBERED_MAX).take_while(|number| take(member, key, *number).is_ok()).count();
         let first = flood("mallory", "m1");
         assert!(first.abs_diff(REMEMBERED_MAX / 5) <= 1, "{first}");
@@ -185,6 +241,7 @@ mod tests {
         assert!(of_mallory <= REMEMBERED_MAX / 3 + 1, "{of_mallory}");
         assert!(flood("bob", "b1") >= REMEMBERED_MAX / 10, "another member");
         assert_eq!(take("alice", "a1", 0), Ok(()));
-        assert_eq!(replays.take(of("mallory"), &[b"later"], begun + LASTING), Ok(()));
+        let later = after(begun, LASTING.as_secs());
+        assert_eq!(replays.take(of("mallory"), &[b"later"], later, later), Ok(()));
     }
 }
