@@ -26,6 +26,8 @@ pub trait EventFollower: Send + Sync {
 
 /// How many used batches are kept to look for one that can be filled again.
 const USED_MAX: usize = 64;
+/// A batch of more events is not kept: its memory is given back as soon as all have followed it.
+const USED_EVENTS_MAX: usize = 1 << 14;
 
 /// Gives each batch to all followers, in their order, and reuses it when all have dropped it.
 pub struct EventFork {
@@ -60,6 +62,9 @@ impl EventQueue for EventFork {
     fn push(&self, batch: EventBatch) {
         let batch = Arc::new(batch);
         self.followers.iter().for_each(|follower| follower.push(batch.clone()));
+        if batch.len() > USED_EVENTS_MAX {
+            return;
+        }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.len() < USED_MAX {
             used.push_back(batch);

@@ -20,6 +20,10 @@ pub trait Told {
     /// Takes an event of a command.
     fn event(&mut self, sequence: Sequence, event: Event);
 
+    /// Called when a command of a request is applied, and `next` comes behind it, if anything does.
+    #[inline]
+    fn command_applied(&mut self, _: &Engine, _next: Option<&Op>) {}
+
     /// Called when all of a request is applied.
     fn request_applied(&mut self, engine: &Engine);
 }
@@ -66,7 +70,9 @@ pub fn answer(
                         Decision::LetIn => {
                             let sequence = engine.sequence().next();
                             let mut events = |event| told.event(sequence, event);
-                            Answer::Reply(engine.apply_command(sequence, time, command, executions, &mut events))
+                            let reply = engine.apply_command(sequence, time, command, executions, &mut events);
+                            told.command_applied(engine, ops.get(index + 1));
+                            Answer::Reply(reply)
                         }
                         Decision::Vain => Answer::Reply(vain(engine, command)),
                         Decision::Denied => {

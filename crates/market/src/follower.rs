@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::{Entry, Event, Sequence, Time};
+use engine::{Command, Entry, Event, Op, Sequence, Time};
 use exchange::{EventBatch, EventFollower, EventSink};
 use history::SharedHistory;
 
@@ -32,6 +32,10 @@ pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 /// Events of a turn that are handed over before its end, as soon as a request ends.
 pub const TOGETHER: usize = 1 << 12;
 
+/// Events that are handed over before the end of their request, between two commands of it: a request may have 10,000
+/// commands, of which each makes 30,000 events and more. An ordinary request is never cut.
+pub const REQUEST_EVENTS_MAX: usize = 1 << 17;
+
 /// Gathers events until they are handed over together.
 pub(crate) struct Telling {
     sink: EventSink,
@@ -57,6 +61,20 @@ impl Telling {
         }
     }
 
+    /// Hands over what was gathered in the middle of a request, if that is very much. `next` comes behind `through`.
+    #[inline]
+    pub(crate) fn hand_over_part(&mut self, through: Sequence, time: Time, next: Option<&Op>) {
+        if self.is_to_be_cut(next) {
+            self.hand_over(through, time);
+        }
+    }
+
+    /// Whether very much was gathered of a request, and may be handed over before `next`.
+    #[inline]
+    pub(crate) fn is_to_be_cut(&self, next: Option<&Op>) -> bool {
+        self.batch.len() >= REQUEST_EVENTS_MAX && next.is_none_or(may_be_apart)
+    }
+
     /// Hands over what was gathered: all events up to a command, which has this time.
     pub(crate) fn hand_over(&mut self, through: Sequence, time: Time) {
         self.seal(through, time);
@@ -75,7 +93,18 @@ impl Telling {
     }
 }
 
-/// Gathers the events of a replay, which come command by command, and hands over those of one time together.
+/// Whether those who follow may see the market just before this op. An order that belongs to the command before it
+/// comes with that one.
+fn may_be_apart(op: &Op) -> bool {
+    match op {
+        Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }) => false,
+        Op::Command(command) => command.unconditional().is_none(),
+        Op::Query(_) => true,
+    }
+}
+
+/// Gathers the events of a replay, which come command by command, and hands over those of one time together, unless
+/// they are very many.
 pub(crate) struct Replay {
     telling: Telling,
     last: Option<(Sequence, Time)>,
@@ -88,8 +117,10 @@ impl Replay {
 
     /// Call it before a command's events.
     pub(crate) fn begin(&mut self, entry: &Entry) {
-        if self.last.is_some_and(|(_, time)| time != entry.time) {
-            self.hand_over();
+        match self.last {
+            Some((_, time)) if time != entry.time => self.hand_over(),
+            Some((through, time)) => self.telling.hand_over_part(through, time, Some(&Op::Command(entry.command))),
+            None => {}
         }
         self.last = Some((entry.sequence, entry.time));
     }
@@ -110,7 +141,7 @@ impl Replay {
 mod tests {
     use std::sync::{Mutex, PoisonError};
 
-    use engine::{AccountIndex, Money};
+    use engine::{AccountId, AccountIndex, Money, NewOrder, Price, Shares, Side, Symbol};
     use exchange::EventQueue;
 
     use super::*;
@@ -153,5 +184,42 @@ mod tests {
         assert!(pieces.iter().all(|(_, through)| through.0 % COMMANDS == 0), "{pieces:?}");
         assert_eq!(pieces.iter().map(|(events, _)| *events as u64).sum::<u64>(), 3 * last);
         assert_eq!(pieces.last().map(|(_, through)| *through), Some(Sequence(last)));
+    }
+
+    /// A request of 10,000 orders that each executed 10,000 times came as one list, of gigabytes, and came so again at
+    /// every start.
+    #[test]
+    fn a_request_that_does_very_much_is_handed_over_in_pieces_live_and_in_a_replay() {
+        const COMMANDS: u64 = 60;
+        const EVENTS: usize = 30_000;
+        // Every other order is linked with the one before it: nobody sees the one without the other.
+        let (account, symbol) = (AccountId::parse(b"1").expect("a number"), Symbol::parse(b"S").expect("a name"));
+        let (limit, shares) = (Price::from_units(5).expect("above zero"), Shares::from_units(9).expect("above zero"));
+        let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
+        let of = |sequence: u64| match sequence % 2 {
+            0 => Command::PlaceLinked { account, order, client_id: None, until: None },
+            _ => Command::PlaceOrder { account, order, client_id: None, until: None },
+        };
+        let event = Event::BalanceChanged { account: AccountIndex(0), balance: Money::ZERO };
+        let (live, replayed) = (Arc::new(Sink::default()), Arc::new(Sink::default()));
+        let (mut telling, mut replay) = (Telling::new(live.clone()), Replay::new(replayed.clone()));
+        for sequence in 1..=COMMANDS {
+            replay.begin(&Entry { sequence: Sequence(sequence), time: Time(1), command: of(sequence) });
+            for _ in 0..EVENTS {
+                telling.add(Sequence(sequence), event);
+                replay.add(Sequence(sequence), event);
+            }
+            let next = (sequence < COMMANDS).then(|| Op::Command(of(sequence + 1)));
+            telling.hand_over_part(Sequence(sequence), Time(1), next.as_ref());
+        }
+        telling.hand_over(Sequence(COMMANDS), Time(1));
+        replay.hand_over();
+        for sink in [live, replayed] {
+            let pieces = sink.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            assert!(pieces.iter().all(|(events, _)| *events < REQUEST_EVENTS_MAX + 2 * EVENTS), "{pieces:?}");
+            assert!(pieces.iter().all(|(_, through)| through.0 % 2 == 0), "{pieces:?}");
+            assert_eq!(pieces.iter().map(|(events, _)| *events).sum::<usize>(), EVENTS * COMMANDS as usize);
+            assert_eq!(pieces.last().map(|(_, through)| *through), Some(Sequence(COMMANDS)));
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Event, Sequence, Time};
+use engine::{Command, Engine, Event, Op, Sequence, Time};
 use exchange::{Batch, Caller, EventSink, Metrics, Stage};
 use journal::{Journal, JournalError, Storage};
 
@@ -93,6 +93,15 @@ impl<S: Storage> JournalLedger<S> {
         if let Some(telling) = &mut self.telling {
             telling.seal(engine.sequence(), engine.time());
         }
+    }
+
+    /// The same in the middle of a unit, if there are very many events of it. `next` comes behind what was applied.
+    pub fn settle_part(&mut self, engine: &Engine, next: &Op) -> Result<(), JournalError> {
+        if self.telling.as_ref().is_none_or(|telling| !telling.is_to_be_cut(Some(next))) {
+            return Ok(());
+        }
+        self.applied_unsettled(engine);
+        self.settle()
     }
 
     /// Syncs what was appended, and then hands over the events of it.
@@ -196,6 +205,13 @@ impl<S: Storage> Ledger for JournalLedger<S> {
     fn event(&mut self, sequence: Sequence, _: Time, event: Event) {
         if let Some(telling) = &mut self.telling {
             telling.add(sequence, event);
+        }
+    }
+
+    #[inline]
+    fn command_applied(&mut self, engine: &Engine, next: Option<&Op>) {
+        if let Some(telling) = &mut self.telling {
+            telling.hand_over_part(engine.sequence(), engine.time(), next);
         }
     }
 

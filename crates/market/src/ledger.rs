@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Event, Sequence, Time};
+use engine::{Command, Engine, Event, Op, Sequence, Time};
 use exchange::{Batch, Caller, Metrics};
 
 /// Keeps the commands of a market, or what came of them.
@@ -43,6 +43,11 @@ pub trait Ledger {
 
     /// What a command of the turn did.
     fn event(&mut self, sequence: Sequence, time: Time, event: Event);
+
+    /// Called when a command of a request is applied, and `next` comes behind it, if anything does. The events of a
+    /// request that does very much may go to those who follow before it ends.
+    #[inline]
+    fn command_applied(&mut self, _: &Engine, _next: Option<&Op>) {}
 
     /// Called when a request of the turn is applied, or a command of the loop's own: readers may see the market as it
     /// is now.

@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::{Command, Engine, Entry, Event, Reply, Sequence, Time};
+use engine::{Command, Engine, Entry, Event, Op, Reply, Sequence, Time};
 use exchange::{Batch, Gauge, Metrics, Unavailable};
 
 use crate::admission::{Admission, Bounds, Conditions};
@@ -282,6 +282,11 @@ impl<L: Ledger> Told for Telling<'_, L> {
     #[inline]
     fn event(&mut self, sequence: Sequence, event: Event) {
         self.ledger.event(sequence, self.time, event);
+    }
+
+    #[inline]
+    fn command_applied(&mut self, engine: &Engine, next: Option<&Op>) {
+        self.ledger.command_applied(engine, next);
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Command, Engine, Event, LogMessage, NodeId, Sequence, Time};
+use engine::{Command, Engine, Event, LogMessage, NodeId, Op, Sequence, Time};
 use exchange::{Batch, Caller, Metrics, State, Unavailable};
 use journal::{Journal, JournalError, Storage};
 use market::asked_commands::AskedCommands;
@@ -352,7 +352,10 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         if is_awaited && number > 0 {
             return Ok(Some(time));
         }
-        decoded.iter().for_each(|command| self.apply(engine, time, command));
+        for command in decoded {
+            self.own.settle_part(engine, &Op::Command(command))?;
+            self.apply(engine, time, &command);
+        }
         self.own.applied_unsettled(engine);
         if is_told_of || self.unsettled.messages >= UNSETTLED_MAX || self.unsettled.bytes >= UNSETTLED_BYTES_MAX {
             self.settle(engine)?;
@@ -487,6 +490,10 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
 
     fn event(&mut self, sequence: Sequence, time: Time, event: Event) {
         self.own.event(sequence, time, event);
+    }
+
+    fn command_applied(&mut self, engine: &Engine, next: Option<&Op>) {
+        self.own.command_applied(engine, next);
     }
 
     fn request_applied(&mut self, engine: &Engine) {
