@@ -123,10 +123,12 @@ impl InCommon {
         *self.has.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the log has another edition than this server. Errors: it cannot be asked, or lost what it had.
-    pub(crate) fn is_behind(&self) -> Result<bool, Disagreement> {
-        let last = self.log.last().map_err(ForNow)?;
-        last.map_or(Ok(false), |last| self.check(last).map(|()| last > self.has().edition))
+    /// Whether the log has another edition than this server, or none yet and this server has a file to bring. Errors:
+    /// it cannot be asked, or lost what it had.
+    pub(crate) fn is_behind(&self, path: &Path) -> Result<bool, Disagreement> {
+        let Some(last) = self.log.last().map_err(ForNow)? else { return Ok(false) };
+        self.check(last)?;
+        Ok(last > self.has().edition || last == 0 && path.exists())
     }
 
     fn check(&self, last: u64) -> Result<(), Disagreement> {

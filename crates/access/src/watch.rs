@@ -96,7 +96,7 @@ impl Follower {
         self.seen = stamp;
         let changed = settled && stamp != self.read;
         let access = self.access.clone();
-        let stands = access.common().map(|common| match changed || common.is_behind()? {
+        let stands = access.common().map(|common| match changed || common.is_behind(&self.path)? {
             true => common.agree(&self.path, settled, &mut |table| access.replace(table)).map(Some),
             false => Ok(None),
         });

@@ -65,8 +65,12 @@ fn open_in_common(url: &LogUrl, settings: &Settings, failed: Failed) -> Result<O
     if let Some((access, watch)) = joined {
         return Ok(Some(Members { access, elsewhere: Some(common.elsewhere()), _watch: watch }));
     }
-    if let Some(path) = file(settings) {
-        return Err(none_there("neither the log nor this node has members", &path));
+    if has_key {
+        // Others may have members that the log does not have yet.
+        let path = file(settings).unwrap_or_else(|| settings.data.join(FILE_NAME));
+        let why = "--members-key says that the cluster has members, and neither its log nor this node has any: start a node that has \
+                   some first, or give this one an access file";
+        return Err(none_there(why, &path));
     }
     refuse_strangers(settings)?;
     common.end_when_there_are_members(failed)?;

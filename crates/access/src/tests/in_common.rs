@@ -187,6 +187,25 @@ fn a_log_that_is_away_changes_nothing_and_one_that_lost_something_is_no_log() {
     assert!(!one.has("alice") && one.has("bob"));
 }
 
+/// Nobody changed anything after the upgrade: the log had no members, and a node without a file let everybody do everything.
+#[test]
+fn a_server_brings_its_file_by_itself_once_the_log_keeps_members() {
+    let log = Log::default();
+    log.set(|state| state.is_old = true);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.toml");
+    write(&path, &text(&["alice"]));
+    let joined = Access::join(&path, Arc::new(log.clone()), Arc::new(|_| ())).expect("joined");
+    let (_access, _watch) = joined.expect("members");
+    log.set(|state| state.is_old = false);
+    let begun = std::time::Instant::now();
+    while log.last() == Ok(Some(0)) {
+        assert!(begun.elapsed().as_secs() < 20, "the log has no members");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(log.read(1).expect("an edition").ends_with(&text(&["alice"])));
+}
+
 #[test]
 fn a_log_that_keeps_no_members_yet_leaves_each_server_its_own() {
     let log = Log::default();

@@ -241,6 +241,8 @@ fn a_node_that_does_not_know_the_members_does_not_serve() {
     let world = World::new("cluster-members-refused");
     let refusal = |launch: &Launch| launch.try_start().err().expect("it does not start").stderr;
     let plain = |number| node(&world.folder, number, &world.url);
+    let without_members = refusal(&world.launch(1));
+    assert!(without_members.contains("neither its log nor this node has any"), "{without_members}");
     // No members yet: everybody may do everything, on loopback.
     let mut open = plain(1).start();
     assert!(open.ask("<create><account id=\"7\" balance=\"1\"/></create>").contains("created"));
@@ -303,7 +305,15 @@ fn nodes_have_their_members_in_common_once_all_know_how() {
     assert_eq!(before["name"], "dora");
     assert!(!fs::read_to_string(world.file(2)).unwrap().contains("dora"), "each has its own");
     assert_eq!(olga.send("DELETE", "/api/v1/members/dora", None).status, 200);
+    // A node without a file must not let everybody do everything beside those that know their members.
+    let unknowing = world.launch(3).try_start().err().expect("it does not start").stderr;
+    assert!(unknowing.contains("neither its log nor this node has any"), "{unknowing}");
     cluster(&["upgrade", "--store", &world.url]).unwrap();
+    soon("a node brings its file", || world.servers.state("market-members")["last_seq"].as_u64() >= Some(1));
+    let (third, http_3) = world.start(3);
+    assert_eq!((http_3.get("/api/v1/status").status, place(&http_3, "nobody", "1")), (401, 401));
+    soon("node 3 knows alice", || place(&http_3, "alice", "1") == 201);
+    drop(third.stop());
     soon("node 2 knows whom node 1 removes", || {
         let named = |name: &str| format!("/api/v1/members/{name}");
         let _ = olga.send("DELETE", &named("vera"), None);
