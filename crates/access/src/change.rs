@@ -68,6 +68,8 @@ pub enum Unchanged {
     NoOperator,
     #[error("members and keys are written otherwise than as [[member]] and [[member.key]]; change them by hand")]
     WrittenOtherwise,
+    #[error("somebody has changed the access file by hand, and that does not count yet: try again in a second")]
+    BeingEdited,
     /// It cannot be read, or written: where, and why.
     #[error("{0}")]
     Failed(String),

@@ -3,6 +3,7 @@
 //! in it.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
@@ -27,8 +28,8 @@ pub trait MembersLog: Send + Sync {
     /// The cluster that it is of.
     fn cluster(&self) -> u64;
     /// The number of the last edition; 0 where there is none yet, and none where the log does not keep members yet.
-    /// Errors: it cannot be asked.
-    fn last(&self) -> Result<Option<u64>, String>;
+    /// Errors: it cannot be asked now, or has lost its members.
+    fn last(&self) -> Result<Option<u64>, Disagreement>;
     /// An edition. Errors: it cannot be read, now or ever.
     fn read(&self, edition: u64) -> Result<String, Disagreement>;
     /// Puts another edition behind the last one, which this one has to be, and gives its number.
@@ -72,6 +73,8 @@ pub enum NotPut {
 pub(crate) struct InCommon {
     log: Arc<dyn MembersLog>,
     has: Mutex<Has>,
+    /// Whether the log's edition of this number is known to say what this server has. It is not after the log was away.
+    is_compared: AtomicBool,
 }
 
 /// What stands in this server's file.
@@ -116,7 +119,7 @@ impl InCommon {
         // What another cluster's log had says nothing of this one's.
         let has = Has::read(path).filter(|has| has.cluster == log.cluster());
         let has = has.unwrap_or(Has { cluster: log.cluster(), ..Has::default() });
-        InCommon { log, has: Mutex::new(has) }
+        InCommon { log, has: Mutex::new(has), is_compared: AtomicBool::new(false) }
     }
 
     fn has(&self) -> Has {
@@ -126,9 +129,10 @@ impl InCommon {
     /// Whether the log has another edition than this server, or none yet and this server has a file to bring. Errors:
     /// it cannot be asked, or lost what it had.
     pub(crate) fn is_behind(&self, path: &Path) -> Result<bool, Disagreement> {
-        let Some(last) = self.log.last().map_err(ForNow)? else { return Ok(false) };
+        let last = self.log.last().inspect_err(|_| self.is_compared.store(false, Ordering::Relaxed))?;
+        let Some(last) = last else { return Ok(false) };
         self.check(last)?;
-        Ok(last > self.has().edition || last == 0 && path.exists())
+        Ok(last > self.has().edition || last == 0 && path.exists() || !self.is_compared.load(Ordering::Relaxed))
     }
 
     fn check(&self, last: u64) -> Result<(), Disagreement> {
@@ -151,8 +155,9 @@ impl InCommon {
         may_be_put: bool,
         use_table: &mut dyn FnMut(Table),
     ) -> Result<Stands, Disagreement> {
-        let Some(last) = self.log.last().map_err(ForNow)? else { return Ok(Stands::Apart) };
+        let Some(last) = self.log.last()? else { return Ok(Stands::Apart) };
         self.check(last)?;
+        self.compare(last)?;
         if last == 0 && !path.exists() {
             return Ok(Stands::Nobody);
         }
@@ -171,13 +176,32 @@ impl InCommon {
         }
     }
 
+    /// Errors: the log has another edition of the number that this server has.
+    fn compare(&self, last: u64) -> Result<(), Disagreement> {
+        let has = self.has();
+        if last == has.edition && last > 0 && !self.is_compared.load(Ordering::Relaxed) {
+            let read = self.read(last)?;
+            if read.split_once('\n').is_none_or(|(_, text)| digest(text) != has.digest) {
+                return Err(ForEver(format!(
+                    "the log has another edition {last} of its members than this server: it lost some, and got others (docs/CLUSTER.md)"
+                )));
+            }
+        }
+        self.is_compared.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn read(&self, edition: u64) -> Result<String, Disagreement> {
+        self.log.read(edition).map_err(|why| match why {
+            ForNow(why) => ForNow(why),
+            ForEver(why) => ForEver(format!("edition {edition} of the members in the log: {why}")),
+        })
+    }
+
     /// Takes an edition. It counts also where it cannot be written.
     fn take(&self, locked: &mut Locked, edition: u64, use_table: &mut dyn FnMut(Table)) -> Result<(), Disagreement> {
         let of_it = |why: &str| ForEver(format!("edition {edition} of the members in the log: {why}"));
-        let read = self.log.read(edition).map_err(|why| match why {
-            ForNow(why) => ForNow(why),
-            ForEver(why) => of_it(&why),
-        })?;
+        let read = self.read(edition)?;
         let (record, text) = read.split_once('\n').ok_or_else(|| of_it("it has no record"))?;
         use_table(file::parse(text).map_err(|why| of_it(&why))?);
         self.write(locked, edition, (record, text)).map_err(ForNow)
@@ -237,13 +261,20 @@ impl InCommon {
     ) -> Result<bool, Unchanged> {
         for _ in 0..TRIES {
             let mut locked = Locked::take(path).map_err(Unchanged::Failed)?;
-            let Some(last) = self.log.last().map_err(Unchanged::Away)? else { return Ok(false) };
-            let taken = self.check(last).and_then(|()| match last > self.has().edition {
-                true => self.take(&mut locked, last, &mut |table| access.replace(table)),
-                false => Ok(()),
-            });
+            let last = self.log.last().map_err(|why| Unchanged::Away(why.why()))?;
+            let Some(last) = last else { return Ok(false) };
+            let taken =
+                self.check(last).and_then(|()| self.compare(last)).and_then(|()| match last > self.has().edition {
+                    true => self.take(&mut locked, last, &mut |table| access.replace(table)),
+                    false => Ok(()),
+                });
             taken.map_err(|why| Unchanged::Failed(why.why()))?;
             let text = locked.text().map_err(Unchanged::Failed)?.unwrap_or_default();
+            let has = self.has();
+            if has.edition > 0 && digest(&text) != has.digest {
+                // It would go along with the change, unlooked at.
+                return Err(Unchanged::BeingEdited);
+            }
             let new = text::changed(&text, change)?;
             let table = file::parse(&new).map_err(Unchanged::Wrong)?;
             sound(&table)?;
@@ -252,7 +283,10 @@ impl InCommon {
                 Ok(edition) => {
                     access.replace(table);
                     let written = locked.replace(&new, &format!("edition={edition} {record}"));
-                    written.and_then(|()| self.keep(&locked, edition, &new)).map_err(Unchanged::Failed)?;
+                    if let Err(why) = written.and_then(|()| self.keep(&locked, edition, &new)) {
+                        // It counts on all servers. This one writes it when it can.
+                        tracing::error!(edition, %why, "the members were changed, and the access file cannot be written");
+                    }
                     return Ok(true);
                 }
                 Err(NotPut::Outdated) => {}

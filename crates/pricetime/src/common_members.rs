@@ -86,8 +86,11 @@ impl MembersLog for Sealed {
         self.log.cluster()
     }
 
-    fn last(&self) -> Result<Option<u64>, String> {
-        self.log.last().map_err(|error| error.to_string())
+    fn last(&self) -> Result<Option<u64>, Disagreement> {
+        self.log.last().map_err(|error| match self.log.is_lost() {
+            true => Disagreement::ForEver(error.to_string()),
+            false => Disagreement::ForNow(error.to_string()),
+        })
     }
 
     fn read(&self, edition: u64) -> Result<String, Disagreement> {

@@ -1,8 +1,8 @@
 //! What the nodes of a cluster have in common beside the market: their members, and which signed requests were taken.
 //! It knows neither what an edition of the members says, for it is sealed, nor what was signed.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_nats::Client;
@@ -25,6 +25,8 @@ use crate::versions::MEMBERS;
 
 /// How long an answer of the servers may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Members are lost that are not there for so long.
+const LOST_AFTER: Duration = Duration::from_secs(3);
 /// Signed requests that wait to be told to the servers; further ones are refused.
 const WAITING_MAX: usize = 1 << 12;
 
@@ -70,6 +72,8 @@ pub struct CommonLog {
     context: Context,
     /// Set once the log keeps members, and never taken back.
     is_kept: Arc<AtomicBool>,
+    /// Since when the servers say that there are no members any more.
+    missing: Mutex<Option<Instant>>,
     signed: Sender<(Mark, Tell)>,
 }
 
@@ -86,7 +90,16 @@ impl CommonLog {
         let tell_all = tell_all((client.clone(), context.clone()), signed_subject(url), waiting);
         let thread = std::thread::Builder::new().name("members".to_owned()).spawn(move || runtime.block_on(tell_all));
         thread.map_err(|error| LogError(format!("cannot start a thread: {error}")))?;
-        let log = CommonLog { url: url.clone(), cluster: terms.cluster, handle, client, context, is_kept, signed };
+        let log = CommonLog {
+            url: url.clone(),
+            cluster: terms.cluster,
+            handle,
+            client,
+            context,
+            is_kept,
+            missing: Mutex::default(),
+            signed,
+        };
         let begun = Instant::now();
         while let Err(error) = log.last() {
             if begun.elapsed() >= CHOOSING {
@@ -109,6 +122,9 @@ impl CommonLog {
         if stream.is_some() {
             self.is_kept.store(true, Ordering::Relaxed);
         }
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        *missing = stream.is_none().then(|| missing.unwrap_or_else(Instant::now));
+        drop(missing);
         match stream {
             Some(stream) => Ok(Some(stream.cached_info().state.last_sequence)),
             None if self.is_kept.load(Ordering::Relaxed) => Err(LogError(format!(
@@ -117,6 +133,12 @@ impl CommonLog {
             ))),
             None => Ok(None),
         }
+    }
+
+    /// Whether the members that the log kept are gone, and not only for a moment.
+    pub fn is_lost(&self) -> bool {
+        let missing = *self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_kept.load(Ordering::Relaxed) && missing.is_some_and(|since| since.elapsed() >= LOST_AFTER)
     }
 
     async fn stream(&self) -> Result<Option<Stream>, LogError> {
@@ -180,27 +202,42 @@ impl CommonLog {
 /// Hands in marks until nobody sends any more. Each is a message without a text, which the servers know again by its
 /// id.
 async fn tell_all((client, context): (Client, Context), subject: String, mut waiting: Receiver<(Mark, Tell)>) {
+    let refused = Refused::default();
     while let Some((mark, tell)) = waiting.recv().await {
         if client.connection_state() != Connection::Connected {
             tell(Marked::Away);
             continue;
         }
+        let refused = refused.clone();
         let id: String = mark.iter().map(|byte| format!("{byte:02x}")).collect();
         match context.send_publish(subject.clone(), PublishMessage::build().message_id(id)).await {
             Ok(acknowledgement) => drop(tokio::spawn(async move {
                 tell(match acknowledgement.await {
                     Ok(acknowledged) if acknowledged.duplicate => Marked::Again,
                     Ok(_) => Marked::First,
-                    Err(error) => {
-                        tracing::warn!(%error, "a signed request was refused: the log's servers did not say whether it is new");
-                        Marked::Away
-                    }
+                    Err(error) => refused.away(&error),
                 });
             })),
-            Err(error) => {
-                tracing::warn!(%error, "a signed request was refused: the log's servers cannot be told of it");
-                tell(Marked::Away);
-            }
+            Err(error) => tell(refused.away(&error)),
         }
+    }
+}
+
+/// Marks of which the servers did not say whether they are new: how many since the last line that was logged, and when
+/// that was.
+#[derive(Clone, Default)]
+struct Refused(Arc<Mutex<(u64, Option<Instant>)>>);
+
+impl Refused {
+    /// Logs a line a second at most.
+    fn away(&self, error: &dyn std::fmt::Display) -> Marked {
+        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.0 += 1;
+        if refused.1.is_none_or(|at| at.elapsed() >= Duration::from_secs(1)) {
+            let count = refused.0;
+            tracing::warn!(%error, count, "the log's servers did not say whether signed requests are new");
+            *refused = (0, Some(Instant::now()));
+        }
+        Marked::Away
     }
 }

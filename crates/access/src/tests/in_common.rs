@@ -33,10 +33,10 @@ impl MembersLog for Log {
         7
     }
 
-    fn last(&self) -> Result<Option<u64>, String> {
+    fn last(&self) -> Result<Option<u64>, Disagreement> {
         let state = self.0.lock().expect("nobody panics");
         match (state.is_away, state.is_old) {
-            (true, _) => Err("away".to_owned()),
+            (true, _) => Err(Disagreement::ForNow("away".to_owned())),
             (false, true) => Ok(None),
             (false, false) => Ok(Some(state.editions.len() as u64)),
         }
@@ -204,6 +204,50 @@ fn a_server_brings_its_file_by_itself_once_the_log_keeps_members() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert!(log.read(1).expect("an edition").ends_with(&text(&["alice"])));
+}
+
+#[test]
+fn an_edition_is_known_by_what_it_says_and_not_by_its_number() {
+    let log = Log::default();
+    let one = Server::new(&log, &text(&["alice"]));
+    let other = format!("user=file\n{}", text(&["mallory"]));
+    log.set(|state| state.editions[0] = other);
+    let common = InCommon::new(Arc::new(log.clone()), &one.path);
+    let another = |agreed| matches!(agreed, Err(Disagreement::ForEver(why)) if why.contains("another edition 1"));
+    assert!(another(common.agree(&one.path, true, &mut |_| ()).map(drop)), "at a start");
+    let running = one.access.common().expect("in common");
+    log.set(|state| state.is_away = true);
+    assert!(running.is_behind(&one.path).is_err());
+    log.set(|state| state.is_away = false);
+    assert_eq!(running.is_behind(&one.path), Ok(true), "it looks again after the log was away");
+    assert!(another(one.agree().map(drop)) && one.has("alice"));
+}
+
+/// It was answered that nothing was done.
+#[test]
+fn a_change_that_counts_everywhere_is_done_also_where_the_file_cannot_be_written() {
+    let log = Log::default();
+    let (one, two) = (Server::new(&log, &text(&["alice", "bob"])), Server::new(&log, ""));
+    let blocked = one.path.with_extension("toml.new");
+    std::fs::create_dir(&blocked).expect("a folder");
+    assert_eq!(one.revoke("alice"), Ok(()));
+    assert_eq!(two.agree(), Ok(Stands::AtLast));
+    assert!(!one.has("alice") && !two.has("alice"));
+    std::fs::remove_dir(&blocked).expect("removed");
+    assert_eq!(one.agree(), Ok(Stands::AtLast));
+    assert_eq!(std::fs::read_to_string(&one.path).expect("a file"), text(&["bob"]));
+}
+
+#[test]
+fn a_change_takes_no_hand_edit_along_that_nobody_has_looked_at() {
+    let log = Log::default();
+    let one = Server::new(&log, &text(&["alice", "bob"]));
+    write(&one.path, &text(&["alice", "bob", "dora"]));
+    assert_eq!(one.revoke("alice"), Err(Unchanged::BeingEdited));
+    assert_eq!(log.last(), Ok(Some(1)));
+    assert_eq!(one.agree(), Ok(Stands::AtLast));
+    assert_eq!(one.revoke("alice"), Ok(()));
+    assert!(one.has("dora") && !one.has("alice"));
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn refusal(change: &Change<'_>, why: &Unchanged) -> Problem {
         Unchanged::Unknown => unknown_member(),
         Unchanged::IsThere => conflict("member-exists", "Member exists"),
         Unchanged::NoOperator => conflict("last-operator", "Last operator"),
-        Unchanged::WrittenOtherwise => conflict("written-otherwise", "Written otherwise"),
+        Unchanged::WrittenOtherwise | Unchanged::BeingEdited => conflict("written-otherwise", "Written otherwise"),
         Unchanged::Wrong(why) => wrong(why),
         Unchanged::Failed(why) => unwritable(why),
         Unchanged::Away(_) => {
