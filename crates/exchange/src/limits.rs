@@ -22,6 +22,8 @@ pub struct Limits {
     messages: Pace,
     /// Of cancels when there were too many messages.
     cancels: Pace,
+    /// The pace of signed requests that others are told of.
+    told: Pace,
 }
 
 /// The bound that an order is past.
@@ -102,6 +104,17 @@ impl Limits {
         match self.messages_per_second {
             Some(most) if !self.messages.take(most, now()) => Err(Limit::MessagesPerSecond(most.get())),
             _ => Ok(()),
+        }
+    }
+
+    /// Counts a signed request that other servers are told of, before it is known what it asks for: as many a second as
+    /// there may be messages, and as many again for cancels that are let through. Errors: there were too many.
+    pub fn take_told(&self) -> Result<(), Limit> {
+        match self.messages_per_second {
+            Some(most) if !self.told.take(most.saturating_add(most.get()), now()) => {
+                Err(Limit::MessagesPerSecond(most.get()))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -329,6 +342,9 @@ mod tests {
         assert_eq!([&order, &cancel, &cancel].map(|op| limits.lets_through(op)), [false, true, false]);
         assert!((0..100).all(|_| limits.lets_through(&all) && limits.lets_through(&kill)));
         assert!((0..100).all(|_| Limits::default().take_message().is_ok()));
+        let told: Vec<bool> = (0..3).map(|_| limits.take_told().is_ok()).collect();
+        assert_eq!(told, [true, true, false], "one message, and one cancel");
+        assert!((0..100).all(|_| Limits::default().take_told().is_ok()));
     }
 
     #[test]

@@ -15,7 +15,6 @@ use super::time_unit::{self, TimeUnit};
 use crate::asking::{self, Asker};
 use crate::clock::now;
 use crate::input::digits;
-use crate::members;
 use crate::site::Site;
 
 /// How old a signed request may be, in microseconds, unless it says otherwise, and at most.
@@ -245,8 +244,7 @@ impl Parameters {
         if let Some(members) = site.members() {
             let asker = asker.ok_or_else(Refusal::no_key)?;
             if let Some(text) = signed.first() {
-                let signed_by = members::Signer { member: asker.principal.member(), key };
-                signer::take(members, signed_by, &[text], self.is_taken_once, timestamp).await?;
+                signer::take(members, (&asker.principal, key), &[text], self.is_taken_once, timestamp).await?;
             }
             let past = if self.changes { None } else { asking::take_message_as(&asker).err() };
             past.map_or(Ok(()), |past| Err(Refusal::past_pace(past)))?;

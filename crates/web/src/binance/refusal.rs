@@ -10,7 +10,7 @@ use feed::HistoryError;
 use serde_json::{Value, json};
 
 use crate::input::BODY_BYTES_MAX;
-use crate::members::SIGNED_BEFORE_START;
+use crate::members::{SIGN_AGAIN, SIGNED_BEFORE_START};
 use crate::past::Trouble;
 use crate::problem::Problem;
 
@@ -189,6 +189,11 @@ impl Refusal {
 
     pub(super) fn signed_before_start() -> Refusal {
         Refusal::new(-1021, format!("Timestamp for this request is outside of the recvWindow: {SIGNED_BEFORE_START}."))
+    }
+
+    pub(super) fn sign_again() -> Refusal {
+        let msg = format!("Internal error; unable to process your request. {SIGN_AGAIN}.");
+        Refusal::with(StatusCode::SERVICE_UNAVAILABLE, -1001, msg)
     }
 
     pub(super) fn duplicate() -> Refusal {

@@ -110,21 +110,22 @@ pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<
 /// within a millisecond, and they do nothing. What they say is signed without a method, so it changes nothing later.
 pub(super) async fn take(
     members: &Members,
-    signed_by: members::Signer<'_>,
+    (principal, key): (&Principal, &str),
     text: &[&[u8]],
     changes: bool,
     at: Time,
 ) -> Result<(), Refusal> {
     let taken = match changes {
-        true => members.take_compatible(signed_by, text, at).await,
-        false => members.note_compatible(signed_by, text, at),
+        true => members.take_compatible((principal, key), text, at).await,
+        false => members.note_compatible(members::Signer { member: principal.member(), key }, text, at),
     };
     let noted = taken.inspect_err(|why| why.turned_away().into_iter().for_each(asking::turned_away));
     noted.map_err(|why| match why {
         NotTaken::Again => Refusal::sent_before(),
         NotTaken::WasRead => Refusal::sent_to_look(),
         NotTaken::BeforeStart => Refusal::signed_before_start(),
-        NotTaken::Away => Refusal::unavailable(Unavailable::StoreAway),
+        NotTaken::Away => Refusal::sign_again(),
+        NotTaken::PastPace(limit) => Refusal::past_pace(limit),
         NotTaken::Full => Refusal::from(crate::problem::Problem::too_many_tries()),
     })
 }

@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use access::Access;
+use axum::http::StatusCode;
 use engine::Time;
-use exchange::{Principal, TurnedAway, Unavailable};
+use exchange::{Principal, TurnedAway};
 use tokio::sync::Semaphore;
 use tokio::time::sleep_until;
 
@@ -118,7 +119,7 @@ impl Members {
         let signer = Signer { member: principal.member(), key: signed.key };
         is_new.and_then(|()| self.taken.take(signer, text, signed_at, Time(now()))).map_err(not_taken)?;
         if changes {
-            self.take_elsewhere(signed.key, text).await.map_err(not_taken)?;
+            self.take_elsewhere(&principal, signed.key, text).await.map_err(not_taken)?;
         }
         Ok(Asker::of(principal))
     }
@@ -131,32 +132,34 @@ impl Members {
     /// Takes a signed request of the compatible interface that changes something, unless it was taken before, or came to look.
     pub(crate) async fn take_compatible(
         &self,
-        signer: Signer<'_>,
+        (principal, key): (&Principal, &str),
         text: &[&[u8]],
         signed_at: Time,
     ) -> Result<(), NotTaken> {
         let now = Time(now());
         self.check_signed_since_start(signed_at)?;
-        if self.compatible_read.has(signer.key, text, signed_at, now)? {
+        let signer = Signer { member: principal.member(), key };
+        if self.compatible_read.has(key, text, signed_at, now)? {
             return Err(NotTaken::WasRead);
         }
         self.compatible_taken.take(signer, text, signed_at, now)?;
-        self.take_elsewhere(signer.key, text).await
+        self.take_elsewhere(principal, key, text).await
     }
 
     /// Takes what this server did not take before, unless another one did.
-    async fn take_elsewhere(&self, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
-        match &self.elsewhere {
-            Some(elsewhere) => elsewhere.take(mark(key, text)).await,
-            None => Ok(()),
-        }
+    async fn take_elsewhere(&self, principal: &Principal, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
+        let Some(elsewhere) = &self.elsewhere else { return Ok(()) };
+        principal.rights().limits.take_told().map_err(NotTaken::PastPace)?;
+        elsewhere.take(principal.member(), mark(key, text)).await
     }
 
     /// Notes one that only looks, which may come again. Errors: too many came.
     pub(crate) fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: Time) -> Result<(), NotTaken> {
         match (self.compatible_read.take(signer, text, signed_at, Time(now())), &self.elsewhere) {
             // This server takes no change that was signed at a time of which it forgot others; another one may.
-            (Ok(()) | Err(NotTaken::BeforeStart), Some(elsewhere)) => elsewhere.note(mark(signer.key, text)),
+            (Ok(()) | Err(NotTaken::BeforeStart), Some(elsewhere)) => {
+                elsewhere.note(signer.member, mark(signer.key, text))
+            }
             (Err(NotTaken::Again | NotTaken::BeforeStart), _) => Ok(()),
             (noted, _) => noted,
         }
@@ -215,13 +218,18 @@ impl Members {
 /// The advice to a client whose signed request is older than what this server knows.
 pub(crate) const SIGNED_BEFORE_START: &str = "this request was signed before this server started, or its clock was set back, and may have been done: look whether it was, or sign it again";
 
+/// The advice where other servers cannot be asked: these bytes are taken once, and were taken here.
+pub(crate) const SIGN_AGAIN: &str =
+    "the servers of the cluster's log are away: nothing was changed; sign the request again and send it later";
+
 fn not_taken(why: NotTaken) -> Denied {
     let problem = match why {
         NotTaken::Again | NotTaken::WasRead => {
             Problem::unauthenticated("this signed request was sent before: each is taken once")
         }
         NotTaken::BeforeStart => Problem::unauthenticated(SIGNED_BEFORE_START),
-        NotTaken::Away => Problem::unavailable(Unavailable::StoreAway),
+        NotTaken::Away => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store-away", "Store away", SIGN_AGAIN),
+        NotTaken::PastPace(limit) => Problem::past_limit(limit),
         NotTaken::Full => Problem::too_many_tries(),
     };
     Denied { why: why.turned_away(), problem }

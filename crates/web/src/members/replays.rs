@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::Time;
-use exchange::TurnedAway;
+use exchange::{Limit, TurnedAway};
 use sha2::{Digest, Sha256};
 
 use crate::clock::now;
@@ -59,6 +59,8 @@ pub(crate) enum NotTaken {
     BeforeStart,
     /// Other servers, which may have taken it, cannot be asked.
     Away,
+    /// Its member sends too many.
+    PastPace(Limit),
     /// Nothing is forgotten before its time, so nothing more can be remembered.
     Full,
 }
@@ -69,6 +71,7 @@ impl NotTaken {
         match self {
             NotTaken::Again | NotTaken::WasRead | NotTaken::BeforeStart => Some(TurnedAway::Replayed),
             NotTaken::Away => None,
+            NotTaken::PastPace(_) => Some(TurnedAway::PastLimit),
             NotTaken::Full => Some(TurnedAway::TooManyTries),
         }
     }
