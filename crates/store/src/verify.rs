@@ -71,7 +71,7 @@ const ORDERS: &str = "
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
 /// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited for a
-/// price, for another order, or for its turn: then its executions are of later commands than it. As far as these are
+/// price, for another order, or for its turn: but none executes with one that is being placed. As far as these are
 /// kept: a comparison with what is gone is no fault. The price is the limit of the other one, unless both rested: an
 /// auction's is that of all.
 const EXECUTIONS: &str = "
@@ -79,8 +79,8 @@ const EXECUTIONS: &str = "
     LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order
     WHERE b.side <> 'buy' OR o.side <> 'sell' OR b.symbol <> o.symbol OR e.price > b.limit_price OR e.price < o.limit_price
         OR e.symbol <> b.symbol OR e.buyer <> b.account OR e.seller <> o.account
-        OR (CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order AND b.sequence = e.sequence
-            ELSE o.trigger_price IS NULL AND o.id < e.buy_order AND o.sequence = e.sequence END AND NOT EXISTS (SELECT FROM pricetime.notes n
+        OR (CASE e.aggressor WHEN 'buy' THEN b.trigger_price IS NULL AND b.id < e.sell_order AND o.sequence = e.sequence
+            ELSE o.trigger_price IS NULL AND o.id < e.buy_order AND b.sequence = e.sequence END AND NOT EXISTS (SELECT FROM pricetime.notes n
             WHERE n.order_id = CASE e.aggressor WHEN 'buy' THEN b.id ELSE o.id END AND n.kind = 'released'))
         OR (e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
             AND NOT (coalesce(b.sequence, 0) < e.sequence AND coalesce(o.sequence, 0) < e.sequence))

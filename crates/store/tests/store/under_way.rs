@@ -130,3 +130,19 @@ fn rows_of_orders_under_way_that_do_not_agree_are_named() {
         assert!(told.contains(fault), "{change}: {told}");
     }
 }
+
+/// Since orders go on with later commands an older aggressor was never found to be wrong.
+#[test]
+fn a_wrong_aggressor_is_found() {
+    for maker in [Side::Sell, Side::Buy] {
+        let database = database();
+        let mut market = rich(&[1, 2]);
+        place(&mut market, 1, limit(maker, 50, 1));
+        place(&mut market, 2, limit(maker.opposite(), 50, 1));
+        market.restart(&database, "first");
+        let swap = "UPDATE pricetime.executions SET aggressor = CASE aggressor WHEN 'buy' THEN 'sell' ELSE 'buy' END::pricetime.side";
+        database.sql(&format!("SET pricetime.server = 'on'; {swap}"));
+        let told = database.store("auditor").verify().map(|_| ()).unwrap_err().to_string();
+        assert!(told.contains("the two orders do not agree with execution 1"), "{told}");
+    }
+}
