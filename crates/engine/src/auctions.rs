@@ -79,7 +79,7 @@ impl Engine {
         }
     }
 
-    fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
+    pub(crate) fn is_halted_by_rules(&self, symbol: SymbolIndex) -> bool {
         self.rules(symbol).is_some_and(|rules| rules.is_halted)
     }
 

@@ -147,9 +147,13 @@ impl Engine {
             Some(Turn::Reached) | None => Event::OrderTriggered { order, account, placed },
         });
         if turn == Some(Turn::UnderWay) {
-            let rest = if placed.kind.rests() { Rest::Stays } else { Rest::Canceled(CancelReason::NotResting) };
+            let (wanted, rest) = match placed.kind.rests() {
+                _ if self.is_halted_by_rules(placed.symbol) => (Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
+                true => (placed.shares, Rest::Stays),
+                false => (placed.shares, Rest::Canceled(CancelReason::NotResting)),
+            };
             let before = self.before_turn(account, &placed);
-            self.execute_all((slot, order, account), &placed, placed.shares, before, rest, events);
+            self.execute_all((slot, order, account), &placed, wanted, before, rest, events);
         } else {
             self.come_to_book(slot, &placed, events);
         }
@@ -200,7 +204,7 @@ impl Engine {
     }
 
     /// An order that was triggered, as it comes to its book, and what it may execute. Errors: what it would be refused with.
-    fn arriving(
+    pub(crate) fn arriving(
         &self,
         account: AccountIndex,
         placed: &NewOrder<SymbolIndex>,

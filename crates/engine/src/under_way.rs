@@ -44,7 +44,8 @@ impl Filling {
 }
 
 impl Engine {
-    /// Places an order that comes to its book behind others, when these are done.
+    /// Places an order that comes to its book behind others, when these are done. Errors: what it holds is not there; of a
+    /// market buy, which holds nothing, that it can pay for nothing at the best price.
     #[cold]
     pub(crate) fn place_behind_others(
         &mut self,
@@ -53,6 +54,9 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
+        if placed.pays_as_it_goes() {
+            self.arriving(account, placed)?;
+        }
         let before = self.hold(account, placed)?;
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);

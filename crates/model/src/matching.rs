@@ -27,8 +27,11 @@ impl Model {
         let funds = self.balance(account);
         let worst = going_on.unwrap_or_else(|| self.worst_price(account, &placed));
         let is_short = kind == OrderKind::FillOrKill && self.executions_to_fill(account, &placed).is_err();
-        // What was refused if it had just been placed.
-        let is_refused = going_on.is_none() && self.refusal_on_arrival(account, &placed).is_some();
+        // What was refused if it had just been placed; of what goes on, only that trading is off by now.
+        let is_refused = match going_on {
+            None => self.refusal_on_arrival(account, &placed).is_some(),
+            Some(_) => self.rules(symbol).is_halted,
+        };
 
         // What the executions bring the aggressor is added up here and credited after the last of them.
         let mut money_due = Money::ZERO;

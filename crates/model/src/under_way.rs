@@ -24,8 +24,9 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
-        if !pays_as_it_goes(&placed) {
-            self.hold(account, symbol, side, limit, shares)?;
+        match pays_as_it_goes(&placed) {
+            true => self.refusal_on_arrival(account, &placed).map_or(Ok(()), Err)?,
+            false => self.hold(account, symbol, side, limit, shares)?,
         }
         let id = self.open_order(terms, account, placed, events);
         self.delay(id, Delay::Queued, limit, events);

@@ -1,8 +1,9 @@
 //! How much one command executes, at most: of an order, of an auction, and with what is activated behind it.
 
 use engine::{
-    AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, IcebergOrder, Importer, Money, NewOrder, OrderId,
-    OrderKind, Phase, Position, Price, Query, Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time, Trigger,
+    AccountId, CancelReason, Command, DOLLAR, DoneOrders, Engine, Entry, Event, IcebergOrder, Importer, Money,
+    NewOrder, OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolIndex,
+    SymbolPhase, SymbolRules, Time, Trigger,
 };
 
 const SHARES: i128 = 1_000_000_000_000;
@@ -141,6 +142,45 @@ fn a_fill_or_kill_order_counts_hidden_parts_as_it_walks_over_them() {
     assert_eq!((market.executed(), market.engine.reached_orders()), (10, 0), "two rounds");
     market.check();
     restart(&mut market);
+}
+
+/// It went on executing, 10,000 times a command, while nothing could be placed.
+#[test]
+fn an_order_under_way_is_canceled_when_trading_is_off_by_its_turn() {
+    let mut market = Market::new(2);
+    for _ in 0..5 {
+        market.place(1, order(Side::Sell, 500, 1));
+    }
+    let (taker, behind) = (market.place(2, order(Side::Buy, 600, 5)), market.place(2, order(Side::Buy, 400, 1)));
+    let rules = SymbolRules { is_halted: true, ..SymbolRules::NONE };
+    assert_eq!(market.apply(Command::ChangeRules { symbol: symbol(), rules }), Reply::Created);
+    restart(&mut market);
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 0));
+    let canceled = market.events.iter().filter_map(|event| match event {
+        Event::OrderCanceled { order, why: CancelReason::Refused, .. } => Some(*order),
+        _ => None,
+    });
+    assert_eq!(canceled.collect::<Vec<_>>(), [taker, behind]);
+    market.check();
+}
+
+/// Market buys hold nothing: an account without money had thousands of them wait, and kept the symbol under way.
+#[test]
+fn a_market_buy_that_can_pay_for_nothing_is_refused_while_an_order_is_under_way() {
+    let mut market = Market::new(2);
+    market.apply(Command::CreateAccount { account: account(3), balance: Money::from_units(499) });
+    for _ in 0..3 {
+        market.place(1, order(Side::Sell, 500, 1));
+    }
+    market.place(2, order(Side::Buy, 600, 3));
+    let order = NewOrder::market(symbol(), Side::Buy, Shares::from_units(1).unwrap());
+    let asked = |number| Command::PlaceOrder { account: account(number), order, client_id: None, until: None };
+    let told = market.apply(asked(3));
+    assert!(matches!(told, Reply::Rejected(Reject::InsufficientFunds { .. })), "{told:?}");
+    assert_eq!(market.engine.reached_orders(), 1);
+    assert!(matches!(market.apply(asked(2)), Reply::Opened(_)), "others wait as ever");
+    market.check();
 }
 
 fn open_of(market: &Market, number: u32, order: OrderId) -> i64 {
