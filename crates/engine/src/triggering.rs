@@ -2,7 +2,7 @@
 //! does when it is placed.
 
 use crate::amount::{Price, Shares};
-use crate::command::{CancelReason, NewOrder, Side, Terms, Trigger};
+use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms, Trigger};
 use crate::engine::Engine;
 use crate::event::Event;
 use crate::ids::{AccountIndex, SymbolIndex};
@@ -10,11 +10,19 @@ use crate::matching::{Before, Rest};
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stops::Turn;
+use crate::under_way::counted_on;
 
-/// Orders that one command activates, at most, those included whose triggers move for that; it activates none once it
-/// has executed [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others are activated by commands of their own, so
-/// that nobody waits long for orders that trigger each other.
-const ACTIVATED_MAX: usize = 1_000;
+/// What the turns of one command come to, at most. It has none any more once it has executed
+/// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others have commands of their own, so that nobody waits long for
+/// orders that trigger each other.
+const TURNS_MAX: usize = 10_000;
+
+/// An order that only waited behind others counts as one turn: as many come between two commands. Any other counts as so
+/// many, and so does each one whose trigger moves: one command activates 1,000.
+pub(crate) const ACTIVATION: usize = 10;
+
+/// An order that executes wholly or not at all counts as one turn more for so many executions that it counts on.
+pub(crate) const COUNTED_ON: usize = 100;
 
 impl Engine {
     /// How many orders wait for nothing but an `ActivateReached`, those included that are under way or behind one that
@@ -115,28 +123,30 @@ impl Engine {
     }
 
     fn activate(&mut self, releases: bool, events: &mut impl FnMut(Event)) {
-        let (mut activated, moves_before) = (0usize, self.stops.moves());
-        while activated.saturating_add(self.stops.moves().wrapping_sub(moves_before)) < ACTIVATED_MAX
-            && self.executions_left > 0
-        {
-            activated = activated.saturating_add(1);
-            let is_done = match self.stops.next_turn() {
-                Some(slot) => !self.take_turn(slot, events),
-                None => !releases || self.needs_more_than_is_left() || !self.release_next(events),
-            };
-            if is_done {
+        let (mut turns, moves_before) = (0usize, self.stops.moves());
+        loop {
+            let moved = self.stops.moves().wrapping_sub(moves_before).saturating_mul(ACTIVATION);
+            if self.executions_left == 0 || turns.saturating_add(moved) >= TURNS_MAX {
                 return;
             }
+            let taken = match self.stops.next_turn() {
+                Some(slot) => self.take_turn(slot, events),
+                None if releases => self.turns_of_release().filter(|_| self.release_next(events)),
+                None => None,
+            };
+            let Some(taken) = taken else { return };
+            turns = turns.saturating_add(taken);
         }
     }
 
-    /// It is the turn of an order. Gives whether it took it: what executes wholly or not at all may need another
-    /// command.
-    fn take_turn(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> bool {
+    /// It is the turn of an order. Gives what that counts; none if it did not take it: what executes wholly or not at all
+    /// may need another command.
+    fn take_turn(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> Option<usize> {
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let (placed, turn) = (self.stops.placed(&self.orders, slot), self.stops.turn(&self.orders, slot));
-        if self.is_too_much(account, &placed) {
-            return false;
+        let fills = self.fills(account, &placed);
+        if self.is_too_much(fills) {
+            return None;
         }
         self.stops.remove(&mut self.orders, slot);
         if turn != Some(Turn::Queued) && !self.links.is_empty() {
@@ -155,13 +165,21 @@ impl Engine {
             let before = self.before_turn(account, &placed);
             self.execute_all((slot, order, account), &placed, wanted, before, rest, events);
         } else {
-            self.come_to_book(slot, &placed, events);
+            self.come_to_book(slot, &placed, fills, events);
         }
-        true
+        let turns = if turn == Some(Turn::Queued) { 1 } else { ACTIVATION };
+        Some(turns.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)))
     }
 
-    /// An order that waited comes to its book. What would have been refused is canceled.
-    fn come_to_book(&mut self, slot: u32, placed: &NewOrder<SymbolIndex>, events: &mut impl FnMut(Event)) {
+    /// An order that waited comes to its book. What would have been refused is canceled. Whether it executes wholly was
+    /// looked at, if it has to.
+    fn come_to_book(
+        &mut self,
+        slot: u32,
+        placed: &NewOrder<SymbolIndex>,
+        fills: Option<Result<u32, u32>>,
+        events: &mut impl FnMut(Event),
+    ) {
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let is_near = self.limits.is_empty() || self.check_collar(account, placed).is_ok();
         let pause = self.interrupts(placed).filter(|_| is_near);
@@ -172,8 +190,13 @@ impl Engine {
         if !self.links.is_empty() && pause.is_none() && !(is_near && self.only_rests(account, placed)) {
             self.cancel_partner(order, placed, events);
         }
-        let (arriving, wanted, rest) = match self.arriving(account, placed) {
+        // Once that is known it comes as one that executes what there is.
+        let kind = if fills.is_some() { OrderKind::ImmediateOrCancel } else { placed.kind };
+        let (arriving, wanted, rest) = match self.arriving(account, &NewOrder { kind, ..*placed }) {
             _ if !is_near => (*placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
+            Ok(_) if fills.is_some_and(|fills| fills.is_err()) => {
+                (*placed, Shares::ZERO, Rest::Canceled(CancelReason::NotResting))
+            }
             _ if pause.is_some() => (*placed, Shares::ZERO, Rest::Stays),
             Ok((arriving, wanted)) if placed.kind.rests() => (arriving, wanted, Rest::Stays),
             Ok((arriving, wanted)) => (arriving, wanted, Rest::Canceled(CancelReason::NotResting)),

@@ -21,6 +21,11 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::slab::NONE;
 use crate::stops::Turn;
+use crate::triggering::{ACTIVATION, COUNTED_ON};
+
+/// Orders of a symbol that are under way or wait behind one that is, at most, for each execution that one command may
+/// have: 100,000. They hold their shares or dollars, but a market buy holds nothing.
+const WAITING_PER_EXECUTION: u32 = 10;
 
 /// An order that is to execute wholly, while its executions are counted.
 struct Filling {
@@ -44,7 +49,7 @@ impl Filling {
 }
 
 impl Engine {
-    /// Places an order that comes to its book behind others, when these are done. Errors: what it holds is not there; of a
+    /// Places an order that comes to its book behind others, when these are done. Errors: `Full`; what it holds is not there; of a
     /// market buy, which holds nothing, that it can pay for nothing at the best price.
     #[cold]
     pub(crate) fn place_behind_others(
@@ -54,6 +59,11 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
+        if self.stops.delayed_orders(placed.symbol)
+            >= self.executions_max.saturating_mul(WAITING_PER_EXECUTION) as usize
+        {
+            return Err(Reject::Full);
+        }
         if placed.pays_as_it_goes() {
             self.arriving(account, placed)?;
         }
@@ -122,18 +132,32 @@ impl Engine {
         Err(filling.executions)
     }
 
-    /// Whether an order that executes wholly or not at all has to wait for another command to do so.
-    pub(crate) fn is_too_much(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
-        placed.kind == OrderKind::FillOrKill
-            && self.executions_left < self.executions_max
-            && self.executions_to_fill(account, placed).is_ok_and(|executions| executions > self.executions_left)
+    /// The executions that an order of this kind needs if it executes wholly or not at all; none for others.
+    pub(crate) fn fills(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Result<u32, u32>> {
+        (placed.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(account, placed))
     }
 
-    /// The same of the order that is placed next because its working order was executed.
-    pub(crate) fn needs_more_than_is_left(&self) -> bool {
-        let next = if self.executions_left < self.executions_max { self.pendings.next_due() } else { [None; 2] };
-        next.into_iter()
-            .flatten()
-            .any(|pending| self.is_too_much(self.orders.get(pending.slot).account, &pending.placed))
+    /// Whether an order that executes wholly or not at all has to wait for another command to do so.
+    pub(crate) fn is_too_much(&self, fills: Option<Result<u32, u32>>) -> bool {
+        matches!(fills, Some(Ok(executions)) if executions > self.executions_left)
     }
+
+    /// What the turn of those counts that are placed next because their working order was executed; none if that needs
+    /// another command.
+    pub(crate) fn turns_of_release(&self) -> Option<usize> {
+        let mut counted = 0usize;
+        for pending in self.pendings.next_due().into_iter().flatten() {
+            let fills = self.fills(self.orders.get(pending.slot).account, &pending.placed);
+            if self.is_too_much(fills) {
+                return None;
+            }
+            counted = counted.saturating_add(counted_on(fills));
+        }
+        Some(ACTIVATION.saturating_add(counted.div_euclid(COUNTED_ON)))
+    }
+}
+
+/// How many executions were looked at to know whether an order executes wholly.
+pub(crate) fn counted_on(fills: Option<Result<u32, u32>>) -> usize {
+    fills.map_or(0, |fills| fills.unwrap_or_else(|counted| counted)) as usize
 }

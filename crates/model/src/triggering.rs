@@ -5,8 +5,9 @@ use engine::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side,
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
-/// One command activates so many orders at most, and moves the triggers of others for that.
-const ACTIVATED_MAX: usize = 1_000;
+/// The turns of one command: one that is activated, or whose trigger moves, counts as ten, and one that only waited behind
+/// others as one.
+const TURNS_MAX: usize = 10_000;
 
 impl Model {
     /// Has an order wait until an execution reaches its trigger.
@@ -90,18 +91,20 @@ impl Model {
     }
 
     fn activate(&mut self, releases: bool, events: &mut Vec<Event>) {
-        let (mut activated, moves_before) = (0, self.moves);
-        while activated + self.moves - moves_before < ACTIVATED_MAX && self.executions_left > 0 {
-            activated += 1;
+        let (mut turns, moves_before) = (0, self.moves);
+        while turns + 10 * (self.moves - moves_before) < TURNS_MAX && self.executions_left > 0 {
             let Some(next) = self.next_turn() else {
-                if releases && !self.needs_more_than_is_left() && self.release_next(events) {
+                let due = self.next_due();
+                turns += self.turns(&due);
+                if releases && !self.are_too_much(&due) && self.release_next(events) {
                     continue;
                 }
                 return;
             };
-            if self.is_too_much(self.reached[next]) {
+            if self.are_too_much(&[self.reached[next]]) {
                 return;
             }
+            turns += self.turns(&[self.reached[next]]);
             let id = self.reached.remove(next);
             let delayed = self.orders[id.0 as usize - 1].delayed.take();
             if delayed != Some(Delay::Queued) {

@@ -24,6 +24,10 @@ impl Model {
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
+        let waiting = self.open_orders().filter(|order| order.symbol == symbol && order.delayed.is_some());
+        if waiting.count() as u64 >= 10 * self.executions_max {
+            return Err(Reject::Full);
+        }
         match pays_as_it_goes(&placed) {
             true => self.refusal_on_arrival(account, &placed).map_or(Ok(()), Err)?,
             false => self.hold(account, symbol, side, limit, shares)?,
@@ -98,19 +102,32 @@ impl Model {
         Err(executions)
     }
 
-    /// Whether an order that executes wholly or not at all needs more than is left of this command, and not more than
-    /// another one has.
-    pub(crate) fn is_too_much(&self, order: OrderId) -> bool {
+    /// What `executions_to_fill` says of an order that executes wholly or not at all.
+    fn fills(&self, order: OrderId) -> Option<Result<u64, u64>> {
         let order = self.order(order);
         let placed = NewOrder { shares: order.open, ..order.as_placed() };
-        let executions = self.executions_to_fill(order.account, &placed);
-        order.kind == OrderKind::FillOrKill && executions.is_ok_and(|executions| executions > self.executions_left)
+        (order.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(order.account, &placed))
     }
 
-    /// The same of those that are placed next because their working order was executed.
-    pub(crate) fn needs_more_than_is_left(&self) -> bool {
+    /// Whether one of these orders executes wholly or not at all, and needs more than is left of this command, and not more
+    /// than another one has.
+    pub(crate) fn are_too_much(&self, orders: &[OrderId]) -> bool {
+        let needs = orders.iter().filter_map(|&order| self.fills(order)?.ok());
+        needs.max().is_some_and(|executions| executions > self.executions_left)
+    }
+
+    /// What the turn of these orders counts: each hundred executions that they count on are one more.
+    pub(crate) fn turns(&self, orders: &[OrderId]) -> usize {
+        let is_queued = orders.iter().all(|&order| self.order(order).delayed == Some(Delay::Queued));
+        let counted = orders.iter().filter_map(|&order| self.fills(order));
+        let counted: u64 = counted.map(|fills| fills.unwrap_or_else(|counted| counted)).sum();
+        (if is_queued { 1 } else { 10 }) + (counted / 100) as usize
+    }
+
+    /// Those that are placed next because their working order was executed.
+    pub(crate) fn next_due(&self) -> Vec<OrderId> {
         let due: Vec<OrderId> = self.due_orders().collect();
         let working = due.first().map(|&first| self.order(first).pends_on);
-        due.iter().filter(|&&order| Some(self.order(order).pends_on) == working).any(|&order| self.is_too_much(order))
+        due.into_iter().filter(|&order| Some(self.order(order).pends_on) == working).collect()
     }
 }

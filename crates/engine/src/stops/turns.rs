@@ -164,6 +164,11 @@ impl Stops {
         self.delays_any() && self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.delaying > 0)
     }
 
+    /// Orders of a symbol that are under way, or wait behind one.
+    pub(crate) fn delayed_orders(&self, symbol: SymbolIndex) -> usize {
+        self.turns.of_symbol.get(&symbol).map_or(0, |turns| turns.delaying)
+    }
+
     /// Whether an order of a symbol is under way.
     pub(crate) fn is_under_way(&self, symbol: SymbolIndex) -> bool {
         self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.under_way.is_some())

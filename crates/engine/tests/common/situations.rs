@@ -294,7 +294,7 @@ impl Situations {
         // What becomes of orders that wait for others is counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
             if let Reply::Rejected(reject) = reply
-                && !matches!(reject, Reject::PastLimit(_))
+                && !matches!(reject, Reject::PastLimit(_) | Reject::Full)
             {
                 self.count(rejected(reject));
             }
@@ -370,7 +370,8 @@ impl Situations {
                 }
             }
             Reply::Done(_) => panic!("the history's answer is counted, not that it was asked"),
-            Reply::Rejected(Reject::PastLimit(_)) => {}
+            // So many wait only where one command does little.
+            Reply::Rejected(Reject::PastLimit(_) | Reject::Full) => {}
             Reply::Rejected(reject) => self.count(rejected(reject)),
         }
     }
@@ -807,7 +808,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Killed(scope) => killed::rejected(*scope),
         Reject::PastLimit(_) => panic!("they are counted by their orders"),
-        Reject::Full => panic!("nothing is ever full in these markets"),
+        Reject::Full => panic!("it is not counted"),
     }
 }
 

@@ -183,6 +183,65 @@ fn a_market_buy_that_can_pay_for_nothing_is_refused_while_an_order_is_under_way(
     market.check();
 }
 
+/// They held nothing, or were canceled and placed again, and nobody's order had its turn any more.
+#[test]
+fn orders_that_wait_behind_one_under_way_are_bounded() {
+    let mut market = Market::new(2);
+    for _ in 0..3 {
+        market.place(1, order(Side::Sell, 500, 1));
+    }
+    market.place(2, order(Side::Buy, 600, 3));
+    let behind: Vec<OrderId> = (1..20).map(|_| market.place(2, order(Side::Buy, 400, 1))).collect();
+    let asked =
+        Command::PlaceOrder { account: account(2), order: order(Side::Buy, 400, 1), client_id: None, until: None };
+    assert_eq!(market.apply(asked), Reply::Rejected(Reject::Full));
+    market.apply(Command::CancelOrder { account: account(2), order: behind[7].into() });
+    assert!(matches!(market.apply(asked), Reply::Opened(_)), "there is room again");
+    market.check();
+    market.apply(Command::ActivateReached);
+    assert_eq!(market.engine.reached_orders(), 0);
+}
+
+/// A command brought 1,000 of them to their books, and a turn of the loop takes more.
+#[test]
+fn a_command_brings_ten_thousand_waiting_orders_to_their_book() {
+    let mut market = Market::new(5_000);
+    for _ in 0..5_001 {
+        market.place(1, order(Side::Sell, 500, 1));
+    }
+    market.place(2, order(Side::Buy, 600, 5_001));
+    for _ in 0..12_000 {
+        market.place(2, order(Side::Buy, 400, 1));
+    }
+    market.apply(Command::ActivateReached);
+    // The one that was under way counts as ten.
+    assert_eq!((market.executed(), market.engine.reached_orders()), (1, 2_010));
+    market.apply(Command::ActivateReached);
+    assert_eq!(market.engine.reached_orders(), 0);
+    market.check();
+}
+
+/// A thousand of them looked at all of a book twice, in one command.
+#[test]
+fn looks_at_the_book_count_among_the_turns_of_a_command() {
+    let mut market = Market::new(1_000);
+    for _ in 0..1_001 {
+        market.place(1, order(Side::Sell, 400, 1));
+    }
+    for _ in 0..1_000 {
+        market.place(1, order(Side::Sell, 500, 1));
+    }
+    market.place(2, order(Side::Buy, 400, 1_001));
+    let fill_or_kill = NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 500, 2_000) };
+    for _ in 0..2_000 {
+        market.place(2, fill_or_kill);
+    }
+    market.apply(Command::ActivateReached);
+    // Each counts on the 1,000 executions that a command has, which is ten turns more than its own.
+    assert_eq!((market.executed(), market.engine.reached_orders()), (1, 2_000 - 909));
+    market.check();
+}
+
 fn open_of(market: &Market, number: u32, order: OrderId) -> i64 {
     match market.engine.query(&Query { account: account(number), order: order.into() }, &mut Vec::new()) {
         Reply::Status(status) => status.open.units(),
