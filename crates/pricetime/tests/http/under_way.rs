@@ -19,6 +19,8 @@ const PARTS: u64 = 100;
 const STEP: u64 = 10_000;
 /// What the sweeper asks for and nobody sells.
 const TOO_MANY: u64 = 50;
+/// Kills that may come too late.
+const KILLS: u64 = 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Account 1 sweeps, account 2 sells, account 3 comes behind the sweeper.
@@ -148,15 +150,46 @@ fn an_order_that_is_under_way_is_shown_as_open_and_goes_on_after_a_kill() {
     server.stop();
 }
 
+/// A server is killed just behind the sweep, again until a kill came in the middle of it. A server whose disk is nearly
+/// full executes nothing by itself: so it shows where that was.
 #[test]
 fn a_kill_in_the_middle_changes_nothing_of_what_it_comes_to() {
-    let folder = Folder::new("under-way-kill");
+    let is_cut = (0..KILLS).any(|kill| {
+        let folder = Folder::new(&format!("under-way-kill-{kill}"));
+        let keys = KeyFile::new(&folder);
+        let server = serve(&folder, &keys);
+        let orders = sweep(&server, "<create></create>");
+        server.kill();
+        let server = Launch::new(&folder.data()).with("--disk-low 4000000GiB").start();
+        let is_cut = order(&Http::new(server.http), orders[0], 1)["delayed"] == true;
+        server.stop();
+        let server = Launch::new(&folder.data()).start();
+        ended(&server, orders);
+        server.stop();
+        is_cut
+    });
+    assert!(is_cut, "no kill came while an order was under way");
+}
+
+/// It was told to be for as many shares as its first command executed.
+#[test]
+fn an_order_for_money_that_is_under_way_is_told_with_all_its_shares() {
+    let folder = Folder::new("under-way-funds");
     let keys = KeyFile::new(&folder);
-    let server = serve(&folder, &keys);
-    let orders = sweep(&server, "<create></create>");
-    server.kill();
-    let server = Launch::new(&folder.data()).start();
-    ended(&server, orders);
+    let server = keys.launch(&folder).start();
+    let mut client = server.client();
+    client.ask(
+        r#"<create><account id="1" balance="1000000"/><account id="2" balance="0"/>
+        <symbol sym="S"><account id="2">30000</account></symbol></create>"#,
+    );
+    let icebergs = r#"<order sym="S" amount="-100" limit="10" display="1"/>"#.repeat(300);
+    assert!(!client.ask(&format!("<transactions id=\"2\">{icebergs}</transactions>")).contains("<error"));
+    let http = Http::new(server.http);
+    let order = "symbol=SUSD&side=BUY&type=MARKET&quoteOrderQty=200000&newOrderRespType=RESULT";
+    let told = keys.send(&http, "POST", "order", order).body;
+    let fields = ["status", "origQty", "executedQty", "origQuoteOrderQty", "cummulativeQuoteQty"];
+    let told = fields.map(|field| told[field].as_str().unwrap_or("").trim_end_matches('0').to_owned());
+    assert_eq!(told, ["PARTIALLY_FILLED", "20000.", "10000.", "200000.", "100000."]);
     server.stop();
 }
 

@@ -255,19 +255,22 @@ impl Placing {
         let Some(fills) = fills.filter(|_| self.tell != Tell::Ack) else { return Ok(told) };
         let executed = fills.iter().fold(Position::ZERO, |sum, trade| sum.plus(trade.shares.position()));
         let money = fills.iter().fold(Money::ZERO, |sum, trade| sum.plus(trade.money()));
+        let past = match self.amount {
+            Amount::Shares(shares) if executed == shares.position() || waits => None,
+            Amount::Shares(_) if kind.rests() && self.self_trade == SelfTrade::Allowed => None,
+            // It may have been canceled at once, or go on.
+            Amount::Shares(_) | Amount::Funds(_) => past_order(site, order).await?,
+        };
         let (shares, funds) = match self.amount {
             Amount::Shares(shares) => (shares.position(), Money::ZERO),
-            // All that it executed: the engine chose as many shares as there were.
-            Amount::Funds(funds) => (executed, funds),
+            // The engine chose as many shares as there were, and may go on to execute them.
+            Amount::Funds(funds) => (past.map_or(executed, |past| past.shares.position()), funds),
         };
-        let status = match executed {
-            executed if executed == shares && funds == Money::ZERO => "FILLED",
-            _ if waits => "NEW",
-            // It may have been canceled at once, or go on.
-            _ if self.self_trade != SelfTrade::Allowed || !kind.rests() => {
-                status_at_once(site, order, executed).await?
-            }
-            executed => open_status(executed),
+        let status = match past {
+            Some(past) => status_at_once(&past, executed),
+            None if executed == shares => "FILLED",
+            None if waits => "NEW",
+            None => open_status(executed),
         };
         let more = json!({
             "price": price_text(kind, limit),
@@ -295,17 +298,22 @@ impl Placing {
     }
 }
 
-/// What an order was when it was placed that may have met its own account, or not rest. It need not have executed all
-/// of its shares to be filled, and goes on with later commands if it executed as often as one does.
-async fn status_at_once(site: &Site, order: OrderId, executed: Position) -> Result<&'static str, Refusal> {
+/// The order as it is kept; none if it is not kept any more.
+async fn past_order(site: &Site, order: OrderId) -> Result<Option<PastOrder>, Refusal> {
     let found = past::orders(site, vec![order]).await.map_err(Refusal::troubled)?;
-    let past = found.first().map(|found| found.order);
-    let by_its_own_command = |past: &PastOrder| past.ended.filter(|ended| ended.sequence == past.sequence);
-    Ok(match past.and_then(|past| by_its_own_command(&past).map(|ended| why_canceled(&past, &ended))) {
+    Ok(found.first().map(|found| found.order))
+}
+
+/// The status of an order by the command that placed it, where it may have met its own account, or does not rest. It
+/// need not have executed all of its shares to be filled, and goes on with later commands if it executed as often as
+/// one does.
+fn status_at_once(past: &PastOrder, executed: Position) -> &'static str {
+    let by_its_own_command = past.ended.filter(|ended| ended.sequence == past.sequence);
+    match by_its_own_command.map(|ended| why_canceled(past, &ended)) {
         Some(Some(why)) => canceled_status(why),
         Some(None) => "FILLED",
         None => open_status(executed),
-    })
+    }
 }
 
 /// What an order is of which so much is executed, and something is open.
