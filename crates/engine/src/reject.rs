@@ -178,7 +178,11 @@ impl fmt::Display for Reject {
                 write!(f, "Stop would trigger at once: the last execution was at {last}, so choose a stop {side} that")
             }
             Reject::FundsTradeNothing { funds } => {
-                write!(f, "Nothing can be traded for {funds}: nobody is on the other side, or a share costs too much")
+                write!(
+                    f,
+                    "Nothing can be traded for {funds}: nobody is on the other side, a share costs too much, or another \
+                     order of the symbol is under way"
+                )
             }
             Reject::UnknownOrder => f.write_str("Unknown order"),
             Reject::Killed(scope) => write!(

@@ -44,6 +44,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 23, name: "0023_limits.sql", sql: include_str!("../migrations/0023_limits.sql") },
     Migration { version: 24, name: "0024_audit.sql", sql: include_str!("../migrations/0024_audit.sql") },
     Migration { version: 25, name: "0025_under_way.sql", sql: include_str!("../migrations/0025_under_way.sql") },
+    Migration { version: 26, name: "0026_delayed.sql", sql: include_str!("../migrations/0026_delayed.sql") },
 ];
 
 /// What `migrate` did.

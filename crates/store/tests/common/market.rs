@@ -375,7 +375,7 @@ impl Market {
                 SELECT sum(e.shares) FROM pricetime.executions e WHERE h.order_id IN (e.buy_order, e.sell_order)), 0))";
         let (open, placed, resting) = (model.open_orders().len(), model.orders_placed(), model.resting().count());
         let (executed, accounts, money) = (self.executed.len(), model.accounts().count(), model.total_money());
-        let waiting = model.open_orders().filter(|order| order.waits || order.delayed.is_some()).count();
+        let waiting = model.open_orders().filter(|order| order.waits).count();
         let counts = format!("{open}|{placed}|{executed}|{accounts}|{resting}|{waiting}|{money}|0");
         equal("views", views, vec![counts]);
     }

@@ -146,3 +146,20 @@ fn a_wrong_aggressor_is_found() {
         assert!(told.contains("the two orders do not agree with execution 1"), "{told}");
     }
 }
+
+/// The views say of an active order that it is delayed, and not that it waits for a price.
+#[test]
+fn the_views_tell_delayed_orders_from_those_that_wait_for_a_price() {
+    let database = database();
+    let mut market = under_way(limit(Side::Buy, 54, 55));
+    place(&mut market, 1, limit(Side::Sell, 1, 1).triggered_by(Trigger::from_above(price(1))));
+    market.restart(&database, "first");
+    for view in ["open_orders", "order_history WHERE status = 'open'"] {
+        let count = |condition: &str| {
+            let joined = if view.contains("WHERE") { "AND" } else { "WHERE" };
+            database.sql(&format!("SELECT count(*)::text FROM pricetime.{view} {joined} {condition}")).concat()
+        };
+        let counts = ["delayed AND NOT waits", "waits AND NOT delayed", "waits AND delayed"].map(count);
+        assert_eq!(counts, ["3", "1", "0"], "{view}");
+    }
+}

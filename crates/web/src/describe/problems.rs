@@ -82,7 +82,11 @@ const CODES: [(&str, u16, &str); 89] = [
     ("not-in-a-cluster", 422, "Cancel on disconnect is not offered where several servers share a market"),
     ("amends-upward", 422, "The order has no more shares than that already: amending takes some off"),
     ("amends-below-executed", 422, "As many shares of the order were executed, or more"),
-    ("funds-trade-nothing", 422, "Nobody is on the other side, or a share costs too much for these funds"),
+    (
+        "funds-trade-nothing",
+        422,
+        "Nobody is on the other side, a share costs too much for these funds, or another order of the symbol is under way",
+    ),
     ("off-tick", 422, "A limit or `stop` is not a multiple of the symbol's `tick`"),
     ("off-lot", 422, "The shares, or the `display`, are not a multiple of the symbol's `lot`"),
     ("display-out-of-range", 422, "The `display` is less than a hundredth of the shares, or more than all"),
