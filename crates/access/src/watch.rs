@@ -61,11 +61,13 @@ impl Access {
     fn begin(path: &Path, common: Option<InCommon>, failed: Failed) -> Result<(Access, Watch), String> {
         // The stamp comes first: a change that is read already is read once more.
         let stamp = Stamp::of(path);
+        // What several servers agreed on may not be what stands there any more.
+        let read = stamp.filter(|_| common.is_none());
         let access = Access::read_with(path, common)?;
         let (stop, stopped) = channel();
         let (followed, path) = (access.clone(), PathBuf::from(path));
         let follow = move || {
-            let mut follower = Follower { access: followed, path, read: stamp, seen: stamp, fault: None, failed };
+            let mut follower = Follower { access: followed, path, read, seen: stamp, fault: None, failed };
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
                 follower.look();
             }

@@ -18,6 +18,8 @@ struct State {
     /// It keeps no members yet.
     is_old: bool,
     is_away: bool,
+    /// Somebody writes this into a file as soon as something was put.
+    written_then: Option<(PathBuf, String)>,
     /// What is put comes, and nobody is told so.
     is_silent: bool,
 }
@@ -54,6 +56,9 @@ impl MembersLog for Log {
             return Err(NotPut::Outdated);
         }
         state.editions.push(edition.to_owned());
+        if let Some((path, text)) = state.written_then.take() {
+            write(&path, &text);
+        }
         if state.is_silent { Err(NotPut::InDoubt) } else { Ok(last + 1) }
     }
 }
@@ -204,6 +209,24 @@ fn a_server_brings_its_file_by_itself_once_the_log_keeps_members() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert!(log.read(1).expect("an edition").ends_with(&text(&["alice"])));
+}
+
+/// It counted on that server alone, until somebody changed something else.
+#[test]
+fn what_is_written_by_hand_while_a_server_starts_counts_on_all() {
+    let log = Log::default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.toml");
+    write(&path, &text(&["alice"]));
+    log.set(|state| state.written_then = Some((path.clone(), text(&["alice", "dora"]))));
+    let joined = Access::join(&path, Arc::new(log.clone()), Arc::new(|_| ())).expect("joined");
+    let (_access, _watch) = joined.expect("members");
+    let begun = std::time::Instant::now();
+    while log.last() == Ok(Some(1)) {
+        assert!(begun.elapsed().as_secs() < 20, "the log does not have it");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(log.read(2).expect("an edition").ends_with(&text(&["alice", "dora"])));
 }
 
 #[test]
