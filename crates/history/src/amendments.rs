@@ -15,7 +15,8 @@ use crate::table::Near;
 const NOTES_MAX: usize = 20_000;
 
 impl History {
-    /// What was taken off an order by the command `from` and later ones: the first `most`, oldest first.
+    /// What was taken off an order by the command `from` and later ones: the first `most`, oldest first. Errors: the order was
+    /// done before the history began.
     pub fn amendments(&self, order: OrderId, from: Sequence, most: usize) -> Result<Vec<Amended>, HistoryError> {
         self.amendments_as_of((from, Sequence(u64::MAX)), order, most)
     }
@@ -52,7 +53,7 @@ impl History {
         order: OrderId,
         most: usize,
     ) -> Result<Vec<Amended>, HistoryError> {
-        let Some(past) = self.record_of(order)? else { return Ok(Vec::new()) };
+        let Some(past) = self.order_as_placed(order)? else { return Ok(Vec::new()) };
         let mut at = self.last_note_of(&past);
         let (mut found, mut near) = (VecDeque::new(), Near::default());
         for _ in 0..NOTES_MAX {

@@ -91,30 +91,36 @@ impl Before {
         begun.sync()?;
         let mut writer = Writer::new(folder.open(OLD_NAME).map_err(failed(OLD_NAME))?.into());
         let open_order = |order: OrderId| open.binary_search_by_key(&order, |open| open.order).ok().map(|at| &open[at]);
-        let mut executed = open.iter().filter(|open| !open.executions.is_empty()).map(|open| DoneOrder {
+        // An open order that is listed without executions has lost them: the snapshot has their sum alone.
+        let has_executed = |open: &&OpenOrder| !open.executions.is_empty() || open.elsewhere.is_some();
+        let mut known = open.iter().filter(has_executed).map(|open| DoneOrder {
             order: open.order,
             account: accounts[open.account.0 as usize],
             canceled: None,
             executions: open.executions.clone(),
         });
-        let mut next = executed.next();
+        let mut next = known.next();
         done(&mut |done: DoneOrder| {
             while let Some(open) = next.take_if(|open| open.order < done.order) {
                 writer.add(&open)?;
-                next = executed.next();
+                next = known.next();
             }
             match open_order(done.order).map(|open| open.elsewhere) {
                 None => writer.add(&done),
                 // Of an order that is open again, because its command comes again, too much is told.
                 Some(None) => Ok(()),
                 Some(Some(executed)) => {
-                    let count = usize::try_from(executed.executions).unwrap_or(usize::MAX).min(done.executions.len());
-                    let executions = done.executions[..count].to_vec();
+                    next = known.next();
+                    let mut executions = done.executions;
+                    executions.truncate(usize::try_from(executed.executions).unwrap_or(usize::MAX));
+                    if Executed::of(&executions) != executed {
+                        executions.clear();
+                    }
                     writer.add(&DoneOrder { canceled: None, executions, ..done })
                 }
             }
         })?;
-        next.into_iter().chain(executed).try_for_each(|open| writer.add(&open))?;
+        next.into_iter().chain(known).try_for_each(|open| writer.add(&open))?;
         writer.finish()?;
         folder.sync().map_err(crate::error::in_folder)
     }

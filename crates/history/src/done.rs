@@ -26,6 +26,8 @@ pub struct Executions {
     order: OrderId,
     /// The executions before the history began, oldest first, as far as they are known.
     earlier: Vec<Execution>,
+    /// Whether there were earlier ones that are lost.
+    lost: bool,
     /// The sum of all, of a done order some of which may not be known.
     all: Option<Executed>,
     /// The next trade to read.
@@ -41,7 +43,8 @@ pub struct Executions {
 
 impl Executions {
     fn of(order: OrderId, earlier: Vec<Execution>, Lasts { trade: at, note: notes }: Lasts) -> Executions {
-        Executions { order, earlier, all: None, at, near: Near::default(), notes, read: Vec::new(), forgotten: 0 }
+        let (near, read) = (Near::default(), Vec::new());
+        Executions { order, earlier, lost: false, all: None, at, near, notes, read, forgotten: 0 }
     }
 
     /// How many were read.
@@ -66,6 +69,9 @@ impl Executions {
 
     /// The oldest, oldest first, that come to `wanted`, when all were read; none if some of them are not known.
     pub fn oldest(self, wanted: &Executed) -> Option<Vec<Execution>> {
+        if self.lost {
+            return None;
+        }
         let mut oldest = self.known();
         oldest.truncate(usize::try_from(wanted.executions).unwrap_or(usize::MAX));
         (Executed::of(&oldest) == *wanted).then_some(oldest)
@@ -74,9 +80,9 @@ impl Executions {
     /// The executions of a done order, oldest first, when all were read. Errors: not all are known, because the history began
     /// behind them; the sum of all, and the number of those that are known.
     pub fn finish(self) -> Result<Vec<Execution>, Executed> {
-        let all = self.all;
+        let (all, lost) = (self.all, self.lost);
         let known = self.known();
-        match all.filter(|all| all.money != Executed::of(&known).money) {
+        match all.filter(|all| lost || all.money != Executed::of(&known).money) {
             Some(all) => Err(Executed { executions: known.len() as u64, ..all }),
             None => Ok(known),
         }
@@ -90,7 +96,7 @@ impl Executions {
 }
 
 impl History {
-    /// What became of an order; none if it was never placed, or is open. Errors: it is no longer kept, or was done before the
+    /// An order that is done; none if it was never placed, or is open. Errors: it is no longer kept, or was done before the
     /// history began.
     pub fn done(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
         if order < self.heads.first_order {
@@ -108,24 +114,26 @@ impl History {
             true => self.before(order)?,
             false => (self.record_of(order)?, None),
         };
+        let lost = is_lost(known.as_ref());
         let earlier = known.map_or(Vec::new(), |known| known.executions);
         match past {
             Some(past) => {
                 let Lasts { trade, note } = self.lasts_of(&past)?;
                 let trade = trade.or_else(|| self.heads.executed.get(&order).copied());
                 let note = note.or_else(|| self.heads.noted.get(&order).copied());
-                Ok(Some(Executions::of(order, earlier, Lasts { trade, note })))
+                Ok(Some(Executions { lost, ..Executions::of(order, earlier, Lasts { trade, note }) }))
             }
             None if earlier.is_empty() => Ok(None),
             None => Ok(Some(Executions::of(order, earlier, Lasts::default()))),
         }
     }
 
-    /// As `done`, of an order that was placed before the history began.
+    /// A done order that was placed before the history began.
     fn done_before(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
         match self.before(order)? {
             (Some(past), known) => {
                 let Some(mut done) = self.done_as(&past)? else { return Ok(None) };
+                done.executions.lost = is_lost(known.as_ref());
                 done.executions.earlier = known.map_or(Vec::new(), |known| known.executions);
                 done.executions.all = self.executed_of(past)?;
                 Ok(Some(done))
@@ -163,7 +171,7 @@ impl History {
         Ok((Some(past), known))
     }
 
-    /// An order as its record says.
+    /// The done order that a record tells of; none if it is open.
     fn done_as(&self, past: &PastOrder) -> Result<Option<Done>, HistoryError> {
         let Some(ended) = past.ended else { return Ok(None) };
         let account = self.account_id(past.account).ok_or_else(|| self.lost_order(past.order))?;
@@ -207,4 +215,9 @@ impl History {
         };
         Ok((record, before))
     }
+}
+
+/// Whether an order that was open when the history began has executions that are not known: it is listed without any.
+fn is_lost(known: Option<&DoneOrder>) -> bool {
+    known.is_some_and(|known| known.executions.is_empty())
 }

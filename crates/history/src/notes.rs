@@ -138,7 +138,7 @@ impl History {
             (Some(_), _) => self.lasts_of(past)?.note,
             (None, Some(note)) => Some(*note),
             // It may have ended since: then its record knows.
-            (None, None) if through < self.followed.sequence => match self.record_of(past.order)? {
+            (None, None) if through < self.followed.sequence => match self.order_as_placed(past.order)? {
                 Some(now) => self.lasts_of(&now)?.note,
                 None => None,
             },

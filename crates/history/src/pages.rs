@@ -23,18 +23,23 @@ impl History {
         self.order_as_of(EVER, order)
     }
 
-    /// As `order`, of what the command `through` left.
+    /// An order as the command `through` left it. Errors: as those of `order`.
     pub(crate) fn order_as_of(&self, through: Sequence, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
-        let past = match order < self.heads.first_order {
-            true if order == OrderId(0) => None,
-            true => Some(self.before(order)?.0.ok_or(HistoryError::NoLongerKept { until: Time::ZERO })?),
-            false => self.record_of(order)?.filter(|past| past.sequence <= through),
-        };
+        let past = self.order_as_placed(order)?.filter(|past| past.sequence <= through);
         let past = past.map(|past| self.with_reductions(through, past)).transpose()?;
         Ok(past.map(|past| past.as_of(through)))
     }
 
-    /// As `order`, without what was taken off it.
+    /// An order without what was taken off it, also one that was open when the history began. Errors: as those of `order`.
+    pub(crate) fn order_as_placed(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
+        match order < self.heads.first_order {
+            true if order == OrderId(0) => Ok(None),
+            true => self.before(order)?.0.map(Some).ok_or(HistoryError::NoLongerKept { until: Time::ZERO }),
+            false => self.record_of(order),
+        }
+    }
+
+    /// An order of this history without what was taken off it; none if it was placed before the history began.
     pub(crate) fn record_of(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         let at = order.0.checked_sub(self.heads.first_order.0).filter(|at| *at < self.orders.len());
         at.map(|at| self.read_order(at)).transpose()
@@ -52,7 +57,7 @@ impl History {
         self.orders_as_of(EVER, account, before, limit, wanted)
     }
 
-    /// As `orders_of`, of what the command `through` left.
+    /// Orders of an account as the command `through` left them: see `orders_of`.
     pub(crate) fn orders_as_of(
         &self,
         through: Sequence,
@@ -100,7 +105,7 @@ impl History {
         self.trades_as_of(EVER, symbol, before, limit)
     }
 
-    /// As `trades_of`, of what the command `through` left.
+    /// Trades of a symbol up to the command `through`: see `trades_of`.
     pub(crate) fn trades_as_of(
         &self,
         through: Sequence,
@@ -124,7 +129,7 @@ impl History {
         self.account_trades_as_of(EVER, account, before, limit, wanted)
     }
 
-    /// As `trades_of_account`, of what the command `through` left.
+    /// Trades of an account up to the command `through`: see `trades_of_account`.
     pub(crate) fn account_trades_as_of(
         &self,
         through: Sequence,
@@ -175,7 +180,7 @@ impl History {
 
     /// The trades of an order, in the order in which they happened; none if there are more than `most`.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
-        let lasts = self.record_of(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
+        let lasts = self.order_as_placed(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
         let mut at = lasts.trade.or_else(|| self.heads.executed.get(&order).copied());
         let mut notes = lasts.note.or_else(|| self.heads.noted.get(&order).copied());
         let (mut found, mut near) = (Vec::new(), Near::default());
@@ -270,7 +275,7 @@ impl History {
         self.record(&self.trades, number - 1, read, |at, bytes| TradeRecord::decode(at, number, bytes))
     }
 
-    /// What a record says.
+    /// Decodes a record. One that cannot be read goes on the list of damages.
     pub(crate) fn record<const N: usize, T>(
         &self,
         table: &Table<N>,
@@ -287,7 +292,7 @@ impl History {
         }
     }
 
-    /// That a record is damaged, or none of the chain that leads there. It goes on the list.
+    /// The error of a record that is damaged, or is not of the chain that leads there. It goes on the list.
     pub(crate) fn lost<const N: usize>(&self, table: &Table<N>, at: u64) -> HistoryError {
         let error = table.damaged(at);
         self.list(&error);

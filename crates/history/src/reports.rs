@@ -374,7 +374,7 @@ impl History {
     /// The report that stands there.
     pub fn report(&self, key: ReportKey) -> Result<Report, HistoryError> {
         let order = |order: OrderId| -> Result<PastOrder, HistoryError> {
-            self.record_of(order)?.ok_or_else(|| self.lost_order(order))
+            self.order_as_placed(order)?.ok_or_else(|| self.lost_order(order))
         };
         Ok(match key.what {
             What::Placed(id) => Report::Placed(order(id)?),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engine::{DoneOrder, DoneOrders, Engine, Entry, Executed, Execution, Importer, OrderId, Sequence, StateItem, Time};
+use engine::{DoneOrder, DoneOrders, Engine, Entry, Executed, Execution, Importer, OrderId, Sequence, StateItem};
 use history::{Done, History, HistoryError};
 use journal::{DataLock, Disk, Journal, JournalPoint, VisitError};
 use market::{recovery, snapshots};
@@ -149,7 +149,7 @@ fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
         Ok(executions.oldest(executed))
     })?;
     let orders = (1..engine.next_order().0).map(OrderId);
-    let done = orders.filter_map(|order| done(&history, order).map_err(say).transpose());
+    let done = orders.filter_map(|order| done(&history, order).transpose());
     store.import(items.into_iter().map(Ok), done).map_err(say).map(|_| ())
 }
 
@@ -168,18 +168,37 @@ fn whole_state(
         let Executed { executions, .. } = executed;
         match first(last, &executed) {
             Ok(Some(executions)) => items.extend(executions.into_iter().map(StateItem::Execution)),
-            Ok(None) => missing = Err(format!("the history has not the {executions} executions of order {last}")),
+            Ok(None) => {
+                missing = Err(lacking(last, &format!("its first {executions} executions are no longer kept singly")));
+            }
             Err(error) => missing = Err(error),
         }
     });
     missing.map(|()| items)
 }
 
-fn done(history: &History, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
-    let Some(Done { account, canceled, mut executions }) = history.done(order)? else { return Ok(None) };
-    while history.read_executions(&mut executions, EXECUTIONS_AT_ONCE)? {}
-    let executions = executions.finish().map_err(|_| HistoryError::NoLongerKept { until: Time::ZERO })?;
+fn done(history: &History, order: OrderId) -> Result<Option<DoneOrder>, String> {
+    let said = |error| of_order(order, error);
+    let Some(Done { account, canceled, mut executions }) = history.done(order).map_err(said)? else { return Ok(None) };
+    while history.read_executions(&mut executions, EXECUTIONS_AT_ONCE).map_err(said)? {}
+    let executions = executions.finish().map_err(|_| lacking(order, "its single executions are no longer kept"))?;
     Ok(Some(DoneOrder { order, account, canceled, executions }))
+}
+
+/// Why an order cannot be read.
+fn of_order(order: OrderId, error: HistoryError) -> String {
+    if matches!(error, HistoryError::NoLongerKept { .. }) {
+        return lacking(order, "it is no longer kept");
+    }
+    format!("order {order}: {error}")
+}
+
+/// Why an order is not copied, and what can be done instead.
+fn lacking(order: OrderId, what: &str) -> String {
+    format!(
+        "order {order}: {what}, and an import copies a market with all its orders or not at all: import a backup of the folder \
+         from when that was kept, or go on serving this folder"
+    )
 }
 
 fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {

@@ -13,11 +13,11 @@ use market::exchange_handle::Readers;
 
 use crate::{AskedOrder, History, StoreError, Within};
 
-/// Orders of a round at most,
+/// The most orders of a round.
 const ORDERS_MAX: usize = 256;
-/// of those of one look-up at least, where it has so many and the round has room.
+/// The smallest share of a round that a look-up gets, however many wait.
 const ORDERS_A_TURN: usize = 16;
-/// Executions of open orders, and of done ones, that a round asks for together; an order with more has a round of its own.
+/// The most executions that a round asks for, of open orders and of done ones each. An order with more has a round of its own.
 const EXECUTIONS_MAX: usize = 16_384;
 
 /// Starts the threads, each on a connection of its own. They end when what is returned is dropped.

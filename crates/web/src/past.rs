@@ -84,14 +84,29 @@ pub(crate) async fn orders_of(
     as_new(site, library.page(|told| Question::Orders { account, symbol, before, limit, told })).await
 }
 
-/// Orders by their ids: those that there are, in this order.
+/// An order by its id. Errors: also that it is no longer kept, or was done before the history began.
+pub(crate) async fn order(site: &Site, order: OrderId) -> Result<Option<Past>, Trouble> {
+    let Some(library) = library(site)? else {
+        return read(site, move |view, history| {
+            history.order(order)?.map(|order| as_known(view, history, &order)).transpose()
+        })
+        .await;
+    };
+    let orders = vec![order];
+    Ok(as_new(site, library.look_up(|told| Question::Named { orders, told })).await?.pop())
+}
+
+/// Orders by their ids: those that there are, in this order. One that is no longer kept is left out, and takes nothing from the others.
 pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past>, Trouble> {
     if orders.is_empty() {
         return Ok(Vec::new());
     }
     let Some(library) = library(site)? else {
         return read(site, move |view, history| {
-            let found = orders.iter().map(|order| history.order(*order)).filter_map(Result::transpose);
+            let found = orders.iter().filter_map(|order| match history.order(*order) {
+                Err(HistoryError::NoLongerKept { .. }) => None,
+                found => found.transpose(),
+            });
             found.map(|order| as_known(view, history, &order?)).collect()
         })
         .await;

@@ -10,15 +10,15 @@ use journal::simulated::{PowerCut, SimulatedDisk};
 
 const ONE: i64 = 100_000_000;
 
-fn symbol() -> Symbol {
+pub fn symbol() -> Symbol {
     Symbol::parse(b"S").unwrap()
 }
 
-fn account(number: &str) -> AccountId {
+pub fn account(number: &str) -> AccountId {
     AccountId::parse(number.as_bytes()).unwrap()
 }
 
-fn place(number: &str, side: Side, dollars: i64, shares: i64) -> Command {
+pub fn place(number: &str, side: Side, dollars: i64, shares: i64) -> Command {
     let (limit, shares) = (Price::from_units(dollars * ONE).unwrap(), Shares::from_units(shares * ONE).unwrap());
     let order = NewOrder::limit(symbol(), side, limit, shares);
     Command::PlaceOrder { account: account(number), order, client_id: None, until: None }
@@ -29,7 +29,7 @@ fn phase(phase: Phase) -> Command {
 }
 
 /// Each command is a turn.
-fn market(commands: Vec<Command>) -> Market {
+pub fn market(commands: Vec<Command>) -> Market {
     let mut market = Market::new(1);
     for command in commands {
         let mut events = Vec::new();

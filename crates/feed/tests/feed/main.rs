@@ -5,6 +5,7 @@
 mod common;
 
 mod auctions;
+mod begun;
 mod damage;
 mod failing;
 mod follows;

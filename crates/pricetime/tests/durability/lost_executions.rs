@@ -89,6 +89,15 @@ fn executions_before_a_history_that_begins_anew_are_told_as_a_sum() {
         let order = keys.send(&http, "GET", "order", &format!("symbol=AUSD&orderId={many}")).body;
         let shown = [&order["status"], &order["executedQty"], &order["cummulativeQuoteQty"]];
         assert_eq!(shown, [&json!("CANCELED"), &json!("15.00000000"), &json!("165.00000000")], "{order}");
+        let amended = keys.send(&http, "GET", "order/amendments", &format!("symbol=AUSD&orderId={many}")).body;
+        let shown: Vec<_> = amended.as_array().unwrap().iter().map(|one| [&one["origQty"], &one["newQty"]]).collect();
+        assert_eq!(shown, [[&json!("100.00000000"), &json!("80.00000000")]], "{amended}");
+        // Whoever resumes a stream of reports there is told of it, too.
+        let by = amended[0]["executionId"].as_u64().unwrap();
+        let mut socket = http.listen();
+        socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": by - 1}));
+        let [told, reports] = [(); 2].map(|()| socket.next());
+        assert_eq!(reports["reports"][0]["sequence"], by, "{told} {reports}");
         let mut fix = Fix::log_on(server.fix.unwrap(), "A");
         fix.send("H", &format!("11=q|37={many}|1=1|55=A|54=1|"));
         fix.expect(&["35=8", "39=4", "14=15", "6=11", "151=0"]);
@@ -116,5 +125,32 @@ fn an_order_that_was_done_before_the_history_began_is_told_as_no_longer_kept() {
     let refused = keys.send(&http, "GET", "order", &format!("symbol=AUSD&orderId={done}"));
     assert_eq!(refused.body["code"], -2026, "{refused:?}");
     assert_eq!(http.get("/api/v1/orders/999999?account=1").code(), (404, "unknown-order"));
+    server.stop();
+}
+
+/// Once an order of anybody that had been done before took whole answers with it: all open lists, a list, and its cancel.
+#[test]
+fn an_order_that_is_no_longer_kept_takes_nothing_from_a_list_beside_it() {
+    let folder = Folder::new("lost-neighbours");
+    let keys = KeyFile::new(&folder);
+    let launch = keys.launch(&folder).with(SMALL);
+    let server = launch.start();
+    server.ask(MARKET);
+    let pair =
+        "symbol=BUSD&side=SELL&quantity=10&aboveType=LIMIT_MAKER&abovePrice=30&belowType=STOP_LOSS&belowStopPrice=20";
+    let list = keys.send(&Http::new(server.http), "POST", "orderList/oco", pair).body["orderListId"].clone();
+    let done = executed_buy(&server, "A", 2, 2);
+    assert_eq!(done, (list.as_u64().unwrap() + 2).to_string());
+    let server = without_history(&launch, &folder, server);
+    let http = Http::new(server.http);
+    let open = keys.send(&http, "GET", "openOrderList", "").body;
+    assert!(open.as_array().is_some_and(|open| open.len() == 1 && open[0]["orderListId"] == list), "{open}");
+    let one = keys.send(&http, "GET", "orderList", &format!("orderListId={list}")).body;
+    assert_eq!(one, open[0]);
+    // Nobody knows whether it began a list.
+    let gone = keys.send(&http, "GET", "orderList", &format!("orderListId={done}")).body;
+    assert_eq!(gone["code"], -2026, "{gone}");
+    let canceled = keys.send(&http, "DELETE", "orderList", &format!("symbol=BUSD&orderListId={list}")).body;
+    assert_eq!(canceled["listOrderStatus"], "ALL_DONE", "{canceled}");
     server.stop();
 }

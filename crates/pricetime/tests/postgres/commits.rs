@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::common::audit::{KnownOrders, audit};
 use crate::common::folder::Folder;
 use crate::common::http::Http;
+use crate::common::load::load_together;
 use crate::common::server::{Launch, PATIENCE, Process, Server};
 use crate::common::trader::Trader;
 use crate::common::wait::{wait_for, wait_until};
@@ -358,4 +359,28 @@ fn a_market_moves_into_a_database_and_back_by_its_journal() {
 #[test]
 fn a_market_moves_into_a_database_and_back_by_its_state_and_archive() {
     there_and_back("--segment-size 64KiB --snapshot-every 500 --disk-low 0", true, "copied from its state and history");
+}
+
+/// Once it was said that something is no longer kept, and not what, nor what can be done about it.
+#[test]
+fn an_import_that_lacks_executions_names_the_order() {
+    let (folder, database) = (Folder::new("postgres-lacking"), crate::postgres::database());
+    let launch = Launch::new(&folder.data()).with("--segment-size 64KiB --snapshot-every 500");
+    let server = launch.start();
+    server.ask(MARKET);
+    let sells = r#"<order sym="SPY" amount="-0.5" limit="1"/>"#.repeat(12);
+    server.ask(r#"<transactions id="1"><order sym="SPY" amount="10" limit="1"/></transactions>"#);
+    server.ask(&format!("<transactions id=\"2\">{sells}</transactions>"));
+    wait_until("the first journal file is retired", PATIENCE, || {
+        load_together(server.xml, 2, 300);
+        !folder.data().join("journal-00000000000000000001.log").exists()
+    });
+    server.stop();
+    std::fs::remove_dir_all(folder.data().join("history")).unwrap();
+    let server = launch.start();
+    server.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#);
+    server.stop();
+    let (imported, said) = store(&["import", folder.data().to_str().unwrap(), database.url().secret()]);
+    assert!(!imported && said.contains("order 1: its single executions are no longer kept"), "{said}");
+    assert!(said.contains("import a backup of the folder"), "{said}");
 }

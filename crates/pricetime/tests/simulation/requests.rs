@@ -17,9 +17,9 @@ use xml::{Documents, Limits};
 use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
-/// Requests of one source before the one whose order follows the market and is reached,
+/// Requests of a source before it places an order that follows the market and is reached.
 const UNTIL_TRAIL: u32 = 20;
-/// and before the one whose order is executed in crumbs.
+/// Requests of a source before it places an order that is executed in very small parts.
 const UNTIL_CRUMBS: u32 = 30;
 /// Money has 16 decimals, a balance over the wire at most 8.
 const BALANCE_STEP: i128 = 100_000_000;

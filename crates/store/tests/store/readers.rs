@@ -21,7 +21,7 @@ fn readers(database: &Database) -> ExchangeHandle {
     ExchangeHandle::new(sql_reader::start(history("short"), history("long"), &failed).unwrap())
 }
 
-/// Every done order that executed, as an open one is asked for whose first executions these were.
+/// Every done order that executed, asked for in the way of an open order with these executions, and the executions.
 fn executed(market: &Market) -> Vec<(LookedUpOrder, Vec<Execution>)> {
     let done = market.done_orders().into_iter().filter(|done| !done.executions.is_empty());
     done.map(|done| {
@@ -31,12 +31,12 @@ fn executed(market: &Market) -> Vec<(LookedUpOrder, Vec<Execution>)> {
     .collect()
 }
 
-/// Asks, and gives what was found, and when.
+/// Asks for orders. The look-up is given to `back` when it is over.
 fn ask(handle: &ExchangeHandle, orders: Vec<LookedUpOrder>, back: impl FnOnce(Lookup) + Send + 'static) {
     exchange::Exchange::look_up(handle, Lookup::new(orders.into_iter(), None, back));
 }
 
-/// What is told of an order that is open and has these executions elsewhere.
+/// The answer that a look-up gives about an order that is open and whose executions the rows have.
 fn told(lookup: Lookup, order: OrderId, account: AccountId, executed: Executed) -> (Answer, Vec<Execution>) {
     let op = Op::Query(Query { account, order: order.into() });
     let mut executions = Vec::new();
@@ -44,7 +44,7 @@ fn told(lookup: Lookup, order: OrderId, account: AccountId, executed: Executed) 
     (answer, executions)
 }
 
-/// The engine's reply about an order that is open and has these executions elsewhere.
+/// The engine's reply about an order that is open and whose executions the rows have.
 fn open(order: OrderId, executed: Executed) -> Reply {
     let (open, elsewhere) = (Shares::from_units(1).unwrap(), Some(Box::new(executed)));
     Reply::Status(Status { order, open, terms: None, canceled: None, executions: 0..0, elsewhere })
@@ -162,7 +162,7 @@ fn a_look_up_tells_done_orders_and_open_ones_in_its_order() {
     }
 }
 
-/// What the rows have does not come to what the engine said: the executions are no longer kept, and the sum is told.
+/// The rows have other executions than the engine said: the executions are no longer kept, and the sum is told.
 #[test]
 fn executions_that_do_not_add_up_are_told_as_a_sum() {
     let database = crate::common::postgres::database();

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use engine::{AccountIndex, KillScope, OrderId, Position, Side, SymbolIndex};
-use feed::{HistoryError, Holding, ReadModel, Trade, View};
+use feed::{Holding, ReadModel, Trade, View};
 use serde_json::{Value, json};
 
 use super::fees::{self, Rates};
@@ -21,7 +21,7 @@ use crate::hub::Hub;
 use crate::listener::Life;
 use crate::past;
 use crate::pieces::{self, Frame, Piece};
-use crate::records::{OfAccount, Past, Trouble};
+use crate::records::{OfAccount, Past};
 use crate::site::Site;
 
 /// Positions that are looked at between two turns of the feed.
@@ -154,19 +154,7 @@ async fn lists_of(site: &Site, account: AccountIndex, trades: &[Trade]) -> Resul
     let orders: BTreeSet<OrderId> = trades.iter().flat_map(its).collect();
     let (orders, mut lists) = (orders.into_iter().collect::<Vec<OrderId>>(), HashMap::new());
     for some in orders.chunks(ORDERS_AT_ONCE) {
-        let mut found = Vec::new();
-        match past::orders(site, some.to_vec()).await {
-            Ok(all) => found = all,
-            Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) => {
-                for &order in some {
-                    match past::orders(site, vec![order]).await {
-                        Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) => {}
-                        one => found.extend(one.map_err(Refusal::troubled)?),
-                    }
-                }
-            }
-            Err(trouble) => return Err(Refusal::troubled(trouble)),
-        }
+        let found = past::orders(site, some.to_vec()).await.map_err(Refusal::troubled)?;
         let linked = |past: &Past| past.linked.map(|partner| (past.order.order, partner.min(past.order.order)));
         lists.extend(found.iter().filter_map(linked));
     }

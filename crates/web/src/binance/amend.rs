@@ -116,8 +116,8 @@ pub(super) async fn amendments(State(site): State<Site>, asked: Parameters) -> A
         Ok((symbol, account))
     })
     .await?;
-    let found = past::orders(&site, vec![order]).await.map_err(Refusal::troubled)?;
-    let its = found.into_iter().find(|past| past.order.account == account && past.order.symbol == symbol);
+    let found = past::order(&site, order).await.map_err(Refusal::troubled)?;
+    let its = found.filter(|past| past.order.account == account && past.order.symbol == symbol);
     let past = its.ok_or_else(Refusal::no_such_order)?;
     // Shares that were taken off to keep it from its own account are among them, and are no amendments here.
     let told = past::amendments(&site, order, Sequence(from), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;

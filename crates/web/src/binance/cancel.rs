@@ -117,9 +117,9 @@ pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Resu
     };
     let Some(cancellation) = canceled else { return Ok(Err(Refusal::unknown_to_cancel())) };
     // The history knows what was paid until the end. It is canceled whether it answers or not.
-    let ended = past::orders(site, vec![open.id]).await.unwrap_or_default();
-    let shown = site.look(move |scene| match ended.first() {
-        Some(past) => as_canceled(&scene.view, past),
+    let ended = past::order(site, open.id).await.unwrap_or_default();
+    let shown = site.look(move |scene| match ended {
+        Some(past) => as_canceled(&scene.view, &past),
         None => open.after_cancel(cancellation.shares, cancellation.time),
     });
     // It is canceled: whoever cannot be shown it must not take it for refused.

@@ -176,6 +176,10 @@ async fn find(
     let Some(meant) = meant(site, account, asked, by).await? else { return Ok(None) };
     let owner = of_account(site, account, |_, account| Ok(account)).await?;
     let list = lists_of(site, owner, vec![meant.order]).await?.pop().filter(|List(_, orders)| meant.is(&orders[0]));
+    if list.is_none() {
+        // Of an order that is no longer kept nobody knows whether it began a list.
+        past::order(site, meant.order).await.map_err(Refusal::troubled)?;
+    }
     Ok(list.map(|list| (list.1.iter().map(|order| order.id).collect(), list)))
 }
 

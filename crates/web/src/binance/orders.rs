@@ -34,8 +34,8 @@ pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
     let shown = match open {
         Some(open) => open,
         None => {
-            let found = past::orders(&site, vec![order]).await.map_err(Refusal::troubled)?;
-            let past = found.into_iter().find(|past| past.order.account == account && past.order.symbol == symbol);
+            let found = past::order(&site, order).await.map_err(Refusal::troubled)?;
+            let past = found.filter(|past| past.order.account == account && past.order.symbol == symbol);
             let past = past.ok_or_else(Refusal::no_such_order)?;
             site.look(move |scene| Order::of_past(&scene.view, &past)).await?
         }

@@ -300,8 +300,8 @@ impl Placing {
 
 /// The order as it is kept; none if it is not kept any more.
 async fn past_order(site: &Site, order: OrderId) -> Result<Option<PastOrder>, Refusal> {
-    let found = past::orders(site, vec![order]).await.map_err(Refusal::troubled)?;
-    Ok(found.first().map(|found| found.order))
+    let found = past::order(site, order).await.map_err(Refusal::troubled)?;
+    Ok(found.map(|found| found.order))
 }
 
 /// The status of an order by the command that placed it, where it may have met its own account, or does not rest. It

@@ -191,8 +191,8 @@ pub(super) async fn show(
     if let Some(shape) = open {
         return Ok(shape);
     }
-    let found = past::orders(site, vec![order]).await.map_err(refused)?;
-    let past = found.into_iter().find(|past| past.order.account == owner).ok_or_else(Problem::unknown_order)?;
+    let found = past::order(site, order).await.map_err(refused)?;
+    let past = found.filter(|past| past.order.account == owner).ok_or_else(Problem::unknown_order)?;
     site.look(move |scene| OrderShape::past(&scene.view, &past)).await
 }
 

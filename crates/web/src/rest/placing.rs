@@ -352,5 +352,5 @@ fn trail_of(asked: &PlaceOrderBody) -> Result<Option<Trail>, Problem> {
 
 /// What an order that is done was placed for.
 async fn shares_of(site: &Site, order: OrderId) -> Option<Shares> {
-    Some(past::orders(site, vec![order]).await.ok()?.first()?.order.shares)
+    Some(past::order(site, order).await.ok()??.order.shares)
 }

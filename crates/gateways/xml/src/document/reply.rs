@@ -400,7 +400,7 @@ impl Writer<'_> {
         self.out.len() <= bytes_end
     }
 
-    /// What the executions of an order come to that are not told singly, and why they are not.
+    /// Tells the sum of an order's executions, or their number, where they are not told singly, and says why.
     fn sum(&mut self, name: &str, executed: &Executed) {
         self.out.extend_from_slice(b"<error>");
         if name == QUERIED {
