@@ -67,16 +67,12 @@ fn gone_on(market: &Market) -> usize {
     let events = market.batches.iter().flat_map(|(_, _, events)| events);
     let mut resumed = None;
     for (_, event) in events {
-        match *event {
-            Event::OrderResumed { order, placed, .. } => {
-                let had = market.placed_shares(order) != placed.shares;
-                resumed = Some(order).filter(|order| had && last != Some(*order));
-            }
-            Event::Executed { aggressor, .. } => {
-                count += usize::from(resumed.take() == Some(aggressor));
-                last = Some(aggressor);
-            }
-            _ => {}
+        if let Event::OrderResumed { order, placed, .. } = *event {
+            let had = market.placed_shares(order) != placed.shares;
+            resumed = Some(order).filter(|order| had && last != Some(*order));
+        } else if let Event::Executed { aggressor, .. } = *event {
+            count += usize::from(resumed.take() == Some(aggressor));
+            last = Some(aggressor);
         }
     }
     count
