@@ -10,19 +10,12 @@ use crate::matching::{Before, Rest};
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stops::Turn;
-use crate::under_way::counted_on;
+use crate::under_way::{ACTIVATION, COUNTED_ON, counted_on};
 
 /// What the turns of one command come to, at most. It has none any more once it has executed
 /// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others have commands of their own, so that nobody waits long for
 /// orders that trigger each other.
 const TURNS_MAX: usize = 10_000;
-
-/// An order that only waited behind others counts as one turn: as many come between two commands. Any other counts as so
-/// many, and so does each one whose trigger moves: one command activates 1,000.
-pub(crate) const ACTIVATION: usize = 10;
-
-/// An order that executes wholly or not at all counts as one turn more for so many executions that it counts on.
-pub(crate) const COUNTED_ON: usize = 100;
 
 impl Engine {
     /// How many orders wait for nothing but an `ActivateReached`, those included that are under way or behind one that

@@ -21,11 +21,17 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::slab::NONE;
 use crate::stops::Turn;
-use crate::triggering::{ACTIVATION, COUNTED_ON};
 
 /// Orders of a symbol that are under way or wait behind one that is, at most, for each execution that one command may
 /// have: 100,000. They hold their shares or dollars, but a market buy holds nothing.
 const WAITING_PER_EXECUTION: u32 = 10;
+
+/// An order that only waited behind others counts as one turn: as many come between two commands. Any other counts as so
+/// many, and so does each one whose trigger moves: one command activates 1,000.
+pub(crate) const ACTIVATION: usize = 10;
+
+/// An order that executes wholly or not at all counts as one turn more for so many executions that it counts on.
+pub(crate) const COUNTED_ON: usize = 100;
 
 /// An order that is to execute wholly, while its executions are counted.
 struct Filling {
