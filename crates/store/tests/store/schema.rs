@@ -178,6 +178,12 @@ const UNDO: &[(i64, &str)] = &[
             DROP CONSTRAINT waiting_for_what, DROP COLUMN delayed, DROP COLUMN goes_to,
             ALTER COLUMN trigger_price SET NOT NULL, ALTER COLUMN from_below SET NOT NULL",
     ),
+    // As of 20.
+    (
+        26,
+        "DROP VIEW pricetime.fee_schedule, pricetime.open_orders, pricetime.order_history, pricetime.book,
+            pricetime.trades, pricetime.account_summary",
+    ),
 ];
 
 /// Puts the rows back of which a database at this version had no table.
