@@ -16,11 +16,11 @@ use Disagreement::{ForEver, ForNow};
 
 /// So often a change is tried again that others were faster than.
 const TRIES: usize = 8;
-/// What the file beside an access file ends in that says which edition stands in it.
+/// The ending of the file beside an access file that says which edition stands in it.
 const EDITION: &str = "edition";
-/// And the one that keeps what stood in it and did not count.
+/// The ending of the file that keeps what stood in an access file and did not count.
 const REPLACED: &str = "replaced";
-/// What is said of a file that somebody changed by hand.
+/// The record of a change that somebody made with an editor.
 const BY_HAND: &str = "user=file from=this-machine the file was changed by hand";
 
 /// A log that keeps editions of an access file. They are numbered from 1.
@@ -77,7 +77,7 @@ pub(crate) struct InCommon {
     is_compared: AtomicBool,
 }
 
-/// What stands in this server's file.
+/// The edition that stands in this server's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Has {
     cluster: u64,

@@ -65,7 +65,7 @@ struct Shared {
     mode: ModeSwitch,
     /// Where they stand.
     file: Option<PathBuf>,
-    /// None where no other server has them.
+    /// The log through which other servers have the same members; none without a cluster.
     common: Option<InCommon>,
 }
 

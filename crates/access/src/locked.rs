@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::file;
 use crate::time::written;
 
-/// The right to change a file. Whoever else asks for it waits until it is dropped.
+/// The lock of a file that is being changed. A second change waits until it is dropped.
 pub(crate) struct Locked {
     path: PathBuf,
     log: File,

@@ -1,4 +1,4 @@
-//! An access file's text, sealed: whoever has it and no key of this kind reads nothing of it and changes nothing in it.
+//! Seals the text of an access file. Without a key of this kind a sealed text can be neither read nor changed.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -17,7 +17,7 @@ const VERSION: u8 = 1;
 const KEY_BYTES_MIN: usize = 32;
 /// Keys of a file: one that seals, and those of before.
 const KEYS_MAX: usize = 8;
-const HEAD: &str = "# Seals the members of a cluster in its log. Each node has this file; whoever reads it and the log can act for all members.\n\
+const HEAD: &str = "# Seals the members of a cluster in its log. Each node needs this file. Keep it secret: it opens and changes them.\n\
     # The first line seals, each opens.\n";
 
 /// Keys that seal. Without `Debug`, so that none gets into a log.
@@ -69,7 +69,7 @@ impl SealingKeys {
             KEY_BYTES_MIN.. => {
                 let bytes = Sha256::digest(line.as_bytes());
                 let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes).map(LessSafeKey::new);
-                key.map_err(|_| "has a key that is none".to_owned())
+                key.map_err(|_| "has a key that cannot be used".to_owned())
             }
             bytes => Err(format!("has a key of {bytes} bytes; at least {KEY_BYTES_MIN}")),
         };

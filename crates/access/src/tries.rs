@@ -1,7 +1,7 @@
-//! Wrong proofs by source address, and by what was tried there: after a few each has the next one wait longer. Another
-//! address never waits for them, nor another key. Passwords of an address share a budget as well, since they are guessed
-//! over many names; a member that has logged in from there takes none of it, and waits for wrong ones of its own name
-//! alone.
+//! Counts wrong proofs by source address and by the key or member tried: after a few of them the next one waits, longer
+//! each time. Another address never waits for them. Passwords are guessed over many names, so those of one address
+//! share a budget, too. A member that has logged in from there needs none of it, and waits for wrong passwords of its
+//! own name alone.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -59,7 +59,7 @@ type Who = (u64, IpAddr);
 #[derive(Debug)]
 struct Source {
     names: HashMap<u64, Wrong>,
-    /// Those that name nothing.
+    /// Wrong proofs without a name.
     nameless: Wrong,
     /// When the whole budget of passwords is there again.
     budget_whole: Instant,
@@ -90,7 +90,8 @@ struct Counted {
     next: Instant,
 }
 
-/// A password that was counted as a wrong one. Where it is dropped before it is compared, or is right, it is given back.
+/// A password that was counted as a wrong one. Where it is dropped before it is compared, or is right, it is given
+/// back.
 #[derive(Debug)]
 pub struct Guess<'a> {
     tries: &'a Tries,
@@ -111,8 +112,8 @@ impl Tries {
         if next <= now { Ok(()) } else { Err(next - now) }
     }
 
-    /// Counts a try as a wrong one, and gives its turn: when it is to be looked at, or answered. Errors: that is too far
-    /// off, by so much; then it does not count, and is not to be looked at.
+    /// Counts a try as a wrong one, and gives its turn: when it is to be looked at, or answered. Errors: that is too
+    /// far off, by so much; then it does not count, and is not to be looked at.
     pub fn turn(&self, address: IpAddr, name: &str, now: Instant) -> Result<Instant, Duration> {
         let mut state = self.lock();
         let source = state.source(source_of(address), now);
@@ -122,8 +123,9 @@ impl Tries {
         Ok(source.count(self.hasher.hash_one(name), now)?.map_or(now, |counted| counted.turn))
     }
 
-    /// Counts a password of a member as a wrong one before it is compared, by its name and, unless the member has logged in from there,
-    /// in the budget of its address. Errors: its turn is too far off, by so much; then it does not count.
+    /// Counts a password of a member as a wrong one before it is compared, by its name and, unless the member has
+    /// logged in from there, in the budget of its address. Errors: its turn is too far off, by so much; then it does
+    /// not count.
     pub fn guess(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
         let mut state = self.lock();
         let who = (self.hasher.hash_one(name), source_of(address));
@@ -418,7 +420,8 @@ mod tests {
         assert!(tries.guess(room, "bob", later).expect("a turn").is_familiar());
     }
 
-    /// Who had never logged in from there was refused for as long as somebody guessed there, or hung up again and again.
+    /// A member that had never logged in from an address was refused for as long as somebody guessed there, or hung up
+    /// again and again.
     #[test]
     fn a_password_that_is_right_or_is_never_compared_is_given_back() {
         let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));

@@ -94,7 +94,7 @@ impl Books {
         &self.levels[level]
     }
 
-    /// Puts an order, of which so much is open, at the end of the level of its limit.
+    /// Puts an order at the end of the level of its limit, and adds what is open of it to that level.
     pub(crate) fn rest(
         &mut self,
         (symbol, side, limit): (SymbolIndex, Side, Price),
@@ -133,7 +133,7 @@ impl Books {
         (order.older, order.newer) = (last, NONE);
     }
 
-    /// So much of an order is not open any more, and it stays where it is.
+    /// Takes shares that are not open any more off the sum of a level. Their order stays where it is.
     #[inline]
     pub(crate) fn take(&mut self, level: u32, shares: Shares) {
         let at = &mut self.levels[level];
@@ -169,7 +169,7 @@ impl Books {
         self.guesses[guess_at(symbol, side, limit)]
     }
 
-    /// Takes an order, of which so much is open, off its level, and the level off its book when it was the last one there.
+    /// Takes an order and what is open of it off its level, and a level without orders off its book.
     pub(crate) fn remove(&mut self, slot: u32, open: Shares, orders: &mut Orders) {
         let order = orders.get_mut(slot);
         let (level, older, newer) = (order.level, order.older, order.newer);

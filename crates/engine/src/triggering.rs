@@ -13,8 +13,8 @@ use crate::stops::Turn;
 use crate::under_way::{ACTIVATION, COUNTED_ON, counted_on};
 
 /// What the turns of one command come to, at most. It has none any more once it has executed
-/// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others have commands of their own, so that nobody waits long for
-/// orders that trigger each other.
+/// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others have commands of their own, so that nobody waits long
+/// for orders that trigger each other.
 const TURNS_MAX: usize = 10_000;
 
 impl Engine {
@@ -132,8 +132,8 @@ impl Engine {
         }
     }
 
-    /// It is the turn of an order. Gives what that counts; none if it did not take it: what executes wholly or not at all
-    /// may need another command.
+    /// It is the turn of an order. Gives what that counts; none if it did not take it: what executes wholly or not at
+    /// all may need another command.
     fn take_turn(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> Option<usize> {
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let (placed, turn) = (self.stops.placed(&self.orders, slot), self.stops.turn(&self.orders, slot));

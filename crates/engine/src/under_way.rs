@@ -26,8 +26,8 @@ use crate::stops::Turn;
 /// have: 100,000. They hold their shares or dollars, but a market buy holds nothing.
 const WAITING_PER_EXECUTION: u32 = 10;
 
-/// An order that only waited behind others counts as one turn: as many come between two commands. Any other counts as so
-/// many, and so does each one whose trigger moves: one command activates 1,000.
+/// An order that only waited behind others counts as one turn: as many come between two commands. Any other counts as
+/// so many, and so does each one whose trigger moves: one command activates 1,000.
 pub(crate) const ACTIVATION: usize = 10;
 
 /// An order that executes wholly or not at all counts as one turn more for so many executions that it counts on.
@@ -42,8 +42,8 @@ struct Filling {
 }
 
 impl Filling {
-    /// Counts one execution more, of so many shares. Gives whether the order is executed wholly then. Error: there were as
-    /// many already as one command may have.
+    /// Counts one execution more, of so many shares. Gives whether the order is executed wholly then. Error: there were
+    /// as many already as one command may have.
     fn takes(&mut self, shares: Shares) -> Result<bool, u32> {
         if self.executions == self.most {
             return Err(self.executions);
@@ -55,8 +55,8 @@ impl Filling {
 }
 
 impl Engine {
-    /// Places an order that comes to its book behind others, when these are done. Errors: `Full`; what it holds is not there; of a
-    /// market buy, which holds nothing, that it can pay for nothing at the best price.
+    /// Places an order that comes to its book behind others, when these are done. Errors: `Full`; what it holds is not
+    /// there; of a market buy, which holds nothing, that it can pay for nothing at the best price.
     #[cold]
     pub(crate) fn place_behind_others(
         &mut self,
@@ -96,9 +96,9 @@ impl Engine {
         events(Event::OrderDelayed { order, is_under_way: turn == Turn::UnderWay, placed });
     }
 
-    /// How many executions it takes to execute all shares of an order now, as the walk would execute them: at each price
-    /// first what is shown, and then the next parts of what is hidden, round by round. Error: how many were counted when
-    /// it was clear that it does not execute wholly, or not with one command.
+    /// How many executions it takes to execute all shares of an order now, as the walk would execute them: at each
+    /// price first what is shown, and then the next parts of what is hidden, round by round. Error: how many were
+    /// counted when it was clear that it does not execute wholly, or not with one command.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
         let mut filling = Filling { left: placed.shares, executions: 0, most: self.executions_max };
         let mut looked_at = 0usize;

@@ -52,7 +52,8 @@ pub struct LookedUpOrder {
 pub enum Wanted {
     /// None: a cancel of an order that is done does not ask for them.
     Nothing,
-    /// The first ones, which come to this: those it had when the engine answered. It may be open, and may have more by now.
+    /// The first ones, which come to this: those it had when the engine answered. It may be open, and may have more by
+    /// now.
     First(Executed),
     /// All of them. It is done.
     All,

@@ -15,8 +15,8 @@ use crate::table::Near;
 const NOTES_MAX: usize = 20_000;
 
 impl History {
-    /// What was taken off an order by the command `from` and later ones: the first `most`, oldest first. Errors: the order was
-    /// done before the history began.
+    /// What was taken off an order by the command `from` and later ones: the first `most`, oldest first. Errors: the
+    /// order was done before the history began.
     pub fn amendments(&self, order: OrderId, from: Sequence, most: usize) -> Result<Vec<Amended>, HistoryError> {
         self.amendments_as_of((from, Sequence(u64::MAX)), order, most)
     }

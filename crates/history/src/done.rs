@@ -77,8 +77,8 @@ impl Executions {
         (Executed::of(&oldest) == *wanted).then_some(oldest)
     }
 
-    /// The executions of a done order, oldest first, when all were read. Errors: not all are known, because the history began
-    /// behind them; the sum of all, and the number of those that are known.
+    /// The executions of a done order, oldest first, when all were read. Errors: not all are known, because the history
+    /// began behind them; the sum of all, and the number of those that are known.
     pub fn finish(self) -> Result<Vec<Execution>, Executed> {
         let (all, lost) = (self.all, self.lost);
         let known = self.known();
@@ -96,8 +96,8 @@ impl Executions {
 }
 
 impl History {
-    /// An order that is done; none if it was never placed, or is open. Errors: it is no longer kept, or was done before the
-    /// history began.
+    /// An order that is done; none if it was never placed, or is open. Errors: it is no longer kept, or was done before
+    /// the history began.
     pub fn done(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
         if order < self.heads.first_order {
             return self.done_before(order);

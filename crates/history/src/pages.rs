@@ -17,8 +17,8 @@ pub(crate) const EVER: Sequence = Sequence(u64::MAX);
 pub type Page<T, C> = (Vec<T>, Option<C>);
 
 impl History {
-    /// An order as it was placed and, if it is done, ended; none if it was never placed. Of one that was open when the history
-    /// began it is not known when it was placed. Errors: it was done before that.
+    /// An order as it was placed and, if it is done, ended; none if it was never placed. Of one that was open when the
+    /// history began it is not known when it was placed. Errors: it was done before that.
     pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         self.order_as_of(EVER, order)
     }
@@ -30,7 +30,8 @@ impl History {
         Ok(past.map(|past| past.as_of(through)))
     }
 
-    /// An order without what was taken off it, also one that was open when the history began. Errors: as those of `order`.
+    /// An order without what was taken off it, also one that was open when the history began. Errors: as those of
+    /// `order`.
     pub(crate) fn order_as_placed(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         match order < self.heads.first_order {
             true if order == OrderId(0) => Ok(None),

@@ -1,5 +1,5 @@
-//! A ledger in memory, for tests and fuzzing: commands are ordered at once, and answers are released as soon as they are
-//! applied. It knows no file, and forgets everything when it is dropped.
+//! A ledger in memory, for tests and fuzzing: commands are ordered at once, and answers are released as soon as they
+//! are applied. It knows no file, and forgets everything when it is dropped.
 
 use std::convert::Infallible;
 use std::sync::Arc;

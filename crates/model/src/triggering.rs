@@ -5,8 +5,8 @@ use engine::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side,
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
-/// The turns of one command: one that is activated, or whose trigger moves, counts as ten, and one that only waited behind
-/// others as one.
+/// The turns of one command: one that is activated, or whose trigger moves, counts as ten, and one that only waited
+/// behind others as one.
 const TURNS_MAX: usize = 10_000;
 
 impl Model {

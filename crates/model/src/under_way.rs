@@ -62,8 +62,8 @@ impl Model {
         })
     }
 
-    /// How often an order executes if all of it does. Error: how far this counted, if it does not, or more often than one
-    /// command may.
+    /// How often an order executes if all of it does. Error: how far this counted, if it does not, or more often than
+    /// one command may.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u64, u64> {
         let (mut left, mut executions, mut looked_at) = (i128::from(placed.shares.units()), 0, 0);
         let matching = self.matching(placed.symbol, placed.side, placed.limit);
@@ -109,8 +109,8 @@ impl Model {
         (order.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(order.account, &placed))
     }
 
-    /// Whether one of these orders executes wholly or not at all, and needs more than is left of this command, and not more
-    /// than another one has.
+    /// Whether one of these orders executes wholly or not at all, and needs more than is left of this command, and not
+    /// more than another one has.
     pub(crate) fn are_too_much(&self, orders: &[OrderId]) -> bool {
         let needs = orders.iter().filter_map(|&order| self.fills(order)?.ok());
         needs.max().is_some_and(|executions| executions > self.executions_left)

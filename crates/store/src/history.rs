@@ -142,8 +142,8 @@ impl History {
         self.ask(async |link: &Link| link.done_within(orders, executions_max).await)
     }
 
-    /// The first executions of orders, open or done, oldest first: of each order so many at most, and fewer if it has not so
-    /// many, or they are no longer kept. One statement asks for all of them. Errors: as of `done_orders`.
+    /// The first executions of orders, open or done, oldest first: of each order so many at most, and fewer if it has
+    /// not so many, or they are no longer kept. One statement asks for all of them. Errors: as of `done_orders`.
     pub fn first_executions(&mut self, orders: &[(OrderId, usize)]) -> Result<Vec<Vec<Execution>>, StoreError> {
         match orders.is_empty() {
             true => Ok(Vec::new()),

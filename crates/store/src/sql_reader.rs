@@ -1,7 +1,7 @@
 //! The threads that read done orders, and executions of open ones, from SQL for queries: one for short look-ups, many
-//! of them at a time, and one for long ones. They go in rounds of bounded size, in which those that wait have their turns.
-//! A round takes one statement for the done orders of all of its look-ups and one for the open ones, if their executions
-//! fit. No question to the database brings more executions than its look-up has room for.
+//! of them at a time, and one for long ones. They go in rounds of bounded size, in which those that wait have their
+//! turns. A round takes one statement for the done orders of all of its look-ups and one for the open ones, if their
+//! executions fit. No question to the database brings more executions than its look-up has room for.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,7 +17,8 @@ use crate::{AskedOrder, History, StoreError, Within};
 const ORDERS_MAX: usize = 256;
 /// The smallest share of a round that a look-up gets, however many wait.
 const ORDERS_A_TURN: usize = 16;
-/// The most executions that a round asks for, of open orders and of done ones each. An order with more has a round of its own.
+/// The most executions that a round asks for, of open orders and of done ones each. An order with more has a round of
+/// its own.
 const EXECUTIONS_MAX: usize = 16_384;
 
 /// Starts the threads, each on a connection of its own. They end when what is returned is dropped.

@@ -153,8 +153,8 @@ pub(crate) fn connect(counted: &mut Vec<Connected>, all: &Connections, principal
     Ok(())
 }
 
-/// Takes the connection out of those of members whose it is no more: that neither began it, nor have logged on over it, nor
-/// are followed.
+/// Takes the connection out of those of members whose it is no more: that neither began it, nor have logged on over it,
+/// nor are followed.
 pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
     let _ = ASKING.try_with(|asking| {
         let Asking { asker, followed, connected, .. } = &mut *asking.borrow_mut();

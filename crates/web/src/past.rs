@@ -96,7 +96,8 @@ pub(crate) async fn order(site: &Site, order: OrderId) -> Result<Option<Past>, T
     Ok(as_new(site, library.look_up(|told| Question::Named { orders, told })).await?.pop())
 }
 
-/// Orders by their ids: those that there are, in this order. One that is no longer kept is left out, and takes nothing from the others.
+/// Orders by their ids: those that there are, in this order. One that is no longer kept is left out, and takes nothing
+/// from the others.
 pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past>, Trouble> {
     if orders.is_empty() {
         return Ok(Vec::new());

@@ -20,7 +20,7 @@ struct State {
     is_away: bool,
     /// Somebody writes this into a file as soon as something was put.
     written_then: Option<(PathBuf, String)>,
-    /// What is put comes, and nobody is told so.
+    /// It keeps what is put, and answers nobody.
     is_silent: bool,
 }
 
@@ -91,7 +91,7 @@ impl Server {
         server(open(log, &path))
     }
 
-    /// The same server after a restart.
+    /// Starts the server again.
     fn again(self, log: &Log) -> Server {
         Server { access: open(log, &self.path), ..self }
     }
@@ -164,7 +164,7 @@ fn what_is_written_by_hand_counts_unless_the_log_has_more() {
     assert_eq!(one.agree(), Ok(Stands::AtLast));
     assert!(!one.has("dora") && !one.has("bob"), "what another server changed first counts");
     assert_eq!(one.beside("replaced"), text(&["bob", "dora"]));
-    // Nobody means an empty file, nor one that is none.
+    // An editor has just begun to write these: nobody means them.
     for wrong in ["", "[[member]]\nname = 1\n"] {
         write(&one.path, wrong);
         assert!(matches!(one.agree(), Err(Disagreement::ForNow(_))));
@@ -192,7 +192,7 @@ fn a_log_that_is_away_changes_nothing_and_one_that_lost_something_is_no_log() {
     assert!(!one.has("alice") && one.has("bob"));
 }
 
-/// Nobody changed anything after the upgrade: the log had no members, and a node without a file let everybody do everything.
+/// A log was upgraded and nobody changed a member since, so it had none: a node without a file served everybody.
 #[test]
 fn a_server_brings_its_file_by_itself_once_the_log_keeps_members() {
     let log = Log::default();

@@ -1,5 +1,5 @@
-//! The time for which the market stands still while one command is about many orders: an auction that ends, one order that
-//! takes all that rests, and an execution that reaches many triggers. Events are counted, and dropped.
+//! The time for which the market stands still while one command is about many orders: an auction that ends, one order
+//! that takes all that rests, and an execution that reaches many triggers. Events are counted, and dropped.
 
 use std::time::Instant;
 

@@ -14,8 +14,8 @@ pub const MIB: u64 = 1 << 20;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What an attack may cost. How long bystanders wait is held against those of an idle server beside it, in the same run:
-/// a machine that does something else makes both wait.
+/// What an attack may cost. How long bystanders wait is held against those of an idle server beside it, in the same
+/// run: a machine that does something else makes both wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// By how many bytes the server's resident memory may grow at most, at any moment.

@@ -1,6 +1,6 @@
-//! Hostile clients: each attack on a server of its own, beside bystanders who must be answered as if nothing happened, and
-//! within bounds of memory and time that stand at its head; how long they wait is held against bystanders of an idle server
-//! beside it. `proof/attacks` runs the same at length and judges strictly.
+//! Hostile clients: each attack on a server of its own, beside bystanders who must be answered as if nothing happened,
+//! and within bounds of memory and time that stand at its head; how long they wait is held against bystanders of an
+//! idle server beside it. `proof/attacks` runs the same at length and judges strictly.
 //! Not quick: it takes two minutes.
 //!
 //! To add one: a sentence as the name of a test in the module of what is attacked, `Scene::set` with a title and bounds,

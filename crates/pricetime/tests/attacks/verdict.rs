@@ -12,8 +12,8 @@ use crate::bystanders::Waits;
 /// The file of the table, a row an attack with tabs between its cells. That it is named makes the long form.
 const TABLE: &str = "PRICETIME_ATTACKS_TABLE";
 
-/// The longest wait at the idle server, in the short form, that shows a machine which does little else: beside others that
-/// take its processors no wait is judged.
+/// The longest wait at the idle server, in the short form, that shows a machine which does little else: beside others
+/// that take its processors no wait is judged.
 const QUIET: Duration = Duration::from_millis(250);
 
 /// Whether attacks run at length and times are judged.
@@ -78,8 +78,8 @@ impl Verdict<'_> {
         ]);
     }
 
-    /// Panics where a limit is exceeded: of memory, of bystanders' longest wait where the machine is quiet, and of all times in the
-    /// long form.
+    /// Panics where a limit is exceeded: of memory, of bystanders' longest wait where the machine is quiet, and of all
+    /// times in the long form.
     pub fn judge(&self) {
         let faults = self.faults();
         assert!(faults.is_empty(), "{}: {}", self.title, faults.join("; "));
@@ -115,8 +115,8 @@ impl Verdict<'_> {
     }
 }
 
-/// The allowance for the longest wait: in the short form others use the machine, and what one server does takes more from
-/// its own bystanders than from those of the idle one.
+/// The allowance for the longest wait: in the short form others use the machine, and what one server does takes more
+/// from its own bystanders than from those of the idle one.
 fn slack() -> u64 {
     if is_long() { 1 } else { 4 }
 }

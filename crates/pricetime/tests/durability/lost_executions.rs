@@ -1,5 +1,5 @@
-//! A history that begins anew behind open orders: the snapshot has no single executions of an order with more than eight. What
-//! is not known is told as a sum, over every interface, and never as if what is known were all.
+//! A history that begins anew behind open orders: the snapshot has no single executions of an order with more than
+//! eight. What is not known is told as a sum, over every interface, and never as if what is known were all.
 
 use crate::common::fix::Fix;
 use crate::common::folder::Folder;
@@ -122,7 +122,8 @@ fn an_order_that_was_done_before_the_history_began_is_told_as_no_longer_kept() {
     server.stop();
 }
 
-/// Once an order of anybody that had been done before took whole answers with it: all open lists, a list, and its cancel.
+/// Once an order of anybody that had been done before took whole answers with it: all open lists, a list, and its
+/// cancel.
 #[test]
 fn an_order_that_is_no_longer_kept_takes_nothing_from_a_list_beside_it() {
     let folder = Folder::new("lost-neighbours");

@@ -159,7 +159,8 @@ fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
     };
     let timed = format!("{ORDER}&recvWindow=60000&timestamp={}", ahead / 1000);
     let theirs = format!("{timed}&signature={}", hmac_hex(&secret("alice"), &timed));
-    // On a slow machine the server begins later than the client's clock was: only the time of the last command counts then.
+    // On a slow machine the server begins later than the client's clock was: only the time of the last command counts
+    // then.
     assert_eq!(ours(&http).status, 201);
     assert_eq!(send(&http, "POST", "order", &theirs).status, 200);
     server.kill();

@@ -15,8 +15,8 @@ const BEGIN: &str = "\"invariant: ";
 /// A file, an invariant in it, and how often that stands there.
 type Found = BTreeMap<(String, String), usize>;
 
-/// The words that end something, and the files that use them without an invariant, with how often: asserts of tests and of backups,
-/// and ends that are no fault of ours.
+/// The words that end something, and the files that use them without an invariant, with how often: asserts of tests and
+/// of backups, and ends that are no fault of ours.
 const ENDS: [&str; 7] =
     ["unreachable!(", "panic!(", "todo!(", "unimplemented!(", "assert!(", "assert_eq!(", "assert_ne!("];
 const WITHOUT: [(&str, usize); 4] = [

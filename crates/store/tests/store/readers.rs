@@ -75,8 +75,8 @@ fn first_executions_of_many_orders_are_read_with_one_statement() {
     assert_eq!(statements(&server) - before, 1);
 }
 
-/// Once each open order was a statement of its own, 64 of them for each look-up, and all look-ups that waited went before the
-/// first one was answered.
+/// Once each open order was a statement of its own, 64 of them for each look-up, and all look-ups that waited went
+/// before the first one was answered.
 #[test]
 fn look_ups_of_open_orders_go_in_rounds_of_few_statements() {
     let server = Server::start(&["log_statement=all"]);

@@ -89,8 +89,9 @@ impl Members {
         Some(Asker { principal: session.principal.clone(), session: Some(session) })
     }
 
-    /// Begins to take requests for a market whose last command before was of this time. Another server may have taken what was signed
-    /// earlier, and nothing later: none has served it for [`SIGNED_AHEAD_MAX`]. Its clock may have been ahead of this one's.
+    /// Begins to take requests for a market whose last command before was of this time. Another server may have taken
+    /// what was signed earlier, and nothing later: none has served it for [`SIGNED_AHEAD_MAX`]. Its clock may have been
+    /// ahead of this one's.
     pub(crate) fn begin(&self, market_time: Time) {
         let ahead = u64::try_from(SIGNED_AHEAD_MAX.as_micros()).unwrap_or(u64::MAX);
         self.began.store(now().max(market_time.0.saturating_add(ahead)), Ordering::Relaxed);
@@ -104,8 +105,8 @@ impl Members {
         }
     }
 
-    /// The member that has signed a request just now, and not sent it before. One that changes something was signed since this
-    /// server began.
+    /// The member that has signed a request just now, and not sent it before. One that changes something was signed
+    /// since this server began.
     pub(crate) async fn by_signature(
         &self,
         signed: &Signed<'_>,
@@ -239,8 +240,8 @@ fn not_taken(why: NotTaken) -> Denied {
 mod tests {
     use super::*;
 
-    /// A clock that was ahead was set right, and the server was started again: what was signed by the one was done again by
-    /// the other.
+    /// A clock that was ahead was set right, and the server was started again: what was signed by the one was done
+    /// again by the other.
     #[test]
     fn what_was_signed_before_the_markets_last_command_is_not_taken_whatever_the_clock_shows() {
         let access = Access::parse("[[member]]\nname = \"alice\"\nroles = [\"trader\"]\n").expect("an access file");

@@ -18,7 +18,8 @@ const REMEMBERED_MAX: usize = 1 << 20;
 /// member's part. So one member has a third of the table at most, and one key a fifth.
 const PART: usize = 2;
 
-/// A part of the digest of a signed text: one that is signed again is known by what it says, and not by how its signature is written.
+/// A part of the digest of a signed text: one that is signed again is known by what it says, and not by how its
+/// signature is written.
 pub type Mark = [u8; 16];
 
 /// Signed requests of two stretches of time, the last one and this one.
@@ -54,8 +55,8 @@ pub(crate) enum NotTaken {
     Again,
     /// It came before, and only looked.
     WasRead,
-    /// It was signed before this server started, or so long before its clock was set back that it is forgotten whether it
-    /// came.
+    /// It was signed before this server started, or so long before its clock was set back that it is forgotten whether
+    /// it came.
     BeforeStart,
     /// Other servers, which may have taken it, cannot be asked.
     Away,

@@ -9,8 +9,8 @@ use crate::clock::now;
 /// How old a signed request may be, and how far ahead its client's clock.
 pub(crate) const WINDOW: Duration = Duration::from_secs(5);
 const AHEAD_MAX: Duration = Duration::from_secs(1);
-/// What is taken was signed by a client's clock that shows no later time than the server's and this: `AHEAD_MAX`, and the
-/// part of a millisecond that clients leave out.
+/// What is taken was signed by a client's clock that shows no later time than the server's and this: `AHEAD_MAX`, and
+/// the part of a millisecond that clients leave out.
 pub const SIGNED_AHEAD_MAX: Duration = Duration::from_millis(1001);
 
 const KEY: HeaderName = HeaderName::from_static("pricetime-key");
