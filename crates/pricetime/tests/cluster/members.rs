@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
 use crate::common::keys::now;
-use crate::common::members::{AccessFile, Client, basic, hmac_hex, market, micros, secret};
+use crate::common::members::{AccessFile, Client, SignedOrder, basic, hmac_hex, market, micros, secret};
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 
@@ -368,20 +368,9 @@ fn a_signed_request_that_one_node_took_is_taken_by_no_other() {
     let canceled = send(&http_1, "DELETE", "openOrders", &sign("symbol=SPYUSD"));
     assert_eq!(canceled.status, 200, "{}", canceled.text);
     // Ours.
-    let body = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
-    let time = micros().to_string();
-    let signature = hmac_hex(&secret("alice"), &format!("POST\n/api/v1/orders\n{time}\n{body}"));
-    let ours = |http: &Http| {
-        let headers = [
-            ("content-type", "application/json"),
-            ("pricetime-key", "alice-key"),
-            ("pricetime-time", &time),
-            ("pricetime-signature", &signature),
-        ];
-        http.send("POST", "/api/v1/orders", Some(body), &headers)
-    };
-    assert_eq!(ours(&http_2).status, 201);
-    let again = ours(&http_1);
+    let ours = SignedOrder::at(micros());
+    assert_eq!(ours.send(&http_2).status, 201);
+    let again = ours.send(&http_1);
     assert_eq!(again.code(), (401, "unauthenticated"));
     assert!(again.text.contains("was sent before"), "{}", again.text);
     assert_eq!(open_orders(), 1);

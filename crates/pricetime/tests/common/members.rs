@@ -136,3 +136,29 @@ pub fn hmac_hex(secret: &str, text: &str) -> String {
 pub fn micros() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap()
 }
+
+/// An order over REST that alice has signed: the same bytes however often it is sent.
+pub struct SignedOrder {
+    time: String,
+    signature: String,
+}
+
+impl SignedOrder {
+    const BODY: &str = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
+
+    /// Signed at this time, in microseconds since 1970.
+    pub fn at(time: u64) -> SignedOrder {
+        let signed = format!("POST\n/api/v1/orders\n{time}\n{}", SignedOrder::BODY);
+        SignedOrder { time: time.to_string(), signature: hmac_hex(&secret("alice"), &signed) }
+    }
+
+    pub fn send(&self, http: &Http) -> Answer {
+        let headers = [
+            ("content-type", "application/json"),
+            ("pricetime-key", "alice-key"),
+            ("pricetime-time", &self.time),
+            ("pricetime-signature", &self.signature),
+        ];
+        http.send("POST", "/api/v1/orders", Some(SignedOrder::BODY), &headers)
+    }
+}

@@ -11,6 +11,8 @@ use crate::common::keys::now;
 use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
 use crate::common::server::Launch;
 
+use super::listen_keys::{listen_key, signed};
+
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2" balance="1000"/>
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;
 
@@ -170,10 +172,7 @@ fn a_connection_that_is_refused_a_stream_counts_among_nobodys() {
     let server = with_limits(&folder, "connections = 2").launch(&folder).start();
     let http = Http::new(server.http);
     market(&http);
-    let timed = format!("timestamp={}", now());
-    let made = format!("/binance/api/v3/userDataStream?{timed}&signature={}", hmac_hex(&secret("bob"), &timed));
-    let made = http.send("POST", &made, None, &[("x-mbx-apikey", "bob-key")]);
-    let listen_key = made.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", made.text)).to_owned();
+    let listen_key = listen_key(&signed(&http, "POST", ("bob-key", &secret("bob")), ""));
     let mut sockets = [(); 4].map(|()| http.listen_at("/binance/ws"));
     let mut ask = |number: usize, method: &str, params: Value| {
         sockets[number].send(&json!({"method": method, "params": params, "id": 1}));
@@ -201,10 +200,7 @@ fn a_logon_and_a_stream_of_orders_count_among_a_members_connections() {
     let server = with_limits(&folder, "connections = 2").launch(&folder).start();
     let http = Http::new(server.http);
     market(&http);
-    let timed = format!("timestamp={}", now());
-    let made = format!("/binance/api/v3/userDataStream?{timed}&signature={}", hmac_hex(&secret("bob"), &timed));
-    let made = http.send("POST", &made, None, &[("x-mbx-apikey", "bob-key")]);
-    let listen_key = made.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", made.text)).to_owned();
+    let listen_key = listen_key(&signed(&http, "POST", ("bob-key", &secret("bob")), ""));
     let [mut first, mut second, mut third] = [(); 3].map(|()| http.listen_at("/binance/ws-api/v3"));
     for _ in 0..3 {
         assert_eq!(call_of_bob(&mut first, "session.logon")["status"], 200, "it counts once");

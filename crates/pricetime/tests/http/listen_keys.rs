@@ -18,13 +18,13 @@ fn by_name(http: &Http, method: &str, query: &str, name: &str) -> Answer {
 }
 
 /// A request that a member's key of this name has signed.
-fn signed(http: &Http, method: &str, (name, secret): (&str, &str), parameters: &str) -> Answer {
+pub(super) fn signed(http: &Http, method: &str, (name, secret): (&str, &str), parameters: &str) -> Answer {
     // The method is not signed: two requests of one millisecond differ in something else.
     let timed = format!("{parameters}recvWindow={}&timestamp={}", 60_000 - method.len(), now());
     by_name(http, method, &format!("?{timed}&signature={}", hmac_hex(secret, &timed)), name)
 }
 
-fn listen_key(answer: &Answer) -> String {
+pub(super) fn listen_key(answer: &Answer) -> String {
     answer.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", answer.text)).to_owned()
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http, Socket};
 use crate::common::keys::now;
-use crate::common::members::{AccessFile, Client, hmac_hex, market, micros, secret};
+use crate::common::members::{AccessFile, Client, SignedOrder, hmac_hex, market, micros, secret};
 
 const ORDER: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
 
@@ -107,19 +107,8 @@ fn what_was_signed_before_the_server_started_changes_nothing() {
     market(&http);
     let (order, look) = (sign(ORDER), sign("symbol=SPYUSD"));
     assert_eq!(send(&http, "POST", "order", &order).status, 200);
-    let body = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
-    let time = micros().to_string();
-    let signature = hmac_hex(&secret("alice"), &format!("POST\n/api/v1/orders\n{time}\n{body}"));
-    let ours = |http: &Http| {
-        let headers = [
-            ("content-type", "application/json"),
-            ("pricetime-key", "alice-key"),
-            ("pricetime-time", &time),
-            ("pricetime-signature", &signature),
-        ];
-        http.send("POST", "/api/v1/orders", Some(body), &headers)
-    };
-    assert_eq!(ours(&http).status, 201);
+    let ours = SignedOrder::at(micros());
+    assert_eq!(ours.send(&http).status, 201);
     assert_eq!(open_orders(&http), 3);
     server.stop();
     let server = file.launch(&folder).start();
@@ -128,7 +117,7 @@ fn what_was_signed_before_the_server_started_changes_nothing() {
     assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1021)), "{}", refused.text);
     assert!(refused.text.contains("signed before this server started"), "{}", refused.text);
     // A slow start makes it too old as well.
-    assert_eq!(ours(&http).code(), (401, "unauthenticated"));
+    assert_eq!(ours.send(&http).code(), (401, "unauthenticated"));
     assert_eq!(open_orders(&http), 3);
     // To look is no harm, and what is signed now is done.
     assert_eq!(send(&http, "GET", "openOrders", &look).status, 200);
@@ -144,29 +133,18 @@ fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);
     market(&http);
-    let body = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
     let ahead = micros() + 980_000;
-    let signature = hmac_hex(&secret("alice"), &format!("POST\n/api/v1/orders\n{ahead}\n{body}"));
-    let time = ahead.to_string();
-    let ours = |http: &Http| {
-        let headers = [
-            ("content-type", "application/json"),
-            ("pricetime-key", "alice-key"),
-            ("pricetime-time", &time),
-            ("pricetime-signature", &signature),
-        ];
-        http.send("POST", "/api/v1/orders", Some(body), &headers)
-    };
+    let ours = SignedOrder::at(ahead);
     let timed = format!("{ORDER}&recvWindow=60000&timestamp={}", ahead / 1000);
     let theirs = format!("{timed}&signature={}", hmac_hex(&secret("alice"), &timed));
     // On a slow machine the server begins later than the client's clock was: only the time of the last command counts
     // then.
-    assert_eq!(ours(&http).status, 201);
+    assert_eq!(ours.send(&http).status, 201);
     assert_eq!(send(&http, "POST", "order", &theirs).status, 200);
     server.kill();
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);
-    assert_eq!(ours(&http).code(), (401, "unauthenticated"));
+    assert_eq!(ours.send(&http).code(), (401, "unauthenticated"));
     let refused = send(&http, "POST", "order", &theirs);
     assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1021)), "{}", refused.text);
     assert!(refused.text.contains("signed before this server started"), "{}", refused.text);
