@@ -15,8 +15,8 @@ use crate::login::Asker;
 use crate::mailbox::Origin;
 use crate::stream::Stream;
 
-/// Bytes that are read at once of a connection that asks little. One of which as many wait to be parsed asks much: its
-/// requests are heavy.
+/// Bytes that are read at once of a connection that asks little. A longer request is heavy, in however many pieces it
+/// arrives.
 pub(crate) const LIGHT_BYTES: usize = 32 << 10;
 
 /// A connection. Without a partial request, an unsent reply or a reply that waits, it holds no memory but itself.
@@ -175,9 +175,8 @@ impl Connection {
     /// Takes bytes that arrived: whole requests go inward, the rest is kept. Returns the number of requests.
     pub fn take_in(&mut self, bytes: &[u8], slot: usize, intake: &mut Intake, framing: Framing) -> u32 {
         let before = self.in_flight;
-        if self.heavy.is_none() && self.is_heavy() {
-            let source = self.asker.as_ref().map_or_else(Source::connection, |asker| asker.source());
-            self.heavy = Some(Box::new(HeavyBatches::new(source)));
+        if self.is_heavy() {
+            self.begin_heavy();
         }
         if self.input.is_empty() {
             let used = self.split(bytes, slot, intake, framing);
@@ -198,6 +197,14 @@ impl Connection {
         self.cost_much = intake.end_read(self.heavy.as_deref_mut()) > LIGHT_COST;
         self.heavy.take_if(|heavy| heavy.is_empty());
         self.in_flight - before
+    }
+
+    /// Makes its requests heavy until none of them is away.
+    fn begin_heavy(&mut self) {
+        if self.heavy.is_none() {
+            let source = self.asker.as_ref().map_or_else(Source::connection, |asker| asker.source());
+            self.heavy = Some(Box::new(HeavyBatches::new(source)));
+        }
     }
 
     /// Whether what is read of it next is heavy.
@@ -346,6 +353,9 @@ impl Connection {
             let rest = &bytes[at..];
             match next_frame(rest, framing.request_bytes_max) {
                 Frame::Request { body, consumed } => {
+                    if body.len() > LIGHT_BYTES {
+                        self.begin_heavy();
+                    }
                     let (body, heavy) = (&rest[body], self.heavy.as_deref_mut());
                     let taken = intake.request(origin, body, self.asker.as_deref_mut(), &mut self.protector, heavy);
                     self.in_flight += 1;

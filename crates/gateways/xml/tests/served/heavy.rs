@@ -54,6 +54,26 @@ fn who_asks_little_is_answered_while_heavy_requests_wait() {
     expect_heavy(&mut much);
 }
 
+/// The network decides in which pieces a request arrives; they decided whether it was heavy.
+#[test]
+fn a_long_request_is_heavy_in_whichever_pieces_it_arrives() {
+    let served = serve(settings());
+    served.hold_heavy(true);
+    let (mut much, mut little) = (served.client(), served.client());
+    let heavy = heavy();
+    let (first, rest) = heavy.split_at(heavy.len() / 2);
+    much.send(&[&order(1), first].concat());
+    much.expect(&opened(1, 1));
+    much.send(rest);
+    eventually("it is handed in", || served.batches() >= 2);
+    little.send(&order(2));
+    little.expect(&opened(2, 2));
+    served.hold_heavy(false);
+    little.send(&order(3));
+    little.expect(&opened(3, 3));
+    expect_heavy(&mut much);
+}
+
 #[test]
 fn replies_keep_the_order_of_a_connections_requests_when_some_are_heavy() {
     for backwards in [false, true] {
