@@ -1,4 +1,4 @@
-//! A connection, from its Logon to its end: what comes from its socket, what is heard of its accounts, and the clock.
+//! A connection, from its Logon to its end. One loop serves its socket, the reports of its accounts, and the clock.
 
 use std::io;
 use std::net::IpAddr;
@@ -23,30 +23,30 @@ use crate::session::{Logon, Session, refusal};
 use crate::tags;
 use crate::trader::{NO_FEED, TOGETHER_MAX, Trader};
 
-/// How long a client may take to log on.
+/// Time in which a client has to log on.
 const LOGON_PATIENCE: Duration = Duration::from_secs(10);
-/// How long it may not read what is written.
+/// Time after which a client that does not read what is written loses its connection.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
-/// Reports that are written at once.
+/// Reports that are written before the loop sends and looks at its other sources again.
 const TOLD_AT_ONCE: usize = 256;
-/// Bytes that are read at once.
+/// Bytes that one read takes at most.
 const READ_BYTES: usize = 64 << 10;
 
-/// Where a connection comes from.
+/// The origin of a connection, and its place.
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
-    /// Nobody else reads what is sent.
+    /// Whether the bytes are encrypted or never leave this machine, so that nobody else reads them.
     pub(crate) is_private: bool,
-    /// The SHA-256 of the certificate that it has proven to have.
+    /// SHA-256 of the client's certificate, verified by the TLS handshake.
     pub(crate) certificate: Option<[u8; 32]>,
     pub(crate) place: PlaceHandle,
-    /// Another one gets the place.
+    /// Becomes true when another connection is to get the place.
     pub(crate) wanted: watch::Receiver<bool>,
-    /// Where its last message is noted, for the log of a fault of ours.
+    /// The session's last message, which the log shows after a panic.
     pub(crate) last_message: Arc<LastMessage>,
 }
 
-/// The body of the last message that came in a session; none of a Logon, which may hold a secret.
+/// The body of a session's last message. A Logon may hold a secret, so its body is not kept.
 #[derive(Debug, Default)]
 pub(crate) struct LastMessage(Mutex<Vec<u8>>);
 
@@ -57,7 +57,7 @@ impl LastMessage {
         last.extend_from_slice(body);
     }
 
-    /// The text that the log shows.
+    /// Returns the text that the log shows.
     pub(crate) fn shown(&self) -> String {
         shown(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -83,14 +83,15 @@ pub(crate) async fn serve(
     };
     let Some((mut session, mut trader, mut heard, _counted)) = logged_on? else { return Ok(()) };
     let mut read = vec![0; READ_BYTES];
-    // A client may send more before its Logon is answered.
+    // Messages that the client sent behind its Logon, before the answer.
     take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
     loop {
         send(&mut stream, &mut session).await?;
         if session.has_ended() {
             return last_words(&mut stream, &[]).await;
         }
-        // What came before the clock is looked at is taken before: a client is not silent of which it is just not read.
+        // Reads come before the clock, so that a message which has arrived but is not read yet does not count as
+        // silence.
         tokio::select! {
             biased;
             () = told(&mut stopped) => session.end("the server stops"),
@@ -101,7 +102,7 @@ pub(crate) async fn serve(
                     count => bytes.extend_from_slice(&read[..count]),
                 }
                 take_messages(&mut bytes, &mut stream, (&mut session, &mut trader), &peer.last_message).await?;
-                // What happened has its turn, too, however fast messages come.
+                // Reports have their turn, too, however fast messages come.
                 match heard.try_recv() {
                     Ok(happened) => tell(&happened, &mut stream, &mut session, &mut trader).await?,
                     Err(TryRecvError::Disconnected) => session.end(trader.no_more_reports()),
@@ -117,7 +118,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Tells what was heard, some of it at a time; nothing once the session has said goodbye.
+/// Reports what happened, some reports at a time. Stops once the session has sent its Logout.
 async fn tell(
     happened: &Heard,
     stream: &mut (impl AsyncWrite + Unpin),
@@ -137,7 +138,7 @@ async fn tell(
     Ok(())
 }
 
-/// Takes the messages that have come wholly.
+/// Takes all messages that have arrived completely.
 async fn take_messages(
     bytes: &mut Vec<u8>,
     stream: &mut (impl AsyncWrite + Unpin),
@@ -169,7 +170,7 @@ async fn take_messages(
     Ok(())
 }
 
-/// Has done what was asked so far.
+/// Submits the requests gathered so far and waits for their answers.
 async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) {
     if !asked.is_empty() && trader.have_done(std::mem::take(asked), session).await.is_err() {
         session.end(match trader.has_feed() {
@@ -179,7 +180,8 @@ async fn settle(asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trad
     }
 }
 
-/// Takes a message. What it asks for is done with others, before anything is told that comes behind it.
+/// Takes one message. Orders are gathered to be submitted together; they are submitted before any other answer is
+/// written.
 async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader: &mut Trader) {
     let message = match Message::read(body) {
         Ok(message) => message,
@@ -195,7 +197,7 @@ async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader
         session.end(&closed);
         return;
     }
-    // What asks the exchange for something counts there.
+    // Messages for the exchange count against the member's limit there.
     let room = if is_answered_here(message.kind()) { trader.take_message() } else { Ok(()) };
     if !session.take(&message, room, Instant::now()) {
         return;
@@ -222,15 +224,15 @@ async fn take(body: &[u8], asked: &mut Vec<Asked>, session: &mut Session, trader
     }
 }
 
-/// Whether a message of this kind is answered by the session: TestRequest and ResendRequest.
+/// Whether the session itself answers a message of this kind: TestRequest and ResendRequest.
 fn is_answered_here(kind: &str) -> bool {
     ["1", "2"].contains(&kind)
 }
 
-/// A session with who trades in it, what is heard for it, and its place among those of its member.
+/// A session, its trader, the reports for it, and its place among the connections of its member.
 type LoggedOn = (Session, Trader, UnboundedReceiver<Heard>, Option<Connected>);
 
-/// Waits for the Logon. None: it was refused, or none came.
+/// Waits for the Logon. Returns `None` where it was refused or did not arrive.
 async fn log_on(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     bytes: &mut Vec<u8>,
@@ -290,7 +292,7 @@ fn caller(peer: &Peer, principal: Option<&Principal>) -> Arc<Caller> {
     exchange::Session::begin(peer.address).caller(Protocol::Fix, principal)
 }
 
-/// Who logs on, and their place among the connections of their member. Errors: why nobody does.
+/// Finds the member that logs on, and takes a place among its connections. Errors: the reason, as the client gets it.
 fn who(logon: &Logon<'_>, peer: &Peer, market: &Market) -> Result<(Option<Principal>, Option<Connected>), String> {
     let Some(access) = market.access() else { return Ok((None, None)) };
     let refuse = |(why, text)| {
@@ -310,7 +312,8 @@ fn who(logon: &Logon<'_>, peer: &Peer, market: &Market) -> Result<(Option<Princi
     Ok((Some(principal), Some(connected)))
 }
 
-/// Errors: why who logs on is not known, as it is counted and as the client gets it.
+/// Identifies the member by key and secret or by certificate. Errors: the reason, as it is counted and as the client
+/// gets it.
 fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, (TurnedAway, String)> {
     let now = SystemTime::now();
     let (key, secret) = match (logon.username, logon.password) {
@@ -340,7 +343,7 @@ fn prove(logon: &Logon<'_>, peer: &Peer, access: &Access) -> Result<Principal, (
     })
 }
 
-/// Sends what is to be sent.
+/// Writes the bytes that the session has ready.
 async fn send(stream: &mut (impl AsyncWrite + Unpin), session: &mut Session) -> io::Result<()> {
     let out = session.take_out();
     if out.is_empty() { Ok(()) } else { write(stream, &out).await }
@@ -354,7 +357,7 @@ async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Resu
     timeout(WRITE_PATIENCE, written).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
-/// Sends this, and ends the connection.
+/// Writes these bytes and closes the connection.
 pub(crate) async fn last_words(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
     write(stream, bytes).await?;
     let _ = timeout(WRITE_PATIENCE, stream.shutdown()).await;
@@ -363,6 +366,6 @@ pub(crate) async fn last_words(stream: &mut (impl AsyncWrite + Unpin), bytes: &[
 
 /// Returns when the server is to stop.
 pub(crate) async fn told(stopped: &mut watch::Receiver<bool>) {
-    // Its sender lives as long as the server.
+    // The sender lives as long as the server.
     let _ = stopped.wait_for(|stop| *stop).await;
 }

@@ -1,5 +1,5 @@
-//! Reports on their way from the feed's thread to the sessions. They are made once for all sessions that hear of an
-//! account, and not at all for sessions that are full.
+//! Reports on their way from the feed's thread to the sessions. The feed's thread makes a report once for all sessions
+//! that listen to an account, and none for sessions whose queues are full.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -13,10 +13,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::reports::{Happening, happenings};
 
-/// Reports that wait for a session at most: then its client has not read for long, and is left.
+/// Reports that wait for one session, at most. Past it the client has not read for long, and the session ends.
 const WAITING_MAX: usize = 1 << 15;
-/// Reports that wait for all sessions at most, some 100 MB; one that waits for many counts once. Past it each session
-/// with more than a few waiting is left.
+/// Reports that wait for all sessions together, at most, some 100 MB; a report that waits for several sessions counts
+/// once. Past it each session with more than [`FEW`] waiting ends.
 const ALL_WAITING_MAX: u64 = 1 << 18;
 const FEW: usize = 1 << 10;
 
@@ -29,12 +29,12 @@ pub(crate) struct Following {
 
 /// The queue of one session.
 pub(crate) struct Ears {
-    /// None when too much waited.
+    /// `None` once too much waited.
     sender: Mutex<Option<UnboundedSender<Heard>>>,
     waiting: AtomicUsize,
 }
 
-/// Reports of an account, shared by all sessions that hear of it, and counted as long as they wait for any.
+/// Reports of an account, shared by all sessions that listen to it, and counted until the last of them has taken them.
 #[derive(Clone)]
 pub(crate) struct Heard(Arc<Counted>);
 
@@ -44,18 +44,18 @@ struct Counted {
 }
 
 impl Following {
-    /// A listener without sessions.
+    /// Returns a listener without sessions.
     pub(crate) fn new(metrics: GatewayMetrics) -> Following {
         Following { sessions: Mutex::default(), metrics }
     }
 
-    /// Lets a session hear of an account from now on. Does nothing if it does already, or has ended meanwhile: nobody
-    /// would take it out again while nothing happens to the account.
+    /// Adds a session to the listeners of an account. Does nothing if it listens already or has ended meanwhile:
+    /// nothing would remove it again before the account's next event.
     pub(crate) fn begin(self: &Arc<Following>, scene: &mut dyn Scene, account: AccountIndex, ears: &Arc<Ears>) {
         let listener: Arc<dyn Listener> = Arc::<Following>::clone(self);
         scene.listen(account, &listener);
         let mut sessions = self.sessions();
-        // Asked while nobody else has the sessions: a session that ends from now on takes itself out again.
+        // The check holds the lock on the sessions: a session that ends from now on removes itself.
         if ears.is_closed() {
             return;
         }
@@ -65,7 +65,7 @@ impl Following {
         }
     }
 
-    /// Lets a session hear of no account any more. The feed learns of it with the next news.
+    /// Removes a session from the listeners of all accounts. The feed learns of it with the next news.
     pub(crate) fn end(&self, ears: &Arc<Ears>) {
         ears.close();
         self.sessions().retain(|_, its| {
@@ -85,7 +85,7 @@ impl Listener for Following {
         let Some(its) = sessions.get_mut(&account) else { return false };
         if !its.is_empty() {
             let heard = Heard::new(happenings(view, account, news), &self.metrics);
-            // Whoever is full is left here, so that nothing more is made for it.
+            // Sessions that are full are dropped here, so that nothing more is made for them.
             its.retain(|ears| ears.take(&heard, self.metrics.reports_waiting()));
         }
         if its.is_empty() {
@@ -105,7 +105,7 @@ impl Listener for Following {
 }
 
 impl Ears {
-    /// A queue, and its end for the session: it closes when too much waited.
+    /// Returns a queue and the session's end of it, which closes when too much waited.
     pub(crate) fn new() -> (Ears, UnboundedReceiver<Heard>) {
         let (sender, receiver) = unbounded_channel();
         (Ears { sender: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) }, receiver)
@@ -116,18 +116,18 @@ impl Ears {
         self.waiting.fetch_sub(reports, Ordering::Relaxed);
     }
 
-    /// Ends it: nothing more comes.
+    /// Closes the queue: no more reports come.
     fn close(&self) {
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Whether nothing more comes, or nobody takes it.
+    /// Whether the queue is closed, or the session no longer takes from it.
     fn is_closed(&self) -> bool {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         sender.as_ref().is_none_or(UnboundedSender::is_closed)
     }
 
-    /// Leaves reports for the session. False when too much waits: the session gets nothing more.
+    /// Queues reports for the session. Returns false when too much waits: the session gets nothing more.
     fn take(&self, heard: &Heard, all_waiting: u64) -> bool {
         let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = self.waiting.fetch_add(heard.len(), Ordering::Relaxed) + heard.len();
@@ -161,7 +161,7 @@ impl Drop for Counted {
     }
 }
 
-/// The read model as this gateway needs it, whoever watches it.
+/// The read model as this gateway needs it, for any `Watcher`.
 pub(crate) trait Scene {
     fn view(&self) -> &View;
     fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>);
@@ -183,7 +183,7 @@ mod tests {
 
     struct Nobody;
 
-    /// A view in which a session ends just when it is to hear of an account.
+    /// A view that ends a session just when that session begins to listen to an account.
     struct Ending<'a>(&'a Following, &'a Arc<Ears>);
 
     impl Scene for Ending<'_> {

@@ -1,23 +1,23 @@
-//! Where a message ends in the bytes that came. A message that is no FIX 4.4, is longer than one may be or does not add up ends its
-//! connection: over TCP nothing gets lost or turned around, so its sender is at fault, and is told how.
+//! Cuts messages out of the bytes that arrived. A message that is not FIX 4.4, is too long or has a wrong length or
+//! checksum ends its connection: TCP loses and reorders nothing, so the sender is at fault, and gets the reason.
 
 use std::fmt;
 
-/// What every message begins with, and the length of its body behind it.
+/// The start of every message; the length of its body follows.
 const HEAD: &[u8] = b"8=FIX.4.4\x019=";
-/// The longest body.
+/// Bytes of the longest body.
 pub(crate) const BODY_BYTES_MAX: usize = 4096;
-/// Digits of its length.
+/// Digits of the body's length.
 const LENGTH_DIGITS_MAX: usize = 4;
-/// `10=NNN` and the end of the field.
+/// Bytes of `10=NNN` and the end of the field.
 const TRAILER_BYTES: usize = 7;
-/// Ends every field.
+/// The byte that ends every field.
 pub(crate) const SOH: u8 = 1;
 
-/// The longest message.
+/// Bytes of the longest message.
 pub(crate) const MESSAGE_BYTES_MAX: usize = HEAD.len() + LENGTH_DIGITS_MAX + 1 + BODY_BYTES_MAX + TRAILER_BYTES;
 
-/// Why bytes are no message.
+/// The reason why bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Begins,
@@ -39,13 +39,14 @@ impl fmt::Display for Fault {
 
 /// A message at the start of some bytes.
 pub(crate) struct Frame<'a> {
-    /// What stands between its length and its checksum.
+    /// The bytes between its length and its checksum.
     pub(crate) body: &'a [u8],
-    /// All of its bytes.
+    /// The number of all its bytes.
     pub(crate) bytes: usize,
 }
 
-/// The message at the start; none while its end has not come.
+/// Finds the message at the start of some bytes. Returns `None` while its end has not arrived. Errors: the bytes are no
+/// message.
 pub(crate) fn first(bytes: &[u8]) -> Result<Option<Frame<'_>>, Fault> {
     let begun = bytes.len().min(HEAD.len());
     if bytes[..begun] != HEAD[..begun] {
@@ -81,7 +82,7 @@ pub(crate) fn first(bytes: &[u8]) -> Result<Option<Frame<'_>>, Fault> {
     Ok(Some(Frame { body: &bytes[begin..end], bytes: whole }))
 }
 
-/// A message of a body that is not empty.
+/// Makes a message of a body that is not empty.
 pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
     let mut bytes = [HEAD, body.len().to_string().as_bytes(), &[SOH], body].concat();
     let sum = sum(&bytes);
@@ -105,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_message_is_found_when_its_end_has_come() {
-        // From the specification's own example of a checksum's place; the sum was added up by hand in another language.
+        // The checksum stands where the specification's example has it; the sum was computed by hand in another
+        // language.
         let heartbeat = framed(&bytes("35=0|49=A|56=B|34=2|52=20260101-00:00:00|"));
         for end in 0..heartbeat.len() {
             assert!(first(&heartbeat[..end]).expect("so far it is one").is_none(), "{end}");

@@ -1,4 +1,4 @@
-//! Sessions over streams that are no sockets: fuzzing sends them bytes without a network.
+//! Sessions over streams that are no sockets: fuzzing sends bytes without a network.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -12,7 +12,7 @@ use crate::connection::{self, Peer};
 use crate::frame;
 use crate::market::Market;
 
-/// Serves one connection, as from this machine, until it ends. Errors: the stream's.
+/// Serves one connection, as if from this machine, until it ends. Errors: the stream's.
 pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, market: Market) -> io::Result<()> {
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let places = Places::new(1, Addresses::new(1), Newcomers::Share);
@@ -24,7 +24,7 @@ pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, market: Market) 
     connection::serve(stream, peer, market, stopped).await
 }
 
-/// A message with this body: its head, its length and its checksum are added.
+/// Makes a message of this body: adds its head, its length and its checksum.
 pub fn framed(body: &[u8]) -> Vec<u8> {
     frame::framed(body)
 }

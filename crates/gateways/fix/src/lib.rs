@@ -1,12 +1,12 @@
-//! The FIX gateway: FIX 4.4 over TCP, for orders and what becomes of them. What it speaks stands in docs/FIX.md.
+//! The FIX gateway: FIX 4.4 over TCP, for orders and their reports. docs/FIX.md describes the messages.
 //!
 //! ```text
 //! socket ─► frame ─► message ─► session ─► orders ─► trader ─► exchange
 //!                                                      ▲
 //!                                     feed ─► following ─► reports ─► session ─► socket
 //! ```
-//! What is told of an order comes from the feed alone, in the order in which it happened; the exchange's answers only tell what was
-//! refused. It knows no other protocol, and nothing of how the exchange does what it is asked.
+//! Reports of an order come from the feed alone, in the order in which things happened; the exchange's answers only say
+//! which orders were refused. The gateway knows no other protocol, and nothing of how the exchange works.
 
 mod connection;
 mod following;

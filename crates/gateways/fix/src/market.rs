@@ -1,4 +1,4 @@
-//! What a session asks, and of whom: the exchange for what is done, the feed for what is open.
+//! The two ports that a session asks: the exchange does what it asks for, the feed knows what is open.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,15 +14,15 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::following::{Following, Scene};
 
-/// Ops of all sessions on their way at most, of those who ask little and of those who ask much at once each. A part of
-/// what one worker of the XML gateway may have.
+/// Ops of all sessions on their way, at most: this number for light requests and as many again for heavy ones. It is a
+/// part of what one worker of the XML gateway may have.
 const IN_FLIGHT_MAX: usize = 4096;
-/// Executions of a done order that are added up at most.
+/// Executions of a done order that are added up, at most.
 const EXECUTIONS_MAX: usize = 1 << 20;
 
 type Question = Box<dyn FnOnce(&mut dyn Scene) + Send>;
 
-/// What is behind the gateway. Clones are the same.
+/// The ports behind the gateway. Clones share them.
 #[derive(Clone)]
 pub struct Market(Arc<Inner>);
 
@@ -33,24 +33,25 @@ struct Inner {
     access: Option<Access>,
     metrics: GatewayMetrics,
     audit: bool,
-    /// For ops on their way; further ones wait.
+    /// Permits for ops on their way; further ops wait for one.
     room: Semaphore,
     heavy_room: Semaphore,
     /// The listener of all sessions.
     following: Arc<Following>,
 }
 
-/// Who asks.
+/// The client that asks.
 pub(crate) struct Who<'a> {
     pub(crate) principal: Option<&'a Principal>,
     pub(crate) caller: Option<&'a Arc<Caller>>,
 }
 
-/// Nobody knows yet what becomes of what was asked.
+/// The error where the result of an op is not known: the server ends, or the feed has ended.
 pub(crate) struct Unknown;
 
 impl Market {
-    /// `access`: who may do what; none if everybody may do everything. `audit`: whether it is kept whose each command is.
+    /// Puts the ports together. `access`: the members; `None` if everybody may do everything. `audit`: whether the
+    /// journal keeps the caller of each command.
     pub fn new<W: Watcher>(
         exchange: Arc<dyn Exchange>,
         asker: Asker<W>,
@@ -66,7 +67,7 @@ impl Market {
         Market(Arc::new(Inner { exchange, ask, has_feed, access, metrics, audit, room, heavy_room, following }))
     }
 
-    /// Whether the feed goes on.
+    /// Whether the feed runs.
     pub(crate) fn has_feed(&self) -> bool {
         (self.0.has_feed)()
     }
@@ -79,17 +80,17 @@ impl Market {
         &self.0.metrics
     }
 
-    /// The listener of all sessions.
+    /// Returns the listener of all sessions.
     pub(crate) fn following(&self) -> &Arc<Following> {
         &self.0.following
     }
 
-    /// Whether it is kept whose each command is.
+    /// Whether the journal keeps the caller of each command.
     pub(crate) fn audits(&self) -> bool {
         self.0.audit
     }
 
-    /// Has ops done, each a request of its own. Gives the answers with the executions that they refer to.
+    /// Submits ops, each as a request of its own. Returns the answers with the executions that they refer to.
     pub(crate) async fn have_done(&self, ops: &[Op], who: &Who<'_>) -> Result<(Vec<Answer>, Vec<Execution>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
         let is_heavy = cost_of(ops) > LIGHT_COST;
@@ -123,7 +124,7 @@ impl Market {
         }
     }
 
-    /// Looks up an order that is done.
+    /// Looks up a done order in the history.
     pub(crate) async fn look_up(&self, op: Op, order: OrderId) -> Result<(Answer, Vec<Execution>), Unknown> {
         for executions_max in [None, Some(EXECUTIONS_MAX)] {
             let (back, found) = oneshot::channel();
@@ -141,7 +142,7 @@ impl Market {
         Err(Unknown)
     }
 
-    /// Looks at the market as it is after all that was answered. Errors: the feed has ended.
+    /// Looks at the market as it is after everything that was answered. Errors: the feed has ended.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&mut dyn Scene) -> T + Send + 'static,
@@ -152,12 +153,12 @@ impl Market {
     }
 }
 
-/// What becomes of an op about an order that is done: it is looked up in the history.
+/// The outcome, as it is counted, of an op about a done order, which is looked up in the history.
 fn done(kind: Kind) -> Option<Outcome> {
     Some(if kind == Kind::Query { Outcome::Accepted } else { Outcome::Conflict })
 }
 
-/// The order that an answer says is done.
+/// The order that an answer reports as done.
 pub(crate) fn done_order(answer: &Answer) -> Option<OrderId> {
     match answer {
         Answer::Reply(Reply::Done(order)) => Some(*order),

@@ -1,4 +1,4 @@
-//! The fields of a message: read from what came, and written for what goes.
+//! The fields of a message: the parser of those that arrive, and the writer of those that go out.
 
 use std::fmt::{self, Display, Write};
 
@@ -7,16 +7,16 @@ use exchange::Limit;
 use crate::frame::SOH;
 use crate::tags::{self, Tag};
 
-/// The highest number of a message. A session that sent a million messages a second would get there in 31 years.
+/// The highest number of a message. A session that sends a million messages a second gets there in 31 years.
 pub(crate) const SEQ_NUM_MAX: u64 = 999_999_999_999_999;
 
-/// A message that came: its fields in their order.
+/// A message that arrived: its fields in their order.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
     fields: Vec<(Tag, &'a str)>,
 }
 
-/// Why a message, or a field of it, is not taken: for a Reject.
+/// The reason why a message or one of its fields is refused, for a Reject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) tag: Option<Tag>,
@@ -42,7 +42,7 @@ impl Fault {
         Fault { tag: Some(tag), reason, text: text.into() }
     }
 
-    /// The message is one too many.
+    /// The fault of a message that exceeds a limit.
     pub(crate) fn past(limit: &Limit) -> Fault {
         Fault { tag: None, reason: Reason::Other, text: limit.to_string() }
     }
@@ -53,7 +53,7 @@ impl Fault {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a body, whose last byte ends a field.
+    /// Reads a body; the last byte of it ends a field.
     pub(crate) fn read(body: &'a [u8]) -> Result<Message<'a>, Fault> {
         let mut fields = Vec::with_capacity(24);
         for field in body.strip_suffix(&[SOH]).unwrap_or(body).split(|byte| *byte == SOH) {
@@ -76,12 +76,12 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// MsgType.
+    /// Returns MsgType.
     pub(crate) fn kind(&self) -> &'a str {
         self.fields.first().map_or("", |(_, value)| value)
     }
 
-    /// A field, if it is there. Errors: it is there twice.
+    /// Returns a field if it is there. Errors: it is there twice.
     pub(crate) fn get(&self, tag: Tag) -> Result<Option<&'a str>, Fault> {
         let mut values = self.fields.iter().filter(|(its, _)| *its == tag).map(|(_, value)| *value);
         match (values.next(), values.next()) {
@@ -90,20 +90,20 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A field that has to be there.
+    /// Returns a field that has to be there. Errors: it is missing, or there twice.
     pub(crate) fn need(&self, tag: Tag, name: &str) -> Result<&'a str, Fault> {
         self.get(tag)?.ok_or_else(|| Fault::of(tag, Reason::Missing, format!("{name}({tag}) is missing")))
     }
 
-    /// A whole number that has to be there.
+    /// Returns a whole number that has to be there.
     pub(crate) fn number(&self, tag: Tag, name: &str) -> Result<u64, Fault> {
         let text = self.need(tag, name)?;
         let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         number.ok_or_else(|| Fault::of(tag, Reason::Format, format!("{name}({tag}) is a whole number")))
     }
 
-    /// A number of a message, or 0 where that has a meaning of its own. At most [`SEQ_NUM_MAX`], so that a session can
-    /// count on from it.
+    /// Returns a message number, or 0, which some fields use with a meaning of its own. Errors: it exceeds
+    /// [`SEQ_NUM_MAX`], from which a session could not count on.
     pub(crate) fn seq_num(&self, tag: Tag, name: &str) -> Result<u64, Fault> {
         let number = self.number(tag, name)?;
         if number > SEQ_NUM_MAX {
@@ -112,7 +112,7 @@ impl<'a> Message<'a> {
         Ok(number)
     }
 
-    /// Whether a flag is there and set.
+    /// Whether a flag is there and set. Errors: its value is neither Y nor N.
     pub(crate) fn flag(&self, tag: Tag, name: &str) -> Result<bool, Fault> {
         match self.get(tag)? {
             None | Some("N") => Ok(false),
@@ -131,7 +131,7 @@ impl Fields {
         Fields::default()
     }
 
-    /// A field. What would end it early is left out.
+    /// Adds a field. Leaves out bytes that would end it early.
     pub(crate) fn add(mut self, tag: Tag, value: impl Display) -> Fields {
         let _ = write!(self.0, "{tag}=");
         let _ = write!(Clean(&mut self.0), "{value}");
@@ -139,7 +139,7 @@ impl Fields {
         self
     }
 
-    /// A field if there is something to say.
+    /// Adds a field if it has a value.
     pub(crate) fn add_some(self, tag: Tag, value: Option<impl Display>) -> Fields {
         match value {
             Some(value) => self.add(tag, value),
@@ -147,7 +147,7 @@ impl Fields {
         }
     }
 
-    /// These, and others behind them.
+    /// Appends other fields.
     pub(crate) fn followed_by(mut self, others: &Fields) -> Fields {
         self.0.push_str(&others.0);
         self
@@ -158,7 +158,7 @@ impl Fields {
     }
 }
 
-/// Writes no ends of fields.
+/// A writer that drops the bytes that end fields.
 struct Clean<'a>(&'a mut String);
 
 impl Write for Clean<'_> {

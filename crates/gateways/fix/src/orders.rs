@@ -1,4 +1,4 @@
-//! What messages ask for about orders, as values of the exchange. It changes nothing, and knows no session.
+//! Turns messages about orders into values of the exchange. It changes nothing, and knows no session.
 
 use engine::{
     AccountId, AmountError, ClientOrderId, Command, Deadline, Decimal, FundsOrder, IcebergOrder, Money, NewOrder,
@@ -10,7 +10,8 @@ use crate::message::{Fault, Fields, Message, Reason};
 use crate::tags::{self, Tag};
 use crate::times;
 
-/// What would change what an order does, and is not offered: it is refused, and not left out.
+/// Fields that would change what an order does and are not offered. A message with one of them is refused, so that none
+/// is ignored silently.
 const NOT_OFFERED: [(Tag, &str); 6] = [
     (tags::MIN_QTY, "MinQty"),
     (tags::EFFECTIVE_TIME, "EffectiveTime"),
@@ -20,16 +21,16 @@ const NOT_OFFERED: [(Tag, &str); 6] = [
     (tags::QTY_TYPE, "QtyType"),
 ];
 
-/// What a message about orders asks for.
+/// A request about orders.
 #[derive(Debug)]
 pub(crate) enum Asked {
     Place(Placing),
     Cancel(Change),
-    /// So many shares the order is to have from now on.
+    /// Reduces an order to this number of shares.
     Amend {
         change: Change,
         shares: Shares,
-        /// What the message says of the rest: it is to stay so.
+        /// The limit that the message repeats; it has to be the order's.
         limit: Option<Price>,
     },
     CancelAll {
@@ -56,34 +57,34 @@ pub(crate) struct Placing {
     pub(crate) command: Command,
     pub(crate) cl_ord_id: ClientOrderId,
     pub(crate) account: AccountId,
-    /// What is said of it if it is refused: the fields as they came.
+    /// The message's fields that a report of its refusal repeats, as they arrived.
     pub(crate) told: Fields,
 }
 
-/// A message about an order that is there.
+/// A cancel, an amendment or a query of an existing order.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// The message's own name.
+    /// ClOrdID of the message itself.
     pub(crate) cl_ord_id: String,
     pub(crate) account: AccountId,
-    /// By what the order is named.
+    /// The order's name in the message.
     pub(crate) order: Named,
-    /// What the client called it.
+    /// The name that the client gave the order, if the message has it.
     pub(crate) original: Option<String>,
 }
 
 impl Change {
-    /// The message's own name, as one that an order could have.
+    /// The message's own ClOrdID, as a name that an order could have.
     pub(crate) fn new_name(&self) -> ClientOrderId {
         ClientOrderId::parse(self.cl_ord_id.as_bytes()).expect("invariant: it was read as one")
     }
 }
 
-/// How a message names an order.
+/// The name of an order in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Id(OrderId),
-    /// What the client called it, or a message that changed it.
+    /// ClOrdID of the order, or of a message that amended it.
     Client(ClientOrderId),
 }
 
@@ -96,7 +97,8 @@ impl Named {
     }
 }
 
-/// What a message asks for; none of a kind that is not taken. `own` is the account that is meant where none is named.
+/// Reads a request about orders. Returns `None` for a kind of message that is not taken. `own`: the account of messages
+/// that name none.
 pub(crate) fn read(message: &Message<'_>, own: Option<AccountId>) -> Result<Option<Asked>, Fault> {
     let asked = match message.kind() {
         "D" => Asked::Place(place(message, own)?),
@@ -156,7 +158,7 @@ fn place(message: &Message<'_>, own: Option<AccountId>) -> Result<Placing, Fault
     Ok(Placing { command, cl_ord_id, account, told: told(message)? })
 }
 
-/// The fields by which a client knows an order that was refused.
+/// Collects the fields by which a client recognizes an order that was refused.
 fn told(message: &Message<'_>) -> Result<Fields, Fault> {
     const TOLD: [Tag; 9] = [
         tags::CL_ORD_ID,
@@ -172,7 +174,7 @@ fn told(message: &Message<'_>) -> Result<Fields, Fault> {
     TOLD.into_iter().try_fold(Fields::new(), |fields, tag| Ok(fields.add_some(tag, message.get(tag)?)))
 }
 
-/// The kind of an order, its limit, what it waits for, and when it ends.
+/// An order's kind, its limit, its trigger, and its deadline.
 type Terms = (OrderKind, Price, Option<Trigger>, Option<Deadline>);
 
 fn terms(message: &Message<'_>, side: Side) -> Result<Terms, Fault> {
@@ -225,7 +227,7 @@ fn terms(message: &Message<'_>, side: Side) -> Result<Terms, Fault> {
         return Err(Fault::value(tags::EXPIRE_TIME, "ExpireTime(126) belongs to TimeInForce(59)=6"));
     }
     let (kind, until) = match in_force {
-        // A market order ends with what it finds.
+        // A market order never rests, so its TimeInForce may be left out.
         None | Some("0" | "1" | "3") if is_done_at_once => (OrderKind::Market, None),
         Some(_) if is_done_at_once => return wrong("TimeInForce(59) of a market order is 3, or is left out"),
         None => {
@@ -359,7 +361,7 @@ mod tests {
         Ok(asked.expect("it is about orders"))
     }
 
-    /// Its kind, what it waits for, and when it ends.
+    /// An order's kind, its trigger, and its deadline.
     type Placed = (OrderKind, Option<Trigger>, Option<Deadline>);
 
     fn placed(text: &str) -> Result<Placed, (Option<Tag>, Reason)> {

@@ -1,4 +1,4 @@
-//! ExecutionReports: what happened to an order, one thing at a time, and how it stands after that.
+//! ExecutionReports: each says one thing that happened to an order, and how the order stands after it.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::times;
 pub(crate) struct Happening {
     pub(crate) account: AccountId,
     symbol: Symbol,
-    /// The order after it.
+    /// The state of the order after it.
     at: Standing,
     what: What,
     time: Time,
@@ -31,18 +31,18 @@ enum What {
     Executed(Trade, Side),
     Amended(Amended),
     Canceled(Option<CancelReason>),
-    /// Nothing: somebody asks how it stands.
+    /// Nothing happened: a client queried the order.
     Asked,
 }
 
-/// By what an ExecutionReport names the message that it answers.
+/// The names by which an ExecutionReport refers to the message that it answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names<'a> {
     pub(crate) cl_ord_id: Option<&'a str>,
     pub(crate) original: Option<&'a str>,
 }
 
-/// What happened to the orders of an account, in order.
+/// Lists what happened to the orders of an account, oldest first.
 pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> Vec<Happening> {
     let mut standings: HashMap<OrderId, Standing> = standings(view, news);
     let account = view.account(account).id;
@@ -73,7 +73,7 @@ pub(crate) fn happenings(view: &View, account: AccountIndex, news: &[News]) -> V
     all
 }
 
-/// How an open order stands.
+/// The state of an open order, as the answer to a query.
 pub(crate) fn asked(view: &View, open: Open) -> Happening {
     let executed = open.shares.less(open.open);
     let at = Standing {
@@ -93,12 +93,12 @@ impl Happening {
         self.at.order.order
     }
 
-    /// What its client calls the order.
+    /// The name that the client gave the order.
     pub(crate) fn client_id(&self) -> Option<String> {
         self.at.client_id.map(|id| id.to_string())
     }
 
-    /// Whether it is what somebody asked for: that the order be canceled, or lose shares.
+    /// Whether the client asked for it: canceled the order, or took shares off it.
     pub(crate) fn was_asked_for(&self) -> bool {
         match &self.what {
             What::Canceled(why) => *why == Some(CancelReason::Asked),
@@ -112,7 +112,7 @@ impl Happening {
         matches!(self.what, What::Canceled(_)) || self.at.executed == self.at.shares
     }
 
-    /// The ExecutionReport.
+    /// Writes the ExecutionReport.
     pub(crate) fn fields(&self, names: Names<'_>) -> Fields {
         let Happening { at, what, .. } = self;
         let order = &at.order;
@@ -162,7 +162,7 @@ impl Happening {
         fields.add(tags::MISC_FEE_TYPE, 4)
     }
 
-    /// One of no other report: it is the same when the same is told again.
+    /// ExecID: unique among all reports, and the same when the report is sent again.
     fn exec_id(&self) -> String {
         let order = self.order().0;
         match &self.what {
@@ -176,7 +176,7 @@ impl Happening {
         }
     }
 
-    /// ExecType, and why in words.
+    /// ExecType, and the reason in words.
     fn kind(&self) -> (&'static str, Option<&'static str>) {
         match &self.what {
             What::Placed if self.at.order.pends_on.is_some() => ("A", Some("it waits for another order")),
@@ -220,7 +220,7 @@ fn standing(is_pending: bool, executed: Shares, shares: Shares) -> &'static str 
     }
 }
 
-/// As a type of an execution, and as a status.
+/// ExecType and OrdStatus of a canceled order: the two have the same letters.
 fn canceled(why: Option<CancelReason>) -> &'static str {
     match why {
         Some(CancelReason::Expired | CancelReason::NotResting) => "C",
@@ -236,7 +236,7 @@ fn canceled(why: Option<CancelReason>) -> &'static str {
     }
 }
 
-/// How an order stands of which only its shares are known.
+/// The state of an order from a look-up, which knows only its shares and money.
 pub(crate) struct Known {
     pub(crate) order: OrderId,
     pub(crate) open: Shares,
@@ -255,7 +255,7 @@ impl Known {
         }
     }
 
-    /// The ExecutionReport that answers a question.
+    /// Writes the ExecutionReport that answers a query.
     pub(crate) fn fields(&self, cl_ord_id: &str, account: AccountId, symbol: Symbol, its_side: Side) -> Fields {
         Fields::new()
             .add(tags::ORDER_ID, self.order.0)
@@ -294,7 +294,7 @@ fn ord_type(order: &Open) -> &'static str {
                 "4"
             }
         }
-        // FIX 4.4 has no word for one that has a limit.
+        // FIX 4.4 has no OrdType for a take-profit order with a limit.
         Some(_) => "J",
     }
 }
@@ -308,7 +308,7 @@ fn time_in_force(kind: OrderKind, until: Option<Deadline>) -> u8 {
     }
 }
 
-/// The average price of what was executed, rounded down to eight decimals; zero where nothing was.
+/// The average price of what was executed, rounded down to eight decimals; zero where nothing was executed.
 fn average(money: Money, executed: Shares) -> String {
     let shares = i128::from(executed.units());
     let units = money.units().checked_div(shares).and_then(|units| i64::try_from(units).ok());

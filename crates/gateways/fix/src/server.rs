@@ -1,4 +1,4 @@
-//! The FIX server: one thread with its own event loop, and a task a connection.
+//! The FIX server: one thread with its own event loop, which runs a task for each connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,13 +22,13 @@ use crate::market::Market;
 use crate::session::refusal;
 use crate::settings::Settings;
 
-/// How long a stopping server waits for its sessions to say goodbye.
+/// Time that a stopping server gives its sessions to say goodbye.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
-/// How long it waits where no file can be opened.
+/// Pause before the next accept where accepting failed, as when no file can be opened.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long a connection that gives way may take to say so.
+/// Time that a connection which gives way gets to say so.
 const GIVING_WAY: Duration = Duration::from_millis(20);
-/// How long the next one waits between two looks whether it has.
+/// Pause between two looks whether a connection has left its place.
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
 /// Bytes that the system takes for a connection beyond what it could send.
 const UNSENT_MAX: u32 = 128 << 10;
@@ -70,7 +70,7 @@ impl Fix {
         Ok(Fix { address, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
@@ -80,7 +80,7 @@ impl Drop for Fix {
     fn drop(&mut self) {
         let _ = self.stop.send(true);
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported there.
+            // The thread reported its own panic.
             drop(thread.join());
         }
     }
@@ -92,7 +92,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
     socket.set_reuseaddr(true)?;
-    // Accepted sockets inherit these. Small messages are not to wait for more.
+    // Accepted sockets inherit these options. Small messages are sent at once.
     socket.set_nodelay(true)?;
     SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_MAX)?;
     socket.bind(address)?;
@@ -119,7 +119,7 @@ async fn accept_all(
         let (place, wanted) = match enter(settings, from).await {
             Ok(entered) => entered,
             Err(why) => {
-                // What it is told goes at once, or not at all: nobody waits for it.
+                // The refusal is sent at once or not at all: accepting others does not wait for it.
                 let _ = timeout(ACCEPT_PAUSE, last_words(&mut stream, &refusal(None, &why.to_string()))).await;
                 continue;
             }
@@ -162,7 +162,7 @@ async fn accept_all(
     }
 }
 
-/// A place for a connection from this address, and what tells when another one gets it.
+/// Takes a place for a connection from this address. The receiver tells when another connection gets the place.
 async fn enter(settings: &Settings, from: SocketAddr) -> Result<(Place, watch::Receiver<bool>), NoPlace> {
     loop {
         let (leave, wanted) = watch::channel(false);
@@ -176,7 +176,7 @@ async fn enter(settings: &Settings, from: SocketAddr) -> Result<(Place, watch::R
     }
 }
 
-/// Whether it does not leave this machine.
+/// Whether the connection stays on this machine.
 fn is_here(from: SocketAddr) -> bool {
     from.ip().to_canonical().is_loopback()
 }
@@ -193,7 +193,7 @@ async fn serve_encrypted(
     serve(stream, Peer { is_private: true, certificate, ..peer }, market, stopped).await
 }
 
-/// TLS over a connection; none where the client speaks none.
+/// Puts TLS over a connection. Returns `None` where the client speaks no TLS.
 async fn shake(stream: TcpStream, tls: &ServerTls, turns: &Turns) -> io::Result<Option<TlsStream<TcpStream>>> {
     let mut stream = stream;
     let counts = tls.handshakes(Protocol::Fix);
@@ -202,7 +202,7 @@ async fn shake(stream: TcpStream, tls: &ServerTls, turns: &Turns) -> io::Result<
         Ok(Ok(1..)) if begun[0] == FIRST_BYTE => {}
         Ok(Ok(1..)) => {
             counts.spoke_plain();
-            // What has come is read, or the system would answer it with a reset that may overtake the words.
+            // Bytes that arrived are read, or the system would answer them with a reset that may overtake the refusal.
             let _ = stream.try_read(&mut [0; 16 << 10]);
             last_words(&mut stream, &refusal(None, "this port speaks TLS")).await?;
             return Ok(None);

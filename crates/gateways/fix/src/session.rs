@@ -1,6 +1,6 @@
-//! A session: numbers, heartbeats and what is sent again, from Logon to Logout. It knows no socket and no order. A session lives as long
-//! as its connection, and both sides count from 1: nothing is lost between two that TCP connects, and what happened while nobody was
-//! connected is asked for by the orders' names.
+//! A session: message numbers, heartbeats and resends, from Logon to Logout. It knows no socket and no order. A session
+//! lives as long as its connection, and both sides count from 1: TCP loses nothing between them. A client asks by the
+//! names of its orders for what happened while it was not connected.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -12,35 +12,35 @@ use crate::message::{Fault, Fields, Message, Reason};
 use crate::tags;
 use crate::times;
 
-/// What this server calls itself.
+/// CompID of this server.
 pub(crate) const OURS: &str = "PRICETIME";
 /// Seconds between heartbeats, at most.
 const HEART_BT_INT_MAX: u64 = 3600;
-/// Messages about orders that are kept to be sent again, and their bytes.
+/// Messages about orders that are kept to be sent again, at most; [`KEPT_BYTES_MAX`] bounds their bytes.
 const KEPT_MAX: usize = 1024;
 const KEPT_BYTES_MAX: usize = 256 << 10;
-/// The longest name of a client.
+/// Bytes of the longest CompID of a client.
 const COMP_ID_MAX: usize = 64;
-/// The longest text that is said again: TestReqID(112).
+/// Bytes of the longest text that is echoed: TestReqID(112).
 const ECHOED_MAX: usize = 256;
 
-/// One that has logged on.
+/// A session that has logged on.
 pub(crate) struct Session {
-    /// What the client calls itself.
+    /// CompID of the client.
     theirs: String,
-    /// The number that comes next. It is above what a message may have when the client has used up all numbers.
+    /// The number of the next message. It exceeds what a message may have once the client has used up all numbers.
     next_in: u64,
     next_out: u64,
     heartbeat: Duration,
     heard: Instant,
     said: Instant,
-    /// It was asked whether it is there.
+    /// Whether a TestRequest waits for its answer.
     is_asked: bool,
-    /// What is missing is asked for already, up to what comes next.
+    /// The number below which a ResendRequest has asked for all missing messages.
     asked_again: Option<u64>,
     kept: VecDeque<Kept>,
     kept_bytes: usize,
-    /// What is to be sent.
+    /// Bytes that are to be sent.
     out: Vec<u8>,
     ends: bool,
 }
@@ -53,7 +53,7 @@ struct Kept {
     fields: Fields,
 }
 
-/// What a Logon asks for.
+/// The contents of a Logon.
 #[derive(Debug)]
 pub(crate) struct Logon<'a> {
     theirs: &'a str,
@@ -64,7 +64,7 @@ pub(crate) struct Logon<'a> {
 }
 
 impl<'a> Logon<'a> {
-    /// Errors: why this is no Logon that a session can begin with.
+    /// Reads a Logon. Errors: no session can begin with this message.
     pub(crate) fn read(message: &Message<'a>) -> Result<Logon<'a>, Fault> {
         if message.kind() != "A" {
             return Err(Fault::value(tags::MSG_TYPE, "the first message is a Logon: MsgType(35)=A"));
@@ -107,7 +107,7 @@ fn check_target(message: &Message<'_>) -> Result<(), Fault> {
     }
 }
 
-/// The Logout to somebody who has no session.
+/// Writes the Logout to a client that has no session.
 pub(crate) fn refusal(theirs: Option<&str>, text: &str) -> Vec<u8> {
     message("5", theirs.unwrap_or("UNKNOWN"), 1, &times::written(times::now()), &Fields::new().add(tags::TEXT, text))
 }
@@ -123,7 +123,7 @@ fn message(kind: &str, theirs: &str, number: u64, time: &str, fields: &Fields) -
 }
 
 impl Session {
-    /// Begins with the answer to a Logon.
+    /// Begins a session with the answer to a Logon.
     pub(crate) fn begin(logon: &Logon<'_>, now: Instant) -> Session {
         let mut session = Session {
             theirs: logon.theirs.to_owned(),
@@ -145,22 +145,23 @@ impl Session {
         session
     }
 
-    /// What is to be sent. It is sent before anything else is done.
+    /// Takes the bytes that are to be sent. The caller sends them before it does anything else.
     pub(crate) fn take_out(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Whether enough waits to be sent.
+    /// Whether so much waits to be sent that it has to be sent first.
     pub(crate) fn is_full(&self) -> bool {
         self.out.len() >= 16 * MESSAGE_BYTES_MAX
     }
 
-    /// Whether nothing more is taken.
+    /// Whether the session takes no more messages.
     pub(crate) fn has_ended(&self) -> bool {
         self.ends
     }
 
-    /// Takes a message, if there is room for it among its member's. True if it is about orders, and its turn has come.
+    /// Takes a message; `room` says whether its member's limits have room for it. Returns true if it is about orders
+    /// and its turn has come.
     pub(crate) fn take(&mut self, message: &Message<'_>, room: Result<(), Limit>, now: Instant) -> bool {
         self.heard = now;
         self.is_asked = false;
@@ -201,7 +202,7 @@ impl Session {
             };
         }
         if number > self.next_in {
-            // Whoever asks for what was sent is answered at once: else both sides could wait for each other.
+            // A ResendRequest is answered at once, whatever its number, or both sides could wait for each other.
             match message.kind() {
                 "2" => {
                     room?;
@@ -243,7 +244,7 @@ impl Session {
         Ok(false)
     }
 
-    /// The client counts on from another number.
+    /// Sets the number that comes next, as the client's SequenceReset says.
     fn skip_to(&mut self, message: &Message<'_>) -> Result<(), Fault> {
         let next = message.seq_num(tags::NEW_SEQ_NO, "NewSeqNo")?;
         if next < self.next_in {
@@ -254,7 +255,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sends again what is kept of what is asked for; what is not is filled.
+    /// Sends the kept messages of the range again, and fills the gaps between them.
     fn send_again(&mut self, message: &Message<'_>) -> Result<(), Fault> {
         let last = self.next_out - 1;
         let from = message.seq_num(tags::BEGIN_SEQ_NO, "BeginSeqNo")?;
@@ -283,7 +284,7 @@ impl Session {
         Ok(())
     }
 
-    /// Tells why a message is not taken.
+    /// Refuses a message with the reason.
     pub(crate) fn reject(&mut self, message: &Message<'_>, fault: &Fault) {
         let number = message.seq_num(tags::MSG_SEQ_NUM, "MsgSeqNum").unwrap_or(0);
         let fields = Fields::new()
@@ -295,12 +296,12 @@ impl Session {
         self.send("3", fields);
     }
 
-    /// Sends a message of the session.
+    /// Sends a message of the session layer, which is not kept.
     pub(crate) fn send(&mut self, kind: &'static str, fields: Fields) {
         let _ = self.put(kind, &fields);
     }
 
-    /// Sends a message about orders, which is kept.
+    /// Sends a message about orders, and keeps it to be sent again.
     pub(crate) fn tell(&mut self, kind: &'static str, fields: Fields) {
         let (number, time) = self.put(kind, &fields);
         self.kept_bytes += fields.as_str().len();
@@ -319,7 +320,7 @@ impl Session {
         (number, time)
     }
 
-    /// Says goodbye, and why.
+    /// Sends a Logout with the reason, and ends the session.
     pub(crate) fn end(&mut self, text: &str) {
         if !self.ends {
             self.send("5", Fields::new().add(tags::TEXT, text));
@@ -327,13 +328,13 @@ impl Session {
         }
     }
 
-    /// When to look at the clock again.
+    /// The time at which to look at the clock again.
     pub(crate) fn next_look(&self) -> Instant {
         let silent = if self.is_asked { self.heartbeat.saturating_mul(2) } else { self.heartbeat };
         (self.said + self.heartbeat).min(self.heard + silent + self.heartbeat / 5)
     }
 
-    /// Says that it is there, asks whether the client is, or ends.
+    /// Sends a heartbeat, sends a TestRequest to a silent client, or ends the session.
     pub(crate) fn look_at_the_clock(&mut self, now: Instant) {
         let silent = now.saturating_duration_since(self.heard);
         if silent >= self.heartbeat * 2 + self.heartbeat / 5 {
@@ -385,7 +386,7 @@ mod tests {
         (is_about_orders, told(session))
     }
 
-    /// What was said, without times and names.
+    /// The messages that were sent, without times and names.
     fn told(session: &mut Session) -> Vec<String> {
         let (out, mut rest, mut all) = (session.take_out(), 0, Vec::new());
         while let Some(frame) = frame::first(&out[rest..]).expect("it is one").filter(|frame| frame.bytes > 0) {

@@ -1,4 +1,4 @@
-//! What an operator may set of the FIX gateway.
+//! The settings of the FIX gateway.
 
 use std::net::SocketAddr;
 
@@ -8,12 +8,12 @@ use tls::ServerTls;
 /// The settings of a gateway.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen. Port 0 takes a free one.
+    /// The address on which to listen. Port 0 takes a free port.
     pub address: SocketAddr,
     /// Connections that may wait to be accepted; the kernel's own bound applies, too.
     pub backlog: u32,
-    /// Connections at once; whoever is turned away or has to give way is told so.
+    /// The places for connections. A client that is turned away or has to give way gets the reason.
     pub places: Places,
-    /// What connections begin with that are encrypted; none if they are plain.
+    /// The TLS configuration; `None` if connections are plain.
     pub tls: Option<ServerTls>,
 }

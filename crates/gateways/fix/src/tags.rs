@@ -1,4 +1,4 @@
-//! The fields of FIX 4.4 that are read or written here, by their names there.
+//! The fields of FIX 4.4 that the gateway reads or writes, by their names there.
 
 pub(crate) type Tag = u32;
 

@@ -7,7 +7,7 @@ use engine::Time;
 /// The last microsecond of the year 9999: no later time has a text.
 const LAST: u64 = 253_402_300_799_999_999;
 
-/// To the millisecond. A time past the year 9999 is told as the end of that.
+/// Writes a time to the millisecond. A time past the year 9999 is written as the end of that year.
 pub(crate) fn written(time: Time) -> String {
     let text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_micros(time.0.min(LAST))).to_string();
     let mut parts = text.trim_end_matches('Z').split('T');
@@ -15,13 +15,13 @@ pub(crate) fn written(time: Time) -> String {
     format!("{}-{clock}", date.replace('-', ""))
 }
 
-/// The time of the clock.
+/// Returns the clock's time.
 pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
-/// A time that somebody wrote, with or without parts of a second. None: it is no such text, or no time.
+/// Reads a time, with or without parts of a second. Returns `None` for a text that is no time.
 pub(crate) fn read(text: &str) -> Option<Time> {
     let (date, clock) = text.split_once('-')?;
     if date.len() != 8 || !date.is_ascii() {

@@ -1,4 +1,4 @@
-//! Who trades in a session: what messages about orders come to, and what is told of the orders of its accounts.
+//! The trader of a session: submits its orders, and reports what happens to the orders of its accounts.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -19,40 +19,40 @@ use crate::session::Session;
 use crate::tags;
 use crate::times;
 
-/// Accounts that one session hears of at most.
+/// Accounts that one session listens to, at most.
 const ACCOUNTS_MAX: usize = 1_000;
-/// Open orders that one answer tells at most.
+/// Open orders that one answer lists, at most.
 const TOLD_MAX: usize = 5_000;
-/// Open orders that an account may have where its orders in one symbol are asked for: all of them are looked at.
+/// Open orders that an account may have when a client asks for those of one symbol: the feed looks at all of them.
 const LOOKED_AT_MAX: usize = 1 << 16;
-/// Cancels and amendments that are remembered until they are reported.
+/// Cancels and amendments that wait for their reports, at most.
 const CHANGES_MAX: usize = 4_096;
 /// The text that a session gets where the feed has failed.
 pub(crate) const NO_FEED: &str =
     "the server has no feed any more, by a fault of its own: trade over XML until it is started again";
-/// Ops that are handed in together at most.
+/// Ops that are submitted together, at most.
 pub(crate) const TOGETHER_MAX: usize = 256;
 
 pub(crate) struct Trader {
     market: Market,
-    /// None where everybody may do everything.
+    /// `None` where everybody may do everything.
     principal: Option<Principal>,
     address: IpAddr,
     caller: Option<Arc<Caller>>,
-    /// The account that is meant where none is named.
+    /// The account of messages that name none.
     own: Option<AccountId>,
     ears: Arc<Ears>,
     heard: HashSet<AccountId>,
     /// Cancels and amendments whose reports are to come.
     changes: Vec<Change>,
-    /// What orders are called since they were amended, both ways.
+    /// The names of amended orders, by the order; `orders` has them the other way round.
     names: HashMap<OrderId, String>,
     orders: HashMap<String, OrderId>,
-    /// Reports of orders that were refused.
+    /// The number of orders that were refused, from which their reports get their ExecIDs.
     refused: u64,
 }
 
-/// What an order could not be canceled or amended for.
+/// The reason why an order could not be canceled or amended.
 struct NotChanged {
     order: Option<OrderId>,
     status: &'static str,
@@ -62,7 +62,7 @@ struct NotChanged {
 }
 
 impl Trader {
-    /// `address`: the client's.
+    /// Returns the trader of a new session. `address`: the client's.
     pub(crate) fn new(
         market: Market,
         principal: Option<Principal>,
@@ -79,18 +79,18 @@ impl Trader {
         Trader { market, principal, address, caller, own, ears, heard, changes, names, orders, refused: 0 }
     }
 
-    /// The account that is meant where none is named.
+    /// Returns the account of messages that name none.
     pub(crate) fn own(&self) -> Option<AccountId> {
         self.own
     }
 
-    /// Hears of all accounts that it trades for from now on.
+    /// Listens to all accounts that the member trades for.
     pub(crate) async fn begin(&mut self) -> Result<(), Unknown> {
         let traded = self.principal.as_ref().map(|principal| principal.rights().traded()).unwrap_or_default();
         self.hear_of(traded.into_iter().take(ACCOUNTS_MAX).collect()).await
     }
 
-    /// Hears of accounts from now on, as far as there are such.
+    /// Listens to further accounts, those that exist and that the member may see.
     async fn hear_of(&mut self, accounts: HashSet<AccountId>) -> Result<(), Unknown> {
         let new: Vec<AccountId> =
             accounts.into_iter().filter(|account| !self.heard.contains(account) && self.may_hear(*account)).collect();
@@ -109,7 +109,7 @@ impl Trader {
         Ok(())
     }
 
-    /// Errors: why the session ends: the venue is closed to its member, or its key is gone.
+    /// Checks whether the session may go on. Errors: the venue is closed to its member, or its key is gone.
     pub(crate) fn check_open(&self) -> Result<(), String> {
         let Some(rights) = self.principal.as_ref().map(Principal::rights) else { return Ok(()) };
         if rights.roles.is_empty() {
@@ -118,12 +118,12 @@ impl Trader {
         if rights.may_look_in(self.mode()) { Ok(()) } else { Err(self.mode().to_string()) }
     }
 
-    /// How far the venue is open.
+    /// Returns the mode of the venue.
     fn mode(&self) -> Mode {
         self.market.access().map_or(Mode::Normal, |access| access.mode().get())
     }
 
-    /// Counts a message that does not come to the exchange. Errors: there were too many.
+    /// Counts a message that the exchange does not get. Errors: the member sent too many.
     pub(crate) fn take_message(&self) -> Result<(), Limit> {
         let room = self.principal.as_ref().map_or(Ok(()), |principal| principal.rights().limits.take_message());
         room.inspect_err(|_| turn_away(self.market.metrics(), TurnedAway::PastLimit, self.address))
@@ -138,7 +138,7 @@ impl Trader {
         self.principal.as_ref().is_none_or(may)
     }
 
-    /// Does what was asked, in order, and tells what is told at once. Errors: the server ends.
+    /// Submits requests in order, and writes the answers that do not come as reports. Errors: the server ends.
     pub(crate) async fn have_done(&mut self, asked: Vec<Asked>, session: &mut Session) -> Result<(), Unknown> {
         let accounts: HashSet<AccountId> = asked.iter().map(account_of).collect();
         if self.heard.union(&accounts).count() > ACCOUNTS_MAX {
@@ -180,7 +180,7 @@ impl Trader {
             return Ok(());
         }
         let ops: Vec<Op> = asked.iter().map(|asked| self.op(asked)).collect();
-        // What is heard of a cancel may come before its answer.
+        // The report of a cancel may come before its answer.
         for asked in &asked {
             if let Asked::Cancel(change) = asked {
                 self.remember(change.clone());
@@ -217,7 +217,7 @@ impl Trader {
         Ok(())
     }
 
-    /// Remembers what its report is to name. Each is reported, so there are few: more would be a fault.
+    /// Remembers the names for the report of a change. Each change is reported, so few wait: more would be a fault.
     fn remember(&mut self, change: Change) {
         if self.changes.len() >= CHANGES_MAX {
             self.changes.remove(0);
@@ -247,7 +247,7 @@ impl Trader {
         }
     }
 
-    /// An order by its number, if it is called so since it was amended.
+    /// Returns an order's number if an amendment gave the order this name.
     fn known(&self, named: &Named) -> Named {
         match named {
             Named::Client(id) => self.orders.get(id.as_str()).map_or_else(|| named.clone(), |order| Named::Id(*order)),
@@ -255,7 +255,7 @@ impl Trader {
         }
     }
 
-    /// Takes shares off an order. Nothing else of it can be changed: whoever asks for another price is told so.
+    /// Takes shares off an order. An amendment that changes anything else, as the price, is refused.
     async fn amend(
         &mut self,
         change: Change,
@@ -308,7 +308,7 @@ impl Trader {
         Ok(())
     }
 
-    /// Why an order was not canceled or amended; none if it was.
+    /// Finds out why an order was not canceled or amended. Returns `None` if it was.
     async fn not_changed(&self, op: Op, answer: &Answer) -> Result<Option<NotChanged>, Unknown> {
         let why = match answer {
             Answer::Reply(Reply::Canceled(_) | Reply::Amended { .. }) => return Ok(None),
@@ -349,7 +349,7 @@ impl Trader {
         let fields = Fields::new()
             .add(tags::ORDER_ID, why.order.map_or_else(|| "NONE".to_owned(), |order| order.0.to_string()))
             .add(tags::CL_ORD_ID, &change.cl_ord_id)
-            // The field has to be there.
+            // The field is required.
             .add(tags::ORIG_CL_ORD_ID, original.as_deref().unwrap_or("NONE"))
             .add(tags::ORD_STATUS, why.status)
             .add(tags::ACCOUNT, change.account)
@@ -359,7 +359,7 @@ impl Trader {
         session.tell("9", fields);
     }
 
-    /// Tells of an order that was not placed. One that was is told of as it is heard of.
+    /// Refuses an order that was not placed. An order that was placed is reported when the feed tells of it.
     fn placed(&mut self, placing: &Placing, answer: &Answer, session: &mut Session) {
         let (reason, text) = match answer {
             Answer::Reply(Reply::Opened(_) | Reply::Moved { is_new: true, .. }) => return,
@@ -434,7 +434,7 @@ impl Trader {
             Ok(open) if !open.is_empty() => open,
             nothing => {
                 let why = nothing.err().unwrap_or_else(|| "no orders are open".to_owned());
-                // Both fields have to be there: of no symbol in particular, and of an undisclosed side.
+                // Both fields are required: they say no symbol in particular, and an undisclosed side.
                 let named = symbol.map_or_else(|| "[N/A]".to_owned(), |symbol| symbol.to_string());
                 let fields = none_open(account, &why).add(tags::SYMBOL, named).add(tags::SIDE, 7);
                 session.tell("8", of_answer(fields, 0, true));
@@ -450,12 +450,12 @@ impl Trader {
         Ok(())
     }
 
-    /// What an order is called now.
+    /// The current name of an order.
     fn name(&self, happening: &Happening) -> Option<String> {
         self.names.get(&happening.order()).cloned().or_else(|| happening.client_id())
     }
 
-    /// Tells what was heard.
+    /// Writes reports for what happened.
     pub(crate) fn tell(&mut self, heard: &[Happening], session: &mut Session) {
         self.ears.took(heard.len());
         for happening in heard {
@@ -482,7 +482,7 @@ impl Trader {
         }
     }
 
-    /// The message that asked for it.
+    /// Takes the change that asked for this, if one did.
     fn take_change(&mut self, happening: &Happening) -> Option<Change> {
         if !happening.was_asked_for() {
             return None;
@@ -500,12 +500,12 @@ impl Trader {
         Some(self.changes.remove(place))
     }
 
-    /// Whether the feed goes on.
+    /// Whether the feed runs.
     pub(crate) fn has_feed(&self) -> bool {
         self.market.has_feed()
     }
 
-    /// The reason why nothing more is heard.
+    /// Says why no more reports come.
     pub(crate) fn no_more_reports(&self) -> &'static str {
         match self.has_feed() {
             true => "too many reports waited: their reader is too slow",
@@ -552,7 +552,7 @@ fn account_of(asked: &Asked) -> AccountId {
     }
 }
 
-/// What an answer that is no success says.
+/// The text of an answer that is no success.
 fn said(answer: &Answer) -> String {
     match answer {
         Answer::Reply(Reply::Rejected(reject)) => reject.to_string(),
@@ -574,7 +574,7 @@ fn reason(reject: &Reject) -> u8 {
     }
 }
 
-/// How an order stands, if an answer says it.
+/// The state of an order, if the answer has it.
 fn known(answer: &Answer, executions: &[Execution]) -> Option<Known> {
     let Answer::Reply(Reply::Status(status)) = answer else { return None };
     let Executed { shares: executed, money, .. } = match &status.elsewhere {
@@ -595,7 +595,7 @@ fn status(change: &Change, (symbol, its_side): (Symbol, Side), answer: &Answer, 
     }
 }
 
-/// A report of no order.
+/// An ExecutionReport that is about no order.
 fn none_open(account: AccountId, text: &str) -> Fields {
     Fields::new()
         .add(tags::ORDER_ID, "NONE")
