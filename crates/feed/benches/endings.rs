@@ -1,5 +1,6 @@
-//! What it takes the history to follow cancels of orders that are no longer among the newest: in the order in which they
-//! were placed, and in any order. Run it under `strace -c -f -e trace=pread64,pwrite64,fdatasync` to count system calls.
+//! Measures how long the history takes to follow cancels of orders that are no longer among the newest: in the order in
+//! which they were placed, and in any order. Run it under `strace -c -f -e trace=pread64,pwrite64,fdatasync` to count
+//! system calls.
 //!
 //! `cargo bench -p feed --bench endings -- [--orders N] [--canceled N]`
 #![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
@@ -36,7 +37,7 @@ fn main() {
     }
 }
 
-/// Time of all cancels, and of the checkpoint after them.
+/// Measures the time of all cancels, and of the checkpoint after them.
 fn run(orders: u64, canceled: u64, is_shuffled: bool) -> (Duration, Duration) {
     let folder = tempfile::tempdir().expect("a folder for the history");
     let disk = Disk::open(folder.path()).expect("a folder for the history");
@@ -70,7 +71,7 @@ fn run(orders: u64, canceled: u64, is_shuffled: bool) -> (Duration, Duration) {
     (canceling, begun.elapsed())
 }
 
-/// Each event is of a command of its own. Gives the last one.
+/// Follows events, each of a command of its own. Returns the last command.
 fn follow(history: &SharedHistory, mut sequence: u64, events: &[Event]) -> u64 {
     for turn in events.chunks(TURN as usize) {
         let mut batch = EventBatch::default();

@@ -1,10 +1,10 @@
-//! What it takes to follow a mixed flow of commands, beside applying it: with and without history files. The engine and the
-//! view take turns, so each finds the caches as the other leaves them.
+//! Measures how long the feed takes to follow a mixed flow of commands, beside the time to apply it: with and without
+//! history files. The engine and the view take turns, so each finds the caches as the other leaves them.
 //!
 //! `cargo bench -p feed --bench follow -- [--resting N] [--turn N] [--runs N]`
 #![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic)]
 
-// The flow that the engine is measured with.
+// The flow with which the engine is measured.
 #[allow(dead_code)]
 #[path = "../../engine/benches/commands/flow.rs"]
 mod flow;
@@ -38,7 +38,7 @@ fn main() {
     }
 }
 
-/// Time in the engine and in the feed.
+/// Measures the time in the engine and in the feed.
 fn run(flow: &flow::Flow, turn: usize, with_history: bool) -> (Duration, Duration) {
     let folder = tempfile::tempdir().expect("a folder for the history");
     let mut both = Both::new();

@@ -1,5 +1,5 @@
-//! What it takes to find the reports of an account with very many orders, half of them canceled and a quarter executed: all of
-//! them, and the last few; and to settle a history whose orders are all open.
+//! Measures how long the history takes to find the reports of an account with very many orders, half of them canceled
+//! and a quarter executed: all of them, and the last few; and to settle a history whose orders are all open.
 //!
 //! `cargo bench -p feed --bench replay -- [--orders N] [--open N]`
 #![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::wildcard_enum_match_arm)]
@@ -17,7 +17,7 @@ use feed::{History, ReportKey, View};
 
 /// Commands of a turn.
 const TURN: usize = 25;
-/// Records that the server looks at in one go.
+/// Records that the server looks at in one step.
 const RECORDS_AT_ONCE: usize = 512;
 /// Orders that are to be canceled and are not yet.
 const LIFE: usize = 1000;

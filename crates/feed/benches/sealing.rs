@@ -1,5 +1,6 @@
-//! What sealing old parts of a history saves and costs, under a load of which half executes: bytes an order with its trades before
-//! and after, the time that it takes, and that of an order, a page and a replay from plain and from sealed parts.
+//! Measures what sealing old parts of a history saves and costs under a load of which half executes: bytes per order
+//! with its trades before and after, the time of sealing, and the time of an order, a page and a replay from plain and
+//! from sealed parts.
 //!
 //! `cargo bench -p feed --bench sealing -- [--orders N] [--accounts N]`
 #![allow(clippy::arithmetic_side_effects, clippy::float_arithmetic, clippy::wildcard_enum_match_arm)]
@@ -22,9 +23,9 @@ use model::workload::Random;
 const TURN: usize = 25;
 const TURN_US: u64 = 200;
 const SYMBOLS: u64 = 20;
-/// Orders that are to be canceled, if they are still open then.
+/// Orders that are to be canceled if they are still open then.
 const LIFE: usize = 20_000;
-/// One of so many has an id that its client gave it.
+/// One order of this many has a client order id.
 const NAMED: u64 = 8;
 const SHARE: i64 = 100_000_000;
 const CENT: i64 = 1_000_000;
@@ -90,7 +91,7 @@ fn main() {
     println!("verify: {:.2} s", begun.elapsed().as_secs_f64());
 }
 
-/// The part of the orders that executed, of some.
+/// Estimates from a sample which part of the orders executed.
 fn executed(history: &History, orders: u64) -> f64 {
     let some = (1..=orders).step_by(97);
     let count = some.clone().count();
@@ -141,7 +142,7 @@ impl Files {
     }
 }
 
-/// What is asked of old orders.
+/// Asks about old orders.
 struct LookedUpOrder {
     random: Random,
     orders: u64,
@@ -225,7 +226,7 @@ impl Market {
         market
     }
 
-    /// Orders around a price: about half of them execute. What is left of them is canceled later.
+    /// Places orders around a price: about half of them execute, and the rest is canceled later.
     fn trade(&mut self, orders: u64) {
         let mut canceled_later = VecDeque::new();
         for number in 0..orders {
@@ -233,7 +234,7 @@ impl Market {
             let account = account(1 + below(&mut self.random, self.accounts as usize) as u64);
             let symbol = symbol(below(&mut self.random, SYMBOLS as usize) as u64);
             let side = if self.random.below(2) == 0 { Side::Buy } else { Side::Sell };
-            // One of three crosses the middle.
+            // One order of three crosses the middle.
             let away = below(&mut self.random, 60) - 20;
             let limit = 100 * SHARE + if side == Side::Buy { -away } else { away } * CENT;
             let limit = Price::from_units(limit).expect("a price");

@@ -1,4 +1,4 @@
-//! Accounts as their owners see them: what can be spent and sold, and what open orders hold.
+//! Accounts as their owners see them: the money they can spend, the shares they can sell, and what open orders hold.
 
 use std::hash::BuildHasher;
 
@@ -13,19 +13,19 @@ use crate::orders::List;
 #[derive(Debug)]
 pub struct Account {
     pub id: AccountId,
-    /// What it may spend.
+    /// Money that it may spend.
     pub balance: Money,
-    /// What its open buys hold.
+    /// Money that its open buys hold.
     pub held: Money,
     pub holdings: Holdings,
     pub open_orders: u32,
     pub(crate) orders: List,
-    /// How many are told what happens to it.
+    /// The number of subscribers that get its news.
     pub(crate) watchers: u32,
 }
 
 impl Account {
-    /// Whether somebody is told what happens to it.
+    /// Whether any subscriber gets its news.
     pub(crate) fn is_watched(&self) -> bool {
         self.watchers > 0
     }
@@ -36,7 +36,7 @@ impl Account {
 pub(crate) struct Accounts {
     all: Vec<Account>,
     by_id: HashTable<u32>,
-    /// Clients choose ids: a seed that they do not know keeps them from choosing ones that collide.
+    /// Clients choose ids: a seed that they do not know keeps them from choosing ids that collide.
     hasher: RandomState,
 }
 
@@ -49,7 +49,7 @@ impl Accounts {
         &self.all[account.0 as usize]
     }
 
-    /// None for one that is not there yet.
+    /// Returns `None` for an account that does not exist yet.
     pub(crate) fn find_index(&self, account: AccountIndex) -> Option<&Account> {
         self.all.get(account.0 as usize)
     }

@@ -1,5 +1,5 @@
-//! Looking ahead: reads from memory what the next events are about before the view follows them, so that the waits for
-//! memory overlap instead of following one another. It decides nothing: without it the view would say the same.
+//! Prefetch: reads from memory what the next events are about before the view follows them, so that the waits for
+//! memory overlap. It decides nothing: without it the view would be the same.
 
 use std::hint::black_box;
 
@@ -9,13 +9,15 @@ use crate::accounts::Accounts;
 use crate::market::Listing;
 use crate::orders::Orders;
 
-/// Events looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
+/// Events that are looked at together: enough to overlap their waits, few enough that what they need stays in the
+/// nearest cache.
 pub(crate) const AHEAD: usize = 32;
 
-/// With fewer orders all is near anyhow, and looking ahead only takes time. With assertions it is always done.
+/// The number of orders from which prefetching pays: the data of fewer orders is in the caches anyway. With assertions
+/// the view always prefetches.
 pub(crate) const FAR: usize = if cfg!(debug_assertions) { 1 } else { 1 << 16 };
 
-/// What events are about.
+/// The data that events refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead<'a> {
     pub accounts: &'a Accounts,
@@ -24,15 +26,15 @@ pub(crate) struct Ahead<'a> {
 }
 
 impl Ahead<'_> {
-    /// Reads what these events will need. Goes through them twice, so that nothing of the second step waits for the first
-    /// step of the same event.
+    /// Reads what these events will need, in two passes over them, so that the second step of an event does not wait
+    /// for its first.
     pub(crate) fn look(self, events: &[(Sequence, Event)]) {
-        // What was read, so that the compiler does not leave the reading out.
+        // The bits that were read: the compiler cannot leave the reads out.
         let seen = events.iter().fold(0, |seen, (_, event)| seen ^ self.first(event));
         black_box(events.iter().fold(seen, |seen, (_, event)| seen ^ self.second(event)));
     }
 
-    /// What an event names.
+    /// Reads the entries that an event names.
     fn first(self, event: &Event) -> u64 {
         match *event {
             Event::BalanceChanged { account, .. } | Event::PositionChanged { account, .. } => self.account(account),
@@ -73,7 +75,7 @@ impl Ahead<'_> {
         }
     }
 
-    /// What that leads to.
+    /// Reads what those entries lead to.
     fn second(self, event: &Event) -> u64 {
         match *event {
             Event::PositionChanged { account, symbol, .. } => self.holding(account, symbol),
@@ -124,7 +126,7 @@ impl Ahead<'_> {
         }
     }
 
-    // An account or a symbol may be one that an event before this one creates.
+    // An account or a symbol may be one that an earlier event of the batch creates.
 
     fn account(self, account: AccountIndex) -> u64 {
         self.accounts.find_index(account).map_or(0, |account| u64::from(account.open_orders))

@@ -1,7 +1,8 @@
-//! Values beside the slots of a slab of which most are what they are by default. Nothing is kept for a stretch of slots that all are so:
-//! a market that has none of these pays nothing, and one that has a million pays for no search and no larger table.
+//! A sparse column beside the slots of a slab: most slots have the default value. A stretch of slots that all have it
+//! takes no memory: a market that has no other values pays nothing, and a market that has a million of them pays for no
+//! search and no larger table.
 
-/// Slots that have their values together.
+/// Slots whose values are allocated together.
 const STRETCH: usize = 1024;
 
 /// A value for each slot.

@@ -1,5 +1,5 @@
-//! The open orders of one symbol as price levels. A level is found by its limit in a hash table. The trees, which take
-//! many steps, only keep the order of the levels: they are changed when a level comes or goes.
+//! The open orders of one symbol as price levels. A hash table finds a level by its limit. Trees, whose look-ups take
+//! many steps, only keep the order of the levels: they change when a level is added or removed.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -15,13 +15,13 @@ use crate::orders::{In, List, Open, Orders, Terms};
 pub struct Level {
     side: Side,
     limit: Price,
-    /// What they show together.
+    /// Shares that the orders show together.
     pub shares: Position,
     pub orders: u32,
     queue: List,
 }
 
-/// A price level as it stands after a change; without orders: it is gone.
+/// A price level after a change. A level without orders is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelChange {
     pub side: Side,
@@ -30,23 +30,23 @@ pub struct LevelChange {
     pub orders: u32,
 }
 
-/// Both sides.
+/// The levels of both sides.
 #[derive(Debug, Default)]
 pub struct Book {
     levels: Vec<Level>,
-    /// Places in `levels` that are not used.
+    /// Slots in `levels` that are not used.
     free: Vec<u32>,
     by_limit: HashTable<u32>,
-    /// Clients choose limits: a seed that they do not know keeps them from choosing ones that collide.
+    /// Clients choose limits: a seed that they do not know keeps them from choosing limits that collide.
     hasher: RandomState,
     buys: BTreeMap<Price, u32>,
     sells: BTreeMap<Price, u32>,
-    /// What the orders of a level are open for and do not show, of levels that have any of it.
+    /// Shares that the orders of a level hide, for levels with any.
     hidden: BTreeMap<(Side, Price), Position>,
 }
 
 impl Book {
-    /// Levels of a side, best first.
+    /// Lists the levels of a side, best first.
     pub fn levels(&self, side: Side) -> Box<dyn Iterator<Item = (Price, &Level)> + '_> {
         match side {
             Side::Buy => Box::new(self.buys.iter().rev().map(|(limit, at)| (*limit, &self.levels[*at as usize]))),
@@ -54,12 +54,12 @@ impl Book {
         }
     }
 
-    /// How many levels there are, of both sides.
+    /// Returns the number of levels of both sides.
     pub fn count(&self) -> usize {
         self.buys.len() + self.sells.len()
     }
 
-    /// The best limit of a side.
+    /// Returns the best limit of a side.
     pub fn best(&self, side: Side) -> Option<Price> {
         match side {
             Side::Buy => self.buys.last_key_value(),
@@ -68,7 +68,7 @@ impl Book {
         .map(|(limit, _)| *limit)
     }
 
-    /// How a level stands.
+    /// Returns the state of a level.
     pub fn level(&self, side: Side, limit: Price) -> LevelChange {
         let level = self.find(side, limit).map(|at| &self.levels[at as usize]);
         LevelChange {
@@ -79,12 +79,12 @@ impl Book {
         }
     }
 
-    /// Open orders of a side in the order in which they execute.
+    /// Lists the open orders of a side in the order in which they execute.
     pub(crate) fn queue<'a>(&'a self, orders: &'a Orders, side: Side) -> impl Iterator<Item = Open> {
         self.levels(side).flat_map(|(_, level)| orders.forwards(level.queue, In::Queue))
     }
 
-    /// Where the last order of a level stands.
+    /// Returns the slot of a level's last order.
     pub(crate) fn newest(&self, side: Side, limit: Price) -> Option<u32> {
         self.levels[self.find(side, limit)? as usize].queue.newest()
     }
@@ -99,7 +99,7 @@ impl Book {
         orders.append(&mut level.queue, In::Queue, slot);
     }
 
-    /// Puts an order behind the others of its level.
+    /// Moves an order behind the others of its level.
     pub(crate) fn stand_last(&mut self, orders: &mut Orders, slot: u32) {
         let Terms { side, limit, .. } = orders.terms(slot);
         let Some(at) = self.find(side, limit) else { return };
@@ -108,7 +108,7 @@ impl Book {
         orders.append(&mut level.queue, In::Queue, slot);
     }
 
-    /// More shares of an order that rests are on show.
+    /// Adds shares that a resting order shows from now on.
     pub(crate) fn show(&mut self, orders: &Orders, slot: u32, shares: Shares) {
         let Terms { side, limit, .. } = orders.terms(slot);
         let Some(at) = self.find(side, limit) else { return };
@@ -116,8 +116,8 @@ impl Book {
         level.shares = level.shares.plus(shares.position());
     }
 
-    /// Takes shares of an order off its level, and the order too when nothing is left of it. The order's own `open` is
-    /// its owner's to change.
+    /// Takes shares of an order off its level, and the order too if it `leaves`. The caller changes the order's own
+    /// `open`.
     pub(crate) fn take(&mut self, orders: &mut Orders, slot: u32, shares: Shares, leaves: bool) {
         let Terms { side, limit, .. } = orders.terms(slot);
         let Some(at) = self.find(side, limit) else { return };
@@ -132,12 +132,13 @@ impl Book {
         }
     }
 
-    /// What the orders of a level hide: nobody but their accounts is told, and the price of an auction counts it.
+    /// Returns how many shares the orders of a level hide. Only their accounts see them, but the price of an auction
+    /// counts them.
     pub(crate) fn hidden(&self, side: Side, limit: Price) -> Position {
         self.hidden.get(&(side, limit)).copied().unwrap_or(Position::ZERO)
     }
 
-    /// The orders of a level hide so much more, or less.
+    /// Adds to what the orders of a level hide; a negative number reduces it.
     pub(crate) fn hide(&mut self, side: Side, limit: Price, more: Position) {
         let hidden = self.hidden(side, limit).plus(more);
         match hidden == Position::ZERO {
@@ -154,7 +155,7 @@ impl Book {
         self.by_limit.find(self.hasher.hash_one((side, limit)), same).copied()
     }
 
-    /// Adds an empty level that is not there.
+    /// Adds an empty level for a limit that has none.
     fn add(&mut self, side: Side, limit: Price) -> u32 {
         let level = Level { side, limit, shares: Position::ZERO, orders: 0, queue: List::default() };
         let at = match self.free.pop() {

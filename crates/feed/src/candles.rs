@@ -5,10 +5,10 @@ use history::{Candle, HistoryAt, HistoryError, Interval, Trade};
 
 use crate::view::View;
 
-/// Trades looked at for candles of a second at most.
+/// Trades from which candles of a second are made, at most.
 const TRADES_MAX: usize = 5_000;
 
-/// The last `limit` candles that began before `before`, oldest first.
+/// Returns the last `limit` candles that began before `before`, oldest first.
 pub(crate) fn candles(
     view: &View,
     history: Option<&HistoryAt<'_>>,
@@ -17,14 +17,14 @@ pub(crate) fn candles(
     before: Option<Time>,
     limit: usize,
 ) -> Result<Vec<Candle>, HistoryError> {
-    // A candle that is cut in two would be a wrong one.
+    // The end of the range moves to the end of a candle, or the last candle would lack its later trades.
     let before =
         before.map(|before| Time(before.0.saturating_add(interval.micros() - 1))).map(|end| interval.start_of(end));
     let mut candles = match interval {
         Interval::Minute | Interval::Hour | Interval::Day => kept(view, history, symbol, interval, before, limit)?,
         Interval::FiveMinutes | Interval::FifteenMinutes => {
             let minutes = limit.saturating_mul((interval.micros() / Interval::Minute.micros()) as usize);
-            // The first one may lack its first minutes: one more, and it is cut off.
+            // The first candle may lack its first minutes: it is one candle more than wanted, and is cut off.
             let minutes = minutes.saturating_add(15);
             joined(&kept(view, history, symbol, Interval::Minute, before, minutes)?, interval)
         }
@@ -68,7 +68,7 @@ fn kept(
     Ok(candles)
 }
 
-/// Trades of so many seconds, newest first.
+/// Returns the trades of this many seconds, newest first.
 fn trades(
     view: &View,
     history: Option<&HistoryAt<'_>>,
@@ -102,7 +102,7 @@ fn trades(
         let (page, next) = match history.trades_of(symbol, cursor, 500) {
             Ok(Some(page)) => page,
             Ok(None) => break,
-            // What is gone is before those that were found.
+            // Trades that are no longer kept are older than those that were found.
             Err(HistoryError::NoLongerKept { .. }) if !found.is_empty() => break,
             Err(error) => return Err(error),
         };

@@ -1,5 +1,5 @@
-//! The feed's thread: it follows the events turn by turn, answers the questions that come between them, and tells the
-//! watcher what changed.
+//! The feed's thread: it follows the events turn by turn, answers the questions that come between them, and calls the
+//! watcher about changes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -16,34 +16,34 @@ use crate::listeners::{Listener, Listeners};
 use crate::orders::Open;
 use crate::view::{InitialHistory, News, View};
 
-/// The watcher is called at least so often.
+/// The longest time between two calls of the watcher.
 const TICK_MAX: Duration = Duration::from_millis(100);
-/// Events that may wait for it. Whoever asks something waits for them: about 30 ms.
+/// Events that may wait for the thread. A question waits behind them: about 30 ms.
 const WAITING_MAX: usize = 1 << 15;
 
-/// Bytes of news that are gathered for the watcher before it has to tell them, whatever its pace is. One batch of
-/// events may exceed it.
+/// Bytes of news at which the watcher has to send what is gathered, whatever its pace. One batch of events may exceed
+/// it.
 pub const GATHERED_MAX: usize = 2 << 20;
 
 /// The view, the history and the watcher together. Only the feed's thread reads and changes it.
 pub struct ReadModel<W> {
     pub view: View,
-    /// None where the history is not in files of ours.
+    /// `None` where the history is not in files of ours.
     pub history: Option<SharedHistory>,
     pub watcher: W,
-    /// Who hears of accounts beside the watcher.
+    /// Listeners of accounts, beside the watcher.
     pub listeners: Listeners,
 }
 
-/// Who tells others what changed.
+/// Sends changes to subscribers.
 pub trait Watcher: Send + Sized + 'static {
-    /// Called after events were followed or questions asked, and again when the time that it gave is over.
+    /// Called after events were followed or questions answered, and again after the duration that it returned.
     fn look(scene: &mut ReadModel<Self>) -> Duration;
 
-    /// Tells what was gathered: it has reached `GATHERED_MAX`.
+    /// Sends what is gathered: it has reached `GATHERED_MAX`.
     fn tell_now(scene: &mut ReadModel<Self>);
 
-    /// Called when the feed has failed: nothing more is looked at, and whoever is told things is to know it.
+    /// Called when the feed has failed: the feed follows and answers nothing more, and subscribers have to learn of it.
     fn failed(_scene: &mut ReadModel<Self>) {}
 }
 
@@ -52,11 +52,11 @@ pub trait Watcher: Send + Sized + 'static {
 pub struct FeedFailure {
     /// The last command that it followed.
     pub after: Sequence,
-    /// The place and the words of the panic.
+    /// The place and the message of the panic.
     pub what: String,
 }
 
-/// A question, or anything else to be done between two turns.
+/// A question, or any other work between two turns.
 type Question<W> = Box<dyn FnOnce(&mut ReadModel<W>) + Send>;
 
 /// The running thread.
@@ -65,17 +65,17 @@ pub struct Feed<W: Watcher> {
     thread: JoinHandle<ReadModel<W>>,
 }
 
-/// Asks from any thread.
+/// A handle that asks from any thread.
 pub struct Asker<W: Watcher>(Line<W>);
 
-/// The way to the thread, and whether it has failed.
+/// The queue to the thread, and whether the thread has failed.
 struct Line<W: Watcher> {
     queue: Arc<EventQueue<Question<W>>>,
     failure: Arc<OnceLock<FeedFailure>>,
 }
 
 impl<W: Watcher> Feed<W> {
-    /// Starts to follow from `engine`'s state, with a history that follows the same events and was told none yet.
+    /// Starts to follow from `engine`'s state, with a history that follows the same events and has not got any yet.
     pub fn start(engine: &Engine, history: Option<SharedHistory>, watcher: W) -> Result<Feed<W>, HistoryError> {
         let mut view = View::new(engine, history.as_ref().map(SharedHistory::read).as_deref());
         if let Some(history) = &history {
@@ -84,8 +84,8 @@ impl<W: Watcher> Feed<W> {
         Feed::follow(ReadModel { view, history, watcher, listeners: Listeners::default() })
     }
 
-    /// Starts to follow from `engine`'s state without history files. The history is kept elsewhere (in a database), and
-    /// `known` is what it knows of that state.
+    /// Starts to follow from `engine`'s state without history files. The history is in a database, and `known` is what
+    /// the database knows of that state.
     pub fn start_from(engine: &Engine, known: &InitialHistory, watcher: W) -> Result<Feed<W>, HistoryError> {
         let mut view = View::new(engine, None);
         view.recognize(known);
@@ -104,12 +104,12 @@ impl<W: Watcher> Feed<W> {
         Asker(self.line.clone())
     }
 
-    /// Where events are handed over.
+    /// Returns the follower that takes events.
     pub fn follower(&self) -> Arc<dyn EventFollower> {
         self.line.queue.clone()
     }
 
-    /// Follows all events that came, ends the thread, and gives the read model.
+    /// Follows all events that arrived, ends the thread, and returns the read model.
     pub fn stop(self) -> ReadModel<W> {
         self.line.queue.close();
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -117,18 +117,18 @@ impl<W: Watcher> Feed<W> {
 }
 
 impl<W: Watcher> Asker<W> {
-    /// Calls `question` with the read model as it is after all events that came so far. It is never called if the feed
-    /// has ended. If it panics, that ends this question alone.
+    /// Calls `question` with the read model as it is after all events that arrived so far. A feed that has ended never
+    /// calls it. A panic of the question ends this question alone.
     pub fn ask(&self, question: impl FnOnce(&mut ReadModel<W>) + Send + 'static) {
         self.0.queue.ask(Box::new(question));
     }
 
-    /// The fault by which the feed has ended; none while it goes on.
+    /// Returns the fault by which the feed has ended; `None` while it runs.
     pub fn failure(&self) -> Option<&FeedFailure> {
         self.0.failure.get()
     }
 
-    /// How many events wait to be followed. It waits for nobody.
+    /// Returns the number of events that wait to be followed, without waiting behind them.
     pub fn waiting_events(&self) -> usize {
         self.0.queue.waiting_events()
     }
@@ -147,19 +147,19 @@ impl<W: Watcher> Clone for Line<W> {
 }
 
 impl<W> ReadModel<W> {
-    /// Somebody hears of an account from now on, beside the watcher. Does nothing if they do already.
+    /// Adds a listener of an account. Does nothing if it listens already.
     pub fn listen(&mut self, account: AccountIndex, listener: &Arc<dyn Listener>) {
         self.listeners.add(&mut self.view, account, listener);
     }
 
-    /// Gives what watched accounts are to be told, and forgets it. Listeners hear it first.
+    /// Takes the news of watched accounts. The listeners get them first.
     pub fn take_news(&mut self) -> Vec<News> {
         let all = self.view.take_news();
         self.listeners.tell(&mut self.view, &all);
         all
     }
 
-    /// Candles of a symbol that began before `before`, oldest first: the last `limit` of them.
+    /// Returns the last `limit` candles of a symbol that began before `before`, oldest first.
     pub fn candles(
         &self,
         symbol: SymbolIndex,
@@ -170,12 +170,12 @@ impl<W> ReadModel<W> {
         candles(&self.view, self.history()?.as_ref(), symbol, interval, before, limit)
     }
 
-    /// An open order with when it was placed and as what: the view does not know it of those that were open at the start.
-    /// The time stays zero where nobody knows.
+    /// Returns an open order with its time, kind and trigger as it was placed: the view does not know these of orders
+    /// that were open at the start. The time stays zero where the history does not know it either.
     pub fn as_placed(&self, open: &Open) -> Result<Open, HistoryError> {
         match (open.time, &self.history) {
             (Time::ZERO, Some(history)) => Ok(match history.read().order(open.order)? {
-                // When it was triggered, and what it waits for now, the view knows since the start.
+                // The view knows its current trigger, and since the start when it was triggered.
                 Some(PastOrder { time, kind, trigger, self_trade, .. }) => {
                     Open { time, kind, trigger: open.trigger.or(trigger), self_trade, ..*open }
                 }
@@ -185,21 +185,21 @@ impl<W> ReadModel<W> {
         }
     }
 
-    /// The history as it was after the last command that the view followed.
-    /// None where there is none.
+    /// Returns the history as it was after the last command that the view followed; `None` without history files.
     pub fn history(&self) -> Result<Option<HistoryAt<'_>>, HistoryError> {
         self.history.as_ref().map(|history| history.at(self.view.sequence())).transpose()
     }
 }
 
-/// The thread.
+/// The state of the thread.
 struct Follower<W: Watcher> {
     line: Line<W>,
     scene: ReadModel<W>,
 }
 
 impl<W: Watcher> Follower<W> {
-    /// A panic is the end of the feed and of nothing else: what it shows can be made again of what the market keeps.
+    /// Follows and answers until the queue closes. A panic ends the feed alone: everything that it shows can be made
+    /// again from what the market keeps.
     fn run(mut self) -> ReadModel<W> {
         if let Err(panicked) = contain(Part::Feed, || self.follow()) {
             self.fail(panicked);
@@ -236,10 +236,10 @@ impl<W: Watcher> Follower<W> {
             %panicked,
             "the feed ended by a fault of the server, and the market goes on without it; please report it"
         );
-        // It is set once, here.
+        // Only this line sets it, once.
         let _ = self.line.failure.set(FeedFailure { after, what: panicked.what });
         self.line.queue.abandon();
-        // Whoever waits for news would wait for ever. What is half done is not looked at.
+        // Subscribers would wait for news for ever. Nothing looks at the view, which may be half changed.
         let told = contain(Part::Feed, || {
             self.scene.listeners.end();
             W::failed(&mut self.scene);

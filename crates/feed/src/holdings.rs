@@ -1,5 +1,5 @@
-//! The shares that an account has of each symbol. An account may hold some of every symbol, and get them in any order,
-//! so adding a symbol costs the same however many there are.
+//! The shares that an account has of each symbol. An account may hold every symbol, and get them in any order, so
+//! adding a symbol costs the same however many there are.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -10,13 +10,13 @@ use engine::{Position, SymbolIndex};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holding {
     pub symbol: SymbolIndex,
-    /// What it may sell.
+    /// Shares that it may sell.
     pub shares: Position,
-    /// What its open sells hold.
+    /// Shares that its open sells hold.
     pub held: Position,
 }
 
-/// By symbol, in order of their creation.
+/// The holdings of an account by symbol, in the order in which the symbols were created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holdings(BTreeMap<SymbolIndex, Amounts>);
 
@@ -32,18 +32,18 @@ impl Holdings {
         self.behind(None)
     }
 
-    /// Those behind a symbol; all without one.
+    /// Lists the holdings behind a symbol, or all of them.
     pub fn behind(&self, after: Option<SymbolIndex>) -> impl Iterator<Item = Holding> {
         let first = after.map_or(Unbounded, Excluded);
         self.0.range((first, Unbounded)).map(|(symbol, amounts)| amounts.of(*symbol))
     }
 
-    /// None of a symbol that it never had.
+    /// Returns the holding of a symbol; `None` if the account never had any.
     pub fn of(&self, symbol: SymbolIndex) -> Option<Holding> {
         self.0.get(&symbol).map(|amounts| amounts.of(symbol))
     }
 
-    /// Adds the symbol when it had none.
+    /// Returns the holding of a symbol, and adds it if there is none.
     pub(crate) fn entry(&mut self, symbol: SymbolIndex) -> &mut Amounts {
         self.0.entry(symbol).or_insert(Amounts { shares: Position::ZERO, held: Position::ZERO })
     }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn in_whatever_order_they_come_they_are_in_order() {
         const COUNT: u32 = 775;
-        // Forwards, backwards, and by a step that meets each once.
+        // Forwards, backwards, and by a step that meets each symbol once.
         for step in [1, COUNT - 1, 331] {
             let (mut holdings, mut expected) = (Holdings::default(), BTreeMap::new());
             for number in 0..2 * COUNT {

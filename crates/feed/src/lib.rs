@@ -1,12 +1,14 @@
-//! What people look at: books, trades, candles, accounts and histories, made of the engine's events and of nothing else.
+//! The read model of the market for people: books, trades, candles, accounts and histories, made of the engine's events
+//! alone.
 //!
 //! ```text
 //! sequencer ─► Feed: a thread of its own ─► View      what is open now, in memory
-//!              events in, questions in      Watcher   what changed, told to whoever subscribed
+//!              events in, questions in      Watcher   sends changes to subscribers
 //! ```
-//! What was, in files, is the history's, which follows the same events on a thread of its own. Its words are the feed's, too.
-//! Events come before the replies that they belong to leave, and a question waits in the same line as events: so what is
-//! read is at least as new as the last reply that its asker got. It knows no socket, no JSON, no engine and no disk.
+//! The past is in files of the history, which follows the same events on a thread of its own; the feed returns the
+//! history's types. Events arrive before the replies that they belong to leave, and a question waits in the same queue
+//! as events: so an answer is at least as new as the last reply that its asker got. It knows no socket, no JSON and no
+//! disk; of an engine it reads the state that it begins with.
 
 mod accounts;
 mod ahead;

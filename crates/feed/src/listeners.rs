@@ -1,4 +1,4 @@
-//! Those who hear what happens to accounts, beside the watcher: each has its own words for it.
+//! Listeners of accounts, beside the watcher: each makes its own messages of the news.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use exchange::containment::{Part, contain};
 
 use crate::view::{News, View};
 
-/// Hears of accounts, in the feed's thread.
+/// A listener of accounts, called in the feed's thread.
 pub trait Listener: Send + Sync {
-    /// Takes what happened to an account, in order. The view has it all already. False: it hears of this account no
-    /// more.
+    /// Takes the news of an account, in order. The view has followed all of it already. Returns false to listen to this
+    /// account no more.
     fn hear(&self, view: &View, account: AccountIndex, news: &[News]) -> bool;
 
-    /// Ends those who hear of an account: there was a fault in what this one does with its news.
+    /// Ends the clients that listen to an account: `hear` panicked over its news.
     fn fail(&self, _account: AccountIndex) {}
 
-    /// The feed has failed: nothing more is heard.
+    /// The feed has failed: no more news come.
     fn end(&self) {}
 }
 
@@ -26,7 +26,7 @@ pub trait Listener: Send + Sync {
 pub struct Listeners(HashMap<AccountIndex, Vec<Arc<dyn Listener>>>);
 
 impl Listeners {
-    /// Somebody hears of an account from now on. Does nothing if they do already.
+    /// Adds a listener of an account. Does nothing if it listens already.
     pub(crate) fn add(&mut self, view: &mut View, account: AccountIndex, listener: &Arc<dyn Listener>) {
         let all = self.0.entry(account).or_default();
         if !all.iter().any(|known| Arc::ptr_eq(known, listener)) {
@@ -35,12 +35,12 @@ impl Listeners {
         }
     }
 
-    /// Tells all that nothing more is heard.
+    /// Says to all listeners that no more news come.
     pub(crate) fn end(&self) {
         self.0.values().flatten().for_each(|listener| listener.end());
     }
 
-    /// Tells each what happened to its accounts, and forgets those that hear of one no more.
+    /// Gives each listener the news of its accounts, and drops those that want no more of one.
     pub(crate) fn tell(&mut self, view: &mut View, all: &[News]) {
         if self.0.is_empty() {
             return;
@@ -58,7 +58,8 @@ impl Listeners {
             let Some(its) = self.0.get_mut(&account) else { continue };
             let before = its.len();
             its.retain(|listener| {
-                // A fault in the words for an account's news is the end of those alone who hear of it.
+                // A panic in a listener's work on the news of an account ends only the clients that listen to that
+                // account.
                 contain(Part::Question, || listener.hear(view, account, &news)).unwrap_or_else(|panicked| {
                     tracing::error!(account = account.0, %panicked, "a listener ended by a fault of the server; please report it");
                     listener.fail(account);

@@ -1,4 +1,4 @@
-//! One symbol: its book, its last trades and its candles.
+//! The market of one symbol: its book, its last trades and its candles.
 
 use std::collections::VecDeque;
 
@@ -10,43 +10,43 @@ use history::{Candle, Interval, KEPT, Trade};
 
 use crate::book::{Book, Level};
 
-/// Trades of a symbol kept in memory.
+/// Trades of a symbol that memory keeps.
 pub const RECENT_MAX: usize = 1000;
 /// Trades of each symbol that a start puts back into memory.
 pub const RECALLED: usize = 100;
-/// Candles kept in memory for each interval: a day of minutes, and some.
+/// Candles that memory keeps for each interval: a day of minutes, and some.
 const CANDLES_MAX: usize = 1500;
 const DAY_MICROS: u64 = 86_400_000_000;
 
-/// A symbol with what is known of it.
+/// A symbol and its market.
 #[derive(Debug)]
 pub struct Listing {
     pub name: Symbol,
-    /// All its shares, of whoever has them.
+    /// All shares of the symbol, in all accounts.
     pub issued: Position,
-    /// What its orders have to obey.
+    /// The rules that its orders have to obey.
     pub rules: SymbolRules,
-    /// Whether they execute as they come.
+    /// The phase, which says whether its orders execute as they arrive.
     pub phase: SymbolPhase,
-    /// The price that the one price of an auction is near to, if that is known: of a symbol that is not open.
+    /// The price to which an auction's price is to be near, if it is known; for symbols that are not open.
     pub(crate) reference: Option<Price>,
     pub book: Book,
-    /// The number of updates of the book that watchers were told.
+    /// The number of updates of the book that watchers got.
     pub update: u64,
     pub last: Option<Trade>,
     recent: VecDeque<Trade>,
     series: [Series; KEPT.len()],
-    /// By minute, oldest first, the number of its first trade; only of minutes that began since the start.
+    /// The number of the first trade of each minute, oldest first; only for minutes that began since the start.
     first_trades: VecDeque<(Time, u64)>,
-    /// Somebody is told what happens in it.
+    /// Whether anything is subscribed to the symbol.
     pub(crate) watched: bool,
-    /// Levels that changed since watchers were told.
+    /// Levels that changed since the last update.
     pub(crate) touched: Vec<(Side, Price)>,
-    /// Trades since watchers were told.
+    /// Trades since the last update.
     pub(crate) news: Vec<Trade>,
 }
 
-/// What was traded from some minute on.
+/// The trades from some minute on, in a few numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traded {
     pub open: Price,
@@ -55,28 +55,28 @@ pub struct Traded {
     pub volume: Position,
     pub money: Turnover,
     pub trades: u64,
-    /// The number of the first of them; none where memory does not reach back to it.
+    /// The number of their first trade; `None` where memory does not reach back to it.
     pub first_trade: Option<u64>,
 }
 
-/// What a history that is not in our files knows of a symbol's market.
+/// The market of a symbol as a history that is not in our files knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormerMarket {
     pub symbol: SymbolIndex,
-    /// The last ones, oldest first.
+    /// The last trades, oldest first.
     pub trades: Vec<Trade>,
     /// All minutes with trades from `since` on, oldest first.
     pub minutes: Vec<Candle>,
-    /// See `FormerMarket::since_of`.
+    /// The begin of the minutes, from `FormerMarket::since_of`.
     pub since: Time,
 }
 
 /// Candles of one interval.
 #[derive(Debug, Default)]
 pub(crate) struct Series {
-    /// The one that trades still change.
+    /// The candle that trades still change.
     pub(crate) current: Option<Candle>,
-    /// Those before, oldest first.
+    /// The candles before it, oldest first.
     pub(crate) closed: VecDeque<Candle>,
 }
 
@@ -100,7 +100,8 @@ impl Listing {
         }
     }
 
-    /// What its orders would execute if they executed at one price now, with all that they hide; none of a symbol that is open, and where nothing would.
+    /// Returns the price at which its orders would execute if an auction ended now, and the shares, hidden ones
+    /// included; `None` for a symbol that is open, and where nothing would execute.
     pub fn auction_price(&self) -> Option<AuctionPrice> {
         if self.phase.phase == Phase::Open {
             return None;
@@ -112,17 +113,17 @@ impl Listing {
         auction_price(side(Side::Buy), side(Side::Sell), self.reference, self.rules.tick)
     }
 
-    /// The last trades, newest first: some that memory still has.
+    /// Lists the last trades that memory still has, newest first.
     pub fn recent(&self) -> impl Iterator<Item = &Trade> {
         self.recent.iter().rev()
     }
 
-    /// The last 24 hours before `now`; none without a trade in them.
+    /// Sums up the 24 hours before `now`; `None` if they have no trade.
     pub fn day(&self, now: Time) -> Option<Traded> {
         self.traded_since(Time(now.0.saturating_sub(DAY_MICROS)))
     }
 
-    /// All minutes that began at `from` or later, which is a day ago at most; none without a trade in them.
+    /// Sums up all minutes that began at `from` or later, which is at most a day ago; `None` if they have no trade.
     pub fn traded_since(&self, from: Time) -> Option<Traded> {
         let minutes = &self.series[0];
         let begin = minutes.closed.partition_point(|candle| candle.start < from);
@@ -136,24 +137,24 @@ impl Listing {
         Some(Traded { open, high, low, volume, money, trades, first_trade })
     }
 
-    /// The number of the first trade of a minute, of which and of those behind it there are so many trades.
+    /// Returns the number of a minute's first trade; `trades` is how many there were from that minute on.
     fn first_trade(&self, minute: Time, trades: u64) -> Option<u64> {
         let known = self.first_trades.binary_search_by_key(&minute, |(minute, _)| *minute);
         known.ok().map(|at| self.first_trades[at].1).or_else(|| self.trade_back(trades))
     }
 
-    /// The number of the trade that is the last but so many less one, if memory has it.
+    /// Returns the number of the trade that is the first of the last `trades`, if memory has it.
     pub fn trade_back(&self, trades: u64) -> Option<u64> {
         let back = usize::try_from(trades).ok()?.checked_sub(1)?;
         self.recent().nth(back).map(|trade| trade.id)
     }
 
-    /// Candles of one of the kept intervals.
+    /// Returns the candles of an interval that is kept.
     pub(crate) fn series(&self, interval: Interval) -> Option<&Series> {
         KEPT.iter().position(|kept| *kept == interval).map(|at| &self.series[at])
     }
 
-    /// Takes in a trade.
+    /// Adds a trade.
     pub(crate) fn traded(&mut self, trade: &Trade) {
         self.remember(*trade);
         for (series, interval) in self.series.iter_mut().zip(KEPT) {
@@ -178,7 +179,7 @@ impl Listing {
         }
     }
 
-    /// Puts back trades from before the start. Nobody is told of them.
+    /// Adds a trade to the recent ones, without news for subscribers.
     pub(crate) fn remember(&mut self, trade: Trade) {
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
@@ -198,7 +199,7 @@ impl Listing {
         for interval in KEPT {
             let mut candles = Vec::new();
             former.minutes.iter().for_each(|minute| Candle::join(&mut candles, minute, interval));
-            // Of the day in which the minutes begin some may be missing.
+            // Candles that begin before the minutes do may lack some of theirs.
             candles.retain(|candle| candle.start >= former.since);
             let current = candles.pop();
             self.recall(interval, candles, current);
@@ -206,7 +207,7 @@ impl Listing {
         former.trades.iter().for_each(|trade| self.remember(*trade));
     }
 
-    /// A level changed.
+    /// Notes that a level changed.
     pub(crate) fn touch(&mut self, side: Side, limit: Price) {
         if self.watched && self.touched.last() != Some(&(side, limit)) {
             self.touched.push((side, limit));
@@ -215,8 +216,8 @@ impl Listing {
 }
 
 impl FormerMarket {
-    /// From where on minutes are needed when the last command was at `time`: a day before it and, so that longer candles are
-    /// whole, from a full hour on.
+    /// Returns the time from which minutes are needed when the last command was at `time`: a day before it, and from a
+    /// full hour on, so that longer candles are whole.
     pub fn since_of(time: Time) -> Time {
         Interval::Hour.start_of(Time(time.0.saturating_sub(DAY_MICROS)))
     }
@@ -230,7 +231,7 @@ impl Series {
         self.closed.push_back(candle);
     }
 
-    /// How many closed ones memory holds at most.
+    /// Closed candles that memory holds, at most.
     pub(crate) const KEPT_MAX: usize = CANDLES_MAX;
 }
 
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn the_first_trade_is_known_as_far_back_as_memory_goes() {
         let mut listing = Listing::new(Symbol::parse(b"S").unwrap());
-        // Before the start: minutes of which only the last trades are remembered.
+        // Minutes before the start, of which memory has only the last trades.
         let minute = |minute: u64, trades: u64| Candle { trades, ..Candle::of(&trade(minute, 1), Interval::Minute) };
         listing.recall(Interval::Minute, vec![minute(1, 2), minute(2, 1)], Some(minute(3, 1)));
         [2, 3].into_iter().for_each(|minute| listing.remember(trade(minute, 1)));

@@ -1,6 +1,6 @@
-//! The open orders: found by id, in the queue of their price level, and in the list of their account. They lie in one
-//! slab with links, so that each order takes one slot, however it is looked for. A slot is a line of the processor's cache,
-//! so what was paid, which few open orders have, lies beside them.
+//! The open orders: found by id, in the queue of their price level, and in the list of their account. One slab holds
+//! them, with links, so that each order takes one slot for all three. A slot fits a line of the processor's cache; the
+//! money paid, which few open orders have, is kept in a map beside them.
 
 use std::collections::HashMap;
 
@@ -21,41 +21,42 @@ pub struct Open {
     pub symbol: SymbolIndex,
     pub side: Side,
     pub limit: Price,
-    /// As it was placed.
+    /// Shares as it was placed, less reductions.
     pub shares: Shares,
-    /// What is left of them.
+    /// Shares of these that are still open.
     pub open: Shares,
-    /// What was paid for those that are executed.
+    /// Money paid for the executed shares.
     pub money: Money,
-    /// A limit order's where only the history knows.
+    /// The kind; a limit order's where only the history knows it.
     pub kind: OrderKind,
-    /// What it waits for, or waited for; none where only the history knows that it waited.
+    /// The trigger for which it waits or waited; `None` where only the history knows that it waited.
     pub trigger: Option<Trigger>,
-    /// How far behind the market that stays until it is reached, if it follows that.
+    /// The distance at which its trigger follows the market, until the trigger is reached.
     pub trail: Option<Trail>,
-    /// Whether it waits for a price still: it stands in no book.
+    /// Whether it waits for its trigger: it stands in no book.
     pub waits: bool,
-    /// Whether it waits for its turn, behind one that is under way in its symbol, or because it is that one: it stands
-    /// in no book, and is active.
+    /// Whether it is under way, or waits for its turn behind an order of its symbol that is: it is active, and stands
+    /// in no book.
     pub delayed: bool,
-    /// The order that is to be executed wholly before it is placed; none once it is. It holds nothing and stands in no book.
+    /// The working order that has to execute wholly before this one is placed; `None` once it is placed. Until then it
+    /// holds nothing and stands in no book.
     pub pends_on: Option<OrderId>,
-    /// What it does where it meets orders of its own account; what is allowed where only the history knows.
+    /// Self-trade prevention; the default where only the history knows it.
     pub self_trade: SelfTrade,
-    /// When it ends.
+    /// The deadline.
     pub until: Option<Deadline>,
-    /// How it shows what is open, if it shows a part at a time.
+    /// The iceberg's display and tip, if it shows a part at a time.
     pub iceberg: Option<Iceberg>,
-    /// When it was triggered; none where nobody knows.
+    /// The time at which it was triggered; `None` where nothing knows it.
     pub triggered: Option<Time>,
-    /// The order that it is linked with, or was: whatever happens to one of the two first cancels the other one.
+    /// The order that it is linked with, or was: whatever happens first to one of the two cancels the other.
     pub linked: Option<OrderId>,
-    /// When it was placed; zero where only the history knows.
+    /// The time at which it was placed; zero where only the history knows it.
     pub time: Time,
 }
 
 impl Open {
-    /// The money that it holds alone.
+    /// Money that it holds by itself.
     pub(crate) fn held_money(&self) -> Money {
         match self.side {
             _ if self.pends_on.is_some() => Money::ZERO,
@@ -64,17 +65,17 @@ impl Open {
         }
     }
 
-    /// What is open of it for all to see, if it rests.
+    /// Open shares that its book shows, if it rests.
     pub fn on_show(&self) -> Shares {
         self.iceberg.map_or(self.open, |iceberg| iceberg.shown)
     }
 
-    /// When it was placed, where that is known.
+    /// Returns the time at which it was placed, if that is known.
     pub fn placed_at(&self) -> Option<Time> {
         Some(self.time).filter(|time| *time != Time::ZERO)
     }
 
-    /// One that was just placed. It waits if it has a trigger.
+    /// Makes an order that was just placed. It waits if it has a trigger.
     pub(crate) fn of(order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, time: Time) -> Open {
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = placed;
         Open {
@@ -101,14 +102,14 @@ impl Open {
         }
     }
 
-    /// As a history has it. Whether it waits still, and when it ends, only the view says.
+    /// Makes an order from its record in the history. Only the view knows whether it still waits, and its deadline.
     pub fn of_past(past: &PastOrder, open: Shares, money: Money) -> Open {
         let PastOrder { order, account, time, .. } = *past;
         let shares = past.shares_now();
         Open { shares, open, money, waits: false, ..Open::of(order, account, past.as_placed(), time) }
     }
 
-    /// As the command of this number has just placed it.
+    /// The record of the order as the command of this number has just placed it.
     pub(crate) fn placed(&self, sequence: Sequence) -> PastOrder {
         let Open { order, account, symbol, side, limit, shares, kind, trigger, self_trade, time, .. } = *self;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
@@ -116,16 +117,16 @@ impl Open {
     }
 }
 
-/// The two lists that an order stands in.
+/// The two lists that contain an order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum In {
-    /// Of its price level, first come first.
+    /// The queue of its price level, first come first.
     Queue = 0,
-    /// Of its account, in order of placing.
+    /// The orders of its account, in the order of placing.
     Account = 1,
 }
 
-/// First and last of a list of orders.
+/// First and last order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct List {
     first: u32,
@@ -143,7 +144,7 @@ impl List {
         self.first == NONE
     }
 
-    /// Where its last order stands.
+    /// Returns the slot of its last order.
     pub(crate) fn newest(&self) -> Option<u32> {
         (self.last != NONE).then_some(self.last)
     }
@@ -170,7 +171,7 @@ struct Node {
 
 const _: () = assert!(size_of::<Node>() == 64);
 
-/// What an order is, and what is left of it.
+/// The terms of an order, and its open shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) order: OrderId,
@@ -200,7 +201,7 @@ impl Node {
         Price::from_units(self.signed_limit.abs()).expect("invariant: it was a price")
     }
 
-    /// Whether anything of it is executed.
+    /// Whether any share of it is executed.
     fn has_traded(&self) -> bool {
         self.open < self.shares
     }
@@ -210,17 +211,17 @@ impl Node {
 pub struct Orders {
     nodes: Slab<Node>,
     by_id: IdIndex,
-    /// By slot: what was paid for the executed shares of orders that have any and are open.
+    /// The money paid for the executed shares of open orders that have any, by slot.
     paid: HashMap<u32, Money, RandomState>,
-    /// By slot: of orders that are more than a limit, a side and shares.
+    /// The terms of orders that are more than a side, a limit and shares, by slot.
     specials: Beside<Special>,
-    /// By slot: of those of them that are more than that.
+    /// The rarer terms of some of those, by slot.
     rarities: HashMap<u32, Rarity, RandomState>,
-    /// By slot: of orders that show a part of their shares at a time.
+    /// The orders that show a part of their shares at a time, by slot.
     icebergs: HashMap<u32, Iceberg, RandomState>,
 }
 
-/// What some orders are. Markets may have a million that wait, so it is small.
+/// Terms that some orders have. A market may have a million orders that wait, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Special {
     trigger: Option<Trigger>,
@@ -233,7 +234,7 @@ struct Special {
 
 const _: () = assert!(size_of::<Special>() == 16);
 
-/// What few orders are.
+/// Terms that few orders have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rarity {
     trail: Option<Trail>,
@@ -265,7 +266,7 @@ impl Orders {
         self.nodes.len()
     }
 
-    /// Of which nothing is executed yet.
+    /// Adds an order of which nothing is executed yet.
     pub(crate) fn insert(&mut self, open: &Open) -> u32 {
         let slot = self.nodes.insert(Node::new(open));
         self.by_id.insert(open.order, slot, |other| self.nodes[other].order);
@@ -275,12 +276,12 @@ impl Orders {
         slot
     }
 
-    /// Where an open order stands.
+    /// Returns the slot of an open order.
     pub(crate) fn find(&self, order: OrderId) -> Option<u32> {
         self.by_id.find(order, |slot| self.nodes[slot].order == order)
     }
 
-    /// Reads where an order is looked for.
+    /// Reads the memory in which `find` looks for an order.
     pub(crate) fn touch_index(&self, order: OrderId) -> u64 {
         self.by_id.touch(order)
     }
@@ -289,7 +290,7 @@ impl Orders {
         self.open(slot, &self.nodes[slot])
     }
 
-    /// As `get`, without what only those who look at an order ask for.
+    /// Returns part of what `get` does, and looks up nothing beside the slot.
     pub(crate) fn terms(&self, slot: u32) -> Terms {
         let node = &self.nodes[slot];
         let Node { order, account, symbol, open, .. } = *node;
@@ -326,9 +327,9 @@ impl Orders {
         }
     }
 
-    /// How an order shows its shares.
+    /// Returns display and tip of an order that shows a part of its shares.
     pub(crate) fn iceberg(&self, slot: u32) -> Option<Iceberg> {
-        // Few markets have any: the others should not pay for the search.
+        // Few markets have any, and the others should not pay for the search.
         if self.icebergs.is_empty() { None } else { self.icebergs.get(&slot).copied() }
     }
 
@@ -336,21 +337,21 @@ impl Orders {
         self.icebergs.insert(slot, iceberg);
     }
 
-    /// How many shares of an order that rests are on show.
+    /// Returns how many shares a resting order shows.
     pub(crate) fn shown(&self, slot: u32) -> Shares {
         self.iceberg(slot).map_or(self.nodes[slot].open, |iceberg| iceberg.shown)
     }
 
-    /// When an order was placed, and as what.
+    /// Sets the time, kind and trigger with which an order was placed.
     pub(crate) fn set_placed(&mut self, slot: u32, time: Time, kind: OrderKind, trigger: Option<Trigger>) {
         self.nodes[slot].time = time;
         let special = self.special(slot);
-        // What an order waits for may have moved since.
+        // The trigger of an order that still waits may have moved since.
         let trigger = if special.waits { special.trigger } else { trigger };
         self.set_special(slot, Special { kind, trigger, ..special });
     }
 
-    /// When an order that waits no more was triggered, and by what.
+    /// Sets trigger and time of an order that was triggered.
     pub(crate) fn set_triggered(&mut self, slot: u32, trigger: Trigger, time: Time) {
         let special = self.special(slot);
         if !special.waits {
@@ -359,7 +360,7 @@ impl Orders {
         }
     }
 
-    /// What becomes of an order where it meets orders of its own account.
+    /// Sets an order's self-trade prevention.
     pub(crate) fn set_self_trade(&mut self, slot: u32, self_trade: SelfTrade) {
         let special = self.special(slot);
         self.set_special(slot, Special { self_trade, ..special });
@@ -389,75 +390,75 @@ impl Orders {
         }
     }
 
-    /// Whether an order waits for its trigger, or for its turn, and stands in no book.
+    /// Whether an order waits for its trigger or its turn, and stands in no book.
     pub(crate) fn is_in_no_book(&self, slot: u32) -> bool {
         let Special { waits, delayed, .. } = self.special(slot);
         waits || delayed
     }
 
-    /// Whether an order waits for another one.
+    /// Whether an order is pending: it waits for its working order.
     pub(crate) fn pends(&self, slot: u32) -> bool {
         self.rarity(slot).pends_on.is_some()
     }
 
-    /// An order waits for another one no more: it is placed, and waits if it has a trigger.
+    /// Places a pending order, whose working order was executed; it waits if it has a trigger.
     pub(crate) fn release(&mut self, slot: u32) {
         let special = self.special(slot);
         self.set_special(slot, Special { waits: special.trigger.is_some(), ..special });
         self.set_rarity(slot, Rarity { pends_on: None, ..self.rarity(slot) });
     }
 
-    /// The order that it is linked with.
+    /// Sets the order that it is linked with.
     pub(crate) fn set_linked(&mut self, slot: u32, partner: OrderId) {
         self.set_rarity(slot, Rarity { linked: Some(partner), ..self.rarity(slot) });
     }
 
-    /// What an order waits for, or waited for.
+    /// Returns the trigger for which an order waits or waited.
     pub(crate) fn trigger(&self, slot: u32) -> Option<Trigger> {
         self.special(slot).trigger
     }
 
-    /// How far behind the market that stays.
+    /// Sets the distance at which its trigger follows the market.
     pub(crate) fn set_trail(&mut self, slot: u32, trail: Option<Trail>) {
         self.set_rarity(slot, Rarity { trail, ..self.rarity(slot) });
     }
 
-    /// It came nearer to the market.
+    /// Moves the trigger nearer to the market.
     pub(crate) fn move_trigger(&mut self, slot: u32, trigger: Trigger) {
         let special = self.special(slot);
         self.set_special(slot, Special { trigger: Some(trigger), ..special });
     }
 
-    /// When an open order ends.
+    /// Sets an open order's deadline.
     pub(crate) fn set_until(&mut self, slot: u32, until: Deadline) {
         self.set_rarity(slot, Rarity { until: Some(until), ..self.rarity(slot) });
     }
 
-    /// Shares were taken off an order: it is as if it had been placed with fewer.
+    /// Takes shares off an order, as if it had been placed with fewer.
     pub(crate) fn reduce(&mut self, slot: u32, shares: Shares) {
         let node = &mut self.nodes[slot];
         (node.shares, node.open) = (node.shares.less(shares), node.open.less(shares));
     }
 
-    /// An order waits for its turn from now on, or for nothing more.
+    /// Marks an order as waiting for its turn, or as waiting no more.
     pub(crate) fn set_delayed(&mut self, slot: u32, delayed: bool) {
         let special = self.special(slot);
         self.set_special(slot, Special { waits: false, delayed, ..special });
     }
 
-    /// An order waits no more, since this time.
+    /// Marks an order as triggered at this time.
     pub(crate) fn triggered(&mut self, slot: u32, time: Time) {
         let special = self.special(slot);
         self.set_special(slot, Special { waits: false, ..special });
         self.set_rarity(slot, Rarity { triggered: Some(time), ..self.rarity(slot) });
     }
 
-    /// Whether an order holds no money although it buys.
+    /// Whether an order is a market order, which holds no money where it buys.
     pub(crate) fn is_market(&self, slot: u32) -> bool {
         self.special(slot).kind == OrderKind::Market
     }
 
-    /// An order was larger: of it this was executed before.
+    /// Adds shares that were executed before the view began, for this money.
     pub(crate) fn was_executed(&mut self, slot: u32, shares: Shares, money: Money) {
         let node = &mut self.nodes[slot];
         let placed = node.shares.units().checked_add(shares.units()).and_then(Shares::from_units);
@@ -466,8 +467,8 @@ impl Orders {
         *paid = paid.plus(money);
     }
 
-    /// Shares of an order are executed for so much money, or canceled for none. Gives what was paid for it in all; that is
-    /// forgotten when nothing is open.
+    /// Takes shares off what is open: executed for this money, or canceled for none. Returns the money paid for the
+    /// order so far, which is forgotten when nothing is open.
     pub(crate) fn take(&mut self, slot: u32, shares: Shares, money: Money) -> Money {
         let node = &mut self.nodes[slot];
         let had_traded = node.has_traded();
@@ -485,7 +486,7 @@ impl Orders {
         paid
     }
 
-    /// Takes out an order that stands in no list any more.
+    /// Removes an order that stands in no list any more.
     pub(crate) fn remove(&mut self, slot: u32) {
         let order = self.nodes[slot].order;
         self.by_id.remove(order, |at| at == slot);
@@ -493,7 +494,7 @@ impl Orders {
             self.rarities.remove(&slot);
         }
         self.set_special(slot, Special::default());
-        // Few markets have any: the others should not pay for the search.
+        // Few markets have any, and the others should not pay for the search.
         if !self.icebergs.is_empty() {
             self.icebergs.remove(&slot);
         }
@@ -524,7 +525,7 @@ impl Orders {
         }
     }
 
-    /// Brings a list into the order of placing.
+    /// Sorts a list into the order of placing.
     pub(crate) fn sort(&mut self, list: &mut List, which: In) {
         let (mut slots, mut at) = (Vec::new(), list.first);
         while at != NONE {
@@ -536,22 +537,22 @@ impl Orders {
         slots.into_iter().for_each(|slot| self.append(list, which, slot));
     }
 
-    /// A list from its first.
+    /// Lists orders from the first on.
     pub(crate) fn forwards(&self, list: List, which: In) -> impl Iterator<Item = Open> {
         self.walk(list.first, move |node| node.links[which as usize].behind)
     }
 
-    /// A list from its last.
+    /// Lists orders from the last back.
     pub(crate) fn backwards(&self, list: List, which: In) -> impl Iterator<Item = Open> {
         self.walk(list.last, move |node| node.links[which as usize].before)
     }
 
-    /// A list from one of its orders on.
+    /// Lists orders from one of them on.
     pub(crate) fn forwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = Open> {
         self.walk(slot, move |node| node.links[which as usize].behind)
     }
 
-    /// A list from one of its orders back.
+    /// Lists orders from one of them back.
     pub(crate) fn backwards_from(&self, slot: u32, which: In) -> impl Iterator<Item = Open> {
         self.walk(slot, move |node| node.links[which as usize].before)
     }

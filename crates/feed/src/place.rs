@@ -1,31 +1,31 @@
-//! Where an open order stands: what executes before it. What others hide is not counted: it executes behind all that is shown at its
-//! price, and nobody is told of it.
+//! The queue position of an open order: what executes before it. Hidden shares of other orders are not counted: they
+//! execute behind all that is shown at their price, and only their accounts see them.
 
 use engine::Position;
 
 use crate::book::{Book, LevelChange};
 use crate::orders::{In, Open, Orders, Terms};
 
-/// Orders, or price levels, that are counted one by one: more than these hold up others.
+/// Orders, or price levels, that are counted one by one, at most: a longer count would delay events.
 const COUNTED_MAX: usize = 4_096;
 
-/// A number of orders, and what they show together.
+/// A number of orders, and the shares that they show together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
     pub orders: u32,
     pub shares: Position,
 }
 
-/// The place of an order in the queue of its price.
+/// The position of an order in the queue of its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// All that stands at its price, itself included.
+    /// The level at its price, with the order itself.
     pub level: LevelChange,
-    /// What came to its price before it.
+    /// Orders that are before it at its price.
     pub ahead: Queued,
-    /// What stands at better prices.
+    /// Orders at better prices.
     pub better: Queued,
-    /// Whether all of it was counted; otherwise there is more than is told.
+    /// Whether everything was counted; otherwise there is more than these numbers say.
     pub exact: bool,
 }
 
@@ -62,7 +62,7 @@ impl Queued {
     }
 }
 
-/// What comes behind the first. Errors: there is more, and so much was counted.
+/// Counts the orders behind the first. Errors: there are more than `COUNTED_MAX`; the error holds what was counted.
 fn counted(walk: impl Iterator<Item = Open>) -> Result<Queued, Queued> {
     let (mut sum, mut walk) = (Queued::NONE, walk.skip(1));
     walk.by_ref().take(COUNTED_MAX).for_each(|open| sum.add(1, open.on_show().position()));

@@ -1,4 +1,4 @@
-//! Orders as they stood between two pieces of news: the view has only what they came to.
+//! Orders as they stood between two pieces of news: the view has only their latest state.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,21 @@ use history::{Amended, Trade};
 use crate::orders::Open;
 use crate::view::{News, View};
 
-/// An order as it is between two pieces of news of it.
+/// The state of an order between two pieces of its news.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
-    /// As it is after all of them.
+    /// The order after all of them.
     pub order: Open,
     pub client_id: Option<ClientOrderId>,
     /// All shares that it has.
     pub shares: Shares,
-    /// Those of them that are executed.
+    /// Shares of those that are executed.
     pub executed: Shares,
-    /// What was paid for those.
+    /// Money paid for the executed shares.
     pub money: Money,
 }
 
-/// The orders that news is about, each as it was before the news.
+/// Returns the orders that the news are about, each as it was before them.
 pub fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
     let mut standings: HashMap<OrderId, Standing> = HashMap::new();
     let mut add = |order: Open, client_id, canceled: Shares| {
@@ -61,14 +61,14 @@ pub fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
 }
 
 impl Standing {
-    /// Some of it was executed.
+    /// Executes shares.
     pub fn execute(&mut self, trade: &Trade) {
         let all = self.executed.units().checked_add(trade.shares.units()).and_then(Shares::from_units);
         self.executed = all.unwrap_or(self.shares);
         self.money = self.money.plus(trade.money());
     }
 
-    /// Shares were taken off it.
+    /// Takes shares off.
     pub fn amend(&mut self, amended: &Amended) {
         self.shares = self.shares.less(amended.taken());
     }

@@ -1,17 +1,17 @@
-//! Symbols by their names, and which of them changed since the watchers of all symbols were last told. It knows nothing
-//! of their markets.
+//! Symbols by their names, and the symbols that changed since the watchers of all symbols got the last changes. It
+//! knows nothing of their markets.
 
 use std::collections::{HashMap, VecDeque};
 
 use engine::{Symbol, SymbolIndex};
 use foldhash::fast::RandomState;
 
-/// By name.
+/// Symbols by name.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Clients choose names: a seed that they do not know keeps them from choosing ones that collide.
+    /// Clients choose names: a seed that they do not know keeps them from choosing names that collide.
     exact: HashMap<Symbol, SymbolIndex, RandomState>,
-    /// The first of those that have a small letter, by the name in capitals.
+    /// The first symbol with a small letter, by its name in capitals.
     in_capitals: HashMap<Symbol, SymbolIndex, RandomState>,
 }
 
@@ -29,13 +29,13 @@ impl Names {
         self.exact.get(&name).copied()
     }
 
-    /// Of symbols that differ in nothing but their letters' case, the one in capitals, else the first.
+    /// Finds a symbol in any case. Of several that differ only in case it takes the one in capitals, else the first.
     pub(crate) fn find_in_any_case(&self, name: Symbol) -> Option<SymbolIndex> {
         let capitals = capitals(name);
         self.find(capitals).or_else(|| self.find_with_small_letters(name))
     }
 
-    /// The first that is this one in any case and is not all capitals.
+    /// Finds the first symbol that equals the name in any case and is not all capitals.
     pub(crate) fn find_with_small_letters(&self, name: Symbol) -> Option<SymbolIndex> {
         self.in_capitals.get(&capitals(name)).copied()
     }
@@ -45,21 +45,21 @@ fn capitals(name: Symbol) -> Symbol {
     Symbol::parse(&name.as_bytes().to_ascii_uppercase()).unwrap_or(name)
 }
 
-/// Who is told which symbols changed.
+/// The watchers of all symbols, of one interface each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolFollowers {
-    /// Those of our own interface.
+    /// Subscribers over our own interface.
     Native,
-    /// Those of the compatible one.
+    /// Subscribers over the compatible interface.
     Compatible,
 }
 
-/// Which symbols changed since each of them was told.
+/// The symbols that changed since each kind of watchers got them.
 #[derive(Debug, Default)]
 pub(crate) struct Changed([ChangedFor; 2]);
 
 impl Changed {
-    /// Whether they want to know from now on.
+    /// Sets whether these watchers follow changes.
     pub(crate) fn follow(&mut self, who: SymbolFollowers, followed: bool) {
         self.0[who as usize].follow(followed);
     }
@@ -69,7 +69,7 @@ impl Changed {
         self.0.iter_mut().for_each(|changed| changed.add(symbol));
     }
 
-    /// The first `most` of them.
+    /// Takes the first `most` of them.
     pub(crate) fn take(&mut self, who: SymbolFollowers, most: usize) -> Vec<SymbolIndex> {
         self.0[who as usize].take(most)
     }
@@ -80,12 +80,12 @@ impl Changed {
 struct ChangedFor {
     followed: bool,
     queue: VecDeque<SymbolIndex>,
-    /// By symbol, whether it is in the queue.
+    /// Whether a symbol is in the queue, by symbol.
     queued: Vec<bool>,
 }
 
 impl ChangedFor {
-    /// Whether anybody wants to know from now on.
+    /// Sets whether changes are followed.
     fn follow(&mut self, followed: bool) {
         if self.followed != followed {
             *self = ChangedFor { followed, ..ChangedFor::default() };
@@ -109,7 +109,7 @@ impl ChangedFor {
         }
     }
 
-    /// The first `most` of them.
+    /// Takes the first `most` of them.
     fn take(&mut self, most: usize) -> Vec<SymbolIndex> {
         let taken: Vec<SymbolIndex> = self.queue.drain(..self.queue.len().min(most)).collect();
         taken.iter().for_each(|symbol| self.queued[symbol.0 as usize] = false);

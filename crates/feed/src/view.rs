@@ -41,36 +41,36 @@ pub struct View {
     changed: Changed,
     orders: Orders,
     next_trade: u64,
-    /// Trades up to this command are known from the history already, so that events up to it change only orders and
-    /// accounts.
+    /// The last command whose trades the history knew at the start: events up to it change only orders and accounts.
     trades_known: Sequence,
-    /// What the history knew of trades up to there, by symbol, until it is put back.
+    /// Trades and candles that the history knew up to that command, by symbol, until they are put back.
     recalled: Vec<Recalled>,
-    /// Of open orders that have one.
+    /// The client order ids of open orders that have one.
     client_ids: HashMap<OrderId, ClientOrderId, RandomState>,
-    /// Orders of which one cancels the other, both ways.
+    /// Linked orders, both ways.
     links: HashMap<OrderId, OrderId, RandomState>,
-    /// Which orders follow the market.
+    /// The orders whose triggers follow the market.
     trails: Trails,
-    /// Who pays which fees.
+    /// The fees by symbol and tier.
     fees: FeeSchedule,
-    /// Which accounts belong together.
+    /// The groups of accounts.
     groups: Groups,
-    /// What takes no orders.
+    /// The scopes in which the kill switch refuses orders.
     kills: Kills,
     protections: Protections,
-    /// Of the accounts that have any.
+    /// The limits of accounts that have any.
     limits: BTreeMap<AccountIndex, AccountLimits>,
-    /// What the maker and the aggressor of the next execution pay.
+    /// The fees that maker and aggressor of the next execution pay.
     due: [Fee; 2],
-    /// The order that is being placed, or that was triggered last. It rests when all that it executed with is known; or waits.
+    /// The order that the current command places or has triggered last. It goes to its book, or waits, once all its
+    /// executions are known.
     arriving: Option<Arriving>,
-    /// How many notes this command has made.
+    /// The number of notes that this command has made.
     notes: u32,
     news: Vec<News>,
-    /// Symbols that watchers are to be told of.
+    /// Symbols with news for watchers.
     news_symbols: Vec<SymbolIndex>,
-    /// At least the number of levels and trades that watchers of symbols are to be told of.
+    /// The number of levels and trades that watchers of symbols have to get, or more.
     symbol_changes: usize,
 }
 
@@ -78,22 +78,22 @@ pub struct View {
 struct Arriving {
     slot: u32,
     sequence: Sequence,
-    /// What was paid for what it executed.
+    /// Money paid for what it executed.
     paid: Money,
 }
 
 /// An order with nothing open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// As it was at the end: nothing open.
+    /// The order at its end: nothing is open.
     pub order: Open,
-    /// What its client calls it.
+    /// The name that its client gave it.
     pub client_id: Option<ClientOrderId>,
-    /// What was canceled of it.
+    /// Shares that were canceled.
     pub canceled: Shares,
-    /// Why it was; none where nothing was.
+    /// The reason of the cancel; `None` if nothing was canceled.
     pub why: Option<CancelReason>,
-    /// When it ended.
+    /// The time at which it ended.
     pub time: Time,
     /// The command that ended it.
     pub sequence: Sequence,
@@ -102,24 +102,24 @@ pub struct Ended {
 /// News of a watched account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// Its money or shares changed.
+    /// The account's money or shares changed.
     Account(AccountIndex),
-    /// An order of it was placed.
+    /// An order of the account was placed.
     Placed(AccountIndex, PastOrder),
-    /// An order of it was opened or executed and is open.
+    /// An order of the account was opened or executed, and is open.
     Order(AccountIndex, OrderId),
-    /// An order of it ended.
+    /// An order of the account ended.
     Ended(AccountIndex, Ended),
-    /// Shares were taken off an order of it, of which others are open.
+    /// Shares were taken off an order of the account; others of it are open.
     Amended(AccountIndex, Amended),
-    /// It traded: with the side that it took.
+    /// The account traded, on this side.
     Traded(AccountIndex, Trade, Side),
-    /// An order of it was triggered, or whatever else a note tells.
+    /// An order of the account was triggered, linked, pends or was released.
     Noted(AccountIndex, Note),
 }
 
 impl News {
-    /// Whose it is.
+    /// Returns the account that the news are about.
     pub fn account(&self) -> AccountIndex {
         match self {
             News::Account(account)
@@ -134,17 +134,17 @@ impl News {
 }
 
 impl View {
-    /// The last command whose events are in.
+    /// Returns the last command whose events the view has followed.
     pub fn sequence(&self) -> Sequence {
         self.sequence
     }
 
-    /// Its time.
+    /// Returns the time of that command.
     pub fn time(&self) -> Time {
         self.time
     }
 
-    /// By index.
+    /// Returns all accounts, by index.
     pub fn accounts(&self) -> &[Account] {
         self.accounts.all()
     }
@@ -157,7 +157,7 @@ impl View {
         self.accounts.find(id)
     }
 
-    /// By index.
+    /// Returns all symbols, by index.
     pub fn listings(&self) -> &[Listing] {
         &self.listings
     }
@@ -170,12 +170,12 @@ impl View {
         self.names.find(name)
     }
 
-    /// Of symbols that differ in nothing but their letters' case, the one in capitals, else the first.
+    /// Finds a symbol in any case. Of several that differ only in case it takes the one in capitals, else the first.
     pub fn find_symbol_in_any_case(&self, name: Symbol) -> Option<SymbolIndex> {
         self.names.find_in_any_case(name)
     }
 
-    /// The first symbol that is this one in any case and is not all capitals.
+    /// Finds the first symbol that equals the name in any case and is not all capitals.
     pub fn find_symbol_with_small_letters(&self, name: Symbol) -> Option<SymbolIndex> {
         self.names.find_with_small_letters(name)
     }
@@ -184,32 +184,32 @@ impl View {
         &self.fees
     }
 
-    /// Which accounts belong together.
+    /// Returns the groups of accounts.
     pub fn groups(&self) -> &Groups {
         &self.groups
     }
 
-    /// What takes no orders until it is released.
+    /// Returns the scopes in which the kill switch refuses orders until it is released.
     pub fn kills(&self) -> &Kills {
         &self.kills
     }
 
-    /// Whose orders are canceled when nobody is there for them.
+    /// Returns the accounts whose orders are canceled when their client is gone.
     pub fn protections(&self) -> &Protections {
         &self.protections
     }
 
-    /// The limits of an account; those that say nothing if it has none.
+    /// Returns the limits of an account; no limits if it has none.
     pub fn account_limits(&self, account: AccountIndex) -> AccountLimits {
         self.limits.get(&account).copied().unwrap_or(AccountLimits::NONE)
     }
 
-    /// How many accounts have limits.
+    /// Returns the number of accounts with limits.
     pub fn limited_accounts(&self) -> usize {
         self.limits.len()
     }
 
-    /// Kills or releases, and tells whoever follows the account or the symbol.
+    /// Sets or releases a kill switch, and makes news for the watchers of the account or the symbol.
     fn change_kill(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool) {
         self.kills.set(scope, is_killed);
         match scope {
@@ -230,7 +230,7 @@ impl View {
         self.orders.len()
     }
 
-    /// The number that the next trade gets.
+    /// Returns the number that the next trade gets.
     pub fn next_trade(&self) -> u64 {
         self.next_trade
     }
@@ -239,85 +239,87 @@ impl View {
         self.orders.find(order).map(|slot| self.orders.get(slot))
     }
 
-    /// What its client calls an open order.
+    /// Returns the name that its client gave an open order.
     pub fn client_id(&self, order: OrderId) -> Option<ClientOrderId> {
         self.client_ids.get(&order).copied()
     }
 
-    /// Open orders of an account, newest first.
+    /// Lists the open orders of an account, newest first.
     pub fn orders_of(&self, account: AccountIndex) -> impl Iterator<Item = Open> {
         self.orders.backwards(self.accounts.get(account).orders, In::Account)
     }
 
-    /// Open orders of an account, oldest first.
+    /// Lists the open orders of an account, oldest first.
     pub fn orders_since(&self, account: AccountIndex) -> impl Iterator<Item = Open> {
         self.orders.forwards(self.accounts.get(account).orders, In::Account)
     }
 
-    /// Those of its account that were placed before an open order, newest first; none when it is open no more.
+    /// Lists the open orders of its account that were placed before an order, newest first; `None` if the order is no
+    /// longer open.
     pub fn orders_before(&self, order: OrderId) -> Option<impl Iterator<Item = Open>> {
         let slot = self.orders.find(order)?;
         Some(self.orders.backwards_from(slot, In::Account).skip(1))
     }
 
-    /// Those of its account that were placed after an open order, oldest first; none when it is open no more.
+    /// Lists the open orders of its account that were placed after an order, oldest first; `None` if the order is no
+    /// longer open.
     pub fn orders_after(&self, order: OrderId) -> Option<impl Iterator<Item = Open>> {
         let slot = self.orders.find(order)?;
         Some(self.orders.forwards_from(slot, In::Account).skip(1))
     }
 
-    /// Open orders of a side in the order in which they execute.
+    /// Lists the open orders of a side in the order in which they execute.
     pub fn queue(&self, symbol: SymbolIndex, side: Side) -> impl Iterator<Item = Open> {
         self.listing(symbol).book.queue(&self.orders, side)
     }
 
-    /// Where an open order stands at its price. None of one that stands in no book.
+    /// Returns the queue position of an open order; `None` for an order that stands in no book.
     pub fn place(&self, order: OrderId) -> Option<Place> {
         let slot = self.orders.find(order)?;
         let Terms { symbol, .. } = self.orders.terms(slot);
         (!self.orders.is_in_no_book(slot)).then(|| Place::of(&self.listing(symbol).book, &self.orders, slot))
     }
 
-    /// Whether somebody is to be told of this symbol from now on.
+    /// Sets whether the symbol's changes are gathered.
     pub fn watch_symbol(&mut self, symbol: SymbolIndex, watched: bool) {
         self.listings[symbol.0 as usize].watched = watched;
     }
 
-    /// Whether these are to be told of all symbols from now on.
+    /// Sets whether these watchers follow the changes of all symbols.
     pub fn follow_symbols(&mut self, who: SymbolFollowers, followed: bool) {
         self.changed.follow(who, followed);
     }
 
-    /// The first `most` symbols that changed since these were told.
+    /// Takes the first `most` symbols that changed since these watchers got the last ones.
     pub fn take_changed_symbols(&mut self, who: SymbolFollowers, most: usize) -> Vec<SymbolIndex> {
         self.changed.take(who, most)
     }
 
-    /// One more is to be told of this account from now on, or one less.
+    /// Adds a watcher of an account, or removes one.
     pub fn watch_account(&mut self, account: AccountIndex, watched: bool) {
         let watchers = &mut self.accounts.get_mut(account).watchers;
         *watchers = if watched { *watchers + 1 } else { watchers.saturating_sub(1) };
     }
 
-    /// Gives what watched accounts are to be told, and forgets it.
+    /// Takes the news of watched accounts.
     pub fn take_news(&mut self) -> Vec<News> {
         self.trails.forget_moves();
         std::mem::take(&mut self.news)
     }
 
-    /// Bytes of the news that watchers were not told yet; at least what they take.
+    /// Returns at least the number of bytes that the waiting news take.
     pub fn gathered(&self) -> usize {
         self.news.len() * size_of::<News>() + self.symbol_changes * size_of::<Trade>()
     }
 
-    /// Gives the watched symbols in which something happened.
+    /// Takes the watched symbols in which something happened.
     pub fn take_symbols(&mut self) -> Vec<SymbolIndex> {
         self.symbol_changes = 0;
         std::mem::take(&mut self.news_symbols)
     }
 
-    /// Gives the levels of a symbol that changed, each once, and its trades, and forgets them. When levels changed, the
-    /// book's number of updates counts on.
+    /// Takes the levels of a symbol that changed, each once, and its trades. If levels changed, the book's number of
+    /// updates goes up.
     pub fn take_symbol_news(&mut self, symbol: SymbolIndex) -> (Vec<(Side, Price)>, Vec<Trade>) {
         let listing = &mut self.listings[symbol.0 as usize];
         let mut touched = std::mem::take(&mut listing.touched);
@@ -431,7 +433,8 @@ impl View {
             }
             Event::ClientOrderIdGiven { order, id } => {
                 self.client_ids.insert(order, id);
-                // That it was placed was the last that happened, or for what it waits was.
+                // The order's placing is among the last two pieces of news: behind it is at most the news of what it
+                // waits for.
                 for news in self.news.iter_mut().rev().take(2) {
                     if let News::Placed(_, placed) = news
                         && placed.order == order
@@ -463,7 +466,7 @@ impl View {
                 let hidden = self.hidden(slot);
                 self.orders.reduce(slot, shares);
                 let arrives = self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot);
-                // Of one that shows a part it is told what it shows then.
+                // Another event says what an iceberg shows then.
                 if !arrives && !self.orders.is_in_no_book(slot) && self.orders.iceberg(slot).is_none() {
                     self.leave_book(slot, shares, false);
                 }
@@ -472,7 +475,7 @@ impl View {
                     self.tell(account, News::Order(account, order));
                 }
             }
-            // That the id is free again in a day is the engine's business, and so is which orders are to be activated.
+            // Only the engine needs to know when the id is free again, and which orders are to be activated.
             Event::ClientOrderDone { .. } | Event::ClientOrderIdFreed { .. } | Event::TriggerReached { .. } => {}
             Event::Executed { symbol, maker, aggressor, price, shares, .. } => {
                 self.executed(symbol, maker, aggressor, price, shares);
@@ -486,7 +489,7 @@ impl View {
                 let shown = self.orders.iceberg(slot).map_or(shares, |iceberg| iceberg.shown);
                 let hidden = self.hidden(slot);
                 let paid = self.take_shares(slot, shares, Money::ZERO);
-                // One that never rests is canceled as it arrives.
+                // An order that never rests is canceled as it arrives.
                 let arrives = self.arriving.take_if(|arriving| arriving.slot == slot).is_some();
                 if !arrives && !self.orders.is_in_no_book(slot) {
                     self.hide(slot, Position::ZERO.minus(hidden));
@@ -497,14 +500,14 @@ impl View {
         }
     }
 
-    /// Tells that an order was triggered.
+    /// Notes that an order was triggered.
     fn note_trigger(&mut self, order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
         let NewOrder { symbol, side, trigger, .. } = *placed;
         let what = Noted::Triggered(trigger.expect("invariant: what is triggered had a trigger"));
         self.note(order, (account, symbol, side), what);
     }
 
-    /// Tells that shares are taken off an order.
+    /// Notes that shares are taken off an order.
     fn note_amendment(&mut self, slot: u32, shares: Shares, why: CancelReason) {
         let Open { order, account, symbol, side, shares: before, .. } = self.orders.get(slot);
         let (after, place) = (before.less(shares), self.notes);
@@ -514,7 +517,7 @@ impl View {
         self.tell(account, News::Amended(account, amended));
     }
 
-    /// Tells what befell an order.
+    /// Notes what befell an order.
     fn note(&mut self, order: OrderId, (account, symbol, side): (AccountIndex, SymbolIndex, Side), what: Noted) {
         let (time, sequence, next_trade, place) = (self.time, self.sequence, self.next_trade, self.notes);
         self.notes += 1;
@@ -560,7 +563,7 @@ impl View {
         }
     }
 
-    /// The order that was being placed, once all that it executed with is known.
+    /// Puts the order that is being placed on its book, once all its executions are known.
     fn arrive(&mut self) {
         let Some(Arriving { slot, sequence, paid }) = self.arriving.take() else { return };
         debug_assert!(sequence == self.sequence, "invariant: an order arrives with its own command");
@@ -574,7 +577,7 @@ impl View {
         self.tell(account, News::Order(account, order));
     }
 
-    /// Adds an open order to all but its book.
+    /// Adds an open order to everything but its book.
     fn enter(&mut self, open: &Open) -> u32 {
         let slot = self.orders.insert(open);
         let account = self.accounts.get_mut(open.account);
@@ -593,7 +596,7 @@ impl View {
         self.symbol_news(symbol);
     }
 
-    /// Shares of a resting order go, and the order too if it `leaves`.
+    /// Takes shares of a resting order off its book, and the order too if it `leaves`.
     fn leave_book(&mut self, slot: u32, shares: Shares, leaves: bool) {
         let Terms { symbol, side, limit, .. } = self.orders.terms(slot);
         let listing = &mut self.listings[symbol.0 as usize];
@@ -602,18 +605,19 @@ impl View {
         self.symbol_news(symbol);
     }
 
-    /// Shares of an order are executed or canceled: it no longer holds what they took. Gives what was paid for it in all.
+    /// Takes executed or canceled shares off an order and off what it holds. Returns the money paid for the order so
+    /// far.
     fn take_shares(&mut self, slot: u32, shares: Shares, money: Money) -> Money {
         self.hold(slot, shares, false);
         self.orders.take(slot, shares, money)
     }
 
-    /// What an order holds of its account grows or shrinks.
+    /// Adds to what an order holds of its account, or takes off it.
     fn hold(&mut self, slot: u32, shares: Shares, grows: bool) {
         let Terms { account, symbol, side, limit, .. } = self.orders.terms(slot);
         let account = self.accounts.get_mut(account);
         match side {
-            // It pays as it executes, and holds nothing.
+            // A market buy pays as it executes, and holds nothing.
             Side::Buy if limit == side.any_price() && self.orders.is_market(slot) => {}
             Side::Buy => {
                 let money = limit.times(shares);
@@ -630,11 +634,11 @@ impl View {
         }
     }
 
-    /// Forgets an order with nothing open, which is in no book any more, and for which so much was paid.
+    /// Forgets an order with nothing open that has left its book; `money` was paid for it.
     fn end(&mut self, slot: u32, canceled: Shares, why: Option<CancelReason>, money: Money) {
         self.forget_trail(self.orders.terms(slot).order);
         let Terms { order, account: its_account, .. } = self.orders.terms(slot);
-        // Few orders have one: the others should not pay for the search.
+        // Few orders have one, and the others should not pay for the search.
         let client_id = if self.client_ids.is_empty() { None } else { self.client_ids.remove(&order) };
         let account = self.accounts.get_mut(its_account);
         account.open_orders -= 1;
@@ -651,7 +655,7 @@ impl View {
         self.orders.find(order).expect("invariant: events are about orders that are open")
     }
 
-    /// As `find`, of an order that is most likely the one that is being placed.
+    /// Finds an order like `find`, faster if it is the one that is being placed.
     fn find_arriving(&self, order: OrderId) -> u32 {
         match &self.arriving {
             Some(arriving) if self.orders.terms(arriving.slot).order == order => arriving.slot,
@@ -683,12 +687,12 @@ impl View {
         self.listings.push(listing);
     }
 
-    /// Puts back what a history knows of a symbol's market.
+    /// Returns a symbol's market to change it.
     pub(crate) fn listing_mut(&mut self, symbol: SymbolIndex) -> &mut Listing {
         &mut self.listings[symbol.0 as usize]
     }
 
-    /// Shares of an account that nobody told it of: none yet.
+    /// Returns the shares that an account may sell of a symbol; zero if it never had any.
     pub fn holding(&self, account: AccountIndex, symbol: SymbolIndex) -> Position {
         self.account(account).holdings.of(symbol).map_or(Position::ZERO, |holding| holding.shares)
     }

@@ -1,4 +1,4 @@
-//! How the view begins: from the engine's state, and from what a history or a database knows beside it.
+//! The begin of a view: from the engine's state, and from what a history or a database knows beside it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,23 +15,23 @@ use crate::market::{FormerMarket, Listing};
 use crate::orders::{In, Open, Orders};
 use crate::symbols::{Changed, Names};
 
-/// An open order: when it was placed, as what, what it waited for, how it prevents self-trades, when it was triggered, and the order
-/// that it was linked with.
+/// An open order: the time, kind and trigger with which it was placed, its self-trade prevention, the time at which it
+/// was triggered, and the order that it was linked with.
 pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>, Option<OrderId>);
 
-/// What a state does not say, and a database does.
+/// Facts that a database knows and a state does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialHistory {
     /// The number that the next trade gets.
     pub next_trade: u64,
-    /// Of the open orders.
+    /// The open orders.
     pub placed: Vec<PlacedAs>,
-    /// Of symbols that were traded.
+    /// The symbols that were traded.
     pub markets: Vec<FormerMarket>,
 }
 
 impl View {
-    /// Of an engine's state, and of a history that may be behind or ahead of it.
+    /// Builds the view from an engine's state and a history, which may be behind or ahead of that state.
     pub fn new(engine: &Engine, history: Option<&History>) -> View {
         let mut view = View {
             sequence: Sequence::ZERO,
@@ -61,19 +61,19 @@ impl View {
         };
         let (mut last, mut links) = (None, Vec::new());
         engine.export(&mut |item| {
-            // They stand before their orders.
+            // Links come before their orders.
             if let StateItem::Link { order, partner } = item {
                 links.push((order, partner));
             }
             view.take_in(item, &mut last);
         });
         links.into_iter().for_each(|(order, partner)| view.link(order, partner));
-        // They came book by book.
+        // The state lists orders book by book.
         view.accounts.all_mut().for_each(|account| view.orders.sort(&mut account.orders, In::Account));
         view
     }
 
-    /// Takes in what another history than ours knows of the state that the view began with.
+    /// Takes in what a database knows of the state that the view began with.
     pub(crate) fn recognize(&mut self, known: &InitialHistory) {
         self.next_trade = known.next_trade;
         for &(order, time, kind, trigger, self_trade, triggered, linked) in &known.placed {
@@ -92,7 +92,7 @@ impl View {
         }
     }
 
-    /// One part of the state that the view begins with. `last` is the order that executions belong to.
+    /// Takes in one part of the state. `last`: the order that executions belong to.
     fn take_in(&mut self, item: StateItem, last: &mut Option<u32>) {
         match item {
             StateItem::Head { sequence, time, .. } => (self.sequence, self.time) = (sequence, time),
@@ -157,11 +157,11 @@ impl View {
             }
         }
     }
-    /// An open order: all but its place in a book. It waits if it has a trigger.
+    /// Adds an open order to all but its book. It waits if it has a trigger.
     fn take_in_order(&mut self, order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>) -> u32 {
         let NewOrder { symbol, side, shares: open, .. } = placed;
         let slot = self.enter(&Open::of(order, account, placed, Time::ZERO));
-        // What is issued includes what open orders hold.
+        // The issued shares include those that open orders hold.
         if side == Side::Sell {
             let listing = &mut self.listings[symbol.0 as usize];
             listing.issued = listing.issued.minus(open.position());

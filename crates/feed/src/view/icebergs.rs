@@ -1,4 +1,5 @@
-//! Orders that show a part of their shares at a time: of these a book has what is shown, and nobody but their accounts is told the rest.
+//! Orders that show a part of their shares at a time: the book has the shown part, and only their accounts see the
+//! rest.
 
 use engine::{Iceberg, OrderId, Phase, Position, Shares};
 
@@ -6,19 +7,19 @@ use super::View;
 use crate::orders::Terms;
 
 impl View {
-    /// The order that was just opened shows so many shares at a time.
+    /// Makes the order that was just opened an iceberg with this display.
     pub(super) fn give_display(&mut self, order: OrderId, display: Shares) {
         let slot = self.find(order);
         self.orders.set_iceberg(slot, Iceberg { display, shown: Shares::ZERO });
     }
 
-    /// Other shares of an order are on show than were.
+    /// Sets how many shares an order shows.
     pub(super) fn show_tip(&mut self, order: OrderId, shares: Shares, stands_last: bool) {
         let slot = self.find(order);
         let before = self.orders.iceberg(slot).expect("invariant: what is shown is a part");
         self.orders.set_iceberg(slot, Iceberg { shown: shares, ..before });
         if self.arriving.as_ref().is_some_and(|arriving| arriving.slot == slot) {
-            // It is about to rest, with these.
+            // The order is about to rest, with these shares.
             return;
         }
         self.hide(slot, before.shown.position().minus(shares.position()));
@@ -31,14 +32,15 @@ impl View {
         self.leave_book(slot, before.shown, false);
     }
 
-    /// Shares that an order showed were executed.
+    /// Takes executed shares off the tip.
     pub(super) fn take_shown(&mut self, slot: u32, shares: Shares) {
         if let Some(Iceberg { display, shown }) = self.orders.iceberg(slot) {
             self.orders.set_iceberg(slot, Iceberg { display, shown: shown.less(shares) });
         }
     }
 
-    /// An order that the view began with and that rests, with all that is open of it, or waits, shows so much.
+    /// Sets display and tip of an order of the state that the view begins with, which rests with all its open shares,
+    /// or waits.
     pub(super) fn begin_iceberg(&mut self, order: OrderId, display: Shares, shown: Shares) {
         let slot = self.find(order);
         let hidden = self.orders.terms(slot).open.less(shown);
@@ -49,8 +51,8 @@ impl View {
         }
     }
 
-    /// What an order that rests is open for and does not show. While shares are taken off what it shows it may be below zero, until it is
-    /// told what it shows then.
+    /// Returns how many shares a resting order hides. After an execution the number may be below zero until the event
+    /// that sets the next tip.
     pub(super) fn hidden(&self, slot: u32) -> Position {
         match self.orders.iceberg(slot).filter(|_| !self.orders.is_in_no_book(slot)) {
             Some(Iceberg { shown, .. }) => self.orders.terms(slot).open.position().minus(shown.position()),
@@ -58,7 +60,8 @@ impl View {
         }
     }
 
-    /// An order that rests hides so much more, or less. That changes the price of an auction, which the followers of its book are told.
+    /// Adds to what a resting order hides; a negative number reduces it. That changes an auction's price, which
+    /// watchers of the book see.
     pub(super) fn hide(&mut self, slot: u32, more: Position) {
         if more == Position::ZERO {
             return;

@@ -1,16 +1,16 @@
-//! Pairs of orders of which one cancels the other. What both hold of their account is held once.
+//! Linked orders: one cancels the other. Shares and money that both need are held once.
 
 use engine::{Money, OrderId, Position, Side};
 
 use super::View;
 
 impl View {
-    /// The order that is canceled when something happens to this one.
+    /// Returns the order that is canceled when something happens to this one.
     pub fn partner(&self, order: OrderId) -> Option<OrderId> {
         self.links.get(&order).copied()
     }
 
-    /// Two open orders, each of which holds what it needs, are linked from now on.
+    /// Links two open orders, each of which holds what it needs.
     pub(super) fn link(&mut self, order: OrderId, partner: OrderId) {
         self.links.insert(order, partner);
         self.links.insert(partner, order);
@@ -27,9 +27,9 @@ impl View {
         }
     }
 
-    /// An order is about to be canceled. If it is linked, both hold what they need again.
+    /// Unlinks an order that is about to be canceled, if it is linked: then both hold what they need again.
     pub(super) fn unlink(&mut self, order: OrderId) {
-        // Few orders are linked: the others should not pay for the search.
+        // Few orders are linked, and the others should not pay for the search.
         if self.links.is_empty() {
             return;
         }
@@ -47,7 +47,8 @@ impl View {
         }
     }
 
-    /// The second of two orders was just placed, and counted as if it held shares of its own: it holds those of the first one.
+    /// Corrects the issued shares for the second order of a pair: it was counted as if it held shares of its own, and
+    /// holds those of the first.
     pub(super) fn count_shares_once(&mut self, order: OrderId) {
         let order = self.orders.terms(self.find(order));
         if order.side == Side::Sell {
@@ -56,7 +57,7 @@ impl View {
         }
     }
 
-    /// What two orders of one account, symbol, side and number of shares need both.
+    /// Returns what two orders of one account, symbol, side and number of shares hold in common.
     fn held_twice(&self, one: OrderId, other: OrderId) -> (Money, Position) {
         let [one, other] = [one, other].map(|order| self.orders.get(self.find(order)));
         match one.side {

@@ -1,4 +1,4 @@
-//! Orders that wait until another one is executed wholly. They hold nothing, and stand in no book.
+//! Pending orders: they wait until their working order is executed wholly. They hold nothing, and stand in no book.
 
 use engine::{AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, Shares, SymbolIndex};
 use history::Noted;
@@ -7,14 +7,14 @@ use super::{Arriving, News, View};
 use crate::orders::{In, Open};
 
 impl View {
-    /// The open orders that wait for an order, the first one first.
+    /// Lists the open orders that pend on an order, the first one first.
     pub fn pending_of(&self, working: OrderId) -> Vec<OrderId> {
         let behind = [1, 2].map(|behind| OrderId(working.0.saturating_add(behind)));
         let waits = |order: &OrderId| self.open_order(*order).is_some_and(|open| open.pends_on == Some(working));
         behind.into_iter().filter(waits).collect()
     }
 
-    /// An order waits for another one from now on.
+    /// Opens a pending order.
     pub(super) fn pend(&mut self, event: &Event) {
         let Event::OrderPends { order, account, is_second, placed } = *event else { return };
         let working = Event::working(order, is_second);
@@ -26,7 +26,7 @@ impl View {
         self.tell(account, News::Order(account, order));
     }
 
-    /// Adds such an order to its account.
+    /// Adds a pending order to its account.
     pub(super) fn enter_pending(&mut self, open: Open) {
         let slot = self.orders.insert(&open);
         let account = self.accounts.get_mut(open.account);
@@ -34,7 +34,7 @@ impl View {
         account.open_orders += 1;
     }
 
-    /// The order that it waited for was executed, and so it is placed.
+    /// Places a pending order, whose working order was executed.
     pub(super) fn release(&mut self, order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
         self.arrive();
         let slot = self.find(order);
@@ -44,7 +44,7 @@ impl View {
         self.arriving = Some(Arriving { slot, sequence: self.sequence, paid: Money::ZERO });
     }
 
-    /// It is canceled before that.
+    /// Cancels a pending order.
     pub(super) fn end_pending(&mut self, slot: u32, shares: Shares, why: CancelReason) {
         let paid = self.orders.take(slot, shares, Money::ZERO);
         self.end(slot, shares, Some(why), paid);

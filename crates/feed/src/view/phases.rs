@@ -1,4 +1,4 @@
-//! Phases of symbols, and the executions at an auction's end: of two orders that both rested.
+//! Phases of symbols, and the executions at an auction's end, between two orders that both rested.
 
 use engine::{Event, Fee, Money, OrderId, Price, Shares, Side, SymbolIndex, SymbolPhase};
 use history::Trade;
@@ -9,7 +9,7 @@ impl View {
     pub(super) fn change_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, last: Option<Price>) {
         let listing = &mut self.listings[symbol.0 as usize];
         (listing.phase, listing.reference) = (phase, last);
-        // The followers of its book are told when a level changes: one is told as it stands.
+        // Watchers of the book get an update when a level changes, so one is touched that did not.
         let best = listing.book.best(Side::Buy).unwrap_or(Price::MIN);
         listing.touch(Side::Buy, best);
         self.symbol_news(symbol);
@@ -63,7 +63,7 @@ impl View {
         }
     }
 
-    /// Shares of an order on its book are executed. Gives what was paid for it in all.
+    /// Executes shares of a resting order. Returns the money paid for it so far.
     fn take_at_rest(&mut self, order: OrderId, shares: Shares, money: Money) -> Money {
         let slot = self.find(order);
         let paid = self.take_shares(slot, shares, money);

@@ -1,4 +1,4 @@
-//! Orders that wait for a price which follows the market: where their triggers are, each moved as the events say.
+//! Trailing stops: the orders whose triggers follow the market, each moved as the events say.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use super::{News, View};
 use crate::orders::Terms;
 
-/// By symbol, the orders that follow its price. The engine lets few do.
+/// The orders that follow their symbol's price, by symbol. The engine allows few.
 #[derive(Debug, Default)]
 pub(super) struct Trails {
     of_symbol: BTreeMap<SymbolIndex, BTreeMap<OrderId, Trail>>,
@@ -25,7 +25,7 @@ impl Trails {
 }
 
 impl View {
-    /// The trigger of an order that waits follows the market.
+    /// Lets the trigger of an order that waits follow the market.
     pub(super) fn give_trail(&mut self, order: OrderId, trail: Trail) {
         let slot = self.find(order);
         let symbol = self.orders.terms(slot).symbol;
@@ -33,7 +33,7 @@ impl View {
         self.trails.of_symbol.entry(symbol).or_default().insert(order, trail);
     }
 
-    /// The market came to a price that moves triggers of this side.
+    /// Moves the triggers of this side to follow a price.
     pub(super) fn move_trails(&mut self, symbol: SymbolIndex, side: Side, price: Price) {
         let follow = self.trails.of_symbol.get(&symbol).into_iter().flatten();
         let follow: Vec<(OrderId, Trail)> = follow.map(|(&order, &trail)| (order, trail)).collect();
@@ -50,7 +50,7 @@ impl View {
         }
     }
 
-    /// An order ends, or is reached: it may be one of these.
+    /// Forgets the trail of an order that ends or whose trigger is reached, if it has one.
     pub(super) fn forget_trail(&mut self, order: OrderId) {
         if self.trails.of_symbol.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! A random market, what the naive model says of it, and feeds that follow it.
+//! A random market, its naive model, and feeds that follow it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,13 +19,13 @@ use journal::simulated::SimulatedDisk;
 use model::Model;
 use model::workload::{Random, Workload};
 
-/// Some commands of a test fall into one minute, others hours apart.
+/// Some commands of a test fall into one minute, others are hours apart.
 pub const TICK_US: u64 = 7_700_003;
 pub const TURN_MAX: usize = 9;
 
 /// Little waits to be written.
 pub const EAGER: Sizes = Sizes { waiting_max: [1000; 3], ..Sizes::USUAL };
-/// Parts of a few records, too, so that there are many.
+/// Parts have few records, too, so that there are many.
 pub const SMALL: Sizes = Sizes { waiting_max: [1000; 3], part_records: 8, block_records: 3 };
 
 pub struct Nobody;
@@ -41,29 +41,29 @@ impl Watcher for Nobody {
 /// The last command of a turn, its time, and its events.
 pub type Turn = (Sequence, Time, Vec<(Sequence, Event)>);
 
-/// The market by the model, and what a listener wrote down.
+/// The market in engine and model, and the lists that a listener wrote down.
 pub struct Market {
     pub model: Model,
     pub engine: Engine,
     pub workload: Workload,
     pub random: Random,
     pub trades: Vec<Trade>,
-    /// When each order was placed and ended, with what was canceled.
+    /// The time at which each order was placed; `ended` has the time of its end, and the canceled shares.
     pub placed: BTreeMap<OrderId, Time>,
     pub named: BTreeMap<OrderId, ClientOrderId>,
     pub ended: BTreeMap<OrderId, (Time, Shares)>,
-    /// Why something of them was canceled.
+    /// The reason for which shares of orders were canceled.
     pub reasons: BTreeMap<OrderId, CancelReason>,
-    /// What befell orders beside.
+    /// Notes of orders.
     pub notes: Vec<Note>,
-    /// What was taken off orders of accounts.
+    /// Reductions of orders, with their accounts.
     pub amended: Vec<(AccountIndex, Amended)>,
-    /// What each order was left by that.
+    /// The shares that each reduced order kept.
     pub sizes: BTreeMap<OrderId, (Side, Shares)>,
     pub entries: Vec<Entry>,
     /// All batches, for replays.
     pub batches: Vec<Turn>,
-    /// Of the next execution.
+    /// The fees of the next execution.
     pub fees: [Fee; 2],
 }
 
@@ -88,12 +88,12 @@ impl Market {
         }
     }
 
-    /// The same with orders of all kinds.
+    /// Returns such a market with orders of all kinds.
     pub fn of_all_kinds(seed: u64) -> Market {
         let market = Market::new(seed);
         let workload = market.workload.with_all_kinds().with_own_commands().with_links().with_terms();
         let workload = if seed % 4 < 2 { workload.with_icebergs() } else { workload };
-        // Where symbols have rules less is traded.
+        // Symbols with rules trade less.
         let workload = if seed % 3 == 2 { workload.with_rules() } else { workload };
         let workload = if seed % 5 == 3 { workload.with_trails() } else { workload };
         let workload = if seed % 4 == 1 { workload.with_fees() } else { workload };
@@ -105,19 +105,19 @@ impl Market {
         if seed % 2 == 1 { market.with_executions_max(1) } else { market }
     }
 
-    /// From the start on a command executes no more than so often.
+    /// Limits how many executions a command makes, from the start on.
     pub fn with_executions_max(self, executions_max: u32) -> Market {
         let engine = self.engine.with_executions_max(executions_max);
         Market { engine, model: Model::with_executions_max(executions_max), ..self }
     }
 
-    /// How often an order went on, or came to its book behind one that did.
+    /// Returns how often an order went on, or came to its book behind one that did.
     pub fn resumed(&self) -> usize {
         let events = self.batches.iter().flat_map(|(_, _, events)| events);
         events.filter(|(_, event)| matches!(event, Event::OrderResumed { .. })).count()
     }
 
-    /// A turn of a few commands.
+    /// Applies a turn of a few commands.
     pub fn turn(&mut self) {
         let mut events = Vec::new();
         let time = Time(1_700_000_000_000_000 + self.engine.sequence().0 * TICK_US);
@@ -130,7 +130,7 @@ impl Market {
         self.batches.push((self.engine.sequence(), time, events));
     }
 
-    /// One in which many orders wait and are triggered, after so many turns.
+    /// Returns a market of this many turns in which many orders wait and are triggered.
     pub fn of_stops(seed: u64, turns: usize) -> Market {
         let mut market = Market::new(seed);
         (0..turns).for_each(|turn| market.stop_turn(turn == 0));
@@ -138,7 +138,7 @@ impl Market {
         market
     }
 
-    /// A turn of a few commands of a market in which prices wander; the first one founds it.
+    /// Applies a turn of a few commands of a market in which prices wander; the first one founds it.
     pub fn stop_turn(&mut self, founds: bool) {
         let accounts = ["1", "22", "333", "4444"].map(|id| AccountId::parse(id.as_bytes()).unwrap());
         let symbol = Symbol::parse(b"SPY").unwrap();
@@ -304,7 +304,7 @@ impl Market {
         }
     }
 
-    /// How many notes the command has made so far.
+    /// Returns how many notes the command has made so far.
     fn place(&self, sequence: Sequence) -> u32 {
         let notes = self.notes.iter().filter(|note| note.sequence == sequence).count();
         let amended = self.amended.iter().filter(|(_, amended)| amended.sequence == sequence).count();
@@ -448,7 +448,7 @@ impl Market {
         }
     }
 
-    /// The view knows when orders were triggered, also of those that were when it began, where a history knew.
+    /// Checks that the view knows when orders were triggered, those before its begin included, where a history knew.
     pub fn check_triggered(&self, view: &View) {
         for account in (0..).map(AccountIndex).take(self.model.accounts().count()) {
             for order in view.orders_of(account) {
@@ -470,7 +470,7 @@ impl Market {
         })
     }
 
-    /// What was taken off an order is told one reduction at a time, from any command on.
+    /// Checks that the history lists reductions one at a time, from any command on.
     pub fn check_amendments(&self, history: &History, account: AccountIndex) {
         let all: Vec<Amended> = self.amended.iter().filter(|(its, _)| *its == account).map(|(_, its)| *its).collect();
         for (order, from) in all.iter().map(|amended| (amended.order, amended.sequence)) {
@@ -486,12 +486,13 @@ impl Market {
         }
     }
 
-    /// Reports behind any command are those of the account's orders and trades, put in order, in pieces of any length.
+    /// Checks that the reports behind any command are those of the account's orders and trades, in order, in pieces of
+    /// any length.
     pub fn check_reports(&self, history: &History, account: AccountIndex, page: usize) {
         let through = self.engine.sequence();
         let mut all = Vec::new();
         for order in pages(|before| history.orders_of(account, before, page, &mut |_| true).unwrap().unwrap()) {
-            // As it was placed, whatever was taken off it.
+            // The order as it was placed, without reductions.
             let placed = PastOrder { reduced: Shares::ZERO, ..order };
             all.push(((order.sequence, 0, order.order.0, 0, 0), Report::Placed(placed)));
             if let Some(ended) = order.ended.filter(|ended| ended.canceled != Shares::ZERO) {
@@ -518,7 +519,7 @@ impl Market {
                 }
             }
         }
-        // Behind the trade that brought it about, and before its own.
+        // A note stands behind the trade that brought it about, and before the order's own trades.
         for note in self.notes.iter().filter(|note| note.account == account) {
             all.push(((note.sequence, 1, note.next_trade, 0, note.place), Report::Noted(*note)));
         }
@@ -543,7 +544,7 @@ impl Market {
         }
     }
 
-    /// Candles made of all trades at once.
+    /// Makes candles of all trades at once.
     pub fn candles(&self, symbol: SymbolIndex, interval: Interval) -> Vec<Candle> {
         let mut candles = Vec::new();
         for trade in self.trades.iter().filter(|trade| trade.symbol == symbol) {
@@ -567,7 +568,7 @@ impl Market {
         }
     }
 
-    /// An engine as a snapshot after so many turns would give it, and the turns behind it.
+    /// Returns the engine that a snapshot after this many turns would hold, behind which the other turns follow.
     pub fn engine_after(&self, turns: usize) -> Engine {
         let through = turns.checked_sub(1).map_or(Sequence::ZERO, |last| self.batches[last].0);
         let executions_max = u32::try_from(self.model.executions_max()).unwrap();
@@ -603,7 +604,7 @@ pub struct Followers {
 }
 
 impl Followers {
-    /// What is left when all is followed and durable.
+    /// Stops both when everything is followed and durable, and returns the read model.
     pub fn stop(self) -> ReadModel<Nobody> {
         self.keeper.stop().unwrap();
         self.feed.stop()
@@ -622,7 +623,7 @@ pub fn start(engine: &Engine, folder: &Path) -> Followers {
     Followers { keeper, feed, sink }
 }
 
-/// Waits until both have followed all that they were given, and looks at it.
+/// Waits until both have followed everything that they got, and looks at the read model.
 pub fn look<T: Send + 'static>(
     followers: &Followers,
     look: impl FnOnce(&mut ReadModel<Nobody>) -> T + Send + 'static,
@@ -633,7 +634,7 @@ pub fn look<T: Send + 'static>(
     done.recv().unwrap()
 }
 
-/// A view and a history on a disk that follow turns without a thread.
+/// Builds a view and a history on a disk that follow turns without a thread.
 pub fn follow(market: &Market, disk: &SimulatedDisk, turns: usize) -> (View, History) {
     follow_sized(market, disk, turns, EAGER)
 }
@@ -646,7 +647,7 @@ pub fn follow_sized(market: &Market, disk: &SimulatedDisk, turns: usize, sizes: 
     (view, history)
 }
 
-/// A view with a history that nobody changes any more.
+/// Puts a view together with a history that nothing changes any more.
 pub fn scene(view: View, history: History) -> ReadModel<Nobody> {
     ReadModel { view, history: Some(SharedHistory::new(history)), watcher: Nobody, listeners: Listeners::default() }
 }
@@ -659,7 +660,7 @@ pub fn apply(market: &Market, view: &mut View, history: &mut History, turns: std
     }
 }
 
-/// The events of a turn.
+/// Returns the events of a turn.
 pub fn batch(market: &Market, turn: usize) -> EventBatch {
     let (through, time, events) = &market.batches[turn];
     let mut batch = EventBatch::default();
@@ -668,7 +669,7 @@ pub fn batch(market: &Market, turn: usize) -> EventBatch {
     batch
 }
 
-/// All pages of a list.
+/// Collects all pages of a list.
 pub fn pages<T, C: Copy>(mut page: impl FnMut(Option<C>) -> (Vec<T>, Option<C>)) -> Vec<T> {
     let (mut all, mut before) = (Vec::new(), None);
     loop {

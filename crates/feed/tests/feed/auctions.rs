@@ -1,4 +1,4 @@
-//! What the history knows of orders that execute in an auction, where a resting order may be the aggressor, and more than once.
+//! The history of orders that execute in an auction, where a resting order may be the aggressor, and more than once.
 
 use crate::common::{EAGER, Market, apply, follow_sized};
 use engine::{
@@ -28,7 +28,7 @@ fn phase(phase: Phase) -> Command {
     Command::ChangePhase { symbol: symbol(), phase }
 }
 
-/// Each command is a turn.
+/// Builds a market in which each command is a turn.
 pub fn market(commands: Vec<Command>) -> Market {
     let mut market = Market::new(1);
     for command in commands {
@@ -40,8 +40,8 @@ pub fn market(commands: Vec<Command>) -> Market {
     market
 }
 
-/// Order 2 buys: in one auction it is the older one of the first two pairs, the younger one of the next, and the older one again. Then it is
-/// a maker as any other, and in the next auction once more.
+/// Order 2 buys: in one auction it is the older one of the first two pairs, the younger one of the next, and the older
+/// one again. Then it is a maker as any other, and in the next auction once more.
 fn alternating() -> Vec<Command> {
     let mut commands = vec![
         Command::CreateSymbol { symbol: symbol() },

@@ -1,4 +1,4 @@
-//! A history that begins behind open orders: nothing is made up of what a snapshot does not say of them.
+//! A history that begins behind open orders invents nothing that the snapshot does not say of them.
 
 use crate::auctions::{account, market, place, symbol};
 use crate::common::{EAGER, apply};

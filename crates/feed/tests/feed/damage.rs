@@ -1,5 +1,6 @@
-//! A history with a bit flipped, anywhere in its files, while it is in use or before a start: whatever is asked is told the truth or
-//! that a record is damaged, and nobody else is told less. What follows is followed.
+//! A history with one flipped bit, anywhere in its files, while it is in use or before a start: each question gets the
+//! true answer or the error that a record is damaged, and questions about other records get all of their answer. The
+//! history goes on to follow.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -14,18 +15,18 @@ use journal::{Damages, File, Storage};
 use model::workload::Workload;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Turns of a market that goes on.
+/// Turns of the market after the damage.
 const TURNS: usize = 60;
 /// The files of a small history.
 const TABLE_NAMES: [&str; 3] = ["orders-4-000000.tab", "trades-4-000000.tab", "candles-3.tab"];
 const TABLE_BYTES: [usize; 3] = [152, 96, 92];
-/// Where there are notes.
+/// The file that holds notes, where there are any.
 const NOTES_NAME: &str = "notes-1-000000.tab";
 const NOTE_BYTES: usize = 76;
-/// Of a page.
+/// Records of a page.
 const PAGE: usize = 4;
 
-/// What one question was told: pages or parts in order, and what ended them.
+/// The answer to one question: its pages or parts in order, and the error that ended them.
 #[derive(Debug, PartialEq)]
 struct Told {
     about: String,
@@ -33,7 +34,7 @@ struct Told {
     error: Option<String>,
 }
 
-/// Asks something again and again, with where the part before ended.
+/// Asks for part after part, each from where the last one ended.
 fn tell<T: Debug, C: Copy>(
     about: String,
     mut ask: impl FnMut(Option<C>) -> Result<Option<(T, Option<C>)>, HistoryError>,
@@ -63,7 +64,7 @@ fn once<T: Debug>(about: String, answer: Result<T, HistoryError>) -> Told {
     tell(about, |_: Option<()>| answer.take().unwrap().map(|answer| Some((answer, None))))
 }
 
-/// Everything that can be asked of a history.
+/// Asks everything that a history can answer.
 fn ask_all(scene: &ReadModel<Nobody>, market: &Market) -> Vec<Told> {
     let history = &*scene.history.as_ref().unwrap().read();
     let mut all = Vec::new();
@@ -93,7 +94,7 @@ fn ask_all(scene: &ReadModel<Nobody>, market: &Market) -> Vec<Told> {
     all
 }
 
-/// The reports of an account from the first on, in pieces.
+/// Asks for the reports of an account from the first on, in pieces.
 fn reports(history: &History, account: AccountIndex, through: Sequence) -> Told {
     let mut next = Some(history.sweep(account, ReportKey::after(Sequence::ZERO), through).in_pieces_of(PAGE));
     tell(format!("reports of {account:?}"), |_| {
@@ -106,7 +107,8 @@ fn reports(history: &History, account: AccountIndex, through: Sequence) -> Told 
     })
 }
 
-/// Each was told the truth, or that a record is damaged. Gives how many were not told all.
+/// Checks that each answer is true, or ends with the error that a record is damaged. Returns the number of incomplete
+/// answers.
 fn compare(told: &[Told], truth: &[Told], changed: &str) -> usize {
     assert_eq!(told.len(), truth.len());
     for (told, truth) in told.iter().zip(truth) {
@@ -126,7 +128,7 @@ fn market(seed: u64) -> Market {
     market
 }
 
-/// All of it is on the disk.
+/// Puts all of a market on the disk.
 fn kept(market: &Market) -> (SimulatedDisk, ReadModel<Nobody>) {
     let disk = SimulatedDisk::new();
     let (view, mut history) = follow(market, &disk, market.batches.len());
@@ -134,14 +136,15 @@ fn kept(market: &Market) -> (SimulatedDisk, ReadModel<Nobody>) {
     (disk, scene(view, history))
 }
 
-/// Bits of a file: one of every byte of a small one; of a larger one some hundreds, at every byte of some record.
+/// Chooses bits of a file: one of every byte of a small file; of a larger one some hundreds, which together meet every
+/// byte of a record.
 fn bits(bytes: usize) -> impl Iterator<Item = usize> {
-    // Records have 152, 96 and 92 bytes, which this shares no factor with.
+    // Records have 152, 96 and 92 bytes, and this number shares no factor with them.
     let apart = (bytes / 400..).find(|apart| [2, 3, 19, 23].iter().all(|factor| apart % factor != 0)).unwrap();
     (0..bytes).step_by(apart.max(1)).map(|byte| byte * 8 + byte % 8)
 }
 
-/// Under whoever has the file open.
+/// Flips a bit in a file that may be open elsewhere.
 fn flip(disk: &SimulatedDisk, name: &str, bit: usize) {
     let (file, at, mut byte) = (disk.open(&path(name)).unwrap(), bit as u64 / 8, [0]);
     file.read_exact_at(&mut byte, at).unwrap();
@@ -165,7 +168,7 @@ fn a_bit_that_flips_under_a_running_server_is_named_and_hides_nothing_else() {
             flip(&disk, name, bit);
             let incomplete = compare(&ask_all(&scene, &market), &truth, &format!("bit {bit} of {name}"));
             flip(&disk, name, bit);
-            // Candles that memory has are not asked of the file.
+            // Candles that memory has are not read from the file.
             assert!(incomplete > 0 || name == TABLE_NAMES[2], "bit {bit} of {name} changed nothing");
             named += incomplete;
             assert!(incomplete <= truth.len() / 4, "bit {bit} of {name} keeps {incomplete} of {} away", truth.len());
@@ -203,7 +206,8 @@ fn a_bit_that_flips_before_a_start_is_named_then_or_when_it_is_asked_for() {
     }
 }
 
-/// What befell an order is lost with its note, and with some notes where its trades are; nothing else is.
+/// A damaged note loses what befell the order, and some damaged notes also lose the place of its trades; nothing else
+/// is lost.
 #[test]
 fn a_bit_that_flips_in_a_note_is_named_and_hides_nothing_else() {
     let market = Market::of_stops(16, 20);
@@ -225,7 +229,7 @@ fn a_bit_that_flips_in_a_note_is_named_and_hides_nothing_else() {
     assert_eq!(compare(&ask_all(&scene, &market), &truth, "all as it was"), 0);
 }
 
-/// Of a newer version there may be kinds of notes, and reasons of endings, that this one has no word for.
+/// Files of a newer version may hold kinds of notes and reasons of endings that this version does not know.
 #[test]
 fn what_a_newer_version_wrote_is_named_by_its_kind() {
     let market = Market::of_stops(17, 20);
@@ -261,7 +265,8 @@ fn what_a_newer_version_wrote_is_named_by_its_kind() {
     check(&newer, &expected);
 }
 
-/// In a sealed part a bit takes a block of records, and of the carried ones one: whoever asks for these is told so.
+/// One flipped bit damages a block of records in a sealed part, and one record in the file of carried orders: questions
+/// about those get an error.
 #[test]
 fn a_bit_that_flips_in_a_sealed_part_is_named_and_hides_nothing_else() {
     let markets = (20..).map(market);
@@ -301,7 +306,7 @@ fn damage_sealed_parts(market: &Market) {
     assert_eq!(compare(&ask_all(&scene, market), &truth, "all as it was"), 0);
 }
 
-/// A start on a history that covers all there is.
+/// Starts on a history that covers everything.
 fn begin(market: &Market, disk: &SimulatedDisk) -> Result<ReadModel<Nobody>, HistoryError> {
     let mut history = History::open(disk, &market.engine)?;
     let mut view = View::new(&market.engine, Some(&history));
@@ -310,7 +315,7 @@ fn begin(market: &Market, disk: &SimulatedDisk) -> Result<ReadModel<Nobody>, His
     Ok(scene(view, history))
 }
 
-/// An ending that is written into a damaged record leaves it damaged, and one behind it is linked to it as ever.
+/// An ending that is written into a damaged record leaves it damaged, and later records link to it as ever.
 #[test]
 fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
     let mut market = market(13);
@@ -319,7 +324,7 @@ fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
     history.checkpoint().unwrap();
     let orders = disk.contents(&path(TABLE_NAMES[0]));
     let records = orders.len() / TABLE_BYTES[0];
-    // What every order was placed with.
+    // The terms with which every order was placed are damaged.
     (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * TABLE_BYTES[0] + 20) * 8));
     let before = market.batches.len();
     for _ in 0..TURNS {
@@ -335,7 +340,7 @@ fn the_market_goes_on_over_damaged_records_and_makes_none_sound() {
             Err(error) => assert!(order.0 <= records as u64, "{error}"),
         }
     }
-    // Repaired, all of it is there.
+    // The repaired history has everything.
     (0..records).for_each(|at| flip(&disk, TABLE_NAMES[0], (at * TABLE_BYTES[0] + 20) * 8));
     market.check_history(&history, 9);
 }
@@ -370,7 +375,7 @@ fn damage_is_counted_once_and_a_check_of_the_folder_names_each_record() {
     }
 }
 
-/// As format 3 had it: a file a table, and no trades of orders.
+/// Converts the files to format 3: a file for each table, and no trades of orders.
 fn as_format_3(disk: &SimulatedDisk, market: &Market) -> SimulatedDisk {
     let old = disk.copy();
     let convert = |to: &str, from: &str, bytes: usize, convert: fn((usize, &[u8])) -> Vec<u8>| {
@@ -398,7 +403,7 @@ fn as_format_3(disk: &SimulatedDisk, market: &Market) -> SimulatedDisk {
     };
     let executed = market.placed.keys().filter(executed).count();
     assert!(executed > 0, "an open order has executed in part");
-    // What the files are, and the last trades of open orders.
+    // The checkpoint of format 3 lacks the list of files and the last trades of open orders.
     let new = disk.contents(&path("checkpoint"));
     let mut checkpoint = [&new[..48], &new[48 + 3 * 8 + 2 * 40..new.len() - 8 - 8 - 16 * executed]].concat();
     checkpoint[7] = 3;

@@ -1,4 +1,4 @@
-//! A feed that panics: it ends, and nobody waits for it.
+//! A feed that panics ends, and blocks nothing else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use engine::{AccountId, AccountIndex, Command, DoneOrders, Engine, Entry, Event,
 use exchange::EventFork;
 use feed::{Feed, ReadModel, Watcher};
 
-/// Panics when it sees the second command.
+/// A watcher that panics when it sees the second command.
 struct Panics(Arc<AtomicBool>);
 
 impl Watcher for Panics {
@@ -39,7 +39,7 @@ fn whoever_brings_events_to_a_feed_that_failed_or_asks_it_goes_on() {
     asker.ask(move |scene| tell.send(scene.view.sequence()).unwrap());
     assert_eq!((told.recv(), asker.failure()), (Ok(Sequence(1)), None), "a question that panics is one question");
     let sink = EventFork::to(vec![feed.follower()]);
-    // Twice as much as may wait.
+    // The batches hold twice as many events as may wait.
     for number in 2..34 {
         let mut batch = sink.batch();
         let changed = Event::BalanceChanged { account: AccountIndex(0), balance: Money::ZERO };

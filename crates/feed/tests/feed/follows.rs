@@ -1,5 +1,5 @@
-//! Random markets followed by events alone: what the view and the history say is what the naive model says, at every turn,
-//! with crashes between.
+//! Random markets, followed by events alone: view and history equal the naive model at every turn, with crashes
+//! between.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use history::{HISTORY_FOLDER, HistoryError, Keeper, Sizes};
 use journal::Disk;
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 
-/// What a crash leaves: the files as they are, whatever was written of them.
+/// Copies the files as they are, complete or not, as a crash leaves them.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for file in std::fs::read_dir(from).unwrap() {
@@ -135,8 +135,8 @@ fn damage_is_named() {
     assert!(error.contains("orders-4-000000.tab is damaged: it holds 100 bytes"), "{error}");
 }
 
-/// A checkpoint counted itself as done before it was written, and a sync that failed was asked for again: the second
-/// answer was that all is durable, a snapshot was taken, and the journal forgot what the history did not have.
+/// A checkpoint counted itself as done before it was written. When its sync failed and was tried again, the second
+/// answer was that everything is durable: a snapshot was taken, and the journal dropped what the history did not have.
 #[test]
 fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
     let mut market = Market::new(5);
@@ -172,8 +172,8 @@ fn a_checkpoint_after_one_that_failed_is_as_good_as_its_word() {
     assert!(refused > 15 && done_again > 5, "{refused} refused, {done_again} of them done again");
 }
 
-/// While a server ended for a failed write, who asked for an order that was done since was told that its record is damaged: the
-/// history had ended, and was read as it stood.
+/// Queries of orders that were done after a write had failed got the error that their record is damaged: the history
+/// had ended, and was read as it stood while the server ended.
 #[test]
 fn what_a_history_will_never_follow_is_not_answered_from_before() {
     let mut market = Market::new(6);
@@ -208,8 +208,8 @@ fn what_a_history_will_never_follow_is_not_answered_from_before() {
     assert!(refused > 15 && answered > 0, "{refused} refused, {answered} answered");
 }
 
-/// Where the machine loses commands that were written and not synced, the history may have lost less: an order that a lost
-/// command had ended is open again, and was told as ended.
+/// The machine may lose commands that were written and not synced, and the history may lose fewer: an order that a lost
+/// command had ended is open again, and the history showed it as ended.
 #[test]
 fn what_commands_did_that_the_machine_lost_is_forgotten() {
     let mut taken_back = 0;
@@ -222,7 +222,7 @@ fn what_commands_did_that_the_machine_lost_is_forgotten() {
             longer.turn();
         }
         let disk = SimulatedDisk::new();
-        // Endings wait in memory, so few that most of them are written.
+        // So few endings wait in memory that most of them are written.
         let sizes = Sizes { waiting_max: [200; 3], ..Sizes::USUAL };
         let (mut view, mut history) = follow_sized(&longer, &disk, 40, sizes);
         history.checkpoint().unwrap();

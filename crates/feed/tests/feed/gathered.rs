@@ -1,4 +1,4 @@
-//! News of those who are followed are gathered within a bound, whatever happens to them.
+//! The news of watched accounts and symbols are gathered within a bound, whatever happens to them.
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn batch(sequence: u64, events: impl IntoIterator<Item = Event>) -> EventBatch {
     batch
 }
 
-/// A watched account with orders that follow the market.
+/// Builds a view with a watched account whose orders follow the market.
 fn trailing() -> View {
     let mut view = View::new(&Engine::new(1, DoneOrders::Keep), None);
     let (id, name) = (AccountId::parse(b"1").unwrap(), Symbol::parse(b"S").unwrap());
@@ -72,7 +72,7 @@ fn orders_that_the_market_moves_again_and_again_are_told_once() {
     assert!(told.into_iter().eq((1..=TRAILING).map(OrderId)));
 }
 
-/// Notes how much was gathered whenever it tells.
+/// A watcher that notes how much was gathered whenever it sends.
 struct Slow(Sender<usize>);
 
 impl Watcher for Slow {
@@ -87,7 +87,7 @@ impl Watcher for Slow {
     }
 }
 
-/// The news gathered between two messages had no bound: whoever follows a busy account gets them at a pace.
+/// News gathered between two messages had no bound: a subscriber of a busy account gets messages at a pace.
 #[test]
 fn a_watcher_is_to_tell_what_it_gathered_before_it_is_too_much() {
     const EVENTS: usize = 1 << 10;

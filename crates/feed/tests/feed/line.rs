@@ -1,4 +1,4 @@
-//! The line that events come through, when nobody follows them for a while.
+//! The queue of events while the feed does not follow for a while.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use engine::{AccountId, AccountIndex, Command, DoneOrders, Engine, Entry, Event,
 use exchange::EventFork;
 use feed::{Feed, ReadModel, Watcher};
 
-/// Of a batch; sixteen of them are as much as may wait.
+/// Events of a batch; sixteen batches are as many as may wait.
 const EVENTS: usize = 1 << 11;
 const BATCHES: u64 = 20;
 
@@ -21,7 +21,7 @@ impl Watcher for Nobody {
     fn tell_now(_scene: &mut ReadModel<Nobody>) {}
 }
 
-/// What does not fit waits with whoever brings it: nothing of it is left out, and no more waits than may.
+/// The sender of events waits while the queue is full: no event is left out, and no more wait than may.
 #[test]
 fn a_full_line_keeps_its_bringer_waiting_and_drops_nothing() {
     let mut engine = Engine::new(1, DoneOrders::Keep);

@@ -1,5 +1,5 @@
-//! Notes: what befalls orders beside their executions is the same wherever a crash, a restart or an older folder comes between, and
-//! costs nothing where nothing befalls any.
+//! Notes: what befalls orders beside their executions is the same wherever a crash, a restart or an older folder comes
+//! between. A market without notes pays nothing for them.
 
 use crate::common::{Market, apply, follow, scene};
 use engine::{
@@ -11,7 +11,7 @@ use history::{CHECKPOINT_NAME, HISTORY_FOLDER, Keep};
 use journal::Storage;
 use journal::simulated::{PowerCut, SimulatedDisk};
 
-/// The files of a history that a checkpoint counts whole, with what they hold.
+/// Returns the files that a checkpoint counts, with their contents.
 fn contents(disk: &SimulatedDisk) -> Vec<(String, Vec<u8>)> {
     let mut names = disk.folder(HISTORY_FOLDER).unwrap().list().unwrap();
     names.sort();
@@ -70,7 +70,7 @@ fn notes_behind_a_checkpoint_are_written_again_the_same() {
     assert!(again > 100 && torn > 10, "{again} notes were written again, {torn} folders had lost something");
 }
 
-/// Where no order ever waited, an older program reads what this one wrote.
+/// An older program can read what this one wrote while no order ever waited.
 #[test]
 fn a_market_without_notes_has_no_byte_of_them() {
     let mut market = Market::new(3);
@@ -83,7 +83,7 @@ fn a_market_without_notes_has_no_byte_of_them() {
     assert!(market.notes.is_empty());
     assert_eq!(version(&disk), 4);
     assert!(contents(&disk).iter().all(|(name, _)| !name.starts_with("notes")));
-    // The first byte of an ending says why, and that it links to no note.
+    // The first byte of an ending holds the reason, and says that it links to no note.
     let orders = disk.contents(&path("orders-4-000000.tab"));
     let endings: Vec<u8> = orders.chunks(152).map(|record| record[92]).filter(|byte| *byte != 0).collect();
     let asked = 1 + CancelReason::Asked.code();
@@ -109,7 +109,7 @@ fn a_history_that_gets_its_first_note_is_of_the_next_version() {
     market.check_all(&scene(view, history), 9);
 }
 
-/// A reader asks for what was so after a command, also when the history knows more by then.
+/// A reader gets the state after its command, also when the history knows more by then.
 #[test]
 fn an_order_that_is_triggered_later_waits_still() {
     let market = Market::of_stops(6, 40);
@@ -130,7 +130,7 @@ fn an_order_that_is_triggered_later_waits_still() {
     assert!(waited > 5);
 }
 
-/// Applies commands at so many seconds.
+/// Applies commands at this second.
 fn play(market: &mut Market, seconds: u64, commands: &[Command]) {
     let (mut events, time) = (Vec::new(), Time(1_700_000_000_000_000 + seconds * 1_000_000));
     commands.iter().for_each(|command| market.apply(*command, time, &mut events));
@@ -158,7 +158,7 @@ fn who_would_miss_a_note_that_is_gone_is_told_so_and_all_else_is_there() {
     play(&mut market, 2, &[place(order(Side::Sell, 100, 1)), place(order(Side::Buy, 100, 1))]);
     let triggered = market.engine.sequence();
     assert_eq!(market.notes.len(), 16);
-    // The first one executes, the second one is canceled; so their part of orders is as new as this.
+    // The first order executes, the second one is canceled, so their part of orders is as new as this turn.
     let cancel = Command::CancelOrder { account, order: OrderId(2).into() };
     play(&mut market, 1_000, &[place(order(Side::Sell, 50, 1)), cancel]);
     let disk = SimulatedDisk::new();

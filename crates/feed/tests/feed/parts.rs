@@ -1,5 +1,5 @@
-//! Histories of very small parts, sealed and removed while the market goes on: whatever is asked, the answer is the naive model's,
-//! or that it is no longer kept; wherever the power fails on the way.
+//! Histories of very small parts, sealed and removed while the market goes on: each answer equals the naive model's, or
+//! says that the records are no longer kept, wherever the power fails on the way.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ fn tend(history: &mut History, view: &View, steps: usize) {
     (0..steps).take_while(|_| history.tend(view.time())).for_each(drop);
 }
 
-/// One in which much happens, and some orders stay open.
+/// Searches a market in which much happens, and some orders stay open.
 fn busy_market(seed: u64, turns: usize) -> Market {
     let markets = (seed..).map(|seed| market(seed, turns));
     let is_busy = |market: &Market| {
@@ -34,7 +34,7 @@ fn busy_market(seed: u64, turns: usize) -> Market {
     markets.take(1000).find(is_busy).unwrap()
 }
 
-/// Tends to it until nothing is left to do.
+/// Works on old parts until nothing is left to do.
 fn tend_to_all(history: &mut History, view: &View) {
     let steps = (0..100_000).take_while(|_| history.tend(view.time())).count();
     assert!(steps < 100_000, "there is no end to it");
@@ -77,7 +77,7 @@ fn sealed_parts_tell_what_plain_ones_told() {
             if turn % 17 == 3 {
                 history.checkpoint().unwrap();
             }
-            // Endings come at every step of the way.
+            // Endings come at every step of the work.
             tend(&mut history, &view, turn % 5);
         }
         history.checkpoint().unwrap();
@@ -97,13 +97,13 @@ fn sealed_parts_tell_what_plain_ones_told() {
     assert!(sealed > 100 && carried > 5 && open > 20, "{sealed} sealed, {carried} carried, {open} open");
 }
 
-/// Every operation of the disk while parts are sealed fails once, or is the last before the power goes.
+/// Each operation of the disk while parts are sealed fails once, and once is the last before the power fails.
 #[test]
 fn wherever_the_power_fails_while_parts_are_sealed_nothing_is_lost() {
     lose_power_while_sealing(&busy_market(31, 100), 70..100);
 }
 
-/// The same, where parts of notes are sealed, too.
+/// Each operation of the disk fails once while parts of notes are sealed, too.
 #[test]
 fn wherever_the_power_fails_while_parts_of_notes_are_sealed_nothing_is_lost() {
     lose_power_while_sealing(&Market::of_stops(5, 32), 26..32);
@@ -188,14 +188,14 @@ fn a_checkpoint_while_orders_are_carried_counts_whole_parts_alone() {
     assert!(files(&disk, ".sealed") > 5);
 }
 
-/// False when the disk failed.
+/// Follows a turn. Returns false if the disk failed.
 fn try_apply(market: &Market, view: &mut View, history: &mut History, turn: usize) -> bool {
     let batch = batch(market, turn);
     view.apply(&batch);
     history.follow(&batch).is_ok()
 }
 
-/// Where the machine loses commands that were written and not synced, orders that are carried may have ended by one of these.
+/// The machine may lose commands that were written and not synced, and such a command may have ended a carried order.
 #[test]
 fn endings_of_carried_orders_are_taken_back_as_those_of_others() {
     let mut taken_back = 0;
@@ -204,7 +204,7 @@ fn endings_of_carried_orders_are_taken_back_as_those_of_others() {
         let disk = SimulatedDisk::new();
         let (mut view, mut history) = follow_sized(&longer, &disk, 60, SMALL);
         history.checkpoint().unwrap();
-        // Before some of what is lost happens, or behind all of it.
+        // The work happens before some of the lost commands, or behind all of them.
         apply(&longer, &mut view, &mut history, 60..60 + seed as usize);
         tend_to_all(&mut history, &view);
         apply(&longer, &mut view, &mut history, 60 + seed as usize..100);
@@ -257,7 +257,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
     assert!(gone > 300 && kept > 100 && replays > 10, "{gone} gone, {kept} kept, {replays} replays");
 }
 
-/// The file of carried orders: its number, and how many it has.
+/// Returns the number of the file of carried orders, and how many orders it has.
 fn carried(disk: &SimulatedDisk) -> (u64, usize) {
     let names = disk.folder(HISTORY_FOLDER).unwrap().list().unwrap();
     let name = names.iter().find(|name| name.starts_with("carried-")).expect("a file of carried orders");
@@ -265,7 +265,7 @@ fn carried(disk: &SimulatedDisk) -> (u64, usize) {
     (number.parse().unwrap_or(0), disk.contents(&format!("{HISTORY_FOLDER}/{name}")).len() / 160)
 }
 
-/// Follows turns, with checkpoints and work on old parts on the way. False when the disk failed.
+/// Follows turns, with checkpoints and work on old parts on the way. Returns false if the disk failed.
 fn run_on(
     market: &Market,
     (view, history): (&mut View, &mut History),
@@ -281,7 +281,8 @@ fn run_on(
     true
 }
 
-/// What was carried of parts that are gone stayed for ever: 160 bytes for each order that was open when its part was sealed.
+/// Carried orders of parts that were gone stayed for ever: 160 bytes for each order that was open when its part was
+/// sealed.
 #[test]
 fn carried_orders_go_when_nobody_will_ask_for_them_again() {
     let [mut all, mut left] = [0; 2];
@@ -313,7 +314,7 @@ fn carried_orders_go_when_nobody_will_ask_for_them_again() {
     assert!(left * 2 < all && left > 10, "{left} of {all} carried orders are left");
 }
 
-/// Every operation of the disk while carried orders are copied fails once, or is the last before the power goes.
+/// Each operation of the disk while carried orders are copied fails once, and once is the last before the power fails.
 #[test]
 fn wherever_the_power_fails_while_carried_orders_go_nothing_that_is_kept_is_lost() {
     let (turns, later, keep) = (150, 166, Keep { age_us: None, bytes: Some(1) });
@@ -368,8 +369,8 @@ fn wherever_the_power_fails_while_carried_orders_go_nothing_that_is_kept_is_lost
     assert!(operations > 100 && copies > 0, "only {operations} operations, {copies} copies");
 }
 
-/// What is told is so, what is not is no longer kept, and what is to be kept is there. Gives how many orders are gone and kept,
-/// and how many replays were whole although others are not.
+/// Checks that answers are true, that missing records are no longer kept, and that records which are to be kept are
+/// there. Returns how many orders are gone and kept, and how many replays were complete although others were not.
 fn check_kept(market: &Market, scene: &ReadModel<Nobody>, keep: Keep) -> [usize; 3] {
     let history = &*scene.history.as_ref().unwrap().read();
     let now = scene.view.time().0;
@@ -409,7 +410,7 @@ fn check_kept(market: &Market, scene: &ReadModel<Nobody>, keep: Keep) -> [usize;
     counts
 }
 
-/// Reports behind any command are all that there were, or no longer kept: never some of them.
+/// Checks that the reports behind any command are complete, or no longer kept: never some of them.
 fn check_reports(market: &Market, scene: &ReadModel<Nobody>, account: AccountIndex) -> usize {
     let (history, through) = (scene.history.as_ref().unwrap().read(), market.engine.sequence());
     let (mut whole, mut gone) = (0, 0);
@@ -450,7 +451,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::OrderTriggered { order, .. }
             | Event::OrderReleased { order, .. }
             | Event::OrderCanceled { order, .. } => its(*order),
-            // That it was accepted, and what it waits for.
+            // Such an order makes two reports: that it was accepted, and what it waits for.
             Event::OrderPends { order, .. } => 2 * its(*order),
             Event::Executed { maker, aggressor, .. } | Event::Uncrossed { maker, aggressor, .. } => {
                 its(*maker) + its(*aggressor)
@@ -496,7 +497,7 @@ fn check_order(market: &Market, found: &PastOrder) {
     assert_eq!(ended, market.ended.get(&found.order).copied(), "order {}", found.order);
 }
 
-/// All pages, and whether what follows them is no longer kept.
+/// Collects all pages, and says whether what follows them is no longer kept.
 fn until_gone<T, C: Copy>(
     mut page: impl FnMut(Option<C>) -> Result<Option<(Vec<T>, Option<C>)>, HistoryError>,
 ) -> (Vec<T>, bool) {

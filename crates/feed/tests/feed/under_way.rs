@@ -1,5 +1,5 @@
-//! Orders that one command does not bring to their end, followed: what is shown of them, and their trades, which are
-//! found though trades of others stand between them.
+//! Followed orders that one command does not bring to their end: what the view shows of them, and their trades, which
+//! the history finds though trades of others stand between them.
 
 use crate::common::{EAGER, Market, apply, batch, follow_sized};
 use engine::{
@@ -12,7 +12,7 @@ use model::workload::Random;
 const ONE: i64 = 100_000_000;
 const TURNS: usize = 250;
 
-/// Two symbols with small orders, and large ones that take them. A command executes twice.
+/// Builds a market of two symbols with small orders, and large ones that take them. A command executes twice.
 fn market(seed: u64) -> Market {
     let mut market = Market::new(seed).with_executions_max(2);
     let mut random = Random::new(seed ^ 0xBEEF);
@@ -60,7 +60,7 @@ fn turn(market: &mut Market, commands: Vec<Command>) {
     market.batches.push((market.engine.sequence(), time, events));
 }
 
-/// How often an order went on that had executed, with an execution of another order just before.
+/// Counts how often an order that had executed went on with an execution of another order just before.
 fn gone_on(market: &Market) -> usize {
     let mut last = None;
     let mut count = 0;

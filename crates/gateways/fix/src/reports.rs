@@ -12,7 +12,7 @@ use crate::message::Fields;
 use crate::tags;
 use crate::times;
 
-/// Something that happened to an order.
+/// An event of an order, and how the order stands after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Happening {
     pub(crate) account: AccountId,
@@ -31,7 +31,7 @@ enum What {
     Executed(Trade, Side),
     Amended(Amended),
     Canceled(Option<CancelReason>),
-    /// Nothing happened: a client queried the order.
+    /// The answer to a query: nothing happened.
     Asked,
 }
 
