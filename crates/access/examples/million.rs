@@ -1,4 +1,5 @@
-//! What a million keys cost, in a processor's time: reading them, a look-up, and a proof with a look at what its member may do. `cargo run --release -p access --example million`
+//! Measures in processor time what a million keys cost: reading them, a look-up, and a proof with a look at the
+//! member's rights. `cargo run --release -p access --example million`
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
@@ -36,7 +37,7 @@ fn main() -> Result<(), String> {
         let proven = sent.filter(|member| may_look(&member.rights())).count();
         let proof = (used() - begin) / 200_000;
         let (text, signature) = ([&b"GET"[..]], hmac_hex(SECRET, &[b"GET"]));
-        // Others than those that were just looked at.
+        // Other keys than those that were just looked up.
         let ids: Vec<String> = (0..TRIES).map(|number| format!("{:064}", (number * 7919 + 3) % keys)).collect();
         let begin = used();
         let signed = ids.iter().filter_map(|id| access.by_signature(id, &text, &signature, now));
@@ -49,7 +50,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// What this thread had of a processor: others may use it, too.
+/// Returns the processor time of this thread, which other programs do not change.
 fn used() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))

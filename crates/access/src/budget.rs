@@ -1,4 +1,4 @@
-//! An issuer's budget, as an access file has it.
+//! The budget of an issuer, as an access file holds it.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use engine::AccountId;
 use exchange::{AccountRange, Budget, Role};
 use serde::Deserialize;
 
-/// A budget as it is written; what is missing bounds nothing.
+/// A budget as it is written; a missing field bounds nothing.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetText {
     /// The account that pays.
     pub from: Option<String>,
-    /// Those that the issuer may create, `1000-1999`.
+    /// The accounts that the issuer may create, `1000-1999`.
     pub accounts: Option<String>,
 }
 
-/// As TOML has it.
+/// Writes the budget as TOML.
 impl fmt::Display for BudgetText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
@@ -27,7 +27,7 @@ impl fmt::Display for BudgetText {
 }
 
 impl BudgetText {
-    /// Errors: the field, and what is wrong with it.
+    /// Reads the budget of a member with these roles. Errors: the field and its fault.
     pub(crate) fn of(&self, roles: &[Role]) -> Result<Budget, String> {
         if !roles.contains(&Role::Issuer) || roles.contains(&Role::Operator) {
             return Err("budget is for a member that is an issuer and no operator".to_owned());

@@ -1,4 +1,4 @@
-//! What may be changed of an access file, and why it may stay as it was.
+//! Changes of an access file, and the reasons why a file may stay as it was.
 
 use exchange::Mode;
 
@@ -6,25 +6,25 @@ use crate::budget::BudgetText;
 use crate::limits::LimitsText;
 use crate::listing::KeyKind;
 
-/// Who changes the file, and from where.
+/// The author of a change, and the address it came from.
 #[derive(Clone, Copy)]
 pub struct Author<'a> {
     pub name: &'a str,
     pub from: &'a str,
 }
 
-/// A key to be added.
+/// A key to add.
 pub struct NewKey<'a> {
     pub member: &'a str,
     pub id: &'a str,
     pub kind: KeyKind,
-    /// What the file holds of it.
+    /// The proof as the file holds it.
     pub value: &'a str,
-    /// RFC 3339.
+    /// The expiry in RFC 3339.
     pub expires: Option<&'a str>,
 }
 
-/// What a member is to be.
+/// The rights that a member is to have.
 pub struct NewMember<'a> {
     pub roles: &'a [String],
     pub accounts: &'a [String],
@@ -32,36 +32,36 @@ pub struct NewMember<'a> {
     pub budget: Option<&'a BudgetText>,
 }
 
-/// What is to go.
+/// A key or a member to remove.
 pub enum Revoked<'a> {
     Key(&'a str),
-    /// With all its keys.
+    /// A member with all its keys.
     Member(&'a str),
 }
 
-/// A change of what stands in a file.
+/// A change of a file.
 pub enum Change<'a> {
-    /// A member that is not there yet, of this name.
+    /// Adds a member of this name, which must not exist.
     Member(&'a str, NewMember<'a>),
-    /// What a member is from now on that is there. Its keys stay.
+    /// Replaces the rights of an existing member. Its keys stay.
     Rights(&'a str, NewMember<'a>),
-    /// A key of a member that is there.
+    /// Adds a key of an existing member.
     Key(&'a NewKey<'a>),
-    /// A key of a member that is not there yet.
+    /// Adds a new member with a key.
     KeyOfNew(&'a NewKey<'a>, NewMember<'a>),
     Revoked(Revoked<'a>),
-    /// How far the venue is open from now on.
+    /// Sets how far the venue is open.
     Mode(Mode),
 }
 
-/// Why a file stays as it was.
+/// The reason why a file stays as it was.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unchanged {
     #[error("there is none of this name")]
     Unknown,
     #[error("there is one of this name already")]
     IsThere,
-    /// It would be no access file any more: why.
+    /// The result would be no valid access file; the reason.
     #[error("it would be wrong, and was not changed: {0}")]
     Wrong(String),
     #[error("nobody could change it any more: it would have no operator with a key that counts")]
@@ -70,10 +70,10 @@ pub enum Unchanged {
     WrittenOtherwise,
     #[error("somebody has changed the access file by hand, and that does not count yet: try again in a second")]
     BeingEdited,
-    /// It cannot be read, or written: where, and why.
+    /// The file cannot be read or written; the path and the reason.
     #[error("{0}")]
     Failed(String),
-    /// The log that has the members of all nodes cannot be reached: why. Nothing was changed.
+    /// The log that has the members of all nodes cannot be reached, and nothing was changed; the reason.
     #[error("nothing was changed: {0}")]
     Away(String),
     #[error("nobody knows whether it was changed, for the log went away meanwhile: look at it later")]
@@ -82,7 +82,7 @@ pub enum Unchanged {
     ReadOnly,
 }
 
-/// The record of a change: never a secret.
+/// Writes the record of a change, without any secret.
 pub(crate) fn record(change: &Change<'_>, author: Author<'_>) -> String {
     let of_member = |name: &str, NewMember { roles, accounts, limits, budget }: &NewMember<'_>| {
         let limits = limits.map(|limits| format!(" limits={limits}")).unwrap_or_default();

@@ -1,6 +1,5 @@
-//! Members that several servers have in common. A log keeps each edition of the access file, and the last one counts on
-//! all of them; each has it in its own file as well. This knows neither what the log is, nor how an edition is sealed
-//! in it.
+//! Members that several servers share. A log keeps each edition of the access file, and the last one counts on all
+//! servers; each server has it in its own file as well. The log itself and the sealing of editions are elsewhere.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,39 +13,39 @@ use crate::table::Table;
 use crate::{Access, file, text};
 use Disagreement::{ForEver, ForNow};
 
-/// So often a change is tried again that others were faster than.
+/// Tries of a change while other servers' changes come first, at most.
 const TRIES: usize = 8;
-/// The ending of the file beside an access file that says which edition stands in it.
+/// The ending of the file beside an access file that says which edition the access file holds.
 const EDITION: &str = "edition";
-/// The ending of the file that keeps what stood in an access file and did not count.
+/// The ending of the file that keeps a text of the access file that did not count.
 const REPLACED: &str = "replaced";
 /// The record of a change that somebody made with an editor.
 const BY_HAND: &str = "user=file from=this-machine the file was changed by hand";
 
 /// A log that keeps editions of an access file. They are numbered from 1.
 pub trait MembersLog: Send + Sync {
-    /// The cluster that it is of.
+    /// Returns the cluster of the log.
     fn cluster(&self) -> u64;
-    /// The number of the last edition; 0 where there is none yet, and none where the log does not keep members yet.
-    /// Errors: it cannot be asked now, or has lost its members.
+    /// Returns the number of the last edition: 0 where there is none yet, `None` where the log does not keep members
+    /// yet. Errors: the log cannot be reached now, or has lost its members.
     fn last(&self) -> Result<Option<u64>, Disagreement>;
-    /// An edition. Errors: it cannot be read, now or ever.
+    /// Reads an edition. Errors: it cannot be read, now or ever.
     fn read(&self, edition: u64) -> Result<String, Disagreement>;
-    /// Puts another edition behind the last one, which this one has to be, and gives its number.
+    /// Appends an edition behind the edition `last`, which has to be the last one, and returns its number.
     fn put(&self, edition: &str, last: u64) -> Result<u64, NotPut>;
 }
 
-/// Why a server does not have the members of the log.
+/// The reason why a server does not have the members of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disagreement {
-    /// It is tried again: the log or the disk is away, or the file is wrong.
+    /// The server tries again: the log or the disk is away, or the file is wrong.
     ForNow(String),
-    /// It never will: it cannot know who may do what, and must not go on.
+    /// The server must stop: it can never know who may do what.
     ForEver(String),
 }
 
 impl Disagreement {
-    /// In words.
+    /// Returns the reason in words.
     pub(crate) fn why(self) -> String {
         match self {
             Disagreement::ForNow(why) | Disagreement::ForEver(why) => why,
@@ -54,18 +53,18 @@ impl Disagreement {
     }
 }
 
-/// Why an edition was not put into the log.
+/// The reason why an edition was not put into the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotPut {
-    /// There is another one meanwhile.
+    /// The log has another edition meanwhile.
     Outdated,
-    /// This server writes nothing into the log.
+    /// Refused because this server writes nothing into the log.
     ReadOnly,
-    /// It cannot be reached: nothing was put.
+    /// The log cannot be reached, and nothing was put.
     Away(String),
-    /// It was sent, and nobody knows whether it came.
+    /// The edition was sent, and it is not known whether it arrived.
     InDoubt,
-    /// It is none that the log takes: why.
+    /// The log does not take such an edition; the reason.
     Refused(String),
 }
 
@@ -73,11 +72,12 @@ pub enum NotPut {
 pub(crate) struct InCommon {
     log: Arc<dyn MembersLog>,
     has: Mutex<Has>,
-    /// Whether the log's edition of this number is known to say what this server has. It is not after the log was away.
+    /// Whether this server's edition is known to equal the log's edition of that number. It has to be compared again
+    /// after the log was away.
     is_compared: AtomicBool,
 }
 
-/// The edition that stands in this server's file.
+/// The edition that this server's file holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Has {
     cluster: u64,
@@ -101,22 +101,22 @@ impl Has {
     }
 }
 
-/// How a server's file stands to the log.
+/// The relation of a server's file to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stands {
     /// The log does not keep members yet: the file counts.
     Apart,
-    /// There are no members yet, neither here nor there.
+    /// Neither the file nor the log has members yet.
     Nobody,
-    /// The last edition stands in the file.
+    /// The file holds the last edition.
     AtLast,
-    /// The file was changed by hand, and somebody looks again whether that is the last edition.
+    /// The file was edited: the next look decides whether it holds the last edition.
     Edited,
 }
 
 impl InCommon {
     pub(crate) fn new(log: Arc<dyn MembersLog>, path: &Path) -> InCommon {
-        // What another cluster's log had says nothing of this one's.
+        // An edition of another cluster's log says nothing about this log.
         let has = Has::read(path).filter(|has| has.cluster == log.cluster());
         let has = has.unwrap_or(Has { cluster: log.cluster(), ..Has::default() });
         InCommon { log, has: Mutex::new(has), is_compared: AtomicBool::new(false) }
@@ -126,8 +126,9 @@ impl InCommon {
         *self.has.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the log has another edition than this server, or none yet and this server has a file to bring. Errors:
-    /// it cannot be asked, or lost what it had.
+    /// Whether this server has to agree with the log anew: the log has a later edition, or this server's has to be
+    /// compared, or the log has none yet and this server has a file to bring. Errors: the log cannot be reached, or has
+    /// lost what it had.
     pub(crate) fn is_behind(&self, path: &Path) -> Result<bool, Disagreement> {
         let last = self.log.last().inspect_err(|_| self.is_compared.store(false, Ordering::Relaxed))?;
         let Some(last) = last else { return Ok(false) };
@@ -146,9 +147,9 @@ impl InCommon {
         }
     }
 
-    /// Has the file and the log agree: takes the last edition, or, if there is none that this server lacks, puts into
-    /// the log what somebody wrote into the file, if that `may_be_put`. `use_table` gets the members that count from
-    /// now on. Errors: who may do what stays as it was.
+    /// Makes the file and the log agree: takes the last edition, or, if this server has that one already, puts an
+    /// edited file into the log, if it `may_be_put`. `use_table` gets the members that count from now on. Errors: the
+    /// members stay as they were.
     pub(crate) fn agree(
         &self,
         path: &Path,
@@ -176,7 +177,7 @@ impl InCommon {
         }
     }
 
-    /// Errors: the log has another edition of the number that this server has.
+    /// Compares this server's edition with the log's. Errors: the log has another edition of the same number.
     fn compare(&self, last: u64) -> Result<(), Disagreement> {
         let has = self.has();
         if last == has.edition && last > 0 && !self.is_compared.load(Ordering::Relaxed) {
@@ -198,7 +199,7 @@ impl InCommon {
         })
     }
 
-    /// Takes an edition. It counts also where it cannot be written.
+    /// Takes an edition. It counts also where the file cannot be written.
     fn take(&self, locked: &mut Locked, edition: u64, use_table: &mut dyn FnMut(Table)) -> Result<(), Disagreement> {
         let of_it = |why: &str| ForEver(format!("edition {edition} of the members in the log: {why}"));
         let read = self.read(edition)?;
@@ -207,7 +208,7 @@ impl InCommon {
         self.write(locked, edition, (record, text)).map_err(ForNow)
     }
 
-    /// Has the file hold an edition.
+    /// Writes an edition into the file.
     fn write(&self, locked: &mut Locked, edition: u64, (record, text): (&str, &str)) -> Result<(), String> {
         let here = locked.text()?;
         if here.as_deref() != Some(text) {
@@ -224,9 +225,9 @@ impl InCommon {
         self.keep(locked, edition, text)
     }
 
-    /// Puts what stands in the file into the log.
+    /// Puts the file's text into the log.
     fn put(&self, locked: &Locked, text: &str, last: u64, use_table: &mut dyn FnMut(Table)) -> Result<Stands, String> {
-        // Nobody means this: a file is emptied before it is written, and a full disk leaves it so.
+        // An empty file is no intention: editors empty a file before they write it, and a full disk leaves it empty.
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -251,7 +252,7 @@ impl InCommon {
         locked.write_beside(EDITION, &has.text())
     }
 
-    /// Changes the members of all servers. False where the log does not keep them yet.
+    /// Changes the members of all servers. Returns false where the log does not keep them yet.
     pub(crate) fn change(
         &self,
         access: &Access,
@@ -272,7 +273,7 @@ impl InCommon {
             let text = locked.text().map_err(Unchanged::Failed)?.unwrap_or_default();
             let has = self.has();
             if has.edition > 0 && digest(&text) != has.digest {
-                // It would go along with the change, unlooked at.
+                // The change would take a hand edit along that no look has checked.
                 return Err(Unchanged::BeingEdited);
             }
             let new = text::changed(&text, change)?;
@@ -284,7 +285,7 @@ impl InCommon {
                     access.replace(table);
                     let written = locked.replace(&new, &format!("edition={edition} {record}"));
                     if let Err(why) = written.and_then(|()| self.keep(&locked, edition, &new)) {
-                        // It counts on all servers. This one writes it when it can.
+                        // The change counts on all servers. This one writes its file when it can.
                         tracing::error!(edition, %why, "the members were changed, and the access file cannot be written");
                     }
                     return Ok(true);

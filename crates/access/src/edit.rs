@@ -1,4 +1,4 @@
-//! Changes of an access file: all or nothing, on the disk before they count, and each on record.
+//! Changes of an access file: each is complete or does not happen, is on the disk before it counts, and has a record.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -11,17 +11,17 @@ use crate::locked::Locked;
 use crate::table::Table;
 use crate::{Access, file, text};
 
-/// What a new file begins with.
+/// The first lines of a new file.
 const HEAD: &str = "# Members of Pricetime and their keys. Whoever reads this file may be able to act for them.\n\
     # `pricetime access add|revoke|list` changes it and shows it; a running server follows it within a second.\n";
 
-/// All who stand in a file. Errors: it is no access file.
+/// Lists all members of a file. Errors: it is no access file.
 pub fn list(path: &Path) -> Result<Vec<ListedMember>, String> {
     file::members(&file::text(path)?).map_err(|why| format!("{}, {why}", path.display()))
 }
 
-/// Adds a key, for a member that is there or for a new one. The file is made if it is missing. Errors: it cannot be written, it would be
-/// no access file any more, or the member is there and is to be something else.
+/// Adds a key, for an existing member or for a new one. Makes the file if it is missing. Errors: the file cannot be
+/// written, the result would be no access file, or the member exists and `member` has rights for it.
 pub fn add(path: &Path, key: &NewKey<'_>, member: NewMember<'_>, author: Author<'_>) -> Result<(), String> {
     let is_new = !member.roles.is_empty() || !member.accounts.is_empty();
     let name = key.member;
@@ -36,12 +36,12 @@ pub fn add(path: &Path, key: &NewKey<'_>, member: NewMember<'_>, author: Author<
     of_file(path, edit(path, &change, author))
 }
 
-/// Takes a key away, or a member with all of them. Errors: there is none, or the file cannot be written.
+/// Removes a key, or a member with all its keys. Errors: it does not exist, or the file cannot be written.
 pub fn revoke(path: &Path, revoked: Revoked<'_>, author: Author<'_>) -> Result<(), String> {
     of_file(path, edit(path, &Change::Revoked(revoked), author))
 }
 
-/// Says how far the venue is open. Errors: the file cannot be written.
+/// Sets how far the venue is open. Errors: the file cannot be written.
 pub fn set_mode(path: &Path, mode: Mode, author: Author<'_>) -> Result<(), String> {
     of_file(path, edit(path, &Change::Mode(mode), author))
 }
@@ -51,7 +51,8 @@ fn of_file(path: &Path, done: Result<(), Unchanged>) -> Result<(), String> {
 }
 
 impl Access {
-    /// Changes the file that these members are of, which counts from now on. An operator stays who can change it again.
+    /// Changes the file of these members; the change counts from now on. Errors: among others, no operator would be
+    /// left who can change it again.
     pub fn change(&self, change: &Change<'_>, author: Author<'_>) -> Result<(), Unchanged> {
         let path = self.file().ok_or_else(|| Unchanged::Failed("the members are of no file".to_owned()))?;
         let sound = |table: &Table| match table.has_operator(SystemTime::now().into()) {
@@ -68,7 +69,7 @@ impl Access {
         Ok(())
     }
 
-    /// All who stand in the file that these members are of. Errors: it cannot be read.
+    /// Lists all members of the file. Errors: it cannot be read.
     pub fn listed(&self) -> Result<Vec<ListedMember>, String> {
         self.file().map_or_else(|| Ok(Vec::new()), list)
     }
@@ -78,7 +79,8 @@ fn edit(path: &Path, change: &Change<'_>, author: Author<'_>) -> Result<(), Unch
     edit_if(path, change, author, |_| Ok(())).map(drop)
 }
 
-/// What is there now, and the lock: until it is dropped nobody changes the file again. Errors: as told, or what is to be is not sound.
+/// Changes a file if the result is `sound`. Returns the new members and the lock: until it is dropped nothing else
+/// changes the file. Errors: those of the change, or of `sound`.
 fn edit_if(
     path: &Path,
     change: &Change<'_>,

@@ -1,4 +1,4 @@
-//! The access file: TOML, which nobody but its owner may read.
+//! The access file: TOML, which only its owner may read.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,15 +20,15 @@ use crate::proof::{self, Proof, SECRET_BYTES_MAX};
 use crate::table::{Entry, ID_BYTES_MAX, Id, Member, Table};
 use crate::time::seconds_of;
 
-/// What is said of a time that is none.
+/// The message about an expiry that is no time.
 pub(crate) const NO_TIME: &str = "expires must be like 2027-01-01T00:00:00Z";
-/// Shorter secrets can be guessed.
+/// Bytes of the shortest secret: shorter ones can be guessed.
 const SECRET_BYTES_MIN: usize = 16;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
-    /// How far the venue is open.
+    /// The mode of the venue.
     mode: Option<String>,
     #[serde(default, rename = "member")]
     members: Vec<Spanned<MemberText>>,
@@ -61,13 +61,13 @@ struct KeyText {
     expires: Option<Datetime>,
 }
 
-/// The text of an access file. Errors: it cannot be read, or others may read it.
+/// Reads the text of an access file. Errors: it cannot be read, or others may read it.
 pub(crate) fn text(path: &Path) -> Result<String, String> {
     let mut file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
     read_secrets(&mut file, path)
 }
 
-/// The text of a file that holds secrets. Errors: it cannot be read, or others may read it.
+/// Reads the text of a file that holds secrets. Errors: it cannot be read, or others may read it.
 pub fn read_secrets(file: &mut File, path: &Path) -> Result<String, String> {
     let at = |error: std::io::Error| format!("{}: {error}", path.display());
     let mode = file.metadata().map_err(at)?.mode() & 0o777;
@@ -82,7 +82,7 @@ pub fn read_secrets(file: &mut File, path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// The keys of an access file. Errors: the line, the member, the field and the fault; never a secret.
+/// Parses the keys of an access file. Errors: the line, the member, the field and the fault; never a secret.
 pub(crate) fn parse(text: &str) -> Result<Table, String> {
     let mut table = Table::default();
     let mut parsed = 0;
@@ -95,7 +95,7 @@ pub(crate) fn parse(text: &str) -> Result<Table, String> {
     Ok(table)
 }
 
-/// The members of an access file, as they are written. Errors: as for `parse`.
+/// Parses the members of an access file, as they are written. Errors: as for `parse`.
 pub(crate) fn members(text: &str) -> Result<Vec<ListedMember>, String> {
     parse(text)?;
     let mut members = Vec::new();
@@ -109,8 +109,8 @@ pub(crate) fn members(text: &str) -> Result<Vec<ListedMember>, String> {
     Ok(members)
 }
 
-/// Where the part of a long file ends that begins here: between two members. All at once a million members would take gigabytes, and most
-/// of the time for them.
+/// Returns the end of the part of a long file that begins here: parts end between two members. Parsed at once, a
+/// million members would take gigabytes, and most of the time for them.
 fn next_part(text: &str, begin: usize) -> usize {
     const PART_BYTES: usize = 64 << 10;
     let next = text.as_bytes().get(begin + PART_BYTES..).and_then(|rest| find(rest, b"\n[[member]]"));
@@ -121,7 +121,7 @@ fn find(text: &[u8], sought: &[u8]) -> Option<usize> {
     text.windows(sought.len()).position(|window| window == sought)
 }
 
-/// Errors: where, and what.
+/// Parses one part. Errors: the offset and the fault.
 fn parse_part(text: &str, table: &mut Table) -> Result<(), (usize, String)> {
     let contents: Contents = toml::from_str(text).map_err(|error| {
         // The error's own text would show the line, which may hold a secret.
@@ -150,13 +150,13 @@ fn line_of(text: &str, at: usize) -> usize {
     text.get(..at).map_or(1, |before| before.matches('\n').count() + 1)
 }
 
-/// Values of a file are quoted in messages; one of them may be a secret that stands in the wrong place.
+/// Removes quoted values from a message: one of them may be a secret that stands in the wrong place.
 fn without_values(message: &str) -> String {
     let outside: Vec<&str> = message.split('"').step_by(2).collect();
     outside.join("\"…\"")
 }
 
-/// Letters, digits and a few signs, so that names can be shown and sent anywhere.
+/// Checks that a name has letters, digits and a few signs only, so that it can be shown and sent anywhere.
 pub fn check_name(field: &str, name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@".contains(&byte);
     if name.is_empty() || name.len() > ID_BYTES_MAX {
@@ -168,7 +168,7 @@ pub fn check_name(field: &str, name: &str) -> Result<(), String> {
     }
 }
 
-/// The mode of this name.
+/// Finds the mode of this name.
 pub(crate) fn mode_named(name: &str) -> Result<Mode, String> {
     Mode::named(name).ok_or_else(|| format!("mode is one of {}", Mode::ALL.map(Mode::name).join(", ")))
 }
@@ -244,7 +244,7 @@ fn ed25519_proof(text: &str) -> Result<Proof, String> {
     Ok(Proof::Ed25519(Box::new(key)))
 }
 
-/// Fingerprints are often written with colons.
+/// Reads a fingerprint, which is often written with colons.
 fn certificate_proof(text: &str) -> Result<Proof, String> {
     let hash = proof::bytes_32(&text.replace(':', ""));
     hash.map(Proof::Certificate).ok_or("certificate must be a SHA-256 fingerprint: 64 hexadecimal digits".to_owned())

@@ -1,4 +1,4 @@
-//! Finds a key's member by the key's name: a protocol may ask for no more than that, where nobody can guess it.
+//! Finds a key's member by the key's name alone: a protocol may accept that where the name cannot be guessed.
 
 use std::time::SystemTime;
 
@@ -8,11 +8,11 @@ use crate::Access;
 use crate::proof::Proof;
 use crate::random::RANDOM_TEXT_LENGTH;
 
-/// Different characters of a random name, at least. One of a million million random names has fewer.
+/// Different characters that a random name has, at least. One of a million million random names has fewer.
 const DIFFERENT_MIN: usize = 24;
 
 impl Access {
-    /// The member of a key that is valid and signs. The name of the key proves it only where nobody can guess it.
+    /// Finds the member of a valid key that signs. The name alone proves the key only where it cannot be guessed.
     pub fn holder(&self, key: &str, now: SystemTime) -> Option<Principal> {
         let table = self.table();
         let signs = |proof: &Proof| matches!(proof, Proof::Secret { .. } | Proof::Ed25519(_));
@@ -21,8 +21,8 @@ impl Access {
     }
 }
 
-/// Whether a key's name is random, as those are that `pricetime access add` and `pricetime keys add` make: 64 letters
-/// and digits. Somebody who was not told such a name does not know it.
+/// Whether a key's name is random, as `pricetime access add` and `pricetime keys add` make them: 64 letters and digits.
+/// Nobody can guess such a name.
 pub fn is_random_name(key: &str) -> bool {
     let mut bytes: Vec<u8> = key.bytes().filter(u8::is_ascii_alphanumeric).collect();
     let is_whole = key.len() == RANDOM_TEXT_LENGTH && bytes.len() == RANDOM_TEXT_LENGTH;

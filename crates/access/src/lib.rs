@@ -1,7 +1,7 @@
-//! Which members and keys there are, and whether somebody has proven to be one of them. What a member may then do is
-//! `exchange::Rights`' to say. This crate knows no protocol: what is signed, and where a secret may travel, is the gateways'.
+//! Members and their keys, and whether a client has proven to have one. `exchange::Rights` says what a member may do.
+//! This crate knows no protocol: the gateways decide what is signed, and where a secret may travel.
 //!
-//! A try with an unknown key takes as long as one with a wrong secret, and neither is told from the other: the answer is none.
+//! A try with an unknown key takes as long as one with a wrong secret, and both get the same answer, `None`.
 
 mod budget;
 mod change;
@@ -52,25 +52,25 @@ use crate::proof::Claim;
 use crate::table::{Entry, Table};
 use crate::time::Seconds;
 
-/// All members and keys that there are at the moment. Clones are the same ones.
+/// All members and keys at the moment. Clones share them.
 #[derive(Clone)]
 pub struct Access(Arc<Shared>);
 
 struct Shared {
     table: RwLock<Arc<Table>>,
     connections: Connections,
-    /// Held by whoever puts another table in place. Nobody who looks up a key waits for it.
+    /// The lock for replacing the table. Look-ups of keys do not wait for it.
     replacing: Mutex<()>,
     tries: Tries,
     mode: ModeSwitch,
-    /// Where they stand.
+    /// The path of the access file.
     file: Option<PathBuf>,
-    /// The log through which other servers have the same members; none without a cluster.
+    /// The log through which other servers have the same members; `None` without a cluster.
     common: Option<InCommon>,
 }
 
 impl Access {
-    /// Those of an access file's text. Errors: its line, member and field, and the fault; never a secret.
+    /// Reads the members of an access file's text. Errors: its line, member and field, and the fault; never a secret.
     pub fn parse(text: &str) -> Result<Access, String> {
         Access::of(text, None, None)
     }
@@ -83,7 +83,8 @@ impl Access {
         Ok(Access(Arc::new(Shared { table, connections, replacing, tries, mode, file, common })))
     }
 
-    /// Those of a file that nobody but its owner may read. Errors: it cannot be read, others may read it, or it is no access file.
+    /// Reads the members of a file that only its owner may read. Errors: it cannot be read, others may read it, or it
+    /// is no access file.
     pub fn read(path: &Path) -> Result<Access, String> {
         Access::read_with(path, None)
     }
@@ -93,8 +94,8 @@ impl Access {
         access.map_err(|why| format!("{}, {why}", path.display()))
     }
 
-    /// From now on there are those of this text, or after an error those of before. A key that is as it was keeps its
-    /// principal, which gets the member's new rights; one that is gone, or has another secret, has no rights any more.
+    /// Replaces all members by those of this text; after an error nothing changes. A key that is as it was keeps its
+    /// principal, which gets the member's new rights; a key that is gone, or has another secret, loses its rights.
     pub fn reload(&self, text: &str) -> Result<(), String> {
         self.replace(file::parse(text)?);
         Ok(())
@@ -111,55 +112,56 @@ impl Access {
         new.give_rights(SystemTime::now().into());
     }
 
-    /// Takes their rights from the keys that have expired by now, also where they are logged in.
+    /// Takes the rights from keys that have expired by now, also where their members are logged in.
     pub fn expire(&self, now: SystemTime) {
         self.table().expire(now.into());
     }
 
-    /// Whoever has this key's secret. The wire must be one that nobody listens to.
+    /// Finds the member by a key and its secret. The caller makes sure that nobody listens to the connection.
     pub fn by_secret(&self, key: &str, secret: &str, now: SystemTime) -> Option<Principal> {
         self.prove(key, &Claim::Secret(secret), now)
     }
 
-    /// Whoever has signed this text with the key, as its kind has it: HMAC-SHA-256 with its secret in hexadecimal digits, or Ed25519
-    /// with its private key in base64.
+    /// Finds the member by a signature over this text: HMAC-SHA-256 with the key's secret in hexadecimal digits, or
+    /// Ed25519 with its private key in base64, by the kind of the key.
     pub fn by_signature(&self, key: &str, text: &[&[u8]], signature: &str, now: SystemTime) -> Option<Principal> {
         self.prove(key, &Claim::Signature(text, signature), now)
     }
 
-    /// A member by its password. This takes tens of milliseconds and 19 MiB: callers bound how many do it at once, and do it where
-    /// nobody waits for them.
+    /// Finds a member by its password. This takes tens of milliseconds and 19 MiB: callers bound how many run at once,
+    /// and run them where no other client waits for them.
     pub fn by_password(&self, member: &str, password: &str, now: SystemTime) -> Option<Principal> {
         let table = self.table();
         judge(table.password_of(member), &Claim::Password(password), now)
     }
 
-    /// Whoever has the private key of this certificate, which the gateway has made sure of. `sha256` is the certificate's fingerprint.
+    /// Finds the member by the fingerprint (SHA-256) of a certificate whose private key the client has, which the
+    /// gateway has checked.
     pub fn by_certificate(&self, sha256: &[u8; 32], now: SystemTime) -> Option<Principal> {
         self.table().certificate(sha256).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
     }
 
-    /// Whoever comes from this address, if it is a member's: the narrowest network decides.
+    /// Finds the member by the client's address: the narrowest network that contains it decides.
     pub fn by_address(&self, address: IpAddr, now: SystemTime) -> Option<Principal> {
         self.table().address(address).filter(|entry| entry.valid(now.into())).map(|entry| entry.principal.clone())
     }
 
-    /// Where the connections of members are counted.
+    /// Returns the counts of members' connections.
     pub fn connections(&self) -> &Connections {
         &self.0.connections
     }
 
-    /// What a member may do, whoever asks for it.
+    /// Returns a member's rights.
     pub fn rights_of(&self, member: &str) -> Option<Arc<Rights>> {
         self.table().member(member).map(|member| Arc::clone(&member.rights))
     }
 
-    /// How far the venue is open, now and later.
+    /// Returns the switch that holds the mode of the venue, now and later.
     pub fn mode(&self) -> &ModeSwitch {
         &self.0.mode
     }
 
-    /// What was proven wrongly, by all who tried anywhere.
+    /// Returns the counts of wrong proofs, over all gateways.
     pub fn tries(&self) -> &Tries {
         &self.0.tries
     }
@@ -172,12 +174,12 @@ impl Access {
         self.0.common.as_ref()
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn keys(&self) -> usize {
         self.table().len()
     }
 
-    /// The account that a key trades for where a protocol names none: the first one of its member.
+    /// Returns the account that a key trades for where a protocol names none: the first one of its member.
     pub fn account_of(&self, key: &str) -> Option<AccountId> {
         self.table().key(key)?.member.first_account
     }
@@ -191,14 +193,14 @@ impl Access {
     }
 }
 
-/// Whose key it is, if the claim holds and the key has not expired. Both are found out in any case.
+/// Returns the key's principal, if the claim holds and the key has not expired. Checks both in any case.
 fn judge(entry: Option<&Entry>, claim: &Claim<'_>, now: SystemTime) -> Option<Principal> {
     let holds = claim.holds(entry.map(|entry| &entry.proof));
     let entry = entry.filter(|entry| entry.valid(Seconds::from(now)))?;
     holds.then(|| entry.principal.clone())
 }
 
-/// Secrets do not get into logs.
+/// Shows the number of keys only, so that no secret gets into a log.
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Access").field("keys", &self.keys()).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! A member's limits, as an access file has them.
+//! The limits of a member, as an access file holds them.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,7 +7,7 @@ use engine::{Decimal, Money, Shares};
 use exchange::Limits;
 use serde::Deserialize;
 
-/// A member's limits as they are written; those that are none are left out.
+/// A member's limits as they are written; a missing field limits nothing.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsText {
@@ -18,7 +18,7 @@ pub struct LimitsText {
     pub connections: Option<u32>,
 }
 
-/// As TOML has it.
+/// Writes the limits as TOML.
 impl fmt::Display for LimitsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |text: &String| toml::Value::from(text.as_str()).to_string();
@@ -35,14 +35,14 @@ impl fmt::Display for LimitsText {
 }
 
 impl LimitsText {
-    /// Errors: the field, and what is wrong with it.
+    /// Reads the limits. Errors: the field and its fault.
     pub(crate) fn limits(&self) -> Result<Limits, String> {
         let above_zero = |most: Option<u32>, name: &str| {
             let fault = || format!("limits.{name} must be above zero");
             most.map(|most| NonZeroU32::new(most).ok_or_else(fault)).transpose()
         };
         let shares = |text: &String| -> Result<Shares, String> {
-            // Of an order's shares the sign says the side; a bound has none.
+            // The sign of an order's shares says the side; a bound has no sign.
             let read = Decimal::parse(text.as_bytes()).and_then(|shares| shares.position().and(shares.order_shares()));
             read.map_err(|why| format!("limits.order_shares {why}"))
         };

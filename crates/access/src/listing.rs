@@ -1,4 +1,4 @@
-//! Who stands in an access file, for those who may know. No secret is listed, nor a hash of one.
+//! The members of an access file, as operators may list them, without secrets and without their hashes.
 
 use std::fmt;
 
@@ -16,21 +16,21 @@ pub struct ListedMember {
     pub keys: Vec<ListedKey>,
 }
 
-/// One of its keys.
+/// A key of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedKey {
     pub id: String,
     pub kind: KeyKind,
-    /// As it is written; none for one that is valid for ever.
+    /// The expiry as it is written; `None` for a key that is valid for ever.
     pub expires: Option<String>,
 }
 
-/// What a key proves itself with.
+/// The proof that a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
-    /// A secret to sign with.
+    /// A secret that signs.
     Hmac,
-    /// A secret to send.
+    /// A secret that is sent.
     Secret,
     Ed25519,
     Certificate,
@@ -42,7 +42,7 @@ impl KeyKind {
     pub const ALL: [KeyKind; 6] =
         [KeyKind::Hmac, KeyKind::Secret, KeyKind::Ed25519, KeyKind::Certificate, KeyKind::Address, KeyKind::Password];
 
-    /// As it is written.
+    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             KeyKind::Hmac => "hmac",
@@ -54,7 +54,7 @@ impl KeyKind {
         }
     }
 
-    /// The field of a key in an access file.
+    /// Returns the field of a key in an access file.
     pub(crate) fn field(self) -> &'static str {
         match self {
             KeyKind::Hmac => "secret",

@@ -1,4 +1,4 @@
-//! The access file on the disk, while nobody else changes it.
+//! The access file on the disk, locked while it is changed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -18,7 +18,7 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    /// Errors: where, and why.
+    /// Locks the file. Errors: the path and the reason.
     pub(crate) fn take(path: &Path) -> Result<Locked, String> {
         let log_path = beside(path, "log");
         if let Some(folder) = folder_of(path).filter(|folder| !folder.exists()) {
@@ -30,7 +30,7 @@ impl Locked {
         Ok(Locked { path: path.to_owned(), log })
     }
 
-    /// The file's text; none where it is missing. Errors: it cannot be read, or others may read it.
+    /// Reads the file's text; `None` where the file is missing. Errors: it cannot be read, or others may read it.
     pub(crate) fn text(&self) -> Result<Option<String>, String> {
         match self.path.try_exists() {
             Ok(false) => Ok(None),
@@ -39,8 +39,8 @@ impl Locked {
         }
     }
 
-    /// Puts another text in the place of the file's: all of it, on the disk, or nothing. It is on record before it
-    /// counts: nothing is changed that nobody knows of.
+    /// Replaces the file's text, completely and on the disk, or not at all. The record is written first, so that no
+    /// change goes unrecorded.
     pub(crate) fn replace(&mut self, text: &str, record: &str) -> Result<(), String> {
         let new_path = write_new(&self.path, text)?;
         let line = format!("{} {record}\n", written(SystemTime::now().into()));
@@ -49,14 +49,14 @@ impl Locked {
         rename(&new_path, &self.path)
     }
 
-    /// Writes the file beside it that ends so.
+    /// Writes the file beside it that has this ending.
     pub(crate) fn write_beside(&self, ending: &str, text: &str) -> Result<(), String> {
         let path = beside(&self.path, ending);
         rename(&write_new(&path, text)?, &path)
     }
 }
 
-/// Writes what is to take the place of a file. Gives where that is.
+/// Writes the text that is to replace a file. Returns the path of the new file.
 fn write_new(path: &Path, text: &str) -> Result<PathBuf, String> {
     let new_path = beside(path, "new");
     match fs::remove_file(&new_path) {
@@ -79,12 +79,12 @@ fn at(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// The folder that a path names; none for a file of the current one.
+/// Returns the folder that a path names; `None` for a file of the current folder.
 pub(crate) fn folder_of(path: &Path) -> Option<&Path> {
     path.parent().filter(|folder| !folder.as_os_str().is_empty())
 }
 
-/// The path of the file that belongs to this one.
+/// Returns the path of the file with this ending that belongs to a file.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");

@@ -1,4 +1,5 @@
-//! Networks of source addresses: the narrowest one that an address lies in is found at once, however many there are.
+//! Networks of source addresses: finds the narrowest network that contains an address in a few steps, however many
+//! networks there are.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// The addresses that begin with the same bits. Addresses of version 4 are those that version 6 has for them.
+/// The addresses that begin with the same bits. An IPv4 address is the IPv6 address that maps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Network {
     first: u128,
@@ -14,7 +15,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// `10.0.0.0/8`, `10.1.2.3` or `fd00::/16`. Errors: it is written otherwise, or has bits behind those that count.
+    /// Reads `10.0.0.0/8`, `10.1.2.3` or `fd00::/16`. Errors: it is written otherwise, or has bits set behind the
+    /// network's.
     pub(crate) fn parse(text: &str) -> Result<Network, String> {
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr =
@@ -49,7 +51,7 @@ fn number(address: IpAddr) -> u128 {
     Ipv6Addr::to_bits(wide)
 }
 
-/// What belongs to networks.
+/// The keys of networks, by index.
 #[derive(Default)]
 pub(crate) struct Networks {
     keys: HashMap<Network, u32, RandomState>,
@@ -57,13 +59,13 @@ pub(crate) struct Networks {
 }
 
 impl Networks {
-    /// Whether nothing belonged to it before.
+    /// Adds a network's key. Returns whether the network had none before.
     pub(crate) fn insert(&mut self, network: Network, key: u32) -> bool {
         self.lengths.insert(network.bits);
         self.keys.insert(network, key).is_none()
     }
 
-    /// What belongs to the narrowest network around this address.
+    /// Returns the key of the narrowest network around this address.
     pub(crate) fn find(&self, address: IpAddr) -> Option<u32> {
         self.lengths.iter().rev().find_map(|&bits| self.keys.get(&Network::around(address, bits))).copied()
     }

@@ -1,5 +1,5 @@
-//! What a key proves itself with, and what somebody claims. A claim is compared with something in any case: what it takes does not tell
-//! whether there is such a key.
+//! The proofs that keys ask for, and the claims of clients. A claim is compared in any case: the time that it takes
+//! does not say whether the key exists.
 
 use std::sync::LazyLock;
 
@@ -15,40 +15,40 @@ use subtle::ConstantTimeEq;
 use crate::network::Network;
 use crate::random::random_bytes;
 
-/// No secret is longer: what is sent for one costs no more to compare.
+/// Bytes of the longest secret: a longer claim costs no more to compare.
 pub(crate) const SECRET_BYTES_MAX: usize = 256;
 
-/// What is known of a key. Without `Debug`, so that no secret gets into a log.
+/// The proof that a key asks for. Without `Debug`, so that no secret gets into a log.
 #[derive(Clone)]
 pub(crate) enum Proof {
-    /// A secret that is sent or signed with. What signs is kept as it is when the secret has gone in: it stands beside the key, and a
+    /// A secret that is sent or signs. The MAC is kept as it is after the secret went in, beside the key, and each
     /// comparison begins there.
     Secret {
         mac: Hmac<Sha256>,
         hash: [u8; 32],
     },
-    /// SHA-256 of a secret that nobody can guess, so that it needs no salt and no rounds.
+    /// SHA-256 of a secret that is too long to guess, so that it needs no salt and no rounds.
     SecretHash([u8; 32]),
     Ed25519(Box<VerifyingKey>),
     /// SHA-256 of a certificate.
     Certificate([u8; 32]),
     Address(Network),
-    /// Argon2id.
+    /// A password's hash by Argon2id.
     Password(Box<PasswordHash>),
 }
 
-/// What somebody shows.
+/// The claim of a client.
 pub(crate) enum Claim<'a> {
     Secret(&'a str),
-    /// Of a text, as the key's kind has it: HMAC-SHA-256 in hexadecimal digits, or Ed25519 in base64.
+    /// A text and its signature: HMAC-SHA-256 in hexadecimal digits, or Ed25519 in base64, by the kind of the key.
     Signature(&'a [&'a [u8]], &'a str),
     Password(&'a str),
 }
 
-/// A secret that is no member's. What it signed counts for nothing; comparing with it takes as long.
+/// A secret that no member has. Comparing with it takes as long as with a member's, and never holds.
 static NOBODYS_SECRET: LazyLock<Hmac<Sha256>> = LazyLock::new(|| mac_of(&NOTHING));
 
-/// The hash of a password that nobody has.
+/// The hash of a password that no member has.
 static NOBODYS_PASSWORD: LazyLock<Option<PasswordHash>> =
     LazyLock::new(|| Argon2::default().hash_password_with_salt(b"", b"nobody's salt").ok());
 
@@ -81,7 +81,7 @@ impl Proof {
 }
 
 impl Claim<'_> {
-    /// Whether it proves to have the key. It takes as long when there is no such key, or one of another kind.
+    /// Whether the claim proves the key. It takes as long when the key does not exist or is of another kind.
     pub(crate) fn holds(&self, proof: Option<&Proof>) -> bool {
         match self {
             Claim::Secret(secret) => {
@@ -92,7 +92,8 @@ impl Claim<'_> {
                 let same = bool::from(sha256(secret.as_bytes()).ct_eq(known.unwrap_or(&NOTHING)));
                 same && known.is_some()
             }
-            // A key that there is not looks like one with a secret. Of which kind one is nobody keeps from those who know that it is there.
+            // A key that does not exist takes the time of a key with a secret. The kind of an existing key is no secret
+            // from those who know that it exists.
             Claim::Signature(text, signature) => match proof {
                 Some(Proof::Ed25519(key)) => ed25519_is(key, text, signature),
                 Some(Proof::Secret { mac, .. }) => hmac_is(mac, text, signature),
@@ -142,19 +143,19 @@ fn sha256(text: &[u8]) -> [u8; 32] {
     Sha256::digest(text).into()
 }
 
-/// What an access file holds of a secret that is sent, and not signed with: `sha256:…`.
+/// Hashes a secret that is sent and does not sign, as an access file holds it: `sha256:…`.
 pub fn hash_of_secret(secret: &str) -> String {
     format!("sha256:{}", hex(&sha256(secret.as_bytes())))
 }
 
-/// What an access file holds of a password: `$argon2id$…`. Errors: there is no randomness for its salt.
+/// Hashes a password as an access file holds it: `$argon2id$…`. Errors: there is no randomness for its salt.
 pub fn hash_of_password(password: &str) -> Result<String, String> {
     let salt = random_bytes::<16>().map_err(|error| format!("no randomness for a salt: {error}"))?;
     let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), &salt);
     hash.map(|hash| hash.to_string()).map_err(|error| format!("the password cannot be hashed: {error}"))
 }
 
-/// What signs this text with this secret: HMAC-SHA-256 in hexadecimal digits.
+/// Signs this text with this secret: HMAC-SHA-256 in hexadecimal digits.
 pub fn hmac_hex(secret: &str, text: &[&[u8]]) -> String {
     let mut mac = mac_of(secret.as_bytes());
     text.iter().for_each(|part| mac.update(part));
@@ -165,7 +166,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// 32 bytes in hexadecimal digits.
+/// Reads 32 bytes in hexadecimal digits.
 pub(crate) fn bytes_32(digits: &str) -> Option<[u8; 32]> {
     let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
@@ -179,10 +180,10 @@ pub(crate) fn bytes_32(digits: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// How a public key begins where it says that it is one of Ed25519, before its 32 bytes.
+/// The first bytes of a public key in DER that is one of Ed25519; its 32 bytes follow.
 const ED25519_HEAD: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// A public key: PEM, or its 32 bytes, or these behind their head, in base64.
+/// Reads a public key: PEM, its 32 bytes in base64, or these behind their head.
 pub(crate) fn public_key(text: &str) -> Option<VerifyingKey> {
     let body: String = text.lines().filter(|line| !line.starts_with("-----")).flat_map(str::split_whitespace).collect();
     let bytes = BASE64_STANDARD.decode(body).ok()?;
@@ -190,7 +191,7 @@ pub(crate) fn public_key(text: &str) -> Option<VerifyingKey> {
     VerifyingKey::from_bytes(key.try_into().ok()?).ok().filter(|key| !key.is_weak())
 }
 
-/// A password's hash. Errors: it is none of argon2id's, or would take more than 64 MiB or 10 rounds.
+/// Reads a password's hash. Errors: it is not of argon2id, or would take more than 64 MiB or 10 rounds.
 pub(crate) fn password_hash(text: &str) -> Result<PasswordHash, &'static str> {
     let hash = PasswordHash::new(text)
         .map_err(|_| "is no hash like $argon2id$…; `pricetime access add --key password` makes one")?;

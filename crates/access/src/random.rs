@@ -1,4 +1,4 @@
-//! Text that nobody can guess.
+//! Random text that cannot be guessed.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -6,11 +6,11 @@ use rustix::rand::{GetRandomFlags, getrandom};
 pub const RANDOM_TEXT_LENGTH: usize = 64;
 const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// 64 letters and digits of the operating system's randomness. Errors: it has none.
+/// Returns 64 letters and digits of the operating system's randomness. Errors: it has none.
 pub fn random_text() -> std::io::Result<String> {
     let mut text = String::with_capacity(RANDOM_TEXT_LENGTH);
     while text.len() < RANDOM_TEXT_LENGTH {
-        // A byte past the last whole round of the letters would prefer the first of them.
+        // Bytes past the last whole round of the letters are dropped: they would prefer the first letters.
         let even = random_bytes::<RANDOM_TEXT_LENGTH>()?
             .into_iter()
             .filter(|byte| usize::from(*byte) < 256 / LETTERS.len() * LETTERS.len());
@@ -20,7 +20,7 @@ pub fn random_text() -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Errors: the operating system has no randomness.
+/// Returns random bytes. Errors: the operating system has no randomness.
 pub(crate) fn random_bytes<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut filled = 0;

@@ -1,4 +1,4 @@
-//! Seals the text of an access file. Without a key of this kind a sealed text can be neither read nor changed.
+//! Seals the text of an access file: without a key of this kind nobody can read or change it.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -11,19 +11,19 @@ use sha2::{Digest, Sha256};
 use crate::file::read_secrets;
 use crate::random::{random_bytes, random_text};
 
-/// The version of what is sealed, which stands before it.
+/// The version of the sealing, which stands in front.
 const VERSION: u8 = 1;
-/// Shorter lines can be guessed.
+/// Bytes of the shortest key: shorter lines can be guessed.
 const KEY_BYTES_MIN: usize = 32;
-/// Keys of a file: one that seals, and those of before.
+/// Keys of a file, at most: one that seals, and earlier ones.
 const KEYS_MAX: usize = 8;
 const HEAD: &str = "# Seals the members of a cluster in its log. Each node needs this file. Keep it secret: it opens and changes them.\n\
     # The first line seals, each opens.\n";
 
-/// Keys that seal. Without `Debug`, so that none gets into a log.
+/// The keys that seal and open. Without `Debug`, so that none gets into a log.
 pub struct SealingKeys(Vec<LessSafeKey>);
 
-/// The place of what is sealed: in another one it does not open.
+/// The place of a sealed text: in another place it does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub cluster: u64,
@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-/// Makes a file with a key. Errors: it is there already, or cannot be written.
+/// Makes a file with a key. Errors: the file exists already, or cannot be written.
 pub fn make_sealing_key(path: &Path) -> Result<(), String> {
     let key = random_text().map_err(|error| format!("no randomness for a key: {error}"))?;
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -49,7 +49,8 @@ pub fn make_sealing_key(path: &Path) -> Result<(), String> {
 }
 
 impl SealingKeys {
-    /// Reads those of a file, one a line. Errors: it cannot be read, others may read it, or it has none; never a key.
+    /// Reads the keys of a file, one a line. Errors: it cannot be read, others may read it, or it has none; never a
+    /// key.
     pub fn read(path: &Path) -> Result<SealingKeys, String> {
         let mut file = File::open(path).map_err(|error| {
             format!("{}: {error}; `pricetime cluster key FILE` makes one, for all nodes", path.display())
@@ -87,7 +88,8 @@ impl SealingKeys {
         Ok([&[VERSION], nonce.as_slice(), &sealed].concat())
     }
 
-    /// Opens what was sealed for this place. Errors: it was not, or by another key, or it was changed.
+    /// Opens what was sealed for this place. Errors: it was sealed for another place or by another key, or it was
+    /// changed.
     pub fn open(&self, sealed: &[u8], place: Place) -> Result<String, String> {
         let Some((&VERSION, rest)) = sealed.split_first() else {
             return Err("it is sealed as another version of this program does".to_owned());
@@ -137,7 +139,7 @@ mod tests {
             assert!(one.open(&changed, PLACE).is_err(), "byte {at}");
         }
         assert!(keys(KEYS[1]).open(&sealed, PLACE).is_err() && one.open(&sealed[..9], PLACE).is_err());
-        // A key is replaced by another while both are known.
+        // Another key replaces the first one while both are known.
         let both = keys(&format!("# comment\n{}\n\n{}\n", KEYS[1], KEYS[0]));
         assert!(both.open(&sealed, PLACE).is_ok());
         assert!(keys(KEYS[1]).open(&both.seal("text", PLACE).unwrap(), PLACE).is_ok());

@@ -1,4 +1,4 @@
-//! All keys, each found by one look into a hash table, whatever it proves itself with.
+//! The table of all keys: one look into a hash table finds a key, whatever its kind.
 
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -13,14 +13,14 @@ use crate::network::Networks;
 use crate::proof::Proof;
 use crate::time::Seconds;
 
-/// Somebody who has keys.
+/// A member that has keys.
 pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) rights: Arc<Rights>,
     pub(crate) first_account: Option<AccountId>,
 }
 
-/// A key. Its principal is who has proven to have it.
+/// A key. Its principal is shared by all who have proven to have it.
 pub(crate) struct Entry {
     pub(crate) id: Id,
     pub(crate) member: Arc<Member>,
@@ -32,12 +32,12 @@ pub(crate) struct Entry {
 /// Bytes of a key's id, at most.
 pub(crate) const ID_BYTES_MAX: usize = 64;
 
-/// A key's id. It stands in the entry itself, so that a look-up reads one place less; behind its end are zeros.
+/// The id of a key, filled up with zeros. The entry holds it, so that a look-up reads one place less in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Id([u8; ID_BYTES_MAX]);
 
 impl Id {
-    /// None: it is longer than ids are.
+    /// Makes an id. Returns `None` for a text that is longer than ids may be.
     pub(crate) fn new(text: &str) -> Option<Id> {
         let mut bytes = [0; ID_BYTES_MAX];
         bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
@@ -50,19 +50,19 @@ impl Id {
     }
 }
 
-/// The keys of an access file, in its order. Each is found by its index.
+/// The keys of an access file, in its order. Indexes refer to them.
 #[derive(Default)]
 pub(crate) struct Table {
-    /// How far the venue is open.
+    /// The mode of the venue.
     pub(crate) mode: Mode,
     entries: Vec<Entry>,
     ids: HashTable<u32>,
-    /// By name, those without keys as well.
+    /// All members by name, also those without keys.
     members: HashMap<String, Arc<Member>, RandomState>,
     passwords: HashMap<String, u32, RandomState>,
     certificates: HashMap<[u8; 32], u32, RandomState>,
     addresses: Networks,
-    /// The keys that will expire. Those that do so first are at the end once all are there.
+    /// The keys that will expire; once the table is complete the next one to expire is at the end.
     expiring: Mutex<Vec<(Seconds, u32)>>,
     hasher: RandomState,
 }
@@ -83,7 +83,7 @@ impl Entry {
 }
 
 impl Table {
-    /// Adds a key. Errors: an earlier one has something that no two may have.
+    /// Adds a key. Errors: an earlier key has something that must be unique.
     pub(crate) fn insert(&mut self, entry: Entry) -> Result<(), &'static str> {
         let index = u32::try_from(self.entries.len()).map_err(|_| "there are more than 2^32 keys")?;
         let is_new = match &entry.proof {
@@ -109,7 +109,7 @@ impl Table {
         Ok(())
     }
 
-    /// Adds a member. False if there is one of its name.
+    /// Adds a member. Returns false if its name is taken.
     pub(crate) fn insert_member(&mut self, member: &Arc<Member>) -> bool {
         self.members.insert(member.name.clone(), Arc::clone(member)).is_none()
     }
@@ -118,13 +118,13 @@ impl Table {
         self.members.get(name)
     }
 
-    /// Called when all keys are there.
+    /// Sorts the keys that will expire. Called when all keys are there.
     pub(crate) fn complete(&mut self) {
         let expiring = self.expiring.get_mut().unwrap_or_else(PoisonError::into_inner);
         expiring.sort_unstable_by(|one, other| other.cmp(one));
     }
 
-    /// Has keys that were there before keep their principals: whoever is logged in stays so.
+    /// Lets keys that were there before keep their principals, so that logged-in members stay logged in.
     pub(crate) fn continue_from(&mut self, before: &Table) {
         for entry in &mut self.entries {
             if let Some(same) = before.find(&entry.id).filter(|old| entry.is_same_as(old)) {
@@ -133,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Whether somebody could change all this.
+    /// Whether a valid key of an operator is left, with which members can be changed.
     pub(crate) fn has_operator(&self, now: Seconds) -> bool {
         self.entries.iter().any(|entry| entry.valid(now) && entry.member.rights.is_operator())
     }
@@ -167,7 +167,7 @@ impl Table {
         self.at(self.addresses.find(address)?)
     }
 
-    /// Gives all who have a key the rights that its member has now.
+    /// Gives all holders of keys the current rights of their members.
     pub(crate) fn give_rights(&self, now: Seconds) {
         for entry in self.entries.iter().filter(|entry| entry.valid(now)) {
             entry.principal.set_rights(Arc::clone(&entry.member.rights));
@@ -175,7 +175,7 @@ impl Table {
         self.expire(now);
     }
 
-    /// Takes their rights from all who have a key that `new` does not have.
+    /// Takes the rights from all holders of keys that `new` does not have.
     pub(crate) fn revoke_all_but(&self, new: &Table) {
         for entry in &self.entries {
             if new.find(&entry.id).is_none_or(|same| same.principal != entry.principal) {

@@ -23,7 +23,7 @@ fn account(id: &str) -> AccountId {
     AccountId::parse(id.as_bytes()).expect("digits")
 }
 
-/// A file of alice, who trades for accounts 7 and 5, with these keys.
+/// Writes a file of alice, who trades for accounts 7 and 5, with these keys.
 fn alice(keys: &str) -> String {
     format!("[[member]]\nname = \"alice\"\nroles = [\"trader\"]\naccounts = [\"7\", \"5\"]\n{keys}")
 }
@@ -115,7 +115,7 @@ fn public_keys_are_taken_as_tools_write_them() {
     for text in [&BASE64_STANDARD.encode(raw.as_bytes()), &encoded, &pem] {
         assert_eq!(public_key(text), Some(raw), "{text}");
     }
-    // The last one is a point that anything can be signed with.
+    // The last key is a point that anything can be signed with.
     for text in ["", "x", "AAAA", &BASE64_STANDARD.encode([0; 32]), &format!("AQ{}=", "A".repeat(41))] {
         assert_eq!(public_key(text), None, "{text}");
     }

@@ -1,11 +1,12 @@
-//! The text of an access file, changed: what is not meant stays as somebody wrote it, with its comments.
+//! Changes the text of an access file: the rest stays as somebody wrote it, with its comments.
 
 use exchange::Mode;
 
 use crate::change::{Change, NewKey, NewMember, Revoked, Unchanged};
 use crate::file;
 
-/// Errors: there is no such member or key, or there is one, or the file is written otherwise.
+/// Returns the changed text. Errors: the member or key does not exist, or exists already, or the file is written
+/// otherwise.
 pub(crate) fn changed(text: &str, change: &Change<'_>) -> Result<String, Unchanged> {
     let is_there = |name: &str| is_member(text, name);
     match change {
@@ -22,7 +23,7 @@ pub(crate) fn changed(text: &str, change: &Change<'_>) -> Result<String, Unchang
     }
 }
 
-/// It stands before the first table, where it was or at the end of what stands there.
+/// Writes the mode before the first table: where it was, or at the end of that part.
 fn with_mode(text: &str, mode: Mode) -> String {
     let (head, tables) = text.split_at(tables(text).first().map_or(text.len(), |table| table.start));
     let line = format!("mode = {}\n", quoted(mode.name()));
@@ -54,7 +55,7 @@ fn member_text(name: &str, member: &NewMember<'_>) -> String {
     format!("[[member]]\nname = {}\nroles = [{roles}]\naccounts = [{accounts}]\n{limits}{budget}", quoted(name))
 }
 
-/// Errors: the time is none.
+/// Writes a key. Errors: its expiry is no time.
 fn key_text(key: &NewKey<'_>) -> Result<String, Unchanged> {
     let (id, field, value) = (quoted(key.id), key.kind.field(), quoted(key.value));
     let expires = key.expires.map(|time| time.parse::<toml::value::Datetime>());
@@ -63,12 +64,12 @@ fn key_text(key: &NewKey<'_>) -> Result<String, Unchanged> {
     Ok(format!("[[member.key]]\nid = {id}\n{field} = {value}\n{expires}"))
 }
 
-/// A string of TOML.
+/// Writes a string of TOML.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// Errors: the members are not written as `[[member]]`.
+/// Adds a key to a member. Errors: the members are not written as `[[member]]`.
 fn with_key(text: &str, key: &NewKey<'_>) -> Result<String, Unchanged> {
     let tables = tables(text);
     let member = place_of(&tables, key.member)?;
@@ -79,13 +80,13 @@ fn with_key(text: &str, key: &NewKey<'_>) -> Result<String, Unchanged> {
     Ok(format!("{before}{end}{}{behind}", key_text(key)?))
 }
 
-/// Errors: as for `with_key`.
+/// Replaces a member's rights. Errors: as for `with_key`.
 fn with_rights(text: &str, name: &str, member: &NewMember<'_>) -> Result<String, Unchanged> {
     let tables = tables(text);
     let table = &tables[place_of(&tables, name)?];
     let (before, rest) = text.split_at(table.start);
     let (of_member, behind) = rest.split_at(table.end - table.start);
-    // Comments, which may be about what follows, and empty lines.
+    // Comments, which may be about what follows, and empty lines stay.
     let is_kept = |line: &&str| line.trim_start().starts_with('#') || line.trim().is_empty();
     let kept: String = of_member.split_inclusive('\n').filter(is_kept).collect();
     Ok(format!("{before}{}{kept}{behind}", member_text(name, member)))
@@ -95,7 +96,7 @@ fn place_of(tables: &[Table<'_>], member: &str) -> Result<usize, Unchanged> {
     tables.iter().position(|table| table.is_member_named(member)).ok_or(Unchanged::WrittenOtherwise)
 }
 
-/// Errors: there is no such key or member, or the file is written otherwise.
+/// Removes a key or a member. Errors: it does not exist, or the file is written otherwise.
 fn without(text: &str, revoked: &Revoked<'_>) -> Result<String, Unchanged> {
     let members = file::members(text).map_err(Unchanged::Failed)?;
     let there = match revoked {
@@ -138,7 +139,7 @@ impl Table<'_> {
         struct Any {
             member: Vec<toml::Table>,
         }
-        // One table alone is a file, too: `member.key` alone stands in a member of its own.
+        // One table alone is a valid file, too: a `member.key` becomes a member of its own.
         let Ok(Any { member }) = toml::from_str(&self.text.replacen("[[member.key]]", "[[member]]", 1)) else {
             return false;
         };

@@ -15,7 +15,7 @@ impl From<SystemTime> for Seconds {
     }
 }
 
-/// The time that is written so. None: it lacks its day, its hour or its offset from UTC.
+/// Reads a time. Returns `None` if it lacks its day, its hour or its offset from UTC.
 pub(crate) fn seconds_of(written: &Datetime) -> Option<Seconds> {
     let (date, time) = (written.date?, written.time?);
     let offset_minutes = match written.offset? {
@@ -27,10 +27,10 @@ pub(crate) fn seconds_of(written: &Datetime) -> Option<Seconds> {
     Some(Seconds(days * 86_400 + minutes * 60 + i64::from(time.second.unwrap_or(0))))
 }
 
-/// As RFC 3339 has it.
+/// Writes a time in RFC 3339.
 pub(crate) fn written(time: Seconds) -> String {
     let (days, second) = (time.0.div_euclid(86_400), time.0.rem_euclid(86_400));
-    // The day is sought: no year has more than 366 days, so the first guess is never too late.
+    // Finds the year by steps: no year has more than 366 days, so the first guess is never too late.
     let mut year = 1970 + days / 366;
     while days_since_1970(year + 1, 1, 1) <= days {
         year += 1;
@@ -41,7 +41,7 @@ pub(crate) fn written(time: Seconds) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Years begin in March here, so that the day that some years lack is their last.
+/// Counts days with years that begin in March, so that the day which some years lack is their last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);

@@ -1,7 +1,7 @@
-//! Counts wrong proofs by source address and by the key or member tried: after a few of them the next one waits, longer
-//! each time. Another address never waits for them. Passwords are guessed over many names, so those of one address
-//! share a budget, too. A member that has logged in from there needs none of it, and waits for wrong passwords of its
-//! own name alone.
+//! Counts wrong proofs by source address and by the key or member tried: after a few of them the next try waits, longer
+//! each time. Tries from other addresses never wait for them. Attackers guess passwords over many names, so the
+//! passwords from one address share a budget, too. A member that has logged in from there needs none of that budget,
+//! and waits for wrong passwords of its own name alone.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,16 +13,16 @@ use exchange::source_of;
 
 /// Wrong proofs that cost nothing: people mistype.
 const FREE: u32 = 3;
-/// The wait after the next one. It doubles with each further one.
+/// The wait after the first wrong proof beyond these. It doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest wait. A client that would have to wait longer for its turn is told so at once.
+/// The longest wait. A client that would have to wait longer is refused at once.
 const LONGEST_WAIT: Duration = Duration::from_secs(16);
-/// Wrong proofs are forgotten after so long without another one.
+/// Time without another wrong proof after which wrong proofs are forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(900);
-/// Source addresses remembered at once. Beyond, the one is forgotten that tried something the longest ago.
+/// Source addresses that are remembered. Past it, the address is forgotten whose last try is the longest ago.
 const SOURCES_MAX: usize = 4096;
-/// Names remembered of an address, beside none at all. Further ones are not counted by name: none that is pushes out
-/// another one.
+/// Names that are remembered for an address, beside the empty one. Further names are not counted by name: no name
+/// pushes out another.
 const NAMES_MAX: usize = 64;
 /// The budget of an address: passwords of any names that may be compared at once.
 const GUESSES_FREE: u32 = 64;
@@ -30,17 +30,17 @@ const GUESSES_FREE: u32 = 64;
 const GUESS_WAIT: Duration = Duration::from_secs(2);
 /// Passwords that come back with each member's first login from there: many people may share an address.
 const GIVEN_BY_FIRST_LOGIN: u32 = 8;
-/// Members remembered with an address that they have logged in from. Beyond, the one is forgotten that did so the
-/// longest ago.
+/// Members that are remembered with an address from which they have logged in. Past it, the pair is forgotten whose
+/// last login is the longest ago.
 const FAMILIAR_MAX: usize = 4096;
-/// Addresses remembered of one member: no member pushes out the others.
+/// Addresses that are remembered of one member: no member pushes out the others.
 const ADDRESSES_OF_MEMBER_MAX: usize = 8;
 
-/// Wrong proofs of each source address lately, by the key or member that they name, whatever protocol they came by.
+/// Recent wrong proofs of each source address, by the key or member that they name, over all protocols.
 #[derive(Debug, Default)]
 pub struct Tries {
     state: Mutex<State>,
-    /// Names are as long as somebody likes, so their hashes are remembered; nobody knows which names share one.
+    /// Names may have any length, so their hashes are remembered; clients cannot know which names share one.
     hasher: RandomState,
 }
 
@@ -48,37 +48,37 @@ pub struct Tries {
 struct State {
     sources: HashMap<IpAddr, Source>,
     familiar: HashMap<Who, Familiar>,
-    /// Right passwords so far.
+    /// The number of right passwords so far.
     logins: u64,
 }
 
-/// A name as its hash, and a source address.
+/// The hash of a name, and a source address.
 type Who = (u64, IpAddr);
 
-/// A source address.
+/// The record of a source address.
 #[derive(Debug)]
 struct Source {
     names: HashMap<u64, Wrong>,
     /// Wrong proofs without a name.
     nameless: Wrong,
-    /// When the whole budget of passwords is there again.
+    /// The time at which the budget of passwords is whole again.
     budget_whole: Instant,
-    /// The last time that something was tried.
+    /// The time of the last try.
     last: Instant,
 }
 
-/// A member at an address that it has logged in from.
+/// A member at an address from which it has logged in.
 #[derive(Debug)]
 struct Familiar {
     wrong: Wrong,
-    /// Its last login there, as the number of logins until then.
+    /// The number of logins, of all members, at its last login there.
     last: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Wrong {
     wrong: u32,
-    /// When its next try has its turn.
+    /// The time at which its next try has its turn.
     next: Instant,
 }
 
@@ -86,25 +86,25 @@ struct Wrong {
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     turn: Instant,
-    /// The turn of the one behind it.
+    /// The turn of the try behind it.
     next: Instant,
 }
 
-/// A password that was counted as a wrong one. Where it is dropped before it is compared, or is right, it is given
+/// A password that was counted as a wrong one. If it is right, or is dropped before it is compared, the count is taken
 /// back.
 #[derive(Debug)]
 pub struct Guess<'a> {
     tries: &'a Tries,
     who: Who,
     turn: Instant,
-    /// None where its name is not remembered.
+    /// `None` where its name is not remembered.
     by_name: Option<Counted>,
     is_familiar: bool,
     is_compared: bool,
 }
 
 impl Tries {
-    /// Asks whether the turn has come of a client that tries this from an address. Errors: how long it has to wait.
+    /// Checks whether a client's turn has come to try this from an address. Errors: the time that it has to wait.
     pub fn may_try(&self, address: IpAddr, name: &str, now: Instant) -> Result<(), Duration> {
         let state = self.lock();
         let source = state.sources.get(&source_of(address));
@@ -112,8 +112,8 @@ impl Tries {
         if next <= now { Ok(()) } else { Err(next - now) }
     }
 
-    /// Counts a try as a wrong one, and gives its turn: when it is to be looked at, or answered. Errors: that is too
-    /// far off, by so much; then it does not count, and is not to be looked at.
+    /// Counts a try as a wrong one, and returns its turn: the time at which to look at it, or to answer. Errors: the
+    /// turn is too far off, by this much; then the try does not count and must not be looked at.
     pub fn turn(&self, address: IpAddr, name: &str, now: Instant) -> Result<Instant, Duration> {
         let mut state = self.lock();
         let source = state.source(source_of(address), now);
@@ -123,9 +123,9 @@ impl Tries {
         Ok(source.count(self.hasher.hash_one(name), now)?.map_or(now, |counted| counted.turn))
     }
 
-    /// Counts a password of a member as a wrong one before it is compared, by its name and, unless the member has
-    /// logged in from there, in the budget of its address. Errors: its turn is too far off, by so much; then it does
-    /// not count.
+    /// Counts a member's password as a wrong one before it is compared: by its name and, unless the member has logged
+    /// in from there, in the budget of its address. Errors: its turn is too far off, by this much; then it does not
+    /// count.
     pub fn guess(&self, address: IpAddr, name: &str, now: Instant) -> Result<Guess<'_>, Duration> {
         let mut state = self.lock();
         let who = (self.hasher.hash_one(name), source_of(address));
@@ -149,22 +149,22 @@ impl Tries {
 }
 
 impl Guess<'_> {
-    /// The time from which it may be compared.
+    /// Returns the time from which it may be compared.
     pub fn turn(&self) -> Instant {
         self.turn
     }
 
-    /// Tells whether its member has logged in from its address before.
+    /// Whether its member has logged in from its address before.
     pub fn is_familiar(&self) -> bool {
         self.is_familiar
     }
 
-    /// Has it count from now on, unless it is right.
+    /// Lets the password count from now on, unless it is right.
     pub fn compared(&mut self) {
         self.is_compared = true;
     }
 
-    /// Ends it as a right one: its member has logged in from its address.
+    /// Takes the count back: the password was right, and its member has logged in from its address.
     pub fn right(mut self) {
         self.is_compared = false;
         let mut state = self.tries.lock();
@@ -207,7 +207,7 @@ impl State {
         source
     }
 
-    /// Remembers that a member has logged in from an address. Gives whether it is not known to have done so before.
+    /// Remembers that a member has logged in from an address. Returns whether that is new.
     fn logged_in(&mut self, who: Who, now: Instant) -> bool {
         self.logins += 1;
         if let Some(familiar) = self.familiar.get_mut(&who) {
@@ -224,7 +224,7 @@ impl State {
         true
     }
 
-    /// Forgets the one of these that logged in the longest ago.
+    /// Forgets the pair among these whose last login is the longest ago.
     fn forget_oldest(&mut self, is_meant: impl Fn(&Who) -> bool) {
         let meant = self.familiar.iter().filter(|(who, _)| is_meant(who));
         let oldest = meant.min_by_key(|(_, familiar)| familiar.last).map(|(who, _)| *who);
@@ -233,7 +233,7 @@ impl State {
 }
 
 impl Source {
-    /// Counts a try by its name. None where the name is not remembered: too many others are.
+    /// Counts a try by its name. Returns `None` where the name is not remembered, because too many others are.
     fn count(&mut self, name: u64, now: Instant) -> Result<Option<Counted>, Duration> {
         if self.names.len() >= NAMES_MAX && !self.names.contains_key(&name) {
             self.names.retain(|_, its| !its.is_over(now));
@@ -244,14 +244,14 @@ impl Source {
         self.names.entry(name).or_insert(Wrong { wrong: 0, next: now }).count(now).map(Some)
     }
 
-    /// The turn of a further password. Errors: it is too far off, by so much.
+    /// Returns the turn of a further password. Errors: it is too far off, by this much.
     fn budget_turn(&self, now: Instant) -> Result<Instant, Duration> {
         let spent = self.budget_whole.saturating_duration_since(now) + GUESS_WAIT;
         let wait = spent.saturating_sub(GUESS_WAIT * GUESSES_FREE);
         if wait > LONGEST_WAIT { Err(wait) } else { Ok(now + wait) }
     }
 
-    /// Gives so many passwords back to the budget.
+    /// Gives passwords back to the budget.
     fn give_back(&mut self, passwords: u32) {
         self.budget_whole = self.budget_whole.checked_sub(GUESS_WAIT * passwords).unwrap_or(self.budget_whole);
     }
@@ -275,7 +275,7 @@ impl Wrong {
         Ok(Counted { turn, next: self.next })
     }
 
-    /// Takes back one that was counted, and its wait where none was counted behind it.
+    /// Takes back a counted try, and its wait if no later try was counted.
     fn give_back(&mut self, counted: Counted) {
         self.wrong = self.wrong.saturating_sub(1);
         if self.next == counted.next {
@@ -284,7 +284,7 @@ impl Wrong {
     }
 }
 
-/// How long the try waits that comes behind so many wrong ones.
+/// Returns the wait of a try after this many wrong ones.
 fn wait_behind(wrong: u32) -> Duration {
     match wrong.checked_sub(FREE + 1) {
         None => Duration::ZERO,
@@ -347,7 +347,7 @@ mod tests {
         assert!(tries.may_try(address("192.0.2.2"), "k", later).is_err());
     }
 
-    /// Sixteen thousand other names, which took a moment over XML, had a member's wrong passwords forgotten.
+    /// Sixteen thousand other names, which took a moment over XML, made the server forget a member's wrong passwords.
     #[test]
     fn an_address_that_tries_many_names_has_none_forgotten_and_waits_for_no_right_secret() {
         let (tries, now, one) = (Tries::default(), Instant::now(), address("192.0.2.1"));
@@ -381,7 +381,7 @@ mod tests {
         Some(wait)
     }
 
-    /// One address guessed 50 passwords a second of as many names as it liked.
+    /// One address guessed 50 passwords a second, under as many names as it liked.
     #[test]
     fn wrong_passwords_of_an_address_count_together_whosever_they_are() {
         let (tries, now, one) = (Tries::default(), Instant::now(), address("192.0.2.1"));
@@ -397,13 +397,14 @@ mod tests {
         assert_eq!(guess(&tries, address("192.0.2.2"), "bob", now), Some(Duration::ZERO), "another address");
         let later = now + Duration::from_secs(16);
         assert_eq!(waits(100..102, later), [Some(2), Some(4)], "the others' turns are over");
-        // What is right there, or is tried all the time, keeps none of it from being forgotten.
+        // Right passwords there, and tries all the time, do not keep the wrong ones from being forgotten.
         let much_later = later + GUESS_WAIT * GUESSES_FREE;
         assert_eq!(tries.turn(one, "", much_later - GUESS_WAIT), Ok(much_later - GUESS_WAIT));
         assert!(waits(0..GUESSES_FREE - 4, much_later).iter().all(|wait| *wait == Some(0)));
     }
 
-    /// With 64 other names remembered nobody counted the passwords of a member that had logged in from there.
+    /// The passwords of a member that had logged in from an address were not counted while 64 other names were
+    /// remembered.
     #[test]
     fn a_member_that_logged_in_there_waits_for_its_own_wrong_ones_alone_whatever_else_is_tried() {
         let (tries, now, room) = (Tries::default(), Instant::now(), address("192.0.2.1"));
@@ -459,7 +460,7 @@ mod tests {
         let (tries, now, one) = (Tries::default(), Instant::now(), address("192.0.2.1"));
         let students: Vec<String> = (0..1000).map(|number| format!("student-{number}")).collect();
         for (number, some) in students.chunks(GUESSES_FREE as usize / 2).enumerate() {
-            // All of them before the first one is compared; each eighth mistypes twice.
+            // All passwords are counted before the first one is compared; each eighth member mistypes twice.
             for name in some.iter().step_by(8) {
                 assert_eq!([(); 2].map(|()| guess(&tries, one, name, now)), [Some(Duration::ZERO); 2], "{number}");
             }

@@ -1,11 +1,11 @@
-//! The log's line about a client that was turned away: the gateway, the address and the reason, nothing that the client
-//! sent, and not so many lines that a flood fills the disk.
+//! The line of the log about a client that was turned away: the gateway, the address and the reason, nothing that the
+//! client sent, and few enough lines that a flood does not fill the disk.
 
 use std::net::IpAddr;
 
 use exchange::{GatewayMetrics, TurnedAway};
 
-/// Counts a client that a gateway turns away, and has the log tell of it now and then.
+/// Counts a client that a gateway turns away, and writes a line to the log now and then.
 pub fn turn_away(gateway: &GatewayMetrics, why: TurnedAway, address: IpAddr) {
     let Some(more) = gateway.turned_away(why) else { return };
     let (gateway, reason) = (gateway.name(), why.name());

@@ -1,4 +1,5 @@
-//! Follows the access file while the server runs: a change counts within a second, for new connections and for open ones.
+//! Follows the access file while the server runs: a change counts within a second, for new connections and for open
+//! ones.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use std::time::{Duration, SystemTime};
 use crate::common::{Disagreement, InCommon, MembersLog, Stands};
 use crate::{Access, file};
 
-/// How often the file's time is looked at. A change counts when it was seen twice: an editor may empty a file before it writes it.
+/// Time between two looks at the file. A change counts once two looks saw it: an editor may empty a file before it
+/// writes it.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// Follows a file until it is dropped.
@@ -19,10 +21,10 @@ pub struct Watch {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Ends the server, which cannot know any more who may do what: why.
+/// Ends the server, which cannot know any more who may do what; gets the reason.
 pub type Failed = Arc<dyn Fn(String) + Send + Sync>;
 
-/// What tells one state of a file from another.
+/// The identity of one state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -38,14 +40,14 @@ impl Stamp {
 }
 
 impl Access {
-    /// Those of a file, which is followed from now on. Errors: as for `read`, or there are no threads.
+    /// Reads the members of a file, and follows it from now on. Errors: as for `read`, or there are no threads.
     pub fn follow(path: &Path) -> Result<(Access, Watch), String> {
         Access::begin(path, None, Arc::new(|_| ()))
     }
 
-    /// Those that several servers have in common, and their file here: it becomes what the log has last, or the log
-    /// gets what stands in it. None: there are no members yet. `failed` is called when the log has members later that
-    /// this server cannot take. Errors: as for `follow`, or the log cannot be asked.
+    /// Reads the members that several servers share, and follows them: the file here becomes the log's last edition, or
+    /// the log gets the file's text. Returns `None` if there are no members yet. Calls `failed` if the log later has
+    /// members that this server cannot take. Errors: as for `follow`, or the log cannot be reached.
     pub fn join(path: &Path, log: Arc<dyn MembersLog>, failed: Failed) -> Result<Option<(Access, Watch)>, String> {
         let common = InCommon::new(log, path);
         loop {
@@ -59,9 +61,9 @@ impl Access {
     }
 
     fn begin(path: &Path, common: Option<InCommon>, failed: Failed) -> Result<(Access, Watch), String> {
-        // The stamp comes first: a change that is read already is read once more.
+        // The stamp comes first: a change between the two is read once more.
         let stamp = Stamp::of(path);
-        // What several servers agreed on may not be what stands there any more.
+        // The file may have been edited since the servers agreed on it.
         let read = stamp.filter(|_| common.is_none());
         let access = Access::read_with(path, common)?;
         let (stop, stopped) = channel();
@@ -81,11 +83,11 @@ impl Access {
 struct Follower {
     access: Access,
     path: PathBuf,
-    /// The state that was read last, whether it was sound or not,
+    /// The state that was read last, valid or not.
     read: Option<Stamp>,
-    /// and that which was seen last.
+    /// The state that the last look saw.
     seen: Option<Stamp>,
-    /// Why the log's members are not these, as it was logged.
+    /// The logged reason why the members here are not the log's.
     fault: Option<Disagreement>,
     failed: Failed,
 }
@@ -129,7 +131,7 @@ impl Follower {
         }
     }
 
-    /// It is tried again at each look, and told once.
+    /// Logs a fault once; each look tries again.
     fn note_fault(&mut self, fault: Disagreement) {
         if self.fault.as_ref() == Some(&fault) {
             return;
@@ -147,7 +149,7 @@ impl Follower {
 
     fn read_again(&self) -> Result<(), String> {
         let text = file::text(&self.path)?;
-        // Nobody means this: a file is emptied before it is written, and a full disk leaves it so.
+        // An empty file is no intention: editors empty a file before they write it, and a full disk leaves it empty.
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }

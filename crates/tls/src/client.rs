@@ -1,4 +1,4 @@
-//! A client's side, for the commands that talk to a server: whom they trust, and a blocking stream.
+//! The client's side, for the commands that talk to a server: which servers they trust, and a blocking stream.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -13,12 +13,13 @@ use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, Signa
 use crate::error::TlsError;
 use crate::files;
 
-/// Whom a client takes for its server.
+/// The servers that a client trusts.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Whoever has a certificate for the host's name that one of the authorities in a PEM file has signed, or stands in it.
+    /// Servers with a certificate for the host's name that an authority in a PEM file has signed, or that is in the
+    /// file.
     Authority(PathBuf),
-    /// Whoever answers. It keeps listeners out, and nobody who stands between.
+    /// Any server. TLS then keeps listeners out, but nobody who stands between.
     Any,
 }
 
@@ -27,7 +28,8 @@ pub enum Trust {
 pub struct Connector(Arc<ClientConfig>);
 
 impl Connector {
-    /// `own` is the client's own certificate and key, if it has one. Errors: the file that cannot be used, and why.
+    /// Reads the files that are needed. `own` is the client's own certificate and key, if it has one. Errors: the file
+    /// that cannot be used, and why.
     pub fn new(trust: &Trust, own: Option<(&PathBuf, &PathBuf)>) -> Result<Connector, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder =
@@ -43,7 +45,7 @@ impl Connector {
         Ok(Connector(Arc::new(config)))
     }
 
-    /// Does the handshake with `host`, a name or an address. Errors: the host is neither, or the handshake fails.
+    /// Makes the handshake with `host`, a name or an address. Errors: the host is neither, or the handshake fails.
     pub fn connect(&self, host: &str, mut socket: TcpStream) -> io::Result<ClientStream> {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(host).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
@@ -63,7 +65,7 @@ pub enum ClientStream {
 }
 
 impl ClientStream {
-    /// The socket below.
+    /// Returns the socket below.
     pub fn socket(&self) -> &TcpStream {
         match self {
             ClientStream::Plain(socket) => socket,
@@ -85,7 +87,7 @@ impl Read for ClientStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             ClientStream::Plain(socket) => socket.read(into),
-            // Where a reply ends stands in the reply: a stream that is cut off ends as any other.
+            // A reply itself says where it ends: a stream that is cut off may end as any other.
             ClientStream::Tls(stream) => match stream.read(into) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 read => read,
@@ -110,7 +112,7 @@ impl Write for ClientStream {
     }
 }
 
-/// Trusts every certificate whose key the server has.
+/// A verifier that trusts every certificate whose key the server has.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// What became of a gateway's handshakes. Clones are the same counts.
+/// The counts of a gateway's handshakes and their results. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Handshakes(Arc<Inner>);
 
@@ -23,28 +23,28 @@ struct Inner {
 pub struct HandshakeCounts {
     /// Handshakes that have begun and not ended.
     pub in_progress: usize,
-    /// Clients that have begun to speak and wait until there are fewer of those.
+    /// Clients that have sent their first byte and wait until fewer handshakes are in progress.
     pub waiting: usize,
     pub done: u64,
     pub failed: u64,
     pub timed_out: u64,
-    /// Handshakes of the address with the most of them, which were ended because another address had none to begin.
+    /// Handshakes of the address with the most of them that were ended because another address had none in progress.
     pub gave_way: u64,
     /// Clients that spoke no TLS.
     pub plain: u64,
 }
 
-/// Counts one more of something until it is dropped.
+/// Counts one more until it is dropped.
 #[derive(Debug)]
 pub struct InProgress(Arc<Inner>, fn(&Inner) -> &AtomicUsize);
 
 impl Handshakes {
-    /// A handshake begins.
+    /// Counts a handshake that begins.
     pub fn begin(&self) -> InProgress {
         self.count(|inner| &inner.in_progress)
     }
 
-    /// A client waits for its handshake to begin.
+    /// Counts a client that waits for its handshake to begin.
     pub fn wait(&self) -> InProgress {
         self.count(|inner| &inner.waiting)
     }

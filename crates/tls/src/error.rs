@@ -1,9 +1,9 @@
-//! What keeps a certificate, a key or an authority from being used, with the file and what to do.
+//! The errors of certificates, keys and authorities that cannot be used, with the file and what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why TLS cannot be served, or a server not be trusted.
+/// The reason why TLS cannot be served, or a server not be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("{}: {source}", file.display())]

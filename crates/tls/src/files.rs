@@ -1,4 +1,4 @@
-//! Certificates, keys and authorities from PEM files. Errors name the file and what is wrong with it, and show nothing of a key.
+//! Certificates, keys and authorities from PEM files. Errors name the file and its fault, and show nothing of a key.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,12 +11,12 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::TlsError;
 
-/// No chain of certificates is longer, and no bundle of authorities that clients are to be known by.
+/// Bytes of a file, at most: no chain of certificates and no bundle of clients' authorities is longer.
 const BYTES_MAX: u64 = 1 << 20;
-/// What others than the owner may not do with a key.
+/// The mode bits of a key that others than the owner must not have.
 const OTHERS: u32 = 0o077;
 
-/// What tells one version of a file from another one.
+/// The identity of one version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     inode: (u64, u64),
@@ -25,14 +25,14 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// None while the file is not there.
+    /// Returns the version of a file; `None` while the file does not exist.
     pub(crate) fn of(file: &Path) -> Option<Stamp> {
         let data = fs::metadata(file).ok()?;
         Some(Stamp { inode: (data.dev(), data.ino()), bytes: data.len(), changed: (data.mtime(), data.mtime_nsec()) })
     }
 }
 
-/// The certificate and those that it is signed by. Errors: the file cannot be read, or holds none.
+/// Reads a certificate and those that signed it. Errors: the file cannot be read, or holds none.
 pub(crate) fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let bytes = read(&mut open(path)?, path)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes)
@@ -44,7 +44,7 @@ pub(crate) fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsErro
     }
 }
 
-/// A private key. Errors: the file cannot be read, others may read it, or it holds no key.
+/// Reads a private key. Errors: the file cannot be read, others may read it, or it holds no key.
 pub(crate) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let mut file = open(path)?;
     let mode = file.metadata().map_err(|source| TlsError::Read { file: path.to_owned(), source })?.mode() & 0o777;
@@ -52,7 +52,7 @@ pub(crate) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
         return Err(TlsError::Exposed { file: path.to_owned(), mode });
     }
     let bytes = read(&mut file, path)?;
-    // The library's own words would not say what is expected.
+    // The library's own message would not say what is expected.
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|_| TlsError::NotPem {
         file: path.to_owned(),
         what: "unencrypted private key",
@@ -60,7 +60,8 @@ pub(crate) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     })
 }
 
-/// The authorities of a file. Errors: it cannot be read, holds none, or one that is no authority's certificate.
+/// Reads the authorities of a file. Errors: it cannot be read, holds none, or holds a certificate that is no
+/// authority's.
 pub(crate) fn authorities(path: &Path) -> Result<RootCertStore, TlsError> {
     let mut store = RootCertStore::empty();
     for certificate in chain(path)? {

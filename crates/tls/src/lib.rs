@@ -1,8 +1,8 @@
-//! TLS for every gateway, and for the commands that talk to a server: certificates and keys from PEM files, which can be
-//! read again while the server runs; what a client's certificate says; what is counted of handshakes.
+//! TLS for every gateway, and for the commands that talk to a server: certificates and keys from PEM files, which can
+//! be read again while the server runs; the contents of a client's certificate; counts of handshakes.
 //!
 //! It holds no sockets of gateways and knows no protocol: a gateway asks for the [`rustls::ServerConfig`] of each new
-//! connection, so a connection goes on with what it began with.
+//! connection, and a connection keeps the configuration that it began with.
 
 mod certificate;
 mod client;
@@ -20,5 +20,5 @@ pub use files::Stamp;
 pub use server::{ClientCertificates, Files, Loaded, Protocol, ServerTls};
 pub use turns::Turns;
 
-/// What a TLS connection begins with: the type of a record that holds a handshake.
+/// The first byte of a TLS connection: the type of a record that holds a handshake.
 pub const FIRST_BYTE: u8 = 0x16;

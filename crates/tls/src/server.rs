@@ -1,5 +1,5 @@
-//! The server's side: what new connections begin with, read from files, and read again when they change. What was read
-//! before stays in force while what is there now cannot be used.
+//! The server's side: the configuration of new connections, read from files, and read again when the files change.
+//! While the new files cannot be used, the last configuration stays in force.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,28 +14,29 @@ use crate::counts::Handshakes;
 use crate::error::TlsError;
 use crate::files::{self, Stamp};
 
-/// Connections that were left and can be taken up again without the dearest part of a handshake, for each protocol.
+/// Sessions of earlier connections that are kept, for each protocol: resuming one saves the dearest part of a
+/// handshake.
 const SESSIONS_KEPT: usize = 4096;
 
-/// Where a server's certificate and key are, and whom it asks for theirs.
+/// The paths of a server's certificate and key, and whether clients need certificates.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// The certificate, and those that it is signed by.
+    /// The certificate, and those that signed it.
     pub cert: PathBuf,
     pub key: PathBuf,
-    /// The authorities that clients' certificates are signed by; without it none is asked for.
+    /// The authorities that sign clients' certificates; without it the server asks for none.
     pub client_ca: Option<PathBuf>,
     pub clients: ClientCertificates,
 }
 
-/// Whether a client may come without a certificate, where one is asked for.
+/// Whether a client may connect without a certificate where the server asks for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientCertificates {
     Required,
     Optional,
 }
 
-/// What is spoken over TLS.
+/// The protocol above TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     Xml,
@@ -43,7 +44,7 @@ pub enum Protocol {
     Fix,
 }
 
-/// A server's TLS. Clones are the same one.
+/// The TLS of a server. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ServerTls(Arc<Inner>);
 
@@ -66,15 +67,15 @@ struct Current {
     loaded: Loaded,
 }
 
-/// What was read.
+/// The facts about files that were read.
 #[derive(Clone, Copy, Debug)]
 pub struct Loaded {
-    /// When the certificate ends, if that can be read.
+    /// The time at which the certificate ends, if that can be read.
     pub not_after: Option<SystemTime>,
 }
 
 impl Loaded {
-    /// Whether clients will refuse the certificate, for it has ended.
+    /// Whether the certificate has ended, so that clients refuse it.
     pub fn has_ended(&self) -> bool {
         self.not_after.is_some_and(|end| end <= SystemTime::now())
     }
@@ -105,33 +106,33 @@ impl ServerTls {
         }
     }
 
-    /// Which versions of the files are there.
+    /// Returns the current versions of the files.
     pub fn stamps(&self) -> [Option<Stamp>; 3] {
         let Files { cert, key, client_ca, .. } = &self.0.files;
         [Stamp::of(cert), Stamp::of(key), client_ca.as_deref().and_then(Stamp::of)]
     }
 
-    /// What a connection begins with that begins now.
+    /// Returns the configuration of a connection that begins now.
     pub fn config(&self, protocol: Protocol) -> Arc<ServerConfig> {
         let current = self.0.current.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(match protocol {
-            // Neither has a name in TLS.
+            // XML and FIX have no protocol name in TLS.
             Protocol::Xml | Protocol::Fix => &current.xml,
             Protocol::Http => &current.http,
         })
     }
 
-    /// What is in force.
+    /// Returns the facts about the files in force.
     pub fn loaded(&self) -> Loaded {
         self.0.current.read().unwrap_or_else(PoisonError::into_inner).loaded
     }
 
-    /// How long a handshake may take.
+    /// Returns the time that a handshake may take.
     pub fn handshake_patience(&self) -> Duration {
         self.0.handshake_patience
     }
 
-    /// Where a gateway counts its handshakes.
+    /// Returns the counts of a gateway's handshakes.
     pub fn handshakes(&self, protocol: Protocol) -> &Handshakes {
         match protocol {
             Protocol::Xml => &self.0.xml,
@@ -140,7 +141,7 @@ impl ServerTls {
         }
     }
 
-    /// How often the files were read again, and how often they could not be used.
+    /// Returns how often the files were read again, and how often they could not be used.
     pub fn reloads(&self) -> (u64, u64) {
         (self.0.reloads.load(Ordering::Relaxed), self.0.reloads_refused.load(Ordering::Relaxed))
     }
@@ -148,7 +149,7 @@ impl ServerTls {
 
 fn load(files: &Files) -> Result<Current, TlsError> {
     let (xml, loaded) = config(files, &[])?;
-    // HTTP/2 is not offered: places, idle times and the bound on what waits are those of one request at a time.
+    // HTTP/2 is not offered: places, idle times and the bound on waiting bytes are made for one request at a time.
     let (http, _) = config(files, &[b"http/1.1"])?;
     Ok(Current { xml: Arc::new(xml), http: Arc::new(http), loaded })
 }
@@ -173,7 +174,7 @@ fn config(files: &Files, protocols: &[&[u8]]) -> Result<(ServerConfig, Loaded), 
     let mut config = builder.with_single_cert(chain, files::key(&files.key)?).map_err(|error| of_pair(files, error))?;
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     if files.client_ca.is_some() {
-        // Each connection shows its certificate anew: one that has ended meanwhile is to count no more.
+        // Each connection shows its certificate anew: a certificate that has ended meanwhile must not count.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
     } else {
@@ -183,7 +184,7 @@ fn config(files: &Files, protocols: &[&[u8]]) -> Result<(ServerConfig, Loaded), 
     Ok((config, Loaded { not_after }))
 }
 
-/// Says whose fault it is that a certificate and a key do not go together.
+/// Says which file is at fault when a certificate and a key do not fit.
 #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else there is stands in the library's words")]
 fn of_pair(files: &Files, error: rustls::Error) -> TlsError {
     match error {

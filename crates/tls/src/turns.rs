@@ -1,4 +1,4 @@
-//! Turns at computing: of many handshakes in one event loop one computes at a time, and between two of them everybody
+//! Turns at computing: of many handshakes in one event loop one computes at a time, and between two of them everything
 //! else in the thread has a turn.
 
 use std::future::poll_fn;
@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use tokio::sync::Semaphore;
 
-/// Turns that are taken one after the other. Clones are the same ones.
+/// Turns that are taken one after the other. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Turns(Arc<Semaphore>);
 
@@ -19,7 +19,7 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Goes on with some work until it is done, a turn for each time that it is woken.
+    /// Drives a future to its end, with one turn for each time that it is woken.
     pub async fn drive<Work: Future>(&self, mut work: Pin<&mut Work>) -> Work::Output {
         loop {
             // The semaphore is never closed.

@@ -4,7 +4,7 @@ use super::*;
 
 const AUTHOR: Author<'_> = Author { name: "olga", from: "192.0.2.1" };
 
-/// The members of a file with an operator and a comment.
+/// Makes a file with an operator and a comment, and reads its members.
 fn members() -> (tempfile::TempDir, Access) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("access.toml");

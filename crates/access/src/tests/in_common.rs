@@ -1,4 +1,4 @@
-//! Members that several servers have in common, over a log in memory.
+//! Members that several servers share, over a log in memory.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -8,19 +8,19 @@ use crate::common::Stands;
 
 const AUTHOR: Author<'_> = Author { name: "olga", from: "192.0.2.1" };
 
-/// A log in memory. Clones are the same one.
+/// A log in memory. Clones share it.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     editions: Vec<String>,
-    /// It keeps no members yet.
+    /// The log keeps no members yet.
     is_old: bool,
     is_away: bool,
-    /// Somebody writes this into a file as soon as something was put.
+    /// A text that an editor writes into a file as soon as something was put.
     written_then: Option<(PathBuf, String)>,
-    /// It keeps what is put, and answers nobody.
+    /// The log keeps what is put, and answers nothing.
     is_silent: bool,
 }
 
@@ -63,14 +63,14 @@ impl MembersLog for Log {
     }
 }
 
-/// A server with a file. What its thread would do by itself is done by calls.
+/// A server with a file. Calls do what its thread would do by itself.
 struct Server {
     access: Access,
     path: PathBuf,
     _folder: tempfile::TempDir,
 }
 
-/// A file of olga, who operates, and of these traders; each has a key of the name.
+/// Writes a file of olga, an operator, and of these traders; each has a key of its name.
 fn text(traders: &[&str]) -> String {
     let member = |name: &&str| {
         let role = if *name == "olga" { "operator" } else { "trader" };
@@ -80,7 +80,7 @@ fn text(traders: &[&str]) -> String {
 }
 
 impl Server {
-    /// With a file, if it has a text.
+    /// Makes a server, with a file if there is a text.
     fn new(log: &Log, text: &str) -> Server {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("access.toml");
@@ -135,7 +135,7 @@ fn what_one_server_changes_counts_on_the_others_and_nothing_gets_lost() {
     assert!(two.has("alice") && two.beside("log").contains("edition=1 user=file"), "it had no file");
     assert_eq!(one.revoke("alice"), Ok(()));
     assert!(!one.has("alice") && two.has("alice"));
-    // The second one knows nothing of that when it changes something itself.
+    // The second server does not know of that change when it makes its own.
     assert_eq!(two.revoke("bob"), Ok(()));
     assert!(!two.has("alice") && !two.has("bob") && two.has("carol"));
     assert_eq!(one.agree(), Ok(Stands::AtLast));
@@ -164,7 +164,7 @@ fn what_is_written_by_hand_counts_unless_the_log_has_more() {
     assert_eq!(one.agree(), Ok(Stands::AtLast));
     assert!(!one.has("dora") && !one.has("bob"), "what another server changed first counts");
     assert_eq!(one.beside("replaced"), text(&["bob", "dora"]));
-    // An editor has just begun to write these: nobody means them.
+    // Texts as an editor that has just begun to write leaves them.
     for wrong in ["", "[[member]]\nname = 1\n"] {
         write(&one.path, wrong);
         assert!(matches!(one.agree(), Err(Disagreement::ForNow(_))));
@@ -192,7 +192,7 @@ fn a_log_that_is_away_changes_nothing_and_one_that_lost_something_is_no_log() {
     assert!(!one.has("alice") && one.has("bob"));
 }
 
-/// A log was upgraded and nobody changed a member since, so it had none: a node without a file served everybody.
+/// A log was upgraded and no member was changed since, so it had no members: a node without a file served everybody.
 #[test]
 fn a_server_brings_its_file_by_itself_once_the_log_keeps_members() {
     let log = Log::default();
@@ -211,7 +211,7 @@ fn a_server_brings_its_file_by_itself_once_the_log_keeps_members() {
     assert!(log.read(1).expect("an edition").ends_with(&text(&["alice"])));
 }
 
-/// It counted on that server alone, until somebody changed something else.
+/// The edit counted on that server alone, until another change was made.
 #[test]
 fn what_is_written_by_hand_while_a_server_starts_counts_on_all() {
     let log = Log::default();
@@ -246,7 +246,7 @@ fn an_edition_is_known_by_what_it_says_and_not_by_its_number() {
     assert!(another(one.agree().map(drop)) && one.has("alice"));
 }
 
-/// It was answered that nothing was done.
+/// The client got the answer that nothing was done.
 #[test]
 fn a_change_that_counts_everywhere_is_done_also_where_the_file_cannot_be_written() {
     let log = Log::default();
