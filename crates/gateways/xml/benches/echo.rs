@@ -1,5 +1,5 @@
-//! What the wire path costs: a gateway before an exchange that opens every order, and a client that measures.
-//! The server's threads share core 0, the client has core 1.
+//! Measures what the wire path costs: a gateway in front of an exchange that opens every order, and a client that
+//! measures. The server's threads share core 0, the client has core 1.
 //!
 //! `cargo bench -p xml --bench echo [-- SECONDS [NAME]]`; NAME is a part of a row's name.
 
@@ -21,10 +21,10 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use xml::Settings;
 
 const CONNECTIONS: usize = 50;
-/// Both ends are in this process, so that they take two files each.
+/// Idle connections. Both ends are in this process, so each takes two files.
 const IDLE: usize = 8000;
 
-/// Opens whatever it is given, on a thread of its own.
+/// An exchange that opens every order, on a thread of its own.
 struct Opener(Mutex<Sender<Box<Batch>>>);
 
 impl Exchange for Opener {
@@ -54,10 +54,10 @@ impl Opener {
     }
 }
 
-/// How the client behaves.
+/// The behavior of the client.
 #[derive(Clone, Copy)]
 enum Load {
-    /// Persistent connections, so many requests in flight on each.
+    /// Persistent connections with this many requests in flight on each.
     Persistent(usize),
     /// A new connection for each request.
     ConnectionARequest,
@@ -95,7 +95,7 @@ fn main() {
     gateway.drain(Duration::from_secs(2));
 }
 
-/// What a connection costs that has had a reply and is silent; kernel memory is not counted.
+/// Measures the memory of a connection that has had a reply and is silent; kernel memory is not counted.
 fn idle_connections(port: u16) {
     let request = xml::frame(br#"<transactions id="1"><order sym="S" amount="1" limit="1"/></transactions>"#);
     let before = resident_bytes();
@@ -125,7 +125,7 @@ fn pin(core: usize) {
     }
 }
 
-/// Time that all threads but this one have run, in hundredths of a second.
+/// Returns the time that all threads but this one have run, in hundredths of a second.
 fn cpu_ticks() -> u64 {
     let of = |path: &str| {
         let text = std::fs::read_to_string(path).unwrap();
@@ -213,7 +213,7 @@ impl Client {
         assert_eq!(sent, bytes.len());
     }
 
-    /// Takes another of the machine's own addresses each time, so that ports do not run out.
+    /// Connects to another of the machine's own addresses each time, so that ports do not run out.
     fn connect(&mut self, index: usize) {
         self.connected += 1;
         let [_, _, _, host] = (self.connected % 200 + 1).to_be_bytes();

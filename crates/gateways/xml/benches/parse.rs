@@ -1,8 +1,8 @@
-//! Nanoseconds to read a request and to write its reply, beside quick-xml reading the same bytes.
+//! Measures the nanoseconds to read a request and to write its reply, beside quick-xml reading the same bytes.
 //!
-//! Run with `cargo bench -p xml --bench parse`, or for one subject `cargo bench -p xml --bench parse -- "one order, parse"`. The runs of all
-//! subjects alternate and are shorter than a turn on a busy core, so that the least is undisturbed.
-//! It knows nothing of sockets or of the engine's work.
+//! Run with `cargo bench -p xml --bench parse`, or for one subject `cargo bench -p xml --bench parse -- "one order,
+//! parse"`. The runs of all subjects alternate and are shorter than a turn on a busy core, so that the shortest is
+//! undisturbed. It uses no sockets and no engine.
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use std::hint::black_box;
@@ -17,7 +17,7 @@ const RUNS: usize = 201;
 const REQUESTS_PER_BATCH: usize = 64;
 const BATCHES_PER_RUN: usize = 30;
 
-/// One batch of requests.
+/// A batch of requests.
 type Batch = Box<dyn FnMut()>;
 
 const ONE_ORDER: &[u8] = br#"<?xml version="1.0" encoding="UTF-8"?>
@@ -78,7 +78,7 @@ fn parsing(body: &'static [u8]) -> Batch {
     })
 }
 
-/// What quick-xml needs for the same: all events, all attributes decoded, duplicates and end names checked.
+/// Does the same work with quick-xml: reads all events, decodes all attributes, checks duplicates and end names.
 fn quick_xml_reading(body: &'static [u8]) -> Batch {
     Box::new(move || {
         for _ in 0..REQUESTS_PER_BATCH {

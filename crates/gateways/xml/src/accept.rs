@@ -1,5 +1,5 @@
-//! A worker accepts connections. While there are too many of them or of open files it pauses, and new ones wait in the
-//! listener's backlog.
+//! A worker accepts connections. While there are too many connections or open files it pauses, and new connections wait
+//! in the listener's backlog.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown};
@@ -17,10 +17,10 @@ use crate::mailbox::Origin;
 use crate::stream::Stream;
 use crate::worker::Worker;
 
-/// The most connections accepted in a turn, so that those there are get their turn too.
+/// Connections that a turn accepts, at most, so that open ones have their turn too.
 const ACCEPTS_A_TURN: usize = 256;
 impl Worker {
-    /// Accepts those who wait, and reads from each at once, for most have already sent their request.
+    /// Accepts connections that wait, and reads from each at once, for most have already sent their request.
     pub(crate) fn accept(&mut self) {
         self.acceptor.end_pause_if_over(self.now_ms, &self.shared);
         for _ in 0..ACCEPTS_A_TURN {
@@ -58,7 +58,7 @@ impl Worker {
         if error.raw_os_error().is_some_and(|code| short.contains(&Errno::from_raw_os_error(code))) {
             self.pause_accepting(closed, "the process or the machine has no more files or memory for sockets");
         }
-        // Anything else is the end of one connection before it was accepted.
+        // Any other error is the end of one connection before it was accepted.
     }
 
     fn pause_accepting(&mut self, closed: u64, why: &str) {
@@ -70,15 +70,15 @@ impl Worker {
         }
     }
 
-    /// Says why there is no place for a connection, and closes it.
+    /// Refuses a connection for which there is no place with the reason, and closes it.
     fn turn_away(&mut self, mut stream: TcpStream, why: NoPlace) {
         if self.handshakes.is_tls() {
-            // Words would have to be encrypted, which is what there is no place for.
+            // A message would have to be encrypted, and the places for that are what is missing.
             return;
         }
         let why = format!("<results><error>{why}</error></results>\n");
-        // What has come is read, or the system would answer it with a reset that may overtake the words. Whoever does not
-        // get them finds the connection closed, as a client must expect at any time.
+        // Bytes that arrived are read, or the system would answer them with a reset that may overtake the refusal. A
+        // client that does not get the refusal finds the connection closed, as it must expect at any time.
         let _ = stream.read(&mut self.read_buffer);
         let _ = stream.write(why.as_bytes());
         let _ = stream.shutdown(Shutdown::Write);
@@ -94,8 +94,8 @@ impl Worker {
         let is_tls = self.handshakes.is_tls();
         let stream = if is_tls { Stream::tls(stream) } else { Stream::plain(stream) };
         let slot = self.connections.insert(Connection::new(stream, place, asker, generation, self.now_ms));
-        // Read first: what is there already is then not reported again when the socket is registered. With TLS it is reported,
-        // and handshakes have their turn among what else there is to do.
+        // Plain connections are read before they are registered, so that bytes which are there already are not
+        // reported. With TLS they are reported, and handshakes have their turn beside the other work.
         if !is_tls && self.intake.has_room() {
             self.read(slot);
         }

@@ -1,5 +1,5 @@
-//! A worker's listener, and the pauses that it makes while there are too many connections or open files. It does not know
-//! what becomes of a connection.
+//! A worker's listener, and the pauses that it makes while there are too many connections or open files. It knows
+//! nothing of accepted connections.
 
 use std::sync::atomic::Ordering;
 
@@ -7,16 +7,16 @@ use mio::net::TcpListener;
 
 use crate::counters::Shared;
 
-/// A pause ends when a connection was closed, or after this long.
+/// The longest pause. It ends sooner when a connection is closed.
 const PAUSE_MS: u64 = 200;
-/// The log says so at most this often.
+/// The shortest time between two lines of the log about pauses.
 const LOG_EVERY_MS: u64 = 10_000;
 
 /// A worker's listener.
 pub(crate) struct Acceptor {
-    /// None once accepting was stopped.
+    /// `None` once accepting was stopped.
     pub listener: Option<TcpListener>,
-    /// There may be connections to accept; the kernel will not say so again.
+    /// Whether connections may wait to be accepted; the kernel will not say so again.
     pub ready: bool,
     pause: Option<Pause>,
     logged_ms: Option<u64>,
@@ -24,7 +24,7 @@ pub(crate) struct Acceptor {
 
 struct Pause {
     until_ms: u64,
-    /// Connections that had been closed when it began.
+    /// The number of closed connections when the pause began.
     closed: u64,
 }
 
@@ -33,7 +33,7 @@ impl Acceptor {
         Acceptor { listener: Some(listener), ready: false, pause: None, logged_ms: None }
     }
 
-    /// Whether there is something to accept at once.
+    /// Whether there may be connections to accept now.
     pub fn may_accept(&self) -> bool {
         self.ready && self.pause.is_none() && self.listener.is_some()
     }
@@ -42,14 +42,14 @@ impl Acceptor {
         self.pause.is_some()
     }
 
-    /// Closes the listener; those who wait in its backlog are turned away.
+    /// Closes the listener; connections that wait in its backlog are turned away.
     pub fn stop(&mut self, shared: &Shared) {
         self.listener = None;
         self.end_pause(shared);
     }
 
-    /// Accepts nothing for a while. `closed` is how many connections had been closed before the attempt that failed: if
-    /// one is closed after that, the pause ends at once.
+    /// Pauses accepting. `closed` is the number of connections that had been closed before the attempt that failed: if
+    /// another one is closed after it, the pause ends at once.
     pub fn pause(&mut self, now_ms: u64, closed: u64, shared: &Shared) {
         self.pause = Some(Pause { until_ms: now_ms + PAUSE_MS, closed });
         shared.workers_paused.fetch_add(1, Ordering::SeqCst);
@@ -65,7 +65,7 @@ impl Acceptor {
         }
     }
 
-    /// Whether the log may say again that accepting pauses; it counts as said.
+    /// Whether the log may get another line about a pause; counts as written.
     pub fn may_log(&mut self, now_ms: u64) -> bool {
         let may_log = self.logged_ms.is_none_or(|logged_ms| now_ms >= logged_ms + LOG_EVERY_MS);
         if may_log {

@@ -1,6 +1,6 @@
-//! A worker asks the history. A connection has one request looked up at a time, the one whose reply is next, so that what
-//! is read for it is written at once and kept nowhere. Short look-ups go before long ones. Only so many long replies may be
-//! in the making, or wait for their clients to take them, that they never fill the memory.
+//! A worker queries the history. A connection has one request looked up at a time, the one whose reply is next, so that
+//! the worker writes at once what it gets and keeps none of it. Short look-ups go before long ones. The number of long
+//! replies that are being made, or that clients have not taken, is bounded, so that they never fill the memory.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,20 +13,21 @@ use crate::mailbox::{Mailbox, Origin};
 use crate::settings::Settings;
 use crate::worker::Worker;
 
-/// The part of the bound of unread replies that long ones may take: one in so many.
+/// The part of the bound of unread replies that long replies may take: one in this many.
 const LONG_PART: usize = 8;
-/// While others wait for theirs, a client with a long reply is disconnected when it takes nothing for so long,
+/// Time without progress after which a client with a long reply is disconnected while others wait for theirs.
 const STALLED_MS: u64 = 500;
-/// or has not taken all of it after so long.
+/// Time after which such a client must have taken all of its long reply.
 const HELD_MS: u64 = 5_000;
 
-/// Long replies at once, over all workers.
+/// Returns the number of long replies at once, over all workers.
 fn long_replies_max(settings: &Settings) -> usize {
     (settings.unread_bytes_max / LONG_PART / settings.reply_bytes_max.max(1)).max(1)
 }
 
 impl Connection {
-    /// Gives back its place among those with a long reply, when there is none to be made and all of it was taken.
+    /// Gives back the connection's place for a long reply, once no such reply is to be made and the client has taken
+    /// the last.
     pub(crate) fn leave_long(&mut self, shared: &Shared, workers: &[Arc<Mailbox>]) {
         let asked = self.later.front().is_some_and(|later| later.look_up == LookUpState::Asked);
         if asked || self.long_since_ms.take().is_none() {
@@ -40,7 +41,7 @@ impl Connection {
 }
 
 impl Worker {
-    /// Asks the history as far as there is room for its answers.
+    /// Queries the history as far as there is room for its answers.
     pub(crate) fn ask_history(&mut self) {
         while let Some(origin) = self.lookups.next_short() {
             if let Some(lookup) = self.lookup_of(origin, false) {
@@ -83,7 +84,7 @@ impl Worker {
         made
     }
 
-    /// While others wait for a long reply: disconnects those that do not take theirs.
+    /// Disconnects clients that do not take their long replies while others wait for one.
     pub(crate) fn close_stalled(&mut self) {
         if self.shared.long_replies_wanted.load(Ordering::SeqCst) == 0 {
             return;
@@ -100,7 +101,7 @@ impl Worker {
         self.note_shed(stalled.len() as u64);
     }
 
-    /// A look-up of a connection's next reply; none when the connection is gone.
+    /// Returns a look-up for a connection's next reply; `None` when the connection is gone.
     fn lookup_of(&self, origin: Origin, long: bool) -> Option<Lookup> {
         let connection = self.connections.get(origin.slot as usize)?;
         let Later { kept, request, .. } =
@@ -108,7 +109,7 @@ impl Worker {
         Some(self.waiting.lookup_of(kept, request, origin, long, &self.mailboxes[self.index]))
     }
 
-    /// Takes a place among those with a long reply, unless all are taken or the connection has one.
+    /// Takes a place for a long reply, unless all are taken or the connection has one.
     fn enter_long(&mut self, origin: Origin) -> bool {
         let connection = &mut self.connections[origin.slot as usize];
         if connection.long_since_ms.is_some() {

@@ -1,5 +1,5 @@
-//! One client's connection: what it has sent that is not yet a whole request, what it has not yet been sent, and which
-//! part of its life it is in. It does not know the event loop, the other connections or what replies say.
+//! One client's connection: bytes that it sent of an unfinished request, replies that are not sent yet, and its phase.
+//! It knows nothing of the event loop, of other connections or of the contents of replies.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,61 +15,61 @@ use crate::login::Asker;
 use crate::mailbox::Origin;
 use crate::stream::Stream;
 
-/// Bytes that are read at once of a connection that asks little. A longer request is heavy, in however many pieces it
-/// arrives.
+/// Bytes that one read takes of a light connection. A longer request is heavy, in however many pieces it arrives.
 pub(crate) const LIGHT_BYTES: usize = 32 << 10;
 
 /// A connection. Without a partial request, an unsent reply or a reply that waits, it holds no memory but itself.
 pub(crate) struct Connection {
     pub stream: Stream,
     pub generation: u32,
-    /// Requests handed inward whose reply was not written into `output` yet.
+    /// Requests handed in whose replies are not in `output` yet.
     pub in_flight: u32,
     pub phase: Phase,
-    /// There may be bytes to read; the kernel will not say so again.
+    /// Whether there may be bytes to read; the kernel will not say so again.
     pub readable: bool,
-    /// The kernel reported the end of the stream: a short read is not the last one.
+    /// Whether the kernel reported the end of the stream: then a short read is not the last one.
     pub read_closed: bool,
-    /// The kernel reported that the connection is broken: nobody will get a reply.
+    /// Whether the kernel reported that the connection is broken, so that no reply can be sent.
     pub broken: bool,
-    /// It is on the list of connections to read from.
+    /// Whether it is on the list of connections to read from.
     pub queued: bool,
-    /// It is on the list of connections to write to.
+    /// Whether it is on the list of connections to write to.
     pub dirty: bool,
-    /// The socket takes no more for now; the kernel will say when it does.
+    /// Whether the socket takes no more for now; the kernel reports when it does.
     pub write_blocked: bool,
-    /// The kernel was asked to report that the socket takes more.
+    /// Whether the kernel reports that the socket takes more.
     pub write_watched: bool,
-    /// When the last complete request came, the last reply left, or lingering began; in milliseconds of the worker's time.
+    /// The time at which the last complete request came, the last reply left, or lingering began; in milliseconds of
+    /// the worker's time.
     pub progress_ms: u64,
-    /// The start of a request whose end has not come.
+    /// The start of a request whose end has not arrived.
     input: Vec<u8>,
     /// Replies; those before `written` are sent.
     output: Vec<u8>,
     written: usize,
-    /// Requests whose replies wait: for the history, behind one that does, or for the client to read.
+    /// Requests whose replies wait: for the history, behind such a reply, or for the client to read.
     pub later: VecDeque<Later>,
-    /// When it got a place among those with a long reply; none while it has none.
+    /// The time at which it got a place for a long reply; `None` while it has none.
     pub long_since_ms: Option<u64>,
-    /// Who asks, where members are known or it is kept whose commands are.
+    /// The identity of the client, where there are members or the journal keeps callers.
     asker: Option<Box<Asker>>,
-    /// Since it protects accounts.
+    /// The protector, once the connection protects accounts.
     protector: Option<ProtectorId>,
     pub place: Place,
     /// Its batches that are away, while its requests are heavy.
     heavy: Option<Box<HeavyBatches>>,
-    /// Whether its last request cost so much that the next one is heavy.
+    /// Whether its last read cost so much that the next one is heavy.
     cost_much: bool,
 }
 
-/// Where a connection is in its life.
+/// The phases of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Requests are read.
     Open,
     /// No further request is read; replies are outstanding. `ended`: the client's end of stream was read.
     Finishing { ended: bool },
-    /// All replies are sent and so is the end of the stream; input is discarded, so many bytes so far.
+    /// All replies and the end of the stream are sent; input is discarded, and `discarded` counts its bytes.
     Lingering { discarded: usize },
 }
 
@@ -83,30 +83,30 @@ pub(crate) struct Later {
     pub look_up: LookUpState,
 }
 
-/// Whether a reply needs the history.
+/// The need of a reply for the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LookUpState {
-    /// It does not, or has what it needs.
+    /// The reply needs no look-up, or has what it needs.
     NotNeeded,
-    /// It will be asked when the reply is next.
+    /// The look-up follows when the reply is next.
     ToAsk,
-    /// It is asked, or will be in its turn.
+    /// The look-up is under way, or waits for its turn.
     Asked,
 }
 
-/// How requests are told apart, and how many a connection has.
+/// The settings by which requests are framed, and bounded on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing {
     pub request_bytes_max: usize,
     pub close_after_reply: bool,
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(usize),
-    /// Nothing for now.
+    /// No bytes for now.
     Nothing,
     /// The end of the stream.
     End,
@@ -114,7 +114,7 @@ pub(crate) enum Received {
     Broken,
 }
 
-/// What a write came to.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flushed {
     /// All is sent.
@@ -172,7 +172,8 @@ impl Connection {
         }
     }
 
-    /// Takes bytes that arrived: whole requests go inward, the rest is kept. Returns the number of requests.
+    /// Takes bytes that arrived: hands whole requests to the intake, and keeps the rest. Returns the number of
+    /// requests.
     pub fn take_in(&mut self, bytes: &[u8], slot: usize, intake: &mut Intake, framing: Framing) -> u32 {
         let before = self.in_flight;
         if self.is_heavy() {
@@ -183,7 +184,7 @@ impl Connection {
             self.keep(&bytes[used..]);
         } else {
             if self.input.capacity() - self.input.len() < bytes.len() {
-                // As much again, but no more than the longest request: what is taken in advance counts, too.
+                // The capacity doubles, but not past the longest request: memory taken in advance counts, too.
                 let more = self.input.len().min(framing.request_bytes_max.saturating_sub(self.input.len()));
                 self.input.reserve_exact(bytes.len().max(more));
             }
@@ -207,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// Whether what is read of it next is heavy.
+    /// Whether its next read is heavy.
     pub fn is_heavy(&self) -> bool {
         self.phase == Phase::Open && (self.heavy.is_some() || self.cost_much || self.input.len() >= LIGHT_BYTES)
     }
@@ -217,7 +218,7 @@ impl Connection {
         self.heavy.as_ref().is_some_and(|heavy| heavy.is_oldest(ticket))
     }
 
-    /// A batch of its heavy requests is answered.
+    /// Notes that a batch of its heavy requests is answered.
     pub fn heavy_answered(&mut self, ticket: u64) {
         if let Some(heavy) = &mut self.heavy {
             heavy.answered(ticket);
@@ -225,13 +226,13 @@ impl Connection {
         self.heavy.take_if(|heavy| heavy.is_empty());
     }
 
-    /// A request of it is refused without a look at it.
+    /// Refuses a request without looking at it.
     pub fn refuse(&mut self, slot: usize, why: &str, intake: &mut Intake) {
         intake.refusal(self.origin(slot), why, self.heavy.as_deref_mut());
         self.in_flight += 1;
     }
 
-    /// No further bytes will come: a request whose end has not come is answered with what did.
+    /// Answers an unfinished request with its missing end: no further bytes will arrive.
     pub fn cut(&mut self, slot: usize, intake: &mut Intake) {
         if !self.input.is_empty() {
             let why = incomplete(&self.input);
@@ -239,25 +240,25 @@ impl Connection {
         }
     }
 
-    /// No further request comes: it is there for no account any more.
+    /// Tells the exchange that the connection, if it protected accounts, is there for them no longer.
     pub fn depart(&mut self, slot: usize, intake: &mut Intake) {
         if let Some(protector) = self.protector.take() {
             intake.depart(self.origin(slot), protector, self.heavy.as_deref_mut());
         }
     }
 
-    /// The mark by which its requests find it again.
+    /// Returns the mark by which its requests find it again.
     pub fn origin(&self, slot: usize) -> Origin {
         Origin { slot: slot as u32, generation: self.generation }
     }
 
-    /// No further request is read, and a partial one is dropped.
+    /// Stops reading requests, and drops a partial one.
     pub fn finish(&mut self, ended: bool) {
         self.input = Vec::new();
         self.phase = Phase::Finishing { ended };
     }
 
-    /// Ends the stream to the client and discards what it still sends from here on.
+    /// Ends the stream to the client, and discards what the client still sends.
     pub fn linger(&mut self, now_ms: u64) -> io::Result<()> {
         self.stream.end()?;
         self.phase = Phase::Lingering { discarded: 0 };
@@ -265,12 +266,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Where replies are written to. It takes a spare buffer, if there is one, when it has none.
+    /// Returns the buffer for replies. Takes a spare buffer, if there is one, when it has none.
     pub fn output(&mut self, spare: &mut SpareBuffers) -> &mut Vec<u8> {
         if self.output.capacity() == 0 {
             self.output = spare.take();
         }
-        // A client that reads slower than it asks: what it has got does not pile up in front.
+        // Sent replies are removed, so that they do not pile up in front when a client reads slower than it asks.
         if self.written > self.output.len() / 2 {
             self.output.drain(..self.written);
             self.written = 0;
@@ -278,7 +279,7 @@ impl Connection {
         &mut self.output
     }
 
-    /// Sends what the socket takes. Returns what it came to and the bytes sent.
+    /// Sends what the socket takes. Returns the result and the bytes sent.
     pub fn flush(&mut self, spare: &mut SpareBuffers) -> (Flushed, usize) {
         let before = self.written;
         while self.written < self.output.len() {
@@ -311,7 +312,7 @@ impl Connection {
         self.written = 0;
     }
 
-    /// The handshake is done: whoever asks may be known by its certificate.
+    /// Notes that the handshake is done: the client's certificate may prove a member.
     pub fn encrypted(&mut self) {
         let certificate = self.stream.client_certificate();
         if let Some(client) = certificate {
@@ -322,12 +323,12 @@ impl Connection {
         }
     }
 
-    /// Bytes of memory that a request takes whose end has not come.
+    /// Returns the bytes of memory that an unfinished request takes.
     pub fn partial_bytes(&self) -> usize {
         self.input.capacity()
     }
 
-    /// Bytes of replies that the socket has not taken.
+    /// Returns the bytes of replies that the socket has not taken.
     pub fn unsent_bytes(&self) -> usize {
         self.output.len() - self.written
     }
@@ -337,7 +338,7 @@ impl Connection {
         self.in_flight > 0 || self.unsent_bytes() > 0
     }
 
-    /// Has the kernel report when the socket takes more. Returns whether it will.
+    /// Asks the kernel to report when the socket takes more. Returns whether it will.
     pub fn watch_writes(&mut self, slot: usize, registry: &Registry) -> bool {
         if !self.write_watched {
             let both = Interest::READABLE.add(Interest::WRITABLE);
@@ -346,7 +347,7 @@ impl Connection {
         self.write_watched
     }
 
-    /// Finds requests in `bytes`; returns how many of them are done with.
+    /// Finds requests in `bytes`; returns how many of the bytes are done with.
     fn split(&mut self, bytes: &[u8], slot: usize, intake: &mut Intake, framing: Framing) -> usize {
         let (mut at, origin) = (0, self.origin(slot));
         while self.phase == Phase::Open {
@@ -390,9 +391,9 @@ impl Connection {
 /// Buffers for replies, lent to connections while they have any.
 pub(crate) struct SpareBuffers(Vec<Vec<u8>>);
 
-/// Buffers kept.
+/// Buffers that are kept, at most.
 const SPARE_BUFFERS_MAX: usize = 128;
-/// The largest buffer kept.
+/// Bytes of the largest buffer that is kept.
 const SPARE_BYTES_MAX: usize = 64 << 10;
 
 impl SpareBuffers {
@@ -418,7 +419,7 @@ mod tests {
 
     #[test]
     fn an_idle_connection_is_small() {
-        // With its slot in the slab; it holds no buffers.
+        // The size includes its slot in the slab; it holds no buffers.
         assert!(size_of::<Connection>() <= 240, "{}", size_of::<Connection>());
     }
 }

@@ -1,4 +1,4 @@
-//! What the workers count and share, and what they are told to do. It does not know how they do it.
+//! Counters that the workers share, and the orders that they get. It does not know how they follow them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use exchange::Counters;
 
-/// A function to call once, when so many requests were answered.
+/// A function to call once, when `count` requests were answered.
 struct Goal {
     count: u64,
     hook: Box<dyn FnOnce() + Send>,
 }
 
-/// Shared by the workers of a gateway and its owner. Workers add once a turn, so that nothing here is hot.
+/// State that the workers of a gateway share with its owner. Workers add once a turn, so that nothing here is hot.
 pub(crate) struct Shared {
     pub connections_open: AtomicUsize,
-    /// Connections closed so far: a worker that waits for room sees by this that there is some.
+    /// Connections closed so far: by this a worker that waits for room sees that there is some.
     pub connections_closed: AtomicU64,
     pub accepted_by_worker: Vec<AtomicU64>,
     pub connections_shed: AtomicU64,
     /// Connections with a long reply that is to be made, or that they have not taken.
     pub long_replies: AtomicUsize,
-    /// Connections that wait for such a place.
+    /// Connections that wait for a place for a long reply.
     pub long_replies_wanted: AtomicUsize,
     pub accept_pauses: AtomicU64,
     /// Workers that wait for room to accept.
@@ -33,11 +33,11 @@ pub(crate) struct Shared {
     /// Set when the gateway is drained: replies that are not sent by then are given up.
     pub drain_until: OnceLock<Instant>,
     started: Instant,
-    /// Nanoseconds from `started`, and `NEVER` before.
+    /// Nanoseconds from `started`; `NEVER` before the first request.
     first_request: AtomicU64,
-    /// Nanoseconds from `started`; zero before.
+    /// Nanoseconds from `started`; zero before the first reply.
     last_reply: AtomicU64,
-    /// The lowest count that somebody waits for; `NEVER` when nobody does.
+    /// The lowest count that a hook waits for; `NEVER` without one.
     next_goal: AtomicU64,
     goals: Mutex<Vec<Goal>>,
 }
@@ -68,7 +68,7 @@ impl Shared {
         }
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub fn snapshot(&self) -> Counters {
         let by_worker: Vec<u64> = self.accepted_by_worker.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         Counters {
@@ -91,7 +91,7 @@ impl Shared {
         }
     }
 
-    /// Counts requests that were answered by `now`, and calls those who wait for that many.
+    /// Counts requests that were answered by `now`, and calls the hooks that wait for that count.
     pub fn add_answered(&self, count: u64, now: Instant) {
         self.last_reply.fetch_max(self.nanos(now), Ordering::Relaxed);
         self.answered.fetch_add(count, Ordering::SeqCst);

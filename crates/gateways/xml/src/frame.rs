@@ -1,4 +1,4 @@
-//! Framing: where one request ends and the next begins in a stream of bytes. Knows nothing of what the bytes say.
+//! Framing: finds where one request ends and the next begins in a stream of bytes. It knows nothing of their contents.
 //!
 //! A request is one line with its length in bytes, then that many bytes. Source: docs/PROTOCOL.md, framing.
 
@@ -8,40 +8,40 @@ use thiserror::Error;
 
 use crate::number::push_decimal;
 
-/// The longest length, in digits.
+/// Digits of the longest length.
 const LENGTH_DIGITS_MAX: usize = 10;
-/// The longest white space between the digits of a length and the end of its line.
+/// White space between the digits of a length and the end of its line, at most.
 const TRAILING_BLANKS_MAX: usize = 64;
 
-/// What stands at the start of a buffer.
+/// The start of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Not yet a whole request; read on.
+    /// A part of a request; read on.
     Incomplete,
     /// A whole request: its XML is `buffer[body]`, and `consumed` bytes of the buffer are done with.
     Request {
         /// The XML, without the length line.
         body: Range<usize>,
-        /// The bytes that this request took, skipped white space and length line included.
+        /// The bytes that this request took, with skipped white space and the length line.
         consumed: usize,
     },
-    /// No length, so nothing after it can be trusted: answer and close.
+    /// A line that is no length, so that nothing after it can be trusted: answer and close.
     Malformed(FrameError),
 }
 
-/// Why a line is no length. Its `Display` is what the client is told.
+/// The reason why a line is no length. The client gets its `Display`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// Something other than digits, or digits and then something other than the end of the line.
+    /// The line has something other than digits, or digits and then something other than its end.
     #[error(
         "the length line is not a number of bytes: expected 1 to {} digits and a newline before the XML",
         LENGTH_DIGITS_MAX
     )]
     NotANumber,
-    /// More digits than any acceptable length has.
+    /// Too many digits for any acceptable length.
     #[error("the length has more than {} digits", LENGTH_DIGITS_MAX)]
     TooManyDigits,
-    /// More bytes than a request may have.
+    /// A request that is too long.
     #[error("the request is {announced} bytes long; at most {maximum}")]
     TooLarge {
         /// The length that the line gave, in bytes.
@@ -52,8 +52,8 @@ pub enum FrameError {
 }
 
 /// Looks at the start of `buffer`, which holds bytes as they arrived. White space and NULs before the length line are
-/// skipped and counted in `consumed`; when nothing else is there, [`skippable`] says what may be dropped.
-/// The ranges are into `buffer`. Source: docs/PROTOCOL.md, framing.
+/// skipped and counted in `consumed`; when nothing else is there, [`skippable`] says what may be dropped. The ranges
+/// are into `buffer`. Source: docs/PROTOCOL.md, framing.
 pub fn next_frame(buffer: &[u8], request_bytes_max: usize) -> Frame {
     let digits_start = skippable(buffer);
     let line = &buffer[digits_start..];
@@ -86,7 +86,7 @@ pub fn next_frame(buffer: &[u8], request_bytes_max: usize) -> Frame {
     Frame::Request { body: line_end..end, consumed: end }
 }
 
-/// What a client is told whose stream ends behind `buffer`, which begins with a request that is not whole.
+/// Returns the error for a client whose stream ends behind `buffer`, which begins with an unfinished request.
 pub fn incomplete(buffer: &[u8]) -> String {
     let line = &buffer[skippable(buffer)..];
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -99,13 +99,14 @@ pub fn incomplete(buffer: &[u8]) -> String {
     }
 }
 
-/// How many leading bytes of `buffer` belong to no request (white space and NULs), so that a buffer need not keep them.
+/// Returns how many leading bytes of `buffer` belong to no request (white space and NULs), so that a buffer need not
+/// keep them.
 pub fn skippable(buffer: &[u8]) -> usize {
     let belongs = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0);
     buffer.iter().position(belongs).unwrap_or(buffer.len())
 }
 
-/// A request as it is sent: the length line and the body.
+/// Frames a request as it is sent: the length line and the body.
 pub fn frame(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(body.len() + LENGTH_DIGITS_MAX + 1);
     push_decimal(&mut out, body.len() as u64);
@@ -115,13 +116,13 @@ pub fn frame(body: &[u8]) -> Vec<u8> {
 }
 
 enum LineEnd {
-    /// So many bytes on, the line ends.
+    /// The line ends after this many bytes.
     After(usize),
     NotYet,
     Other,
 }
 
-/// Blanks, then `\n` or `\r\n`. The blanks are bounded, so that a line without an end does not grow for ever.
+/// Looks for blanks, then `\n` or `\r\n`. The blanks are bounded, so that a line without an end does not grow for ever.
 fn end_of_line(rest: &[u8]) -> LineEnd {
     if rest.first() == Some(&b'\n') {
         return LineEnd::After(1);

@@ -1,4 +1,4 @@
-//! Starting the workers of the XML gateway, watching them, and stopping them.
+//! Starts the workers of the XML gateway, watches them, and stops them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::mailbox::Mailbox;
 use crate::settings::Settings;
 use crate::worker::{WAKER, Worker};
 
-/// Longer than anybody waits.
+/// A time that is never reached.
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A running XML gateway. Dropping it closes every connection at once; see [`Gateway::drain`].
@@ -28,8 +28,8 @@ pub struct Gateway {
     threads: Vec<JoinHandle<bool>>,
 }
 
-/// Listens on the address of the settings and serves it, handing requests to `exchange`.
-/// Errors: the address is in use, is not ours or may not be used.
+/// Listens on the address of the settings and serves it, handing requests to `exchange`. Errors: the address is in use,
+/// is not ours or may not be used.
 pub fn start(settings: Settings, exchange: Arc<dyn Exchange>) -> io::Result<Gateway> {
     let settings = Settings { workers: settings.workers.max(1), ..settings };
     let listeners = listener::bind(settings.address, settings.workers, settings.backlog)?;
@@ -65,45 +65,45 @@ pub fn start(settings: Settings, exchange: Arc<dyn Exchange>) -> io::Result<Gate
 }
 
 impl Gateway {
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Connections that the kernel holds for each worker until they are accepted: what was asked for or what the
+    /// Returns how many connections the kernel holds for each worker until they are accepted: the setting or what the
     /// kernel allows, whichever is less.
     pub fn backlog(&self) -> u32 {
         self.backlog
     }
 
-    /// Its counters.
+    /// Returns its counters.
     pub fn counters(&self) -> Counters {
         self.shared.snapshot()
     }
 
-    /// A function that gives its counters, also after the gateway has ended.
+    /// Returns a function that returns its counters, also after the gateway has ended.
     pub fn counting(&self) -> impl Fn() -> Counters + Send + Sync + 'static {
         let shared = Arc::clone(&self.shared);
         move || shared.snapshot()
     }
 
-    /// Requests whose reply was made; those of clients that left meanwhile included.
+    /// Returns the number of requests whose reply was made, those of clients that left meanwhile included.
     pub fn requests_answered(&self) -> u64 {
         self.shared.answered.load(Ordering::SeqCst)
     }
 
-    /// When the first complete request was read.
+    /// Returns the time at which the first complete request was read.
     pub fn first_request_at(&self) -> Option<Instant> {
         self.shared.first_request_at()
     }
 
-    /// When the last reply was written so far.
+    /// Returns the time at which the last reply so far was written.
     pub fn last_reply_at(&self) -> Option<Instant> {
         self.shared.last_reply_at()
     }
 
     /// Calls `hook`, once and from any thread, when `count` requests were answered; at once if they were. It must not
-    /// block: a worker may be what calls it.
+    /// block: a worker may call it.
     pub fn when_answered(&self, count: u64, hook: impl FnOnce() + Send + 'static) {
         self.shared.when_answered(count, Box::new(hook));
     }
@@ -117,25 +117,25 @@ impl Gateway {
         receiver.recv().expect("invariant: the hook is kept until it is called");
     }
 
-    /// Stops listening; connections that are open go on. Those in the backlog are turned away.
+    /// Stops listening; open connections go on. Those in the backlog are turned away.
     pub fn stop_accepting(&self) {
         self.shared.stop_accepting.store(true, Ordering::SeqCst);
         self.nudge();
     }
 
     /// Stops listening and reading, answers the requests that were read completely, closes every connection gently and
-    /// ends the workers; gives up what is not sent after `timeout`. Returns whether every reply was sent.
-    /// The exchange must go on answering meanwhile.
+    /// ends the workers; gives up what is not sent after `timeout`. Returns whether every reply was sent. The exchange
+    /// must go on answering meanwhile.
     pub fn drain(mut self, timeout: Duration) -> bool {
         self.end(timeout)
     }
 
     fn end(&mut self, timeout: Duration) -> bool {
         let now = Instant::now();
-        // Only the first to ask sets the time, and there is only one.
+        // Only the first call sets the time, and there is only one.
         let _ = self.shared.drain_until.set(now.checked_add(timeout).unwrap_or(now + FOR_EVER));
         self.nudge();
-        // Every thread is waited for, whatever the one before says.
+        // Every thread is waited for, whatever the one before returns.
         let sent: Vec<bool> = self.threads.drain(..).map(|thread| thread.join().unwrap_or(false)).collect();
         !sent.contains(&false)
     }

@@ -1,5 +1,5 @@
-//! How TLS begins on a connection. Handshakes are bounded: in number, in time, and in what a turn of the worker's loop does
-//! for them, for each takes as long as many orders. Whoever waits for its own is not read.
+//! The start of TLS on a connection. Handshakes are bounded: in number, in time, and in what a turn of the worker's
+//! loop spends on them, for each takes as long as many orders. A connection that waits for its handshake is not read.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::mailbox::Origin;
 use crate::stream::Step;
 use crate::worker::Worker;
 
-/// A turn goes on with handshakes until so much time has passed.
+/// Time that a turn spends on handshakes before it does something else.
 const TURN: Duration = Duration::from_millis(1);
 
-/// What somebody reads who speaks no TLS where it is spoken.
+/// The answer to a client that speaks no TLS where it is required.
 const SPEAK_TLS: &[u8] =
     b"<results><error>this port speaks TLS: connect with it (pricetime send --tls-ca FILE)</error></results>\n";
 
@@ -74,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// Gives the place of a handshake that has ended to the next who waits for one.
+    /// Gives the place of a handshake that has ended to the next connection that waits for one.
     pub(crate) fn leave_place(&mut self) {
         while let Some(origin) = self.handshakes.waiting.front().copied() {
             let slot = origin.slot as usize;
@@ -110,7 +110,7 @@ impl Worker {
         self.close(slot);
     }
 
-    /// Ends a connection on which TLS cannot begin. What TLS told the client is not to be overtaken by a reset.
+    /// Ends a connection on which TLS cannot begin. It lingers, so that no reset overtakes the alert.
     fn handshake_failed(&mut self, slot: usize, why: &str) {
         if let Some(tls) = &self.handshakes.tls {
             tls.handshakes(Protocol::Xml).failed();
@@ -144,7 +144,7 @@ impl Worker {
         }
     }
 
-    /// Goes on with a connection when its socket takes more.
+    /// Writes again when the socket takes more.
     pub(crate) fn wait_to_write(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         connection.write_blocked = true;

@@ -1,5 +1,5 @@
-//! What a worker knows of the handshakes of its connections: how many have a place, who waits for one, and what this turn has
-//! done for them. It does not know what becomes of a connection.
+//! The handshakes of a worker's connections: how many have a place, which connections wait for one, and how long this
+//! turn has worked on them. It knows nothing of connections that are open.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -14,21 +14,21 @@ use crate::stream::Stream;
 
 /// Handshakes that a worker has begun and not ended, at most.
 const AT_ONCE: usize = 256;
-/// While others wait, a handshake may take this part of its time.
+/// The part of its time that a handshake may take while others wait: one in this many.
 const HURRIED: u64 = 5;
-/// The log tells of handshakes that failed at most this often.
+/// The shortest time between two lines of the log about failed handshakes.
 const LOG_EVERY_MS: u64 = 10_000;
 
-/// A worker's handshakes.
+/// The handshakes of a worker.
 pub(crate) struct Handshaking {
-    /// None where connections are plain.
+    /// `None` where connections are plain.
     pub tls: Option<ServerTls>,
     /// Places of connections whose handshakes have begun, or may begin. An address with more of them gives way to one
     /// with fewer.
     pub places: Places,
     /// Connections that wait for one of those to end, in the order in which they came.
     pub waiting: VecDeque<Origin>,
-    /// What this turn has done for them.
+    /// Time that this turn has spent on handshakes.
     pub spent: Duration,
     logged_ms: Option<u64>,
 }
@@ -44,7 +44,7 @@ impl Handshaking {
         self.tls.is_some()
     }
 
-    /// A place for the handshake of a connection of this worker; none while it has to wait.
+    /// Takes a place for the handshake of a connection of this worker; `None` while it has to wait.
     pub fn enter(&self, mailbox: &Arc<Mailbox>, origin: Origin, source: IpAddr) -> Option<Place> {
         let mailbox = Arc::clone(mailbox);
         self.places.enter(source, move || mailbox.post(|letters| letters.handshakes_give_way.push(origin))).ok()
@@ -54,7 +54,8 @@ impl Handshaking {
         self.spent = Duration::ZERO;
     }
 
-    /// How long a connection without TLS yet may last. Whoever waits for a place may do so as long as that takes.
+    /// Returns how long a connection may last before its TLS is open. A connection that waits for a place has no bound;
+    /// one that has a place while others wait gets a part of the time.
     pub fn patience_ms(&self, stream: &Stream) -> u64 {
         let Some(tls) = &self.tls else { return u64::MAX };
         let patience = u64::try_from(tls.handshake_patience().as_millis()).unwrap_or(u64::MAX);
@@ -65,7 +66,7 @@ impl Handshaking {
         if is_awaited { patience / HURRIED } else { patience }
     }
 
-    /// Whether the log may tell of another one that failed; it counts as told.
+    /// Whether the log may get another line about a failed handshake; counts as written.
     pub fn may_log(&mut self, now_ms: u64) -> bool {
         let may_log = self.logged_ms.is_none_or(|logged_ms| now_ms >= logged_ms + LOG_EVERY_MS);
         if may_log {

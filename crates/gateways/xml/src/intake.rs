@@ -16,26 +16,26 @@ use crate::login::Asker;
 use crate::mailbox::Mailbox;
 use crate::mailbox::Origin;
 
-/// A batch with more text than this is handed inward before the turn is over.
+/// Bytes of text from which a batch is handed in before the turn is over.
 const BODY_BYTES_MAX: usize = 1 << 20;
-/// A batch with more requests than this is handed inward before the turn is over.
+/// Requests from which a batch is handed in before the turn is over.
 const REQUESTS_MAX: usize = 4096;
-/// A heavy batch that costs as much is handed inward before all of its connection's requests are parsed.
+/// The cost from which a heavy batch is handed in before all of its connection's requests are parsed.
 const HEAVY_COST_MAX: u64 = 1 << 10;
-/// Batches kept for reuse.
+/// Batches that are kept for reuse, at most.
 const SPARE_MAX: usize = 16;
-/// A batch with more executions is long. It is not kept for reuse with all that room, so that a rare large answer does
-/// not take memory for ever.
+/// Executions from which a batch is long. Such a batch is not kept for reuse with all its room, so that a rare large
+/// answer does not take memory for ever.
 const EXECUTIONS_KEPT_MAX: usize = 1 << 16;
 
-/// A query takes as much of the bound on what is in flight as so many commands: whoever asks next waits for all that is
-/// in flight, and thousands of executions may be shown for a query of a few bytes.
+/// Commands that a query counts for in the bound on what is in flight: later requests wait for everything in flight,
+/// and the answer to a query of a few bytes may show thousands of executions.
 const QUERY_TAKES: usize = 16;
 
-/// How a batch gets back to the worker.
+/// The function that returns a batch to the worker.
 type Back = Arc<dyn Fn(Box<Batch>) + Send + Sync>;
 
-/// Gathers requests, and hands them inward.
+/// Gathers requests, and hands them in.
 pub(crate) struct Intake {
     exchange: Arc<dyn Exchange>,
     metrics: GatewayMetrics,
@@ -49,8 +49,7 @@ pub(crate) struct Intake {
     /// The estimated cost of the requests of that connection, and of the heavy batch.
     read_cost: u64,
     heavy_cost: u64,
-    /// What the worker keeps of each batch that is away or waits for its turn, in the order in which they were handed
-    /// inward.
+    /// The worker's part of each batch that is away or waits for its turn, in the order in which they were handed in.
     away: VecDeque<Option<Gathered>>,
     /// Tickets of the light ones among them.
     light_away: VecDeque<u64>,
@@ -62,10 +61,10 @@ pub(crate) struct Intake {
     submitted: Submitted,
 }
 
-/// How much is in flight, of light requests or of heavy ones.
+/// The amount in flight, of light requests or of heavy ones.
 #[derive(Default)]
 struct Flight {
-    /// Bytes of the requests that entered and did not come back.
+    /// The ops and requests that were handed in and did not come back, as `taken_by` counts them.
     taken: usize,
     /// Whether the last batch that came back was long. Then requests cost more than their ops show.
     long: bool,
@@ -78,24 +77,24 @@ impl Flight {
     }
 }
 
-/// The requests of one batch, as their replies need them.
+/// The worker's part of one batch: what its replies need.
 #[derive(Default)]
 pub(crate) struct Gathered {
-    /// Their ops are in the batch while it is away.
+    /// The documents. Their ops are in the batch while it is away.
     pub documents: Documents,
-    /// Whose each request is.
+    /// The connection of each request.
     pub origins: Vec<Origin>,
     /// Bytes of the bodies that were parsed.
     pub body_bytes: usize,
-    /// The connection whose heavy batch it is; none of a light one.
+    /// The connection of a heavy batch; `None` for a light one.
     pub heavy: Option<Origin>,
 }
 
-/// What was handed inward.
+/// The requests that were handed in.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Submitted {
     pub requests: usize,
-    /// When the last of it was.
+    /// The time of the last of them.
     pub at: Option<Instant>,
 }
 
@@ -127,20 +126,19 @@ impl Intake {
         }
     }
 
-    /// Whether more may be read from sockets of those who ask little. One read may go past the bound, but no read after
-    /// it. While batches are long, only one is away at a time, so that a small request waits for one long batch at
-    /// most.
+    /// Whether more may be read from light connections. One read may go past the bound, but no read after it. While
+    /// batches are long, only one is away at a time, so that a small request waits for one long batch at most.
     pub fn has_room(&self) -> bool {
         self.light_flight.has_room(self.in_flight_max)
     }
 
-    /// Whether more may be read from sockets of those who ask much. They have a room of their own.
+    /// Whether more may be read from heavy connections. They have a bound of their own.
     pub fn has_heavy_room(&self) -> bool {
         self.heavy_flight.has_room(self.in_flight_max)
     }
 
-    /// Adds a request, whatever its bytes are. Who asks is known where members are. A connection that protects accounts has
-    /// a protector from then on. Errors: reading it panicked, and its reply says so.
+    /// Adds a request, whatever its bytes are. `asker` is known where there are members. A connection that protects
+    /// accounts has a protector from then on. Errors: reading it panicked, and its reply says so.
     pub fn request(
         &mut self,
         origin: Origin,
@@ -168,7 +166,7 @@ impl Intake {
         panicked
     }
 
-    /// A connection that protected accounts asks nothing more.
+    /// Tells the exchange that a connection which protected accounts asks nothing more.
     pub fn depart(&mut self, origin: Origin, protector: ProtectorId, heavy: Option<&mut HeavyBatches>) {
         match heavy {
             None => self.gather_light().documents.requests.depart(protector),
@@ -179,7 +177,7 @@ impl Intake {
         }
     }
 
-    /// Adds a request that is answered with an error, in its place among the others. It costs nothing that is read: it
+    /// Adds a request that is answered with an error, in its place among the others. Its cost is not that of a read: it
     /// may come between two reads, and would count as the next connection's.
     pub fn refusal(&mut self, origin: Origin, why: &str, mut heavy: Option<&mut HeavyBatches>) {
         let read_cost = self.read_cost;
@@ -190,7 +188,7 @@ impl Intake {
         }
     }
 
-    /// Hands inward what was gathered of light requests.
+    /// Hands in the light requests that were gathered.
     pub fn submit(&mut self) {
         if let Some((batch, gathered)) = self.current.take() {
             self.light_away.push_back(self.next_ticket);
@@ -198,7 +196,7 @@ impl Intake {
         }
     }
 
-    /// The requests of a read were added. Gives what they cost.
+    /// Ends a read, whose requests were added. Returns their cost.
     pub fn end_read(&mut self, heavy: Option<&mut HeavyBatches>) -> u64 {
         if let Some(heavy) = heavy {
             self.submit_heavy(heavy);
@@ -224,7 +222,7 @@ impl Intake {
         self.submitted.at = Some(self.metrics.hand_in(batch, &*self.exchange));
     }
 
-    /// What was handed inward since this was last asked.
+    /// Returns what was handed in since the last call.
     pub fn take_submitted(&mut self) -> Submitted {
         std::mem::take(&mut self.submitted)
     }
@@ -239,30 +237,30 @@ impl Intake {
         flight.long = batch.executions.len() > EXECUTIONS_KEPT_MAX;
     }
 
-    /// The connection whose heavy batch this is; none of a light one.
+    /// Returns the connection of a heavy batch; `None` for a light one.
     pub fn heavy_origin(&self, ticket: u64) -> Option<Origin> {
         let index = (ticket - self.oldest_ticket()) as usize;
         self.away[index].as_ref().and_then(|gathered| gathered.heavy)
     }
 
-    /// The ticket of the oldest light batch that was not taken since it was handed in.
+    /// Returns the ticket of the oldest light batch that was not taken since it was handed in.
     pub fn oldest_light(&self) -> Option<u64> {
         self.light_away.front().copied()
     }
 
-    /// The ticket of the oldest batch that was not taken since it was handed in.
+    /// Returns the ticket of the oldest batch that was not taken since it was handed in.
     pub fn oldest_ticket(&self) -> u64 {
         self.next_ticket - self.away.len() as u64
     }
 
-    /// Whose requests are in batches that are older than this one and were not taken yet.
+    /// Returns the connections with requests in batches that are older than this one and were not taken yet.
     #[cold]
     pub fn asked_before(&self, ticket: u64) -> HashSet<Origin> {
         let index = (ticket - self.oldest_ticket()) as usize;
         self.away.range(..index).flatten().flat_map(|older| older.origins.iter().copied()).collect()
     }
 
-    /// Takes what was kept of a batch that came back.
+    /// Takes the worker's part of a batch that came back.
     pub fn take(&mut self, batch: &mut Batch) -> Gathered {
         let index = (batch.ticket - self.oldest_ticket()) as usize;
         let mut gathered = self.away[index].take().expect("invariant: something is kept of each batch that is away");
@@ -276,7 +274,7 @@ impl Intake {
         gathered
     }
 
-    /// Keeps on keeping what was taken of a batch that is not the oldest one.
+    /// Puts back the part of a batch that is not the oldest one.
     #[cold]
     pub fn put_back(&mut self, batch: &mut Batch, mut gathered: Gathered) {
         let index = (batch.ticket - self.oldest_ticket()) as usize;
@@ -288,7 +286,7 @@ impl Intake {
         self.away[index] = Some(gathered);
     }
 
-    /// Keeps a batch and what was kept of it for reuse, or drops them when there are enough.
+    /// Keeps a batch and its part for reuse, or drops them when there are enough.
     pub fn recycle(&mut self, mut batch: Box<Batch>, mut gathered: Gathered) {
         if self.spare.len() < SPARE_MAX && batch.executions.capacity() <= EXECUTIONS_KEPT_MAX {
             batch.clear();
@@ -297,7 +295,7 @@ impl Intake {
         }
     }
 
-    /// Asks the history.
+    /// Hands in a look-up for the history.
     pub fn look_up(&self, lookup: Lookup) {
         self.exchange.look_up(lookup);
     }
@@ -344,8 +342,8 @@ impl Intake {
         gathering(&mut self.current, &mut self.spare, &self.back)
     }
 
-    /// The batch of a connection's heavy requests. Light requests that were gathered go first: some may be of this
-    /// connection.
+    /// Returns the batch of a connection's heavy requests. Light requests that were gathered go first: some may be of
+    /// this connection.
     fn gather_heavy(&mut self, origin: Origin) -> &mut Gathered {
         self.submit();
         let gathered = gathering(&mut self.heavy, &mut self.spare, &self.back);
@@ -354,7 +352,7 @@ impl Intake {
     }
 }
 
-/// What is being gathered.
+/// Returns the batch that is being gathered.
 fn gathering<'a>(
     current: &'a mut Option<(Box<Batch>, Gathered)>,
     spare: &mut Vec<(Box<Batch>, Gathered)>,
@@ -375,7 +373,7 @@ impl Gathered {
     }
 }
 
-/// What requests take of the bound on what is in flight.
+/// Returns how much of the bound on what is in flight requests take.
 fn taken_by(requests: usize, ops: &[Op]) -> usize {
     requests + ops.iter().map(|op| if matches!(op, Op::Query(_)) { QUERY_TAKES } else { 1 }).sum::<usize>()
 }

@@ -2,15 +2,16 @@
 //!
 //! A [`Gateway`] runs worker threads. Each has its own epoll loop and its own listener on the one address, splits what
 //! clients send into requests, hands *one batch a turn of its loop* to the exchange, and writes the replies when the
-//! batch comes back. Whatever is behind the port is not known here: no market, no journal, no store.
+//! batch comes back. It knows only the port: no market, no journal, no store.
 //!
-//! What holds, and where:
-//! - Replies of a connection leave in the order of its requests, also when one of them waits for the history (`replies`).
-//! - What is read from the history and not yet sent is bounded, whatever is asked and whoever does not read (`asking`).
+//! Guarantees, and the modules that keep them:
+//! - Replies of a connection leave in the order of its requests, also when one of them waits for the history
+//!   (`replies`).
+//! - Replies made from the history and not yet sent are bounded, whatever clients ask and do not read (`asking`).
 //! - An idle connection holds no buffers (`connection`).
-//! - Who asks much at once waits for others like it, and those who ask little wait for none of them (`heavy_batches`).
-//! - What is in flight inward is bounded; at the bound sockets are not read (`intake`). A client that does not read its
-//!   replies costs about [`Settings::unsent_bytes_max`] plus one reply, and delays nobody else (`replies`).
+//! - Heavy requests wait for each other, and light ones wait for none of them (`heavy_batches`).
+//! - The amount in flight is bounded; at the bound sockets are not read (`intake`). A client that does not read its
+//!   replies costs about [`Settings::unsent_bytes_max`] plus one reply, and delays no other client (`replies`).
 //! - A connection is closed gently: replies, end of stream, and only then the socket, so that a client never sees a
 //!   reset in place of a reply (`worker`).
 //!

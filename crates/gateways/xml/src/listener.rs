@@ -1,5 +1,5 @@
-//! Binds the address: first one exclusive socket, so that a second server on the same address is told, then one more
-//! for each worker. It also finds out how many waiting connections the machine allows. It accepts nothing.
+//! Binds the address: first one exclusive socket, so that a second server on the same address gets an error, then one
+//! more for each worker. It also finds out how many waiting connections the machine allows. It accepts nothing.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use mio::net::TcpListener;
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Listening sockets on one address, one a worker; the kernel spreads connections over them.
+/// Listening sockets on one address, one for each worker; the kernel spreads connections over them.
 pub(crate) struct Listeners {
     pub sockets: Vec<TcpListener>,
-    /// The address, with the port that was taken when none was asked for.
+    /// The address, with the port that the system chose if none was given.
     pub address: SocketAddr,
     /// Connections that the kernel really holds for each socket.
     pub backlog: u32,
@@ -19,8 +19,9 @@ pub(crate) struct Listeners {
 /// Binds `count` sockets to `address`. Errors: it is in use, is not ours or may not be used.
 pub(crate) fn bind(address: SocketAddr, count: usize, backlog: u32) -> io::Result<Listeners> {
     let first = socket(address)?;
-    // Bound without SO_REUSEPORT, it finds any other holder of the address, one of ours included. Those that share it
-    // follow: the kernel asks only whether both sockets have the option at the time that the later one is bound.
+    // Bound without SO_REUSEPORT, the first socket finds any other holder of the address, one of ours included. Those
+    // that share it follow: the kernel asks only whether both sockets have the option at the time that the later one is
+    // bound.
     first.bind(&address.into())?;
     let local = first.local_addr()?.as_socket().unwrap_or(address);
     let mut sockets = vec![first];

@@ -1,5 +1,5 @@
-//! Who asks, on one connection: from its first byte, and after each login. Secrets are compared in `access`; here stands what may be
-//! sent where, and what a client is told.
+//! The identity of the client on one connection: from its first byte, and after each login. `access` compares secrets;
+//! this module decides what may be sent where, and writes the answers to logins.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,53 +15,53 @@ use exchange::{
 
 use crate::document::{Documents, Limits, Login};
 
-/// Stands before a challenge where it is signed, so that the signature is good for nothing else.
+/// The text before a challenge where it is signed, so that the signature is good for nothing else.
 const SIGNED_BEFORE: &str = "pricetime-login:";
 
-/// What a client with this secret answers to a challenge.
+/// Signs a challenge as a client with this secret does.
 pub fn login_signature(secret: &str, challenge: &str) -> String {
     hmac_hex(secret, &[SIGNED_BEFORE.as_bytes(), challenge.as_bytes()])
 }
 
-/// Where those who log in are checked, for all connections.
+/// The members against which logins are checked, for all connections.
 #[derive(Clone, Debug)]
 pub struct Desk {
     access: Access,
 }
 
-/// Who asks on a connection.
+/// The client of a connection.
 pub(crate) struct Asker {
-    /// None where everybody may do everything.
+    /// `None` where everybody may do everything.
     desk: Option<Arc<Desk>>,
     address: IpAddr,
-    /// Nobody else reads what is sent.
+    /// Whether the bytes are encrypted or never leave this machine.
     private: bool,
-    /// None: nobody has proven anything.
+    /// The proven principal; `None` before any proof.
     principal: Option<Principal>,
-    /// Counts it among those of its member.
+    /// Counts the connection among those of its member.
     connected: Option<Connected>,
     /// The connection's place, which is its member's.
     place: Option<PlaceHandle>,
-    /// What is to be signed. It is used once.
+    /// The challenge to sign. It is used once.
     challenge: Option<String>,
     /// The reason why the last login was turned away, until it is counted.
     turned_away: Option<TurnedAway>,
-    /// None where nobody keeps whose commands are.
+    /// `None` where the journal keeps no callers.
     session: Option<Session>,
-    /// Who asks, as it is kept; none until somebody does, as whom they are now.
+    /// The caller as the journal keeps it, made when the first request needs it, for the present principal.
     caller: Option<Arc<Caller>>,
 }
 
-/// What a login came to.
+/// The result of a login.
 enum LoggedIn {
-    /// From now on requests are this member's.
+    /// Requests are this member's from now on.
     As(String),
-    /// This is to be signed.
+    /// The challenge that the client has to sign.
     Challenge(String),
     Refused(Refused),
 }
 
-/// Why a login was refused. A key that there is not, a wrong secret and one that has expired are told apart nowhere.
+/// The reason why a login was refused. An unknown key, a wrong secret and an expired key give the same one.
 enum Refused {
     NotPrivate,
     NoChallenge,
@@ -72,14 +72,15 @@ enum Refused {
 }
 
 impl Desk {
-    /// For the members and keys that there are.
+    /// Returns a desk for these members.
     pub fn new(access: Access) -> Desk {
         Desk { access }
     }
 }
 
 impl Asker {
-    /// Of a new connection; none where neither members are known nor, by `audit`, it is kept whose commands are.
+    /// Makes the asker of a new connection; `None` where there are no members and, by `audit`, the journal keeps no
+    /// callers.
     pub fn of(desk: Option<&Arc<Desk>>, address: IpAddr, audit: bool) -> Option<Asker> {
         if desk.is_none() && !audit {
             return None;
@@ -102,7 +103,7 @@ impl Asker {
         Some(asker)
     }
 
-    /// The connection has this place.
+    /// Notes the connection's place.
     pub fn takes(&mut self, place: PlaceHandle) {
         if let Some(principal) = &self.principal {
             place.prove(principal.member());
@@ -110,7 +111,7 @@ impl Asker {
         self.place = Some(place);
     }
 
-    /// The connection is encrypted from now on. `certificate`: the SHA-256 of one that it has proven to have.
+    /// Notes that the connection is encrypted from now on. `certificate`: SHA-256 of the client's verified certificate.
     pub fn encrypted(&mut self, certificate: Option<&[u8; 32]>) {
         self.private = true;
         let access = self.desk.as_ref().map(|desk| &desk.access);
@@ -119,14 +120,16 @@ impl Asker {
         self.come_as(proven);
     }
 
-    /// It is a member's that did not ask to be. Where that has as many connections as it may have, a login says so.
+    /// Makes the connection a member's that did not log in. If the member has too many connections, its login gets the
+    /// reason.
     fn come_as(&mut self, proven: Option<Principal>) {
         if proven.is_some_and(|principal| self.become_member(principal).is_err()) {
             self.turned_away = Some(TurnedAway::PastLimit);
         }
     }
 
-    /// From now on requests are this member's. Errors: it has as many connections as it may have, and nothing was changed.
+    /// Makes requests this member's from now on. Errors: it has as many connections as it may have, and nothing was
+    /// changed.
     fn become_member(&mut self, principal: Principal) -> Result<(), Limit> {
         let is_of_its = self.connected.as_ref().is_some_and(|connected| connected.is_of(&principal));
         if let Some(desk) = self.desk.as_ref().filter(|_| !is_of_its) {
@@ -139,7 +142,7 @@ impl Asker {
         Ok(())
     }
 
-    /// Appends a request, which is its member's; a login is followed and answered.
+    /// Appends a request for the member; performs and answers a login.
     pub fn ask(&mut self, documents: &mut Documents, body: &[u8], limits: &Limits) {
         let login = match &self.desk {
             Some(desk) => {
@@ -178,17 +181,17 @@ impl Asker {
         }
     }
 
-    /// The reason why a login was turned away since this was last asked.
+    /// Takes the reason why a login was turned away since the last call.
     pub fn take_turned_away(&mut self) -> Option<TurnedAway> {
         self.turned_away.take()
     }
 
-    /// The client's address.
+    /// Returns the client's address.
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Says that a member is logged in, and protects the accounts that it trades for.
+    /// Appends that a member is logged in, and protects the accounts that it trades for.
     fn protect(&self, documents: &mut Documents, member: &str, grace: Grace) {
         let rights = self.principal.as_ref().map(Principal::rights);
         let accounts = rights.map(|rights| rights.traded()).unwrap_or_default();
@@ -200,7 +203,7 @@ impl Asker {
         }
     }
 
-    /// The source whose turns its heavy requests take.
+    /// Returns the source that its heavy requests count for.
     pub fn source(&self) -> Source {
         self.principal.as_ref().map_or_else(Source::connection, |principal| Source::member(principal.member()))
     }
@@ -211,7 +214,8 @@ impl Asker {
     }
 
     fn log_in(&mut self, desk: &Desk, login: &Login) -> LoggedIn {
-        // Replies come in order, so none is held back: whoever comes too soon is told how long to wait, and nothing is compared.
+        // Replies come in order, so none is held back: a client that tries too soon gets the time to wait, and nothing
+        // is compared.
         let key = match login {
             Login::Asks => {
                 let past = self.principal.as_ref().and_then(|principal| principal.rights().limits.has_room().err());
@@ -234,7 +238,7 @@ impl Asker {
         match proven {
             Some(principal) => {
                 let member = principal.member().to_owned();
-                // It is counted among the member's messages where it enters the exchange.
+                // The exchange counts the login among the member's messages.
                 let room = principal.rights().limits.has_room();
                 if let Err(past) = room.and_then(|()| self.become_member(principal)) {
                     return LoggedIn::Refused(Refused::Past(past));
@@ -263,7 +267,7 @@ fn by_signature(desk: &Desk, key: &str, challenge: &str, signature: &str) -> Opt
     desk.access.by_signature(key, &signed, signature, SystemTime::now())
 }
 
-/// A member that trades for so many accounts, none of which is protected.
+/// The refusal to protect any of this many accounts.
 struct Unprotected(usize);
 
 impl fmt::Display for Unprotected {
@@ -281,7 +285,7 @@ impl fmt::Display for Unprotected {
 }
 
 impl Refused {
-    /// The reason as it is counted; none where it is no fault of the client's.
+    /// Returns the reason as it is counted; `None` where the client is not at fault.
     fn reason(&self) -> Option<TurnedAway> {
         match self {
             Refused::Wrong => Some(TurnedAway::WrongProof),

@@ -1,5 +1,5 @@
-//! The look-ups of a worker: which connections wait for theirs, and how many the history is working on. It does not know
-//! what is looked up.
+//! The look-ups of a worker: the connections that wait for theirs, and how many the history is working on. It knows
+//! nothing of their contents.
 
 use std::collections::VecDeque;
 
@@ -22,32 +22,32 @@ pub(crate) struct LookupQueue {
 }
 
 impl LookupQueue {
-    /// The next reply of a connection needs the history.
+    /// Queues a connection whose next reply needs the history.
     pub fn wait(&mut self, origin: Origin) {
         self.short.push_back(origin);
     }
 
-    /// A connection's short look-up found too much: it waits for a long one.
+    /// Queues a connection for a long look-up: its short one found too much.
     pub fn wait_for_long(&mut self, origin: Origin) {
         self.long.push_back(origin);
     }
 
-    /// The connection whose short look-up may be asked now; it waits no longer.
+    /// Takes the connection whose short look-up may be handed in now.
     pub fn next_short(&mut self) -> Option<Origin> {
         if self.short_out < SHORT_MAX { self.short.pop_front() } else { None }
     }
 
-    /// The connection whose long look-up may be asked now; it goes on waiting.
+    /// Returns the connection whose long look-up may be handed in now; it goes on waiting.
     pub fn first_long(&self) -> Option<Origin> {
         if self.long_out { None } else { self.long.front().copied() }
     }
 
-    /// The first of those that wait for a long look-up waits no longer.
+    /// Removes the first connection that waits for a long look-up.
     pub fn leave_first_long(&mut self) {
         self.long.pop_front();
     }
 
-    /// The history was asked.
+    /// Notes that a look-up was handed in.
     pub fn asked(&mut self, lookup: &Lookup) {
         match lookup.is_long() {
             true => self.long_out = true,
@@ -55,7 +55,7 @@ impl LookupQueue {
         }
     }
 
-    /// The history answered.
+    /// Notes that the history answered.
     pub fn answered(&mut self, lookup: &Lookup) {
         match lookup.is_long() {
             true => self.long_out = false,

@@ -11,12 +11,12 @@ use mio::Waker;
 pub(crate) struct Origin {
     /// The connection's slot.
     pub slot: u32,
-    /// Which of the connections that had this slot it is.
+    /// The number of this connection among those that had this slot.
     pub generation: u32,
 }
 
 impl Origin {
-    /// In place of whoever has a reply already.
+    /// The mark for a request that has its reply already.
     pub const ANSWERED: Origin = Origin { slot: u32::MAX, generation: 0 };
 }
 
@@ -39,11 +39,11 @@ pub(crate) struct Letters {
     pub batches: Vec<Box<Batch>>,
     /// Look-ups that came back, each with the connection whose next reply needs it.
     pub found: Vec<(Origin, Lookup)>,
-    /// Connections whose places others get.
+    /// Connections whose places go to others.
     pub give_way: Vec<Origin>,
     /// Connections whose handshakes give way.
     pub handshakes_give_way: Vec<Origin>,
-    /// Set when something else changed that the worker should check: it is to stop, or may accept again.
+    /// Whether something else changed that the worker should check: it is to stop, or may accept again.
     pub nudged: bool,
 }
 
@@ -58,12 +58,12 @@ impl Letters {
 }
 
 impl Mailbox {
-    /// An empty one; `waker` interrupts the worker's poll.
+    /// Returns an empty mailbox; `waker` interrupts the worker's poll.
     pub fn new(waker: Waker) -> Mailbox {
         Mailbox { inner: Mutex::new(Inner { letters: Letters::default(), awake: true }), waker }
     }
 
-    /// Adds a letter, and wakes the worker if it sleeps and nobody woke it yet.
+    /// Adds a letter, and wakes the worker if it sleeps and has not been woken yet.
     pub fn post(&self, add: impl FnOnce(&mut Letters)) {
         let awake = {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +87,7 @@ impl Mailbox {
         mem::swap(&mut inner.letters, empty);
     }
 
-    /// Whether the worker may sleep: there are no letters. Whoever posts from here on wakes it.
+    /// Whether the worker may sleep: there are no letters. Letters that are posted from here on wake it.
     pub fn may_sleep(&self) -> bool {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.awake = !inner.letters.is_empty();

@@ -16,11 +16,11 @@ use crate::waiting_replies::needs_look_up;
 use crate::worker::Worker;
 
 impl Worker {
-    /// Makes the replies of a batch, and of those that came back before it and had to wait for it.
-    /// Returns how many were made.
+    /// Makes the replies of a batch, and of those that came back before it and had to wait for it. Returns how many
+    /// were made.
     pub(crate) fn batch_came_back(&mut self, batch: Box<Batch>) -> u64 {
         self.intake.came_back(&batch);
-        // What becomes of an order that is done is written down when the history has answered.
+        // Outcomes of ops about done orders are counted when the history has answered.
         self.settings.metrics.came_back(&batch, self.now, |_| None);
         if !self.is_next(batch.ticket) {
             if batch.is_refused() {
@@ -39,8 +39,8 @@ impl Worker {
         made
     }
 
-    /// Whether nobody in this batch waits for the answers of another one. Light batches are answered in their order. A
-    /// heavy one waits for the light ones that were handed inward before it, and for those of its connection.
+    /// Whether no request in this batch waits for the answers of another batch. Light batches are answered in their
+    /// order. A heavy one waits for the light ones that were handed in before it, and for those of its connection.
     fn is_next(&self, ticket: u64) -> bool {
         let oldest_light = self.intake.oldest_light().unwrap_or(u64::MAX);
         let Some(origin) = self.intake.heavy_origin(ticket) else { return ticket == oldest_light };
@@ -49,7 +49,7 @@ impl Worker {
         ticket < oldest_light && connection.is_none_or(|connection| connection.is_next(ticket))
     }
 
-    /// A batch is answered, so that the next one of its connection may be.
+    /// Notes that a batch is answered, so that the next one of its connection may be.
     fn note_answered(&mut self, ticket: u64, heavy: Option<Origin>) {
         let Some(origin) = heavy else { return };
         let connection = self.connections.get_mut(origin.slot as usize);
@@ -59,7 +59,7 @@ impl Worker {
     }
 
     /// Writes to every connection that got replies or whose socket takes more. Returns how many replies were made on
-    /// the way, for there was room for them again.
+    /// the way, because there was room for them again.
     pub(crate) fn flush_dirty(&mut self) -> u64 {
         let mut made = 0;
         let mut dirty = std::mem::take(&mut self.dirty);
@@ -69,7 +69,7 @@ impl Worker {
                 self.settle(slot);
             }
         }
-        // Whoever was put on the list meanwhile was flushed meanwhile.
+        // Connections that were added meanwhile were flushed in the same pass.
         self.dirty = dirty;
         let sent = std::mem::take(&mut self.sent_bytes);
         if sent > 0 {
@@ -78,7 +78,8 @@ impl Worker {
         made
     }
 
-    /// Whoever is refused while others wait for long is told so at once, but for those who wait for other replies themselves.
+    /// Answers a refused batch at once while others wait for long, except for connections that wait for earlier replies
+    /// themselves.
     #[cold]
     fn refuse_early(&mut self, mut batch: Box<Batch>) -> u64 {
         let before = self.intake.asked_before(batch.ticket);
@@ -163,7 +164,7 @@ impl Worker {
         } else {
             let slot = self.waiting.keep(batch, gathered, requests);
             assert_eq!(slot, kept, "invariant: replies that wait name the slot that the batch is kept in");
-            // Looking at all connections has its price: between two ticks only when much came at once.
+            // A look at all connections has its price: between two ticks only when much came at once.
             if self.waiting.kept_bytes() > self.settings.unread_bytes_max / self.settings.workers / 2 {
                 self.shed_slow_readers();
             }
@@ -171,8 +172,8 @@ impl Worker {
         made
     }
 
-    /// Closes the connections of a batch that came back without answers, once they have what was answered before.
-    /// Returns how many requests will have no reply.
+    /// Closes the connections of a batch that came back without answers, once they have the answers to earlier
+    /// requests. Returns how many requests will have no reply.
     fn close_abandoned(&mut self, batch: Box<Batch>, gathered: Gathered) -> u64 {
         let mut unanswered = 0;
         for origin in &gathered.origins {

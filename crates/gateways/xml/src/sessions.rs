@@ -1,4 +1,4 @@
-//! The life of a connection: the worker reads from it in its turn, and closes it so that the client sees every reply
+//! The life of a connection: the worker reads from it in its turn, and closes it so that the client gets every reply
 //! and then the end of the stream.
 
 use std::collections::VecDeque;
@@ -13,12 +13,12 @@ use crate::mailbox::Origin;
 use crate::settings::Settings;
 use crate::worker::Worker;
 
-/// After the end of the stream was sent, input is discarded for this long,
+/// Time for which input is discarded after the end of the stream was sent.
 const LINGER_MS: u64 = 1000;
-/// or for this many bytes.
+/// Bytes of input that are discarded then, at most.
 const LINGER_BYTES: usize = 1 << 20;
 
-/// Once as many bytes of those who ask much were read and parsed, the others get their turn again.
+/// Bytes of heavy connections that a turn reads and parses before light ones have their turn again.
 const HEAVY_BYTES_A_TURN: usize = 256 << 10;
 
 impl Connection {
@@ -38,7 +38,7 @@ impl Connection {
         }
     }
 
-    /// Whether further requests may be read now. Not while the connection waits for the history, or for its client to
+    /// Whether further requests may be read now: not while the connection waits for the history, or for its client to
     /// read.
     fn may_read(&self, settings: &Settings) -> bool {
         self.phase == Phase::Open
@@ -49,8 +49,8 @@ impl Connection {
 }
 
 impl Worker {
-    /// Reads once from each connection that was on the list when it began; what is left waits for the next turn. Those
-    /// who ask much come last, and so many of them as a turn has time for.
+    /// Reads once from each connection that was on the list at the start; the rest waits for the next turn. Heavy
+    /// connections come last, as many as a turn has time for.
     pub(crate) fn read_ready(&mut self) {
         for _ in 0..self.ready.len() {
             let Some(slot) = self.ready.pop_front() else { break };
@@ -72,8 +72,7 @@ impl Worker {
         self.read_heavy();
     }
 
-    /// Reads once from each connection that asks much, in turn, until this turn of the worker has parsed enough of
-    /// them.
+    /// Reads once from each heavy connection, in turn, until this turn of the worker has parsed enough of them.
     fn read_heavy(&mut self) {
         self.taken_bytes = 0;
         for _ in 0..self.heavy_ready.len() {
@@ -100,7 +99,7 @@ impl Worker {
         let received = match connection.phase {
             Phase::Open if connection.may_read(&self.settings) => connection.receive(buffer),
             Phase::Open | Phase::Finishing { .. } if connection.broken => return self.close(slot),
-            // It stays readable, and is read when its replies have been sent.
+            // The connection stays readable, and is read when its replies have been sent.
             Phase::Open | Phase::Finishing { .. } => return,
             Phase::Lingering { .. } => return self.discard(slot),
         };
@@ -127,7 +126,7 @@ impl Worker {
                     return;
                 }
                 if count < bytes_max {
-                    // All was read, and the end of the stream is next.
+                    // All bytes were read, and the end of the stream is next.
                     return self.read(slot);
                 }
                 connection.queue(slot, &mut self.ready);
@@ -135,12 +134,12 @@ impl Worker {
         }
     }
 
-    /// No further bytes of a connection come: a request whose end has not come is answered with what did.
+    /// Answers an unfinished request, whose end will not arrive.
     fn cut(&mut self, slot: usize) {
         self.connections[slot].cut(slot, &mut self.intake);
     }
 
-    /// No further request of a connection is read, and a partial one is dropped.
+    /// Stops reading requests of a connection, and drops a partial one.
     pub(crate) fn finish(&mut self, slot: usize, ended: bool) {
         let connection = &mut self.connections[slot];
         self.partial_bytes -= connection.partial_bytes();
@@ -148,7 +147,7 @@ impl Worker {
         connection.depart(slot, &mut self.intake);
     }
 
-    /// Called when replies were sent or reading ended: goes on reading, or closes the connection.
+    /// Goes on reading, or closes the connection, after replies were sent or reading ended.
     pub(crate) fn settle(&mut self, slot: usize) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         match connection.phase {
@@ -158,7 +157,7 @@ impl Worker {
                 }
             }
             Phase::Finishing { .. } if connection.is_outstanding() => {}
-            // Whoever asks nothing more may be told so, and need not.
+            // A client that has ended its stream may get an end too, and does not need it.
             Phase::Finishing { ended: true } => {
                 let _ = connection.stream.say_end();
                 self.close(slot);
@@ -201,14 +200,14 @@ impl Worker {
         }
     }
 
-    /// Closes a connection whose place another one gets. It is told so, unless that could be taken for the reply to a
-    /// request.
+    /// Closes a connection whose place goes to another. The client gets the reason, unless that could be taken for the
+    /// reply to a request.
     pub(crate) fn give_way(&mut self, origin: Origin) {
         let slot = origin.slot as usize;
         let is_it = |connection: &&mut Connection| connection.generation == origin.generation;
         let Some(connection) = self.connections.get_mut(slot).filter(is_it) else { return };
         if connection.phase == Phase::Open && !connection.stream.is_before_tls() && !connection.is_outstanding() {
-            // What has come is read, or the system would answer it with a reset that may overtake the words.
+            // Bytes that arrived are read, or the system would answer them with a reset that may overtake the message.
             let _ = connection.stream.read(&mut self.read_buffer);
             let _ = connection.stream.write(format!("<results><error>{GAVE_WAY}</error></results>\n").as_bytes());
             let _ = connection.stream.end();

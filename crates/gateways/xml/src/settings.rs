@@ -1,4 +1,4 @@
-//! What an operator may set of the XML gateway, with its defaults. It does not know where the values come from.
+//! The settings of the XML gateway, with their defaults. They do not know where the values come from.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -9,52 +9,52 @@ use tls::ServerTls;
 
 use crate::login::Desk;
 
-/// The settings of a gateway. Limits are explained in docs/PROTOCOL.md, framing.
+/// The settings of a gateway. docs/PROTOCOL.md explains the limits, under framing.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen. Port 0 takes a free one; see [`crate::Gateway::local_addr`].
+    /// The address on which to listen. Port 0 takes a free one; see [`crate::Gateway::local_addr`].
     pub address: SocketAddr,
     /// Threads that own sockets, at least 1.
     pub workers: usize,
-    /// Connections the kernel may hold for each worker until they are accepted; it also applies its own bound
+    /// Connections that the kernel may hold for each worker until they are accepted; it also applies its own bound
     /// (`net.core.somaxconn`).
     pub backlog: u32,
-    /// Connections open at once, over all workers. Whoever is turned away or has to give way is told. Further ones wait
-    /// in the backlog where the places say so, and while no file can be opened.
+    /// The places for connections, over all workers. A client that is turned away or has to give way gets the reason.
+    /// Further connections wait in the backlog where the places say so, and while no file can be opened.
     pub places: Places,
-    /// The longest request, in bytes.
+    /// Bytes of the longest request.
     pub request_bytes_max: usize,
-    /// The most elements in a request, nested ones counted.
+    /// Elements in a request, nested ones counted, at most.
     pub children_max: usize,
-    /// The longest reply, in bytes.
+    /// Bytes of the longest reply.
     pub reply_bytes_max: usize,
-    /// A connection without a complete request for this long, and without a reply outstanding, is closed; so is one whose
-    /// outstanding replies could not be written at all for this long. Zero: never.
+    /// Time after which a connection without a complete request and without an outstanding reply is closed; so is a
+    /// connection whose outstanding replies could not be written at all for this long. Zero: never.
     pub idle_timeout: Duration,
-    /// Serve one request a connection, then close it gently.
+    /// Whether a connection serves one request, and is then closed gently.
     pub close_after_reply: bool,
-    /// Put a line with the length in bytes before each reply.
+    /// Whether a line with the length in bytes stands before each reply.
     pub reply_length: bool,
-    /// Commands and requests of one worker that may be on their way inward; a query counts as 16. At the bound the worker
-    /// stops reading.
+    /// Commands and requests of one worker that may be on their way to the exchange; a query counts as 16. At the bound
+    /// the worker stops reading.
     pub ops_in_flight_max: usize,
-    /// Requests of one connection that may be on their way inward; at the bound it is not read.
+    /// Requests of one connection that may be on their way to the exchange; at the bound it is not read.
     pub requests_in_flight_max: usize,
     /// Bytes of replies that a connection may leave unsent before it is no longer read.
     pub unsent_bytes_max: usize,
-    /// Bytes of requests whose end has not come, over all connections. Past it, the connection that holds the most of them
-    /// is refused, so that many slow senders can neither fill the memory nor keep others out.
+    /// Bytes of unfinished requests, over all connections. Past it, the connection that holds the most of them is
+    /// refused, so that many slow senders can neither fill the memory nor keep others out.
     pub partial_bytes_max: usize,
-    /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, those clients
-    /// are disconnected that have the most unread and more than `unsent_bytes_max`.
+    /// Bytes of replies that clients do not read, made or still to be made, over all connections. Past it, the clients
+    /// with the most unread, and more than `unsent_bytes_max`, are disconnected.
     pub unread_bytes_max: usize,
-    /// Where members log in; none where everybody may do everything.
+    /// The desk at which members log in; `None` where everybody may do everything.
     pub desk: Option<Arc<Desk>>,
-    /// Whether requests say whose they are.
+    /// Whether requests carry their callers.
     pub audit: bool,
-    /// What connections begin with that are encrypted; none if they are plain.
+    /// The TLS of connections; `None` if they are plain.
     pub tls: Option<ServerTls>,
-    /// Where the gateway writes what it measures.
+    /// The metrics of the gateway.
     pub metrics: GatewayMetrics,
 }
 

@@ -27,7 +27,8 @@ impl Worker {
     /// Disconnects the slowest readers while unread replies take more than this worker's share of the bound.
     pub(crate) fn shed_slow_readers(&mut self) {
         let max = self.settings.unread_bytes_max / self.settings.workers;
-        // The common case, without a look at each connection; the others count only what has been made into bytes.
+        // The common case needs no look at each connection's waiting replies: it counts only the replies that were
+        // made.
         let unsent = |connection: &Connection| connection.unsent_bytes();
         let mut unread: usize = self.connections.iter().map(|(_, connection)| unsent(connection)).sum();
         if unread + self.waiting.kept_bytes() <= max {

@@ -1,5 +1,5 @@
-//! A connection's bytes, with TLS or without. Without TLS this is the socket and nothing more; with it, this is where bytes
-//! are encrypted. It does not know when a handshake may begin, nor what the bytes say.
+//! A connection's bytes, with TLS or without. Without TLS this is the socket and nothing more; with it, this encrypts
+//! bytes. It knows nothing of when a handshake may begin, nor of the contents.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -14,22 +14,22 @@ use tls::{ClientCertificate, InProgress};
 /// A connection's socket, and TLS over it.
 pub(crate) struct Stream {
     socket: TcpStream,
-    /// None without TLS.
+    /// `None` without TLS.
     tls: Option<Box<Tls>>,
 }
 
-/// What TLS remembers of a connection.
+/// The state of TLS on a connection.
 struct Tls {
     state: State,
     /// Bytes at the start of what is to be written that are encrypted already, and wait for room in the socket.
     encrypted: usize,
-    /// The client said that it sends nothing more.
+    /// Whether the client said that it sends nothing more.
     ended: bool,
     client: Option<ClientCertificate>,
 }
 
 enum State {
-    /// The client has said nothing, or waits for a place, and is counted.
+    /// Before the handshake: the client has sent nothing, waits for a place and is counted, or has one.
     Before(Place),
     /// The handshake goes on, and is counted.
     Shaking {
@@ -40,25 +40,25 @@ enum State {
     Open(ServerConnection),
 }
 
-/// Whether somebody may begin a handshake.
+/// The place for a handshake.
 enum Place {
     None,
     Awaited { _counted: InProgress },
     Given(exchange::Place),
 }
 
-/// The longest part of a reply that is encrypted at once: so much more memory a client takes that does not read.
+/// Bytes of a reply that are encrypted at once: a client that does not read takes at most this much more memory.
 const ENCRYPTED_BYTES_MAX: usize = 64 << 10;
 
-/// So often a socket is read from, at most, without anything that a request could be made of.
+/// Reads from a socket, at most, that give nothing of which a request could be made.
 const EMPTY_READS_MAX: usize = 64;
 
-/// What a step of a handshake came to.
+/// The result of a step of a handshake.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// The client is to go on.
+    /// The client has to go on.
     Unfinished,
-    /// The client is to read first.
+    /// The client has to read first.
     Blocked,
     Done,
     Failed(String),
@@ -69,13 +69,13 @@ impl Stream {
         Stream { socket, tls: None }
     }
 
-    /// TLS is to come first.
+    /// Returns a stream on which TLS comes first.
     pub fn tls(socket: TcpStream) -> Stream {
         let tls = Tls { state: State::Before(Place::None), encrypted: 0, ended: false, client: None };
         Stream { socket, tls: Some(Box::new(tls)) }
     }
 
-    /// Whether a handshake has to come, or to end, before anything is read.
+    /// Whether a handshake has to begin or to end before anything is read.
     #[inline]
     pub fn is_before_tls(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| !matches!(tls.state, State::Open(_)))
@@ -91,17 +91,17 @@ impl Stream {
         self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Before(Place::Awaited { .. })))
     }
 
-    /// What the client's certificate says, if it showed one.
+    /// Returns the contents of the client's certificate, if it showed one.
     pub fn client_certificate(&self) -> Option<&ClientCertificate> {
         self.tls.as_ref()?.client.as_ref()
     }
 
-    /// Whether it has a place among those whose handshake goes on.
+    /// Whether it has a place for its handshake.
     pub fn has_place(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| matches!(tls.state, State::Shaking { .. } | State::Before(Place::Given(_))))
     }
 
-    /// Counts it among those who wait for a place.
+    /// Counts it among the connections that wait for a place.
     pub fn wait(&mut self, counted: InProgress) {
         if let Some(tls) = &mut self.tls {
             tls.state = State::Before(Place::Awaited { _counted: counted });
@@ -127,7 +127,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Goes on with the handshake, as far as what has come allows.
+    /// Goes on with the handshake, as far as the bytes that arrived allow.
     pub fn shake(&mut self) -> Step {
         let Some(tls) = &mut self.tls else { return Step::Done };
         let State::Shaking { session, .. } = &mut tls.state else { return Step::Unfinished };
@@ -147,7 +147,7 @@ impl Stream {
                 Err(error) => return Step::Failed(error.to_string()),
             }
             if let Err(error) = session.process_new_packets() {
-                // The client is told what was wrong, if it listens.
+                // The client gets an alert that says what was wrong, if it listens.
                 let _ = push(session, &mut self.socket);
                 return Step::Failed(error.to_string());
             }
@@ -160,7 +160,7 @@ impl Stream {
         Step::Done
     }
 
-    /// Whether the first byte that came begins TLS; true also while none is there.
+    /// Whether the first byte that arrived begins TLS; true also while there is none.
     pub fn speaks_tls(&self) -> bool {
         let mut first = [0];
         !matches!(self.socket.peek(&mut first), Ok(1..) if first[0] != tls::FIRST_BYTE)
@@ -180,7 +180,7 @@ impl Stream {
         }
     }
 
-    /// Writes some of `bytes`. After it would have blocked, the same bytes are to be given again.
+    /// Writes some of `bytes`. After it would have blocked, the caller must pass the same bytes again.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.tls {
@@ -189,13 +189,13 @@ impl Stream {
         }
     }
 
-    /// Whether the client said over TLS that it sends nothing more: the kernel does not tell.
+    /// Whether the client said over TLS that it sends nothing more, which the kernel does not report.
     #[inline]
     pub fn has_ended(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.ended)
     }
 
-    /// Sends what TLS itself has to say.
+    /// Sends TLS's own messages.
     #[inline]
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.tls {
@@ -204,13 +204,13 @@ impl Stream {
         }
     }
 
-    /// Ends what is sent.
+    /// Ends the stream to the client.
     pub fn end(&mut self) -> io::Result<()> {
         self.say_end()?;
         self.socket.shutdown(Shutdown::Write)
     }
 
-    /// Says over TLS that nothing more comes. Errors: it would block, and is to be said again.
+    /// Says over TLS that nothing more comes. Errors: it would block, and has to be called again.
     pub fn say_end(&mut self) -> io::Result<()> {
         match &mut self.tls {
             Some(tls) => tls.say_end(&mut self.socket),
@@ -226,11 +226,11 @@ impl Tls {
         let mut socket = Socket::of(socket);
         for _ in 0..EMPTY_READS_MAX {
             match session.reader().read(&mut into[count..]) {
-                // What came before the client's end is given first.
+                // Bytes from before the client's end are returned first.
                 Ok(0) => return Ok(count),
                 Ok(read) => count += read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The stream ended, and the client did not say so. Where a request ends stands in the request, so this is an
+                // The stream ended, and the client did not say so. A request itself says where it ends, so this is an
                 // end as any other.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(count),
                 Err(error) => return Err(error),
@@ -253,7 +253,7 @@ impl Tls {
             if session.wants_write() {
                 match push(session, socket.socket) {
                     Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                    // What TLS has to say goes with the next reply.
+                    // TLS's own messages go with the next reply.
                     Ok(()) | Err(_) => {}
                 }
             }
@@ -267,7 +267,7 @@ impl Tls {
     fn write(&mut self, socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
         let State::Open(session) = &mut self.state else { return Err(io::ErrorKind::NotConnected.into()) };
         if self.encrypted == 0 {
-            // What TLS has to say would take room from it.
+            // TLS's own messages would take room from the part.
             push(session, socket)?;
             let part = &bytes[..bytes.len().min(ENCRYPTED_BYTES_MAX)];
             self.encrypted = session.writer().write(part)?;
@@ -285,7 +285,7 @@ impl Tls {
 
     fn say_end(&mut self, socket: &mut TcpStream) -> io::Result<()> {
         if let State::Open(session) = &mut self.state {
-            // It is said once, however often it is asked for.
+            // TLS sends it once, however often it is called.
             session.send_close_notify();
             push(session, socket)?;
         }
@@ -293,7 +293,7 @@ impl Tls {
     }
 }
 
-/// Writes all that is encrypted. Errors: the socket takes no more, or is broken.
+/// Writes all encrypted bytes. Errors: the socket takes no more, or is broken.
 fn push(session: &mut ServerConnection, socket: &mut TcpStream) -> io::Result<()> {
     while session.wants_write() {
         match session.write_tls(socket) {
@@ -309,7 +309,7 @@ fn push(session: &mut ServerConnection, socket: &mut TcpStream) -> io::Result<()
 /// A socket that is read from.
 struct Socket<'a> {
     socket: &'a mut TcpStream,
-    /// The last read was a short one: there is no more for now, or the end is next.
+    /// Whether the last read was a short one: there is no more for now, or the end is next.
     is_drained: bool,
 }
 

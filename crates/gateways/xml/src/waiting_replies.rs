@@ -1,4 +1,5 @@
-//! Batches that came back and that have replies to be made yet. It does not know the connections that wait for them.
+//! Batches that came back and have replies that are still to be made. It does not know the connections that wait for
+//! them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ struct KeptBatch {
     gathered: Gathered,
     /// Requests whose replies are to be made.
     requests: usize,
-    /// How many executions it came back with; those of look-ups are appended behind them.
+    /// The number of executions with which it came back; those of look-ups are appended behind them.
     executions: usize,
     /// Bytes of memory that it took then.
     bytes: usize,
@@ -42,17 +43,17 @@ impl WaitingReplies {
         WaitingReplies { early: BTreeMap::new(), kept: Slab::new(), kept_bytes: 0, reply_limits }
     }
 
-    /// Bytes of memory that the kept batches take.
+    /// Returns the bytes of memory that the kept batches take.
     pub fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
 
-    /// Bytes of memory that a kept batch takes.
+    /// Returns the bytes of memory that a kept batch takes.
     pub fn bytes_of(&self, slot: usize) -> usize {
         self.kept[slot].bytes
     }
 
-    /// One of a kept batch's requests needs it no longer.
+    /// Notes that one of a kept batch's requests needs it no longer.
     pub fn request_done(&mut self, slot: usize, intake: &mut Intake) {
         let kept = &mut self.kept[slot];
         kept.requests -= 1;
@@ -63,7 +64,7 @@ impl WaitingReplies {
         }
     }
 
-    /// A look-up of what a kept batch's request needs.
+    /// Makes a look-up of what a kept batch's request needs.
     pub fn lookup_of(&self, slot: usize, request: usize, origin: Origin, long: bool, home: &Arc<Mailbox>) -> Lookup {
         let KeptBatch { batch, gathered, .. } = &self.kept[slot];
         let requests = &gathered.documents.requests;
@@ -82,7 +83,7 @@ impl WaitingReplies {
         for op in requests.ops_of(request) {
             if needs_look_up(&batch.answers[op]) {
                 let (asked, told) = (&requests.ops()[op], batch.answers[op].clone());
-                // What the engine answered itself was counted then.
+                // Answers of the engine itself were counted when they came back.
                 let is_done = matches!(told, Answer::Reply(Reply::Done(_)));
                 batch.answers[op] = found.answer(asked, told);
                 if is_done {
@@ -99,7 +100,7 @@ impl WaitingReplies {
         batch.executions.shrink_to(*executions);
     }
 
-    /// The slot that the next kept batch gets.
+    /// Returns the slot that the next kept batch gets.
     pub fn next_slot(&self) -> usize {
         self.kept.vacant_key()
     }
@@ -112,7 +113,7 @@ impl WaitingReplies {
         self.kept.insert(KeptBatch { batch, gathered, requests, executions, bytes })
     }
 
-    /// Writes the reply to a kept batch's request. Errors: as of `write`.
+    /// Writes the reply to a kept batch's request. Errors: as for `write`.
     pub fn write_kept(&self, slot: usize, request: usize, out: &mut Vec<u8>) -> Result<(), Unwritten> {
         let KeptBatch { batch, gathered, .. } = &self.kept[slot];
         self.write(batch, gathered, request, out)
@@ -140,11 +141,11 @@ impl WaitingReplies {
     }
 }
 
-/// A reply could not be written: its connection is to end.
+/// The error of a reply that could not be written: its connection has to end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unwritten;
 
-/// Whether the history has to be asked before this answer can be told.
+/// Whether this answer needs the history before it can be written.
 pub(crate) fn needs_look_up(answer: &Answer) -> bool {
     match answer {
         Answer::Reply(Reply::Done(_)) => true,

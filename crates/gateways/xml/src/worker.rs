@@ -1,5 +1,5 @@
-//! A worker: its event loop, and what one turn of it does in which order. How it accepts connections stands in `accept`,
-//! how it reads and closes them in `sessions`, how TLS begins in `handshakes`, how it asks the history in `asking`, how it writes replies in `replies`.
+//! A worker: its event loop, and the order of the work in one turn. `accept` accepts connections, `sessions` reads and
+//! closes them, `handshakes` begins TLS, `asking` queries the history, and `replies` writes replies.
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,11 +26,11 @@ use crate::waiting_replies::WaitingReplies;
 pub(crate) const WAKER: Token = Token(usize::MAX - 1);
 const LISTENER: Token = Token(usize::MAX - 2);
 
-/// How often connections are checked for timeouts.
+/// Time between two checks of connections for timeouts.
 const TICK_MS: u64 = 200;
-/// Events taken from the kernel at once.
+/// Events that are taken from the kernel at once.
 const EVENTS_A_TURN: usize = 1024;
-/// The most read from a connection in a turn.
+/// Bytes that a turn reads from a connection, at most.
 const READ_BYTES: usize = 64 << 10;
 
 /// One thread's share of the gateway.
@@ -39,18 +39,18 @@ pub(crate) struct Worker {
     pub poll: Poll,
     pub settings: Settings,
     pub shared: Arc<Shared>,
-    /// Of all workers, this one's included.
+    /// The mailboxes of all workers, this one's included.
     pub mailboxes: Vec<Arc<Mailbox>>,
     pub acceptor: Acceptor,
     pub connections: Slab<Connection>,
     pub handshakes: Handshaking,
     pub framing: Framing,
     pub intake: Intake,
-    /// What every read goes into first.
+    /// The buffer that every read goes into first.
     pub read_buffer: Vec<u8>,
     /// Connections to read from.
     pub ready: VecDeque<usize>,
-    /// Connections to read from that ask much, once they were looked at.
+    /// Heavy connections to read from, once they were looked at.
     pub heavy_ready: VecDeque<usize>,
     /// Bytes that were read and parsed since this was set to 0.
     pub taken_bytes: usize,
@@ -59,13 +59,13 @@ pub(crate) struct Worker {
     pub spare: SpareBuffers,
     pub waiting: WaitingReplies,
     pub lookups: LookupQueue,
-    /// When this turn began.
+    /// The time at which this turn began.
     pub now: Instant,
-    /// The same, in milliseconds since the worker was made.
+    /// Milliseconds from the start of the worker to that time.
     pub now_ms: u64,
     /// Bytes of replies that the kernel took and that are not counted yet.
     pub sent_bytes: u64,
-    /// Bytes that connections hold of requests whose end has not come.
+    /// Bytes of unfinished requests that connections hold.
     pub partial_bytes: usize,
     generation: u32,
     started: Instant,
@@ -75,7 +75,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A worker that listens and has not begun to run.
+    /// Returns a worker that listens and does not run yet.
     pub fn new(
         index: usize,
         poll: Poll,
@@ -145,13 +145,14 @@ impl Worker {
         }
     }
 
-    /// A number that no other connection of this slot has had for the last 2^32 connections.
+    /// Returns a number that no other connection of this slot has had for the last 2^32 connections.
     pub fn next_generation(&mut self) -> u32 {
         self.generation = self.generation.wrapping_add(1);
         self.generation
     }
 
-    /// Replies first, for they let clients go on; then what is new: light requests are gathered into one batch.
+    /// Runs one turn. Replies come first, for they let clients go on; then new requests, of which the light ones are
+    /// gathered into one batch.
     fn turn(&mut self, events: &Events) {
         self.now = Instant::now();
         self.now_ms = u64::try_from((self.now - self.started).as_millis()).unwrap_or(u64::MAX);
@@ -177,7 +178,7 @@ impl Worker {
         }
     }
 
-    /// How long to wait for events: not at all when something is left to do.
+    /// Returns how long to wait for events: not at all when some work is left.
     fn sleep_at_most(&self) -> Option<Duration> {
         let to_read = (!self.ready.is_empty() && self.intake.has_room())
             || (!self.heavy_ready.is_empty() && self.intake.has_heavy_room());
@@ -239,7 +240,7 @@ impl Worker {
         written
     }
 
-    /// Follows what the gateway's owner asked for: to stop accepting, or to drain.
+    /// Follows the orders of the gateway's owner: to stop accepting, or to drain.
     fn heed_orders(&mut self) {
         if self.shared.stop_accepting.load(Ordering::Relaxed) {
             self.acceptor.stop(&self.shared);

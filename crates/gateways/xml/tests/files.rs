@@ -1,4 +1,5 @@
-//! A process without another file to open: connections wait rather than fail. Alone in its process, whose limit it sets.
+//! A process that cannot open another file: connections wait rather than fail. The test is alone in its process, whose
+//! limit it sets.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,7 +38,7 @@ fn connections_wait_while_no_file_can_be_opened() {
     drop(first);
     let mut second: Vec<Client> = clients.drain(..accepted).collect();
     second.iter_mut().for_each(|client| client.expect(&status(1, 1)));
-    // And so does time: nothing is closed, but files are allowed again.
+    // Files are allowed again, and no connection is closed: waiting connections are accepted after a pause, too.
     setrlimit(Resource::Nofile, limit).unwrap();
     clients.iter_mut().for_each(|client| client.expect(&status(1, 1)));
     assert_eq!(served.gateway.counters().connections_accepted, 20);

@@ -80,7 +80,7 @@ fn a_request_that_is_cut_changes_nothing_and_is_told_what_came() {
         client.expect(&format!("<results><error>{told}</error></results>\n"));
         client.expect_end();
     }
-    // What belongs to no request is none that was cut.
+    // Bytes that belong to no request are not a cut one.
     let mut client = served.client();
     client.send(b"\r\n\0 ");
     client.finish_sending();
@@ -111,7 +111,7 @@ fn requests_may_be_cut_anywhere() {
         let mut random = 1u32;
         while !rest.is_empty() {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // From a few bytes to more than one read takes.
+            // Pieces have from a few bytes to more than one read takes.
             let longest = [9, 300, 5000, 100_000][(random >> 30) as usize];
             let (piece, after) = rest.split_at(rest.len().min(1 + (random as usize >> 8) % longest));
             sender.write_all(piece).unwrap();
@@ -171,7 +171,7 @@ fn a_client_that_goes_on_sending_after_a_malformed_length_sees_no_reset() {
     client.send(&order(1));
     client.expect(&opened(1, 1));
     client.send(b"what is this\n");
-    // More than one read takes, less than what the server is willing to discard.
+    // More than one read takes, and less than the server discards.
     client.send(&vec![b'x'; 700 << 10]);
     assert!(client.reply().contains("not a number of bytes"));
     client.expect_end();
@@ -271,7 +271,7 @@ fn an_announced_length_allocates_nothing() {
         client.reply();
         client.send(b"1073741824\n<transactions");
     }
-    // The server has read them all when it closes them for what they lack.
+    // The server has read all starts when it closes the connections because the rest is missing.
     clients.iter().for_each(Client::finish_sending);
     for client in &mut clients {
         client.expect("<results><error>incomplete: 13 of 1073741824 bytes came</error></results>\n");
@@ -281,7 +281,7 @@ fn an_announced_length_allocates_nothing() {
     assert!(grown < 1 << 30, "{grown} bytes for 64 announced GiB");
 }
 
-/// The most address space this process ever had.
+/// Returns the most address space that this process ever had.
 fn virtual_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmPeak:")).unwrap();

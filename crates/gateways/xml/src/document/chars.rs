@@ -1,12 +1,13 @@
-//! Which characters XML 1.0 allows, where, and what its references stand for. Knows nothing of tags.
+//! The characters that XML 1.0 allows at each place, and those that its references stand for. It knows nothing of tags.
 
 use std::borrow::Cow;
 
 use super::fault::Why;
 
-/// Checks that all of `body` is UTF-8 and of characters that XML allows. Otherwise: the fault and its byte.
+/// Checks that all of `body` is UTF-8, of characters that XML allows. Errors: the fault and its byte.
 pub(super) fn check(body: &[u8]) -> Result<(), (Why<'static>, usize)> {
-    // One pass over plain ASCII, which the compiler turns into vector instructions; the rest is looked at closely.
+    // The first pass checks for plain ASCII, which the compiler turns into vector instructions; other bodies are
+    // checked closely.
     let plain = body.iter().fold(true, |plain, &byte| {
         plain & (byte < 0x80) & ((byte >= 0x20) | (byte == b'\n') | (byte == b'\r') | (byte == b'\t'))
     });
@@ -32,14 +33,14 @@ fn is_allowed(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// White space as XML has it: blank, TAB, LF, CR.
+/// Whether a byte is white space as XML has it: blank, TAB, LF or CR.
 #[inline]
 pub(super) fn is_white(byte: u8) -> bool {
-    // Most bytes are above all of these: one comparison tells.
+    // Most bytes are above all of these, and one comparison decides.
     byte <= b' ' && matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Without the white space around it.
+/// Removes the white space around a value.
 #[inline]
 pub(super) fn trim(value: &[u8]) -> &[u8] {
     match (value.first(), value.last()) {
@@ -60,7 +61,7 @@ pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one == other)
 }
 
-/// How many bytes the name at the start of `rest` has; none if there is no name. `rest` is UTF-8.
+/// Returns the length of the name at the start of `rest`, in bytes; `None` if there is no name. `rest` is UTF-8.
 pub(super) fn name_length(rest: &[u8]) -> Option<usize> {
     let length = rest.iter().position(|&byte| NAME_BYTE[usize::from(byte)] == NOT_IN_NAME).unwrap_or(rest.len());
     if rest.get(length).is_some_and(|byte| !byte.is_ascii()) {
@@ -70,7 +71,7 @@ pub(super) fn name_length(rest: &[u8]) -> Option<usize> {
     (NAME_BYTE[usize::from(first)] == NAME_START).then_some(length)
 }
 
-/// The same, of a name that has characters beyond ASCII.
+/// Returns the length of a name that has characters beyond ASCII.
 #[cold]
 fn long_name_length(rest: &[u8]) -> Option<usize> {
     let in_name = |byte: &u8| NAME_BYTE[usize::from(*byte)] != NOT_IN_NAME || !byte.is_ascii();
@@ -84,7 +85,7 @@ const NOT_IN_NAME: u8 = 0;
 const IN_NAME: u8 = 1;
 const NAME_START: u8 = 2;
 
-/// Where ASCII characters stand in names. Bytes of others are looked at as characters.
+/// The places that ASCII characters have in names. Other characters are decoded first.
 static NAME_BYTE: [u8; 256] = {
     let mut table = [NOT_IN_NAME; 256];
     let mut byte = 0;
@@ -115,7 +116,7 @@ fn is_name(character: char) -> bool {
 
 /// Reads the reference at the start of `rest`, which begins with `&`: its character and its length in bytes.
 pub(super) fn reference(rest: &[u8]) -> Result<(char, usize), Why<'_>> {
-    // The longest that is meant is `&#x10FFFF;`, but a number may have leading zeros.
+    // The longest sensible reference is `&#x10FFFF;`, but a number may have leading zeros.
     let Some(length) = rest.iter().position(|&byte| byte == b';' || byte == b'<').filter(|&at| rest[at] == b';') else {
         return Err(Why::UnfinishedReference);
     };
@@ -147,18 +148,18 @@ fn numbered<'a>(digits: &[u8], radix: u32, name: &'a [u8]) -> Result<char, Why<'
     }
 }
 
-/// Where some characters stand, which says what XML reads them as.
+/// The place of characters, which decides how XML reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextContext {
-    /// In an attribute's value: white space is read as blanks.
+    /// An attribute's value: white space is read as blanks.
     Attribute,
-    /// Between tags: a line end is read as LF.
+    /// Text between tags: a line end is read as LF.
     Text,
-    /// In a CDATA section: as between tags, without references.
+    /// A CDATA section: read like text between tags, without references.
     Cdata,
 }
 
-/// What `raw`, whose references were checked, is read as.
+/// Decodes `raw`, whose references were checked.
 pub(super) fn decode(raw: &[u8], place: TextContext) -> Cow<'_, [u8]> {
     let special = |byte: &u8| match byte {
         b'&' => place != TextContext::Cdata,

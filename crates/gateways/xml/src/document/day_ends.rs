@@ -1,13 +1,13 @@
-//! When orders end that end with their day: the request that places one does not say it, so the reply does.
+//! The deadlines of DAY orders: the request that places such an order does not hold it, so the reply does.
 
 use engine::{Deadline, OrderId, Reply};
 use exchange::{Answer, Requests, deadline};
 
-/// The ends of orders that a request placed, if one of its batch ends with the day.
+/// The deadlines of the orders that a request placed, if its batch has a DAY order.
 pub(super) struct DayEnds(Vec<(OrderId, Deadline)>);
 
 impl DayEnds {
-    /// `answers` are those of all requests.
+    /// Collects them. `answers` are those of all requests.
     pub(super) fn of(requests: &Requests, request: usize, answers: &[Answer]) -> DayEnds {
         if !requests.asks_for_days() {
             return DayEnds(Vec::new());
@@ -20,7 +20,7 @@ impl DayEnds {
         DayEnds(ends)
     }
 
-    /// When an order ends whose attributes, as they were sent, do not say so.
+    /// Returns the deadline of an order whose attributes, as the client sent them, have none.
     pub(super) fn untold(&self, order: OrderId, attributes: &[u8]) -> Option<Deadline> {
         const TOLD: &[u8] = b" until=\"";
         let at = self.0.binary_search_by_key(&order, |(order, _)| *order).ok()?;

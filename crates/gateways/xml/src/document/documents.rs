@@ -1,4 +1,5 @@
-//! A reusable store of parsed documents: what is asked with each, and what its reply is made of. Knows nothing of XML's grammar.
+//! A reusable store of parsed documents: the ops of each, and the parts of its reply. It knows nothing of XML's
+//! grammar.
 
 use exchange::Requests;
 use exchange::containment::{Panicked, Part as Contained, contain};
@@ -6,81 +7,81 @@ use exchange::containment::{Panicked, Part as Contained, contain};
 use super::escape::push_escaped;
 use super::reader::Attribute;
 
-/// Memory for so many attributes of one tag is used again.
+/// Attributes of one tag whose memory is kept for reuse, at most.
 const ATTRIBUTES_KEPT_MAX: usize = 1024;
 
-/// What a document may hold.
+/// The limits of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most elements below the root, nested ones counted.
+    /// Elements below the root, nested ones counted, at most.
     pub children_max: usize,
 }
 
-/// Parsed documents of any number of connections, in the order in which they were appended: a request each.
+/// Parsed documents of any number of connections, in the order in which they were appended: each is a request.
 ///
 /// An op asks the exchange for something; a part is what the reply shows for one child, mostly of one op.
 #[derive(Clone, Debug, Default)]
 pub struct Documents {
-    /// What is asked. It may be handed inward meanwhile, and is back when replies are written.
+    /// The ops. The exchange may have them meanwhile, and they are back when replies are written.
     pub requests: Requests,
     pub(super) parts: Vec<Part>,
     /// Escaped XML that parts refer to.
     pub(super) text: Vec<u8>,
     /// Memory that the reader uses while it reads one document.
     pub(super) attributes: Vec<Attribute>,
-    /// Where the parts of each document end.
+    /// The end of each document's parts.
     ends: Vec<usize>,
-    /// Parts without an op that are no refusals of their form.
+    /// Parts without an op that are not refusals of malformed children.
     said: usize,
-    /// Whether the last document protects accounts, or does so no longer.
+    /// Whether the last document protects or unprotects accounts.
     pub(super) protects: bool,
 }
 
-/// What the reply shows for one child.
+/// The part of a reply for one child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) kind: PartKind,
     /// ` sym="S"` of the enclosing `symbol`, which its accounts share.
     pub(super) symbol: Span,
-    /// The child's own attributes, ` id="1"`; of a refused child, all up to and including `</error>`.
+    /// The child's own attributes, ` id="1"`; for a refused child, all up to and including `</error>`.
     pub(super) own: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartKind {
-    /// Refused while parsing: it has no op.
+    /// A child that was refused while parsing: it has no op.
     Refused,
-    /// A whole element, which its gateway wrote: it has no op either.
+    /// A whole element that the gateway wrote: it has no op either.
     Said,
-    /// One op, one element.
+    /// An op that is answered with one element.
     Answered,
-    /// One op that creates a symbol without accounts: silent unless refused.
+    /// An op that creates a symbol without accounts: silent unless refused.
     Symbol,
-    /// One op that creates a symbol whose accounts say whether it was refused.
+    /// An op that creates a symbol whose accounts say whether it was refused.
     SymbolWithAccounts,
-    /// One op that issues shares of the symbol before it.
+    /// An op that issues shares of the symbol before it.
     Issued,
-    /// One op that changes rules, a phase, fees, a tier or a group.
+    /// An op that changes rules, limits, a phase, fees, a tier or a group, or kills or releases.
     Change,
-    /// One op that protects an account.
+    /// An op that protects an account.
     Protect,
-    /// One op that does so no longer.
+    /// An op that unprotects an account.
     Unprotect,
     /// The op that cancels an order to be replaced. The next part is its `ReplaceOrder`.
     ReplaceCancel,
-    /// The op that places an order in the stead of that one.
+    /// The op that places the replacement.
     ReplaceOrder,
-    /// The op that places the first of two orders to be linked. The next part is its `LinkedSecond`.
+    /// The op that places the first of two linked orders. The next part is its `LinkedSecond`.
     LinkedFirst,
-    /// The op that places the other one.
+    /// The op that places the second one.
     LinkedSecond,
-    /// The op that places a working order, or one that waits for it, but for the last of these.
+    /// The op that places a working order or a pending one, except the last one.
     OfTree,
-    /// The op that places the last one.
+    /// The op that places the last pending order.
     LastOfTree,
-    /// The op that kills or releases an account of a member, but for the last of these.
+    /// The op that kills or releases an account of a member, except the last one.
     OfMember,
-    /// The op of the last one.
+    /// The op for the last account.
     LastOfMember,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Span {
     pub(super) end: usize,
 }
 
-/// How much there was before a request was appended.
+/// The sizes of a store before a request was appended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     parts: usize,
@@ -101,7 +102,7 @@ pub(super) struct Mark {
 }
 
 impl Documents {
-    /// None yet.
+    /// Returns an empty store.
     pub fn new() -> Documents {
         Documents::default()
     }
@@ -116,23 +117,24 @@ impl Documents {
         self.protects = false;
     }
 
-    /// Appends one document whose reply is a top-level error that says `why`: for bytes that are no request at all.
+    /// Appends a document whose reply is a top-level error with the reason `why`: for bytes that are no request at all.
     pub fn refuse(&mut self, why: &str) {
         self.refuse_with(|text| push_escaped(text, why.as_bytes()));
     }
 
-    /// Children, and whole documents, that were refused for their form: each has a part and no op.
+    /// Returns the number of children, and of whole documents, that were refused for their form: each has a part and no
+    /// op.
     pub fn refused(&self) -> usize {
         self.parts.len() - self.requests.ops().len() - self.said
     }
 
-    /// Appends one document whose reply is an element of this text.
+    /// Appends a document whose reply is an element of this text.
     pub fn say(&mut self, element: &str, attribute: Option<(&str, &str)>, text: &str) {
         self.say_part(element, attribute, text);
         self.end_document();
     }
 
-    /// The same, and the document goes on.
+    /// Appends such an element; the document goes on.
     pub(super) fn say_part(&mut self, element: &str, attribute: Option<(&str, &str)>, text: &str) {
         let start = self.text.len();
         push_element(&mut self.text, element, attribute, text);
@@ -155,12 +157,12 @@ impl Documents {
         Mark { parts, text, said: self.said, documents: self.ends.len() }
     }
 
-    /// Appends one document as `parse` does. If that panics, the reply is an error, and nothing of it is done.
-    /// Errors: it panicked.
+    /// Appends a document as `parse` does. If that panics, the reply is an error, and none of its ops happens. Errors:
+    /// it panicked.
     pub fn contained(&mut self, parse: impl FnOnce(&mut Documents)) -> Result<(), Panicked> {
         let mark = self.mark();
         contain(Contained::Xml, || parse(self)).inspect_err(|_| {
-            // One that has ended stands: its ops are whole.
+            // A document that has ended stands: its ops are complete.
             if self.ends.len() == mark.documents {
                 self.roll_back(mark);
                 self.refuse("a fault of the server ended this connection; nothing of this request was done");
@@ -168,7 +170,7 @@ impl Documents {
         })
     }
 
-    /// Takes back all that was appended since `mark`, which was made at the end of a document.
+    /// Takes back everything that was appended since `mark`, which was made at the end of a document.
     pub(super) fn roll_back(&mut self, mark: Mark) {
         self.requests.drop_unfinished();
         self.protects = false;
@@ -184,7 +186,7 @@ impl Documents {
         }
     }
 
-    /// What was appended since the last document is the next one.
+    /// Ends the document that was appended.
     pub(super) fn end_document(&mut self) {
         self.requests.end_request();
         self.ends.push(self.parts.len());
@@ -249,7 +251,7 @@ mod tests {
         }
     }
 
-    /// A fault of ours in reading one document leaves those of others as they were.
+    /// A panic in reading one document leaves those of other clients as they were.
     #[test]
     fn a_document_whose_reading_panics_is_refused_and_others_stay() {
         let limits = Limits { children_max: 100 };
@@ -268,7 +270,7 @@ mod tests {
         assert_eq!(documents.parts_of(1).iter().map(|part| part.kind).collect::<Vec<_>>(), [PartKind::Refused]);
     }
 
-    /// What is repeated as it stands in the request is the same that is written anew where it stands otherwise.
+    /// Attributes that are copied from the request equal those that are written anew.
     #[test]
     fn attributes_are_repeated_alike_however_they_are_written() {
         let text = |body: &str| {

@@ -24,7 +24,7 @@ pub fn push_escaped(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(&value[plain_start..]);
 }
 
-/// Appends what `display` says, escaped.
+/// Appends the text of `display`, escaped.
 pub(super) fn push_display(out: &mut Vec<u8>, display: &impl fmt::Display) {
     use fmt::Write;
     write!(Escaping(out), "{display}").expect("invariant: a vector takes all that is written to it");

@@ -1,11 +1,11 @@
-//! Why a document or one of its children is refused. The `Display` of these is what the client is told.
+//! The reasons for which a document or one of its children is refused. The client gets their `Display`.
 
 use std::fmt;
 
 use engine::{AmountError, GraceError, GroupError, IdError, Reject, RulesFault, TierError};
 use exchange::{NotKilled, PairFault, PendingFault};
 
-/// A whole document refused: nothing of it takes effect.
+/// The refusal of a whole document: none of it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal<'a> {
     pub(super) why: Why<'a>,
@@ -19,7 +19,7 @@ impl fmt::Display for Refusal<'_> {
     }
 }
 
-/// What is wrong with a document.
+/// The fault of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why<'a> {
     NotUtf8,
@@ -56,7 +56,7 @@ pub(super) enum Why<'a> {
     },
     TooManyElements {
         elements_max: usize,
-        /// The number of elements that one about many orders at once counts for; none if there is none in the request.
+        /// The number of elements that a mass cancel or kill counts for; `None` if the request has none.
         mass_counts: Option<usize>,
     },
     TextNotAllowed,
@@ -67,7 +67,7 @@ pub(super) enum Why<'a> {
     },
     NoKey,
     TwoProofs,
-    /// `cancel-on-disconnect` is no grace, or stands where a challenge is asked for.
+    /// `cancel-on-disconnect` is no grace, or stands in a login that asks for a challenge.
     Grace(GraceError),
     GraceTooEarly,
     NoAccount,
@@ -148,11 +148,11 @@ impl fmt::Display for Why<'_> {
     }
 }
 
-/// One child refused: the others are not concerned.
+/// The refusal of one child, which leaves the other children alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChildFault<'a> {
     UnknownElement(&'a [u8]),
-    /// A kill of an account and a symbol.
+    /// A kill with both an account and a symbol.
     TwoScopes,
     UnknownAttribute {
         element: &'static str,
@@ -176,7 +176,7 @@ pub(super) enum ChildFault<'a> {
     Rules(RulesFault),
     /// Two orders that cannot be linked.
     Pair(PairFault),
-    /// Orders that cannot wait for another one.
+    /// Orders that cannot pend on another one.
     Pending(PendingFault),
     Tier(TierError),
     Grace {
@@ -184,9 +184,9 @@ pub(super) enum ChildFault<'a> {
         error: GraceError,
     },
     Group(GroupError),
-    /// A member that is not killed.
+    /// A member that cannot be killed.
     Member(NotKilled),
-    /// An order that cannot be: in words.
+    /// An order that is invalid, in words.
     Order(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Fees and tiers as attributes say them. Source: docs/PROTOCOL.md, fees.
+//! Parses fees and tiers from attributes. Source: docs/PROTOCOL.md, fees.
 
 use engine::{Command, FeeRate, Fees, Tier};
 
@@ -9,7 +9,7 @@ use super::reader::Value;
 pub(super) const FEES_NAMES: [&str; 5] = ["sym", "tier", "maker", "taker", "account"];
 pub(super) const TIER_NAMES: [&str; 2] = ["id", "tier"];
 
-/// What the values of these attributes have a tier pay in a symbol. A rate that is not said is zero, and so is the tier.
+/// Reads the fees that a tier pays in a symbol. A missing rate is zero, and so is a missing tier.
 pub(super) fn fees_command<'a>(fields: &Fields<'a, 5>) -> Result<Command, ChildFault<'a>> {
     fields.known("fees")?;
     let [sym, in_tier, maker, taker, account] = fields.values;
@@ -24,7 +24,7 @@ pub(super) fn fees_command<'a>(fields: &Fields<'a, 5>) -> Result<Command, ChildF
     Ok(Command::ChangeFees { symbol, tier, fees: Some(Fees { maker, taker, account }) })
 }
 
-/// Which tier an account is put into.
+/// Reads the tier of an account.
 pub(super) fn tier_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, ChildFault<'a>> {
     let [id, in_tier] = fields.all("tier", &TIER_NAMES)?;
     Ok(Command::ChangeTier { account: account_id(id)?, tier: tier(in_tier)? })

@@ -1,4 +1,4 @@
-//! The attributes of a tag, and the values that they say.
+//! The attributes of a tag, and their values.
 
 use engine::{AccountId, AmountError, ClientOrderId, Decimal, Symbol};
 
@@ -6,7 +6,7 @@ use super::chars;
 use super::fault::ChildFault;
 use super::reader::{Reader, Value};
 
-/// The attributes of one tag that an element has by its grammar, and the first that it has not.
+/// The attributes of one tag that its element knows, and the first unknown one.
 pub(super) struct Fields<'a, const N: usize> {
     pub(super) values: [Option<Value<'a>>; N],
     pub(super) unknown: Option<&'a [u8]>,
@@ -27,7 +27,7 @@ impl<'a, const N: usize> Fields<'a, N> {
         fields
     }
 
-    /// Errors: there is another one.
+    /// Checks that all attributes are known. Errors: one is not.
     pub(super) fn known(&self, element: &'static str) -> Result<(), ChildFault<'a>> {
         match self.unknown {
             Some(name) => Err(ChildFault::UnknownAttribute { element, name }),
@@ -35,7 +35,7 @@ impl<'a, const N: usize> Fields<'a, N> {
         }
     }
 
-    /// All values, if all are there and no other.
+    /// Returns all values. Errors: one is missing, or an attribute is unknown.
     pub(super) fn all(
         &self,
         element: &'static str,
@@ -69,7 +69,7 @@ pub(super) fn symbol(value: Value<'_>) -> Result<Symbol, ChildFault<'static>> {
     Symbol::parse(&value.trimmed()).map_err(|error| ChildFault::Id { field: "sym", error })
 }
 
-/// Reads `text` as a decimal and then as what `form` makes of it.
+/// Reads `text` as a decimal, and turns that into a value by `form`.
 pub(super) fn decimal<T>(
     field: &'static str,
     text: &[u8],

@@ -1,4 +1,4 @@
-//! Groups of accounts as attributes say them. Source: docs/PROTOCOL.md, trading with oneself.
+//! Parses groups of accounts from attributes. Source: docs/PROTOCOL.md, trading with oneself.
 
 use engine::{Command, Group};
 
@@ -7,7 +7,7 @@ use super::fields::{Fields, account_id};
 
 pub(super) const GROUP_NAMES: [&str; 2] = ["id", "group"];
 
-/// Which group an account is put into.
+/// Reads the group of an account.
 pub(super) fn group_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, ChildFault<'a>> {
     let [id, group] = fields.all("group", &GROUP_NAMES)?;
     let group = Group::parse(&group.trimmed()).map_err(ChildFault::Group)?;

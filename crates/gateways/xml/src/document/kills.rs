@@ -1,5 +1,5 @@
-//! The kill switch as attributes say it: of an account, of a symbol, of a member, or, with none of them, of everything. Source:
-//! docs/PROTOCOL.md, kill switch.
+//! Parses the kill switch from attributes: for an account, a symbol, a member or, with none of them, for everything.
+//! Source: docs/PROTOCOL.md, kill switch.
 
 use engine::{Command, KillScope, Op};
 use exchange::KILLED_TOGETHER_MAX;
@@ -50,11 +50,11 @@ impl<'a> Grammar<'a, '_> {
 
     fn of_member(&mut self, member: Value<'a>, is_killed: bool) -> Result<Vec<Op>, ChildFault<'a>> {
         let name = member.trimmed();
-        // What is no name is nobody's.
+        // An invalid name belongs to no member.
         let name = std::str::from_utf8(&name).unwrap_or_default();
         let ops = (self.of_member)(name, is_killed).map_err(ChildFault::Member)?;
         self.of_members += ops.len();
-        // A request asks for no more than its bytes say, but for these.
+        // Only here may a few bytes of a request ask for many ops.
         if self.of_members > KILLED_TOGETHER_MAX { Err(ChildFault::Order(TOO_MANY)) } else { Ok(ops) }
     }
 }

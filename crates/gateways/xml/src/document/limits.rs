@@ -1,4 +1,4 @@
-//! The limits of an account as attributes say them. Source: docs/PROTOCOL.md, limits.
+//! Parses the limits of an account from attributes. Source: docs/PROTOCOL.md, limits.
 
 use engine::{AccountLimit, AccountLimits, Command};
 
@@ -6,10 +6,10 @@ use super::fault::ChildFault;
 use super::fields::{Fields, account_id, decimal, given};
 
 const AMOUNTS: usize = AccountLimit::ALL.len();
-/// How many attributes limits may have.
+/// The number of attributes that limits may have.
 pub(super) const LIMITS_FIELDS: usize = AMOUNTS + 1;
 
-/// The account, and the limits.
+/// Returns the attributes: the account, and the limits.
 pub(super) const fn limits_names() -> [&'static str; LIMITS_FIELDS] {
     let mut names = ["account"; LIMITS_FIELDS];
     let mut at = 0;
@@ -20,7 +20,7 @@ pub(super) const fn limits_names() -> [&'static str; LIMITS_FIELDS] {
     names
 }
 
-/// The limits that the values of these attributes give to an account. What is not said is no limit.
+/// Reads the limits of an account. A missing value is no limit.
 pub(super) fn limits_command<'a>(fields: &Fields<'a, LIMITS_FIELDS>) -> Result<Command, ChildFault<'a>> {
     fields.known("limits")?;
     let [account, amounts @ ..] = fields.values;

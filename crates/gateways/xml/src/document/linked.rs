@@ -1,5 +1,5 @@
-//! `oco`: two orders of which one cancels the other. Both are placed or none, so it is answered as one. Source: docs/PROTOCOL.md, orders
-//! that cancel each other.
+//! Parses `oco`: two orders of which one cancels the other. The exchange places both or none, so they have one answer.
+//! Source: docs/PROTOCOL.md, orders that cancel each other.
 
 use engine::{AccountId, Command};
 use exchange::{PairFault, Which, linked};
@@ -11,13 +11,13 @@ use super::order_fields::{ORDER_FIELDS, order_command, order_names};
 use super::reader::Tag;
 use super::request::{DEPTH, Grammar};
 
-/// An order inside, as it was read: where it is repeated, and what it asks for.
+/// An order inside: the text that the reply repeats, and its command.
 pub(super) type Inner<'a> = (Span, Result<Command, ChildFault<'a>>);
 
 const NOT_TWO: ChildFault<'_> = ChildFault::Order("oco has two orders in it, and nothing else");
 
 impl<'a> Grammar<'a, '_> {
-    /// An error of it has the attributes of the order that is at fault, if it is one of them.
+    /// Reads two linked orders. An error has the attributes of the order at fault, if it is one of them.
     pub(super) fn linked(
         &mut self,
         tag: &Tag<'a>,
@@ -60,7 +60,7 @@ impl<'a> Grammar<'a, '_> {
         Ok(())
     }
 
-    /// What stands inside, if it is two orders.
+    /// Reads the two orders inside; `None` if there are not exactly two.
     fn two_orders(
         &mut self,
         account: Result<AccountId, ChildFault<'a>>,
@@ -98,7 +98,7 @@ impl<'a> Grammar<'a, '_> {
         (own, command)
     }
 
-    /// An error in its place, which repeats what stands at `at`.
+    /// Appends an error in its place, which repeats the text at `at`.
     pub(super) fn refused_pair(&mut self, at: Span, why: ChildFault<'a>) {
         let start = self.documents.text.len();
         self.documents.text.extend_from_within(at.start..at.end);

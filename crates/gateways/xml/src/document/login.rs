@@ -1,4 +1,4 @@
-//! `login`: a member says who it is. Whether that is so is not decided here.
+//! Parses `login`, with which a client says which member it is. `crate::login` checks the proof.
 
 use std::borrow::Cow;
 

@@ -1,25 +1,25 @@
-//! What a login shows.
+//! The contents of a login.
 
 use engine::Grace;
 
-/// A login, and what it asks for besides.
+/// A login, and the protection that it asks for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LoginRequest {
     pub shows: Login,
-    /// The accounts that the member trades for are to be protected.
+    /// The grace with which to protect the accounts that the member trades for.
     pub grace: Option<Grace>,
 }
 
-/// What somebody shows to be let in. Without `Debug`, so that no secret gets into a log.
+/// The proof in a login. Without `Debug`, so that no secret gets into a log.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Login {
-    /// A challenge is asked for.
+    /// The client asks for a challenge.
     Asks,
     Secret {
         key: String,
         secret: String,
     },
-    /// The challenge, signed.
+    /// The signature of the challenge.
     Signature {
         key: String,
         signature: String,

@@ -1,4 +1,4 @@
-//! `cancel-all`: a cancel of all orders of the account, or of those of a symbol.
+//! Parses `cancel-all`: a cancel of all orders of the account, or of those in a symbol.
 
 use engine::{AccountId, Command, Op};
 

@@ -1,5 +1,5 @@
-//! Documents of the protocol: requests in, replies out. Works on bytes, and knows neither sockets nor the state of the market:
-//! whether an account exists or an order is accepted is not told here. Source: docs/PROTOCOL.md.
+//! Documents of the protocol: requests in, replies out. It works on bytes, and knows neither sockets nor the state of
+//! the market: the exchange decides whether an account exists or an order is accepted. Source: docs/PROTOCOL.md.
 
 mod chars;
 mod day_ends;

@@ -1,4 +1,4 @@
-//! How many shares of an order are on show at a time. Source: docs/PROTOCOL.md, orders that show a part.
+//! Parses how many shares of an order are shown at a time. Source: docs/PROTOCOL.md, orders that show a part.
 
 use engine::{AccountId, AmountError, ClientOrderId, Command, Deadline, IcebergOrder, NewOrder, OrderKind, Shares};
 
@@ -6,7 +6,7 @@ use super::fault::ChildFault;
 use super::fields::decimal;
 use super::reader::Value;
 
-/// How many shares an order of this kind shows at a time; none for one that shows all.
+/// Reads the display of an order of this kind; `None` for an order that shows all.
 pub(super) fn display<'a>(kind: OrderKind, value: Option<Value<'a>>) -> Result<Option<Shares>, ChildFault<'a>> {
     let Some(value) = value else { return Ok(None) };
     if !kind.rests() {
@@ -19,7 +19,7 @@ pub(super) fn display<'a>(kind: OrderKind, value: Option<Value<'a>>) -> Result<O
     shares.map(Some)
 }
 
-/// Places an order that shows so many shares at a time, or all.
+/// Returns the command that places an order with this display, if it has one.
 pub(super) fn placing(
     account: AccountId,
     order: NewOrder,

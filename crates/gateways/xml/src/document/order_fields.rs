@@ -1,4 +1,5 @@
-//! Orders as attributes say them: what is to be placed, and which order is meant. Source: docs/PROTOCOL.md, transactions.
+//! Parses orders from attributes: the order to place, and the name of an existing one. Source: docs/PROTOCOL.md,
+//! transactions.
 
 use engine::{
     AccountId, AmountError, Command, Decimal, FundsOrder, Money, NewOrder, OrderId, OrderKind, OrderName, Shares, Side,
@@ -14,10 +15,10 @@ use super::order_terms;
 use super::order_trail;
 use super::reader::Value;
 
-/// How many attributes an order may have.
+/// The number of attributes that an order may have.
 pub(super) const ORDER_FIELDS: usize = 15;
 
-/// The attributes that say what is to be placed; `client_id` is what the new order's client order id is called.
+/// Returns the attributes of an order to place; `client_id` is the attribute of its client order id.
 pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER_FIELDS] {
     let [kind, tif, post_only] = order_kind::NAMES;
     [
@@ -39,10 +40,10 @@ pub(super) const fn order_names(client_id: &'static str) -> [&'static str; ORDER
     ]
 }
 
-/// The attributes that most orders have, and no other: they are limit orders that rest until they are canceled.
+/// The attributes of most orders: limit orders that rest until they are canceled.
 pub(super) const PLAIN_NAMES: [&str; 3] = ["sym", "amount", "limit"];
 
-/// The order that the values of those three ask for. Reading all fifteen takes half as long again as reading these.
+/// Reads an order with those three. Reading all fifteen takes half as long again.
 pub(super) fn plain_order<'a>(
     account: AccountId,
     fields: &Fields<'a, { PLAIN_NAMES.len() }>,
@@ -55,7 +56,7 @@ pub(super) fn plain_order<'a>(
     Ok(Command::PlaceOrder { account, order, client_id: None, until: None })
 }
 
-/// The order that the values of all these attributes ask for.
+/// Reads an order with all these attributes.
 pub(super) fn order_command<'a>(
     account: AccountId,
     element: &'static str,
@@ -118,7 +119,7 @@ pub(super) fn order_command<'a>(
     })
 }
 
-/// Which order is meant; none if the id is none that an order may have.
+/// Reads the name of an order; `None` if the id is not one that an order may have.
 pub(super) fn order_name<'a>(
     element: &'static str,
     id: Option<Value<'a>>,
@@ -131,7 +132,7 @@ pub(super) fn order_name<'a>(
     }
 }
 
-/// How many shares an order is to have.
+/// Reads how many shares an order is to have.
 pub(super) fn shares_left<'a>(shares: Option<Value<'a>>) -> Result<Shares, ChildFault<'a>> {
     let shares = given(shares, "amend", "shares")?;
     decimal("shares", &shares.trimmed(), |shares| match shares.negative {
@@ -150,7 +151,7 @@ pub(super) fn on_failure_of(value: Option<Value<'_>>) -> Result<OnFailure, Child
     }
 }
 
-/// Above zero buys, below sells.
+/// Returns the side: above zero buys, below sells.
 fn side_of(amount: Decimal) -> Side {
     if amount.negative { Side::Sell } else { Side::Buy }
 }

@@ -1,26 +1,27 @@
-//! The kind of an order, as its attributes `type`, `tif` and `post-only` say it. Source: docs/PROTOCOL.md, kinds of orders.
+//! Parses the kind of an order from its attributes `type`, `tif` and `post-only`. Source: docs/PROTOCOL.md, kinds of
+//! orders.
 
 use engine::OrderKind;
 
 use super::fault::ChildFault;
 use super::reader::Value;
 
-/// The attributes that say it.
+/// The attributes of the kind.
 pub(super) const NAMES: [&str; 3] = ["type", "tif", "post-only"];
 
-/// How long what does not execute at once stays open.
+/// Time in force: how long shares that do not execute at once stay open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeInForce {
     GoodTillCanceled,
     ImmediateOrCancel,
     FillOrKill,
-    /// Until the time that the order says besides.
+    /// Open until the order's `until`.
     GoodTillDate,
-    /// Until the day of its symbol ends.
+    /// Open until the day of its symbol ends.
     Day,
 }
 
-/// The kind that these attributes name together, and the time if they name one; without any it is a limit order.
+/// Reads the kind, and the time in force if there is one; without any of the attributes it is a limit order.
 pub(super) fn order_kind(
     values: [Option<Value<'_>>; 3],
 ) -> Result<(OrderKind, Option<TimeInForce>), ChildFault<'static>> {
@@ -42,7 +43,7 @@ pub(super) fn order_kind(
         matches!(time, None | Some(TimeInForce::GoodTillCanceled | TimeInForce::GoodTillDate | TimeInForce::Day));
     let kind = match (is_market, post_only, time) {
         (true, Some(_), _) => Err("a market order executes at once, so it cannot be post-only"),
-        // One that waits for a price may wait for so long.
+        // A market order that waits for its trigger may wait until the day ends.
         (true, None, None | Some(TimeInForce::ImmediateOrCancel | TimeInForce::Day)) => Ok(OrderKind::Market),
         (true, None, Some(_)) => Err("the tif of a market order can only be IOC"),
         (false, Some(post_only), _) if rests => Ok(post_only),
@@ -56,7 +57,7 @@ pub(super) fn order_kind(
     Ok((kind.map_err(ChildFault::Order)?, time))
 }
 
-/// What a value names, in any case.
+/// Finds the value of a name, in any case.
 pub(super) fn one_of<T: Copy>(
     names: &[(&str, T)],
     value: Option<Value<'_>>,

@@ -1,5 +1,5 @@
-//! The terms of an order besides its kind: when it ends, and what becomes of it where it meets its own account's. Source:
-//! docs/PROTOCOL.md, orders that end at a time, and trading with oneself.
+//! Parses the terms of an order besides its kind: its deadline and its self-trade prevention. Source: docs/PROTOCOL.md,
+//! orders that end at a time, and trading with oneself.
 
 use engine::{Deadline, Decimal, OrderKind, SelfTrade, Time};
 use exchange::deadline_at;
@@ -12,7 +12,7 @@ use super::reader::Value;
 /// Units of 10^-8 seconds in a microsecond.
 const UNITS_OF_MICROSECOND: u128 = 100;
 
-/// What becomes of the order where it would execute with one of its own account.
+/// Reads the self-trade prevention.
 pub(super) fn self_trade(value: Option<Value<'_>>) -> Result<SelfTrade, ChildFault<'static>> {
     const MODES: [(&str, SelfTrade); 5] = [
         ("allow", SelfTrade::Allowed),
@@ -25,7 +25,7 @@ pub(super) fn self_trade(value: Option<Value<'_>>) -> Result<SelfTrade, ChildFau
     Ok(one_of(&MODES, value, fault)?.unwrap_or_default())
 }
 
-/// When an order of this kind ends, which waits for a price or does not.
+/// Reads the deadline of an order of this kind. `waits`: it waits for a price.
 pub(super) fn deadline(
     kind: OrderKind,
     time: Option<TimeInForce>,
@@ -57,7 +57,7 @@ pub(super) fn deadline(
     Ok(Some(until))
 }
 
-/// That of an order whose tif is DAY: when its day ends the market decides.
+/// Reads the deadline of an order whose tif is DAY: the market decides when its day ends.
 fn day(kind: OrderKind, waits: bool, has_until: bool) -> Result<Option<Deadline>, ChildFault<'static>> {
     if has_until {
         return Err(ChildFault::Order("an order whose tif is DAY ends with the day, so it has no until"));

@@ -1,4 +1,4 @@
-//! How far behind the market the price stays that an order waits for. Source: docs/PROTOCOL.md, trailing stops.
+//! Parses how far behind the market a trailing stop stays. Source: docs/PROTOCOL.md, trailing stops.
 
 use engine::{Command, Decimal, TRAIL_BIPS_MAX, Trail, TrailingOrder};
 
@@ -6,7 +6,7 @@ use super::fault::ChildFault;
 use super::fields::decimal;
 use super::reader::Value;
 
-/// The distance, in dollars or in hundredths of a per cent, if one is given.
+/// Reads the distance, in dollars or in hundredths of a per cent, if there is one.
 pub(super) fn trail<'a>(
     [dollars, bips]: [Option<Value<'a>>; 2],
     [stop, take_profit, funds, display]: [bool; 4],
@@ -39,7 +39,7 @@ fn bips_of(text: &[u8]) -> Result<Trail, ChildFault<'static>> {
     trail.ok_or(ChildFault::Order("trail-bips is a whole number of hundredths of a per cent, from 1 to 9999"))
 }
 
-/// Places an order that waits for a price which follows the market at this distance.
+/// Returns the command that places an order whose trigger follows the market at this distance.
 pub(super) fn placing(trail: Trail, placing: Command) -> Command {
     let Command::PlaceOrder { account, order, client_id, until } = placing else {
         panic!("invariant: display and funds were refused")

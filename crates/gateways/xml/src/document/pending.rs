@@ -1,5 +1,5 @@
-//! `oto`: an order, and one or two that are placed when it is executed wholly. All are placed or none, so it is answered as one. Source:
-//! docs/PROTOCOL.md, orders that wait for others.
+//! Parses `oto`: a working order, and one or two orders that are placed when it is executed wholly. The exchange
+//! accepts all or none, so they have one answer. Source: docs/PROTOCOL.md, orders that wait for others.
 
 use engine::AccountId;
 use exchange::pending;
@@ -11,12 +11,12 @@ use super::linked::Inner;
 use super::reader::Tag;
 use super::request::{DEPTH, Grammar};
 
-/// The working order, and those that wait for it.
+/// The working order and the pending ones, at most.
 const ORDERS_MAX: usize = 3;
 const NOT_TWO_OR_THREE: ChildFault<'_> = ChildFault::Order("oto has two or three orders in it, and nothing else");
 
 impl<'a> Grammar<'a, '_> {
-    /// An error of it has the attributes of the order that is at fault, if it is one of them.
+    /// Reads such orders. An error has the attributes of the order at fault, if it is one of them.
     pub(super) fn pending(
         &mut self,
         tag: &Tag<'a>,
@@ -59,7 +59,7 @@ impl<'a> Grammar<'a, '_> {
         Ok(())
     }
 
-    /// What stands inside, if it is two or three orders.
+    /// Reads the orders inside; `None` if there are not two or three.
     fn two_or_three_orders(
         &mut self,
         account: Result<AccountId, ChildFault<'a>>,

@@ -1,5 +1,5 @@
-//! Cancel on disconnect: `protect` and `unprotect` of the account, and what a login says that asks for it. Source: docs/PROTOCOL.md,
-//! cancel on disconnect.
+//! Parses cancel on disconnect: `protect` and `unprotect` of the account, and the replies to a login that asks for it.
+//! Source: docs/PROTOCOL.md, cancel on disconnect.
 
 use engine::{AccountId, Command, Grace, Op};
 
@@ -9,7 +9,7 @@ use super::fields::{Fields, given};
 use super::reader::Value;
 use super::request::Grammar;
 
-/// A grace as it is written.
+/// Reads a grace.
 pub(super) fn grace(value: Value<'_>) -> Result<Grace, engine::GraceError> {
     Grace::parse(&value.trimmed())
 }
@@ -43,12 +43,12 @@ impl<'a> Grammar<'a, '_> {
 }
 
 impl Documents {
-    /// Whether the last document protects accounts, or does so no longer.
+    /// Returns whether the last document protects or unprotects accounts, and forgets it.
     pub fn take_protects(&mut self) -> bool {
         std::mem::take(&mut self.protects)
     }
 
-    /// Appends one document that says who logged in, and protects these accounts: each is answered on its own.
+    /// Appends a document that says which member logged in, and protects these accounts: each has an answer of its own.
     pub fn say_and_protect(&mut self, element: &str, attribute: (&str, &str), accounts: &[AccountId], grace: Grace) {
         self.say_part(element, Some(attribute), "");
         for &account in accounts {
@@ -62,7 +62,7 @@ impl Documents {
         self.end_document();
     }
 
-    /// Appends one document that says who logged in, and why none of its accounts is protected.
+    /// Appends a document that says which member logged in, and why none of its accounts is protected.
     pub fn say_and_refuse(&mut self, element: &str, attribute: (&str, &str), why: &str) {
         self.say_part(element, Some(attribute), "");
         self.say_part("error", None, why);

@@ -1,7 +1,8 @@
 //! A strict reader of XML 1.0 in one pass: tokens that point into the body, no tree, no recursion, no allocation.
 //!
-//! It refuses what is not well-formed and what the protocol does not take (DOCTYPE, other encodings, deep nesting, too
-//! many elements). It knows neither the names of elements nor what they mean. Source: docs/PROTOCOL.md, bad XML.
+//! It refuses documents that are not well-formed, and what the protocol excludes (DOCTYPE, other encodings, deep
+//! nesting, too many elements). It knows neither the names of elements nor their meaning. Source: docs/PROTOCOL.md, bad
+//! XML.
 
 use std::borrow::Cow;
 
@@ -10,25 +11,25 @@ use super::fault::{Refusal, Why};
 
 /// The deepest nesting of any request: `create`, `symbol`, `account`.
 pub(super) const DEPTH_MAX: usize = 3;
-/// Up to so many attributes each new one is compared with those before it; beyond, they are sorted once.
+/// Attributes of a tag up to which each new one is compared with those before it; more are sorted once.
 const COMPARED_ATTRIBUTES_MAX: usize = 16;
 
-/// A request may have so many elements that are about many orders at once, and nothing else.
+/// Mass cancels and kills that a request may have if it has nothing else.
 const MASS_ELEMENTS_MAX: usize = 100;
 
-/// What nearly every request begins with. It says what a whole declaration says that was read piece by piece.
+/// The declaration with which nearly every request begins. It needs no parsing.
 const USUAL_DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
-/// Encodings that may be declared. UTF8 is no registered name, but what some client libraries write.
+/// Encodings that may be declared. UTF8 is no registered name, but some client libraries write it.
 const ENCODINGS: [&str; 4] = ["UTF-8", "UTF8", "US-ASCII", "ASCII"];
 
-/// A start tag. Its attributes are the reader's until the next one.
+/// A start tag. Its attributes stay in the reader until the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tag<'a> {
     pub(super) name: &'a [u8],
-    /// Where its `<` stands.
+    /// The byte at which its `<` stands.
     pub(super) at: usize,
-    /// `<name/>`: no end follows.
+    /// Whether it is `<name/>`, so that no end follows.
     pub(super) empty: bool,
 }
 
@@ -41,7 +42,7 @@ pub(super) struct Text<'a> {
     pub(super) at: usize,
 }
 
-/// What stands inside an element.
+/// A token inside an element.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'a> {
     Start(Tag<'a>),
@@ -54,9 +55,9 @@ pub(super) enum Token<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Value<'a> {
     pub(super) raw: &'a [u8],
-    /// Without a character that is read or written otherwise: `raw` is the decoded and the escaped value too.
+    /// Whether no character is decoded or escaped differently: `raw` is the decoded and the escaped value too.
     pub(super) verbatim: bool,
-    /// `name="value"` as it stands in the request, if that is how it is repeated, too.
+    /// `name="value"` as it stands in the request, if the reply repeats it in the same form.
     pub(super) written: Option<&'a [u8]>,
 }
 
@@ -66,11 +67,11 @@ pub(super) struct Attribute {
     name: (usize, usize),
     value: (usize, usize),
     verbatim: bool,
-    /// Whether nothing but `="` stands between its name and its value.
+    /// Whether only `="` stands between its name and its value.
     is_tight: bool,
 }
 
-/// The reader and where it stands.
+/// The reader and its place in the body.
 pub(super) struct Reader<'a> {
     body: &'a [u8],
     at: usize,
@@ -79,32 +80,32 @@ pub(super) struct Reader<'a> {
     depth_max: usize,
     elements: usize,
     elements_max: usize,
-    /// The number of elements that one about many orders at once counts for; 0 until there was one.
+    /// The number of elements that a mass cancel or kill counts for; 0 until there was one.
     mass_counts: usize,
     attributes: Vec<Attribute>,
-    /// A bit for each length that a name of these attributes has: two names of different lengths are not the same.
+    /// A bit for each length of a name among these attributes: names of different lengths are not the same.
     name_lengths: u64,
 }
 
 impl<'a> Text<'a> {
-    /// What it is read as.
+    /// Decodes the text.
     pub(super) fn decoded(&self) -> Cow<'a, [u8]> {
         chars::decode(self.raw, self.place)
     }
 
-    /// Whether it is nothing but white space.
+    /// Whether it is only white space.
     pub(super) fn is_white(&self) -> bool {
         self.white || self.decoded().iter().all(|&byte| chars::is_white(byte))
     }
 }
 
 impl<'a> Value<'a> {
-    /// What it is read as.
+    /// Decodes the value.
     pub(super) fn decoded(self) -> Cow<'a, [u8]> {
         if self.verbatim { Cow::Borrowed(self.raw) } else { chars::decode(self.raw, TextContext::Attribute) }
     }
 
-    /// The same without the white space around it.
+    /// Decodes the value and removes the white space around it.
     pub(super) fn trimmed(self) -> Cow<'a, [u8]> {
         match self.decoded() {
             Cow::Borrowed(value) => Cow::Borrowed(chars::trim(value)),
@@ -114,7 +115,8 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Over a document of at most `elements_max` elements below the root. `attributes` is memory to use again.
+    /// Returns a reader of a document of at most `elements_max` elements below the root. `attributes` is memory to use
+    /// again.
     pub(super) fn new(body: &'a [u8], elements_max: usize, attributes: Vec<Attribute>) -> Reader<'a> {
         let open = [&body[..0]; DEPTH_MAX];
         Reader {
@@ -131,12 +133,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The memory of the attributes back.
+    /// Returns the memory of the attributes.
     pub(super) fn into_attributes(self) -> Vec<Attribute> {
         self.attributes
     }
 
-    /// The attributes of the last start tag, in their order; no two have the same name.
+    /// Lists the attributes of the last start tag, in their order; no two have the same name.
     pub(super) fn attributes(&self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> {
         self.attributes.iter().map(|attribute| {
             let Attribute { name: (name, name_end), value: (value, value_end), verbatim, is_tight } = *attribute;
@@ -145,7 +147,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The root's start tag, after whatever may stand before it. The first call.
+    /// Reads up to the root's start tag. The first call.
     pub(super) fn root(&mut self) -> Result<Tag<'a>, Refusal<'a>> {
         chars::check(self.body).map_err(|(why, at)| Refusal { why, at })?;
         if self.body.starts_with(b"\xef\xbb\xbf") {
@@ -164,12 +166,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// From here on, elements are nested at most so deep, the root included.
+    /// Limits the depth of nesting from here on, the root included.
     pub(super) fn limit_depth(&mut self, depth_max: usize) {
         self.depth_max = depth_max;
     }
 
-    /// The next token inside the innermost open element. Comments and processing instructions are skipped.
+    /// Returns the next token inside the innermost open element. Skips comments and processing instructions.
     pub(super) fn next(&mut self) -> Result<Token<'a>, Refusal<'a>> {
         loop {
             match self.rest() {
@@ -188,7 +190,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// After the root's end, only comments, processing instructions and white space stand. The last call.
+    /// Checks that only comments, processing instructions and white space follow the root's end. The last call.
     pub(super) fn finish(&mut self) -> Result<(), Refusal<'a>> {
         self.skip_around_root()?;
         if self.rest().is_empty() { Ok(()) } else { Err(self.refuse(Why::AfterRoot)) }
@@ -206,7 +208,7 @@ impl<'a> Reader<'a> {
         self.open[self.depth - 1]
     }
 
-    /// Whether there was any.
+    /// Skips white space. Returns whether there was any.
     #[inline]
     fn skip_white(&mut self) -> bool {
         let start = self.at;
@@ -236,8 +238,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Counts the last element, which is about many orders at once, as a hundredth of all elements that there may be:
-    /// so the cost of one request is bounded. Errors: there are too many.
+    /// Counts the last element, a mass cancel or kill, as a hundredth of all elements that there may be: so the cost of
+    /// one request is bounded. Errors: there are too many.
     pub(super) fn count_mass(&mut self) -> Result<(), Refusal<'a>> {
         self.mass_counts = (self.elements_max / MASS_ELEMENTS_MAX).max(1);
         self.count(self.mass_counts - 1)
@@ -323,7 +325,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Goes to the closing quote. Whether the value is verbatim.
+    /// Goes to the closing quote. Returns whether the value is verbatim.
     fn value(&mut self, quote: u8, name: &'a [u8]) -> Result<bool, Refusal<'a>> {
         let mut verbatim = true;
         loop {
@@ -342,14 +344,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Steps over a reference that is one.
+    /// Steps over a reference. Errors: it is invalid.
     fn reference(&mut self) -> Result<(), Refusal<'a>> {
         let (_, length) = chars::reference(self.rest()).map_err(|why| self.refuse(why))?;
         self.at += length;
         Ok(())
     }
 
-    /// Many attributes of one tag are sorted: comparing each with each would take a hostile request too long.
+    /// Sorts many attributes of one tag to find a duplicate: comparing each with each would take a hostile request too
+    /// long.
     fn check_many_attributes(&self) -> Result<(), Refusal<'a>> {
         let mut names: Vec<(&[u8], usize)> = self
             .attributes
@@ -415,7 +418,7 @@ impl<'a> Reader<'a> {
         Ok(Token::Text(Text { raw, place: TextContext::Cdata, white: false, at }))
     }
 
-    /// What stands before `end`; goes behind it.
+    /// Returns the bytes before `end`, and goes behind it.
     fn up_to<const N: usize>(&mut self, end: [u8; N]) -> Result<&'a [u8], Refusal<'a>> {
         let rest = self.rest();
         let mut length = 0;
@@ -430,7 +433,7 @@ impl<'a> Reader<'a> {
         Err(Refusal { why: Why::UnfinishedMarkup, at: self.body.len() })
     }
 
-    /// Skips a comment; anything else that starts with `<!` is refused.
+    /// Skips a comment. Errors: something else starts with `<!`.
     fn comment(&mut self) -> Result<(), Refusal<'a>> {
         if !self.rest().starts_with(b"<!--") {
             let why = if self.rest().starts_with(b"<!DOCTYPE") { Why::Doctype } else { Why::BadMarkup };
@@ -459,7 +462,7 @@ impl<'a> Reader<'a> {
         self.up_to(*b"?>").map(|_| ())
     }
 
-    /// `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`, of which only the version must be there.
+    /// Reads `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`, in which only the version is required.
     fn declaration(&mut self) -> Result<(), Refusal<'a>> {
         let at = self.at;
         self.at += b"<?xml".len();
@@ -482,7 +485,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a pseudo-attribute of the declaration, if it is the next one.
+    /// Returns the value of a pseudo-attribute of the declaration, if it is the next one.
     fn declared(&mut self, name: &[u8]) -> Result<Option<&'a [u8]>, Refusal<'a>> {
         let start = self.at;
         if !self.skip_white() || !self.rest().starts_with(name) {
@@ -506,7 +509,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Bytes of an attribute's value that end it, are refused, or are read or written otherwise.
+/// Bytes of an attribute's value that end it, are refused, or are decoded or escaped.
 static VALUE_SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

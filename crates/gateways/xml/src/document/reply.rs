@@ -1,5 +1,5 @@
-//! Replies: answers of the engine written as XML, in the place of the child that asked. Knows nothing of how requests
-//! are read. Source: docs/PROTOCOL.md.
+//! Replies: writes the engine's answers as XML, each in the place of the child that asked. It knows nothing of how
+//! requests are read. Source: docs/PROTOCOL.md.
 
 use std::fmt;
 
@@ -11,37 +11,38 @@ use super::documents::{Documents, Part, PartKind};
 use super::escape::push_display;
 use crate::number::{push_decimal, push_seconds};
 
-/// How replies are written.
+/// The form of replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
-    /// Queries that would take a reply past so many bytes are told "reply too large" instead, cancels without the
-    /// order's executions.
+    /// Bytes of a reply, at most. A query that would exceed them gets "reply too large" instead, a cancel an answer
+    /// without the order's executions.
     pub reply_bytes_max: usize,
     /// Whether a line with the length of the reply in bytes stands before it.
     pub length_line: bool,
 }
 
-/// Executions of a batch beyond which room is made at once for those of a reply, and not as it is written: growing a buffer
-/// of megabytes copies it again and again.
+/// Executions of a batch from which room for a reply's is made at once, and not as it is written: growing a buffer of
+/// megabytes copies it again and again.
 const MANY_EXECUTIONS: usize = 1 << 12;
-/// About what an `<executed …/>` element takes,
+/// Bytes of a usual `<executed …/>` element.
 const EXECUTED_BYTES_USUAL: usize = 64;
-/// and what it takes at least.
+/// Bytes of the shortest one.
 const EXECUTED_BYTES_MIN: usize = "<executed shares=\"1\" price=\"1\" time=\"0\"/>".len();
 
-/// Executions that a reply of so many bytes has room for at most, however short they are.
+/// Returns how many executions fit a reply of this many bytes, however short they are.
 pub fn executions_max(reply_bytes_max: usize) -> usize {
     reply_bytes_max / EXECUTED_BYTES_MIN
 }
 
 const END: &[u8] = b"</results>\n";
-/// The element of an order that was asked for.
+/// The element of a query's answer.
 const QUERIED: &str = "status";
 
-/// Appends the whole reply to one document: `<results>`, an element a child, `</results>` and a newline, on one line.
+/// Appends the whole reply to one document: `<results>`, an element for each child, `</results>` and a newline, on one
+/// line.
 ///
-/// `answers` has one answer for each op of all documents, none of which is [`Reply::Done`]; the executions of statuses are
-/// ranges of `executions`. Source: docs/PROTOCOL.md.
+/// `answers` has one answer for each op of all documents, none of which is [`Reply::Done`]; the executions of statuses
+/// are ranges of `executions`. Source: docs/PROTOCOL.md.
 pub fn write_reply(
     out: &mut Vec<u8>,
     documents: &Documents,
@@ -122,7 +123,7 @@ pub fn write_reply(
     }
 }
 
-/// Executions that an answer shows.
+/// Returns the number of executions that an answer shows.
 fn shown_executions(answer: &Answer) -> usize {
     match answer {
         Answer::Reply(Reply::Status(status) | Reply::Canceled(status)) => status.executions.len(),
@@ -130,7 +131,7 @@ fn shown_executions(answer: &Answer) -> usize {
     }
 }
 
-/// What a refused answer says.
+/// Returns the reason of a refusal.
 fn refusal(answer: &Answer) -> Option<Refusal<'_>> {
     match answer {
         Answer::Unavailable(unavailable) => Some(Refusal::Unavailable(*unavailable)),
@@ -178,10 +179,10 @@ struct Writer<'a> {
     day_ends: DayEnds,
     executions: &'a [Execution],
     out: &'a mut Vec<u8>,
-    /// Whether the executions of an order did not fit. Then none after it are tried: each could write up to the limit
-    /// in vain.
+    /// Whether the executions of an order did not fit. Then those of later orders are not tried: each could write up to
+    /// the limit in vain.
     cut: bool,
-    /// Executions of orders end here at the latest.
+    /// Executions end at this byte at the latest.
     bytes_end: usize,
 }
 
@@ -193,7 +194,7 @@ impl Writer<'_> {
                 self.echo(part);
                 self.out.extend_from_slice(b"/>");
             }
-            // The same order once more, under its client order id, is told what it was told first.
+            // A repeat under the same client order id gets the first answer again.
             Answer::Reply(Reply::Opened(order) | Reply::Repeated(order)) => {
                 self.out.extend_from_slice(b"<opened");
                 self.echo(part);
@@ -233,7 +234,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Two orders are told together, or why one of them was refused: then there is neither.
+    /// Writes one answer for two linked orders, or why one of them was refused: then neither was placed.
     fn linked(&mut self, orders: [(&Part, &Answer); 2]) {
         let [(first, one), (second, other)] = orders;
         match placed_pair(one, other) {
@@ -247,7 +248,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An order and those that wait for it are told together, or why one of them was refused.
+    /// Writes one answer for a working order and its pending ones, or why one of them was refused.
     fn tree(&mut self, orders: &[(&Part, &Answer)]) {
         let answers: Vec<Answer> = orders.iter().map(|(_, answer)| (*answer).clone()).collect();
         match placed_tree(&answers) {
@@ -260,7 +261,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A change is told as one, or why it was refused.
+    /// Writes one answer for a change, or why it was refused.
     fn changed(&mut self, part: &Part, answer: &Answer) {
         match (refusal(answer), answer) {
             (Some(why), _) => self.error(part, &why),
@@ -273,7 +274,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What was asked for is done, or why it was refused.
+    /// Writes that the request was done, or why it was refused.
     fn done(&mut self, element: &[u8], part: &Part, answer: &Answer) {
         if let Some(why) = refusal(answer) {
             return self.error(part, &why);
@@ -283,7 +284,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"/>");
     }
 
-    /// What became of all accounts of a member is told as one.
+    /// Writes one answer for all accounts of a member.
     fn of_member(&mut self, part: &Part, answers: &[&Answer]) {
         let is_release = answers.iter().any(|answer| matches!(answer, Answer::Reply(Reply::Created)));
         match killed_together(answers.iter().copied()) {
@@ -293,7 +294,7 @@ impl Writer<'_> {
         }
     }
 
-    /// How many orders were canceled.
+    /// Writes how many orders were canceled.
     fn canceled_all(&mut self, element: &[u8], part: &Part, orders: usize) {
         self.out.extend_from_slice(element);
         self.echo(part);
@@ -302,13 +303,13 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\"/>");
     }
 
-    /// The attributes of the child, as it sent them.
+    /// Repeats the attributes of the child, as the client sent them.
     fn echo(&mut self, part: &Part) {
         self.out.extend_from_slice(self.documents.text_of(part.symbol));
         self.out.extend_from_slice(self.documents.text_of(part.own));
     }
 
-    /// When an order ends that ends with its day.
+    /// Writes the deadline of a DAY order.
     fn day_end(&mut self, part: &Part, order: OrderId) {
         if let Some(until) = self.day_ends.untold(order, self.documents.text_of(part.own)) {
             self.out.extend_from_slice(b" until=\"");
@@ -325,7 +326,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"</error>");
     }
 
-    /// A status, unless the reply would become too large with it.
+    /// Writes a status, unless the reply would become too large with it.
     fn query(&mut self, part: &Part, status: &Status) {
         let start = self.out.len();
         self.cut = self.cut || !self.status(part, QUERIED, status, self.bytes_end);
@@ -335,7 +336,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Tells a cancel. Where the executions of its order do not fit it says how many are left out.
+    /// Writes the answer to a cancel. If the executions of its order do not fit, it says how many are left out.
     fn canceled(&mut self, part: &Part, status: &Status) {
         let start = self.out.len();
         let executions = &self.executions[status.executions.clone()];
@@ -352,7 +353,7 @@ impl Writer<'_> {
         self.status(part, "canceled", status, usize::MAX);
     }
 
-    /// Whether it was written whole before `bytes_end`; when not, it breaks off somewhere.
+    /// Writes a status. Returns whether all of it fits before `bytes_end`; if not, it breaks off somewhere.
     fn status(&mut self, part: &Part, name: &str, status: &Status, bytes_end: usize) -> bool {
         self.out.push(b'<');
         self.out.extend_from_slice(name.as_bytes());
@@ -400,7 +401,7 @@ impl Writer<'_> {
         self.out.len() <= bytes_end
     }
 
-    /// Tells the sum of an order's executions, or their number, where they are not told singly, and says why.
+    /// Writes the sum of an order's executions, or their number, where they are not listed singly, and why.
     fn sum(&mut self, name: &str, executed: &Executed) {
         self.out.extend_from_slice(b"<error>");
         if name == QUERIED {
@@ -416,7 +417,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The attributes that say them, behind an open quote.
+    /// Writes the attributes for an open order's terms, behind an open quote.
     fn open_terms(&mut self, terms: &OpenTerms) {
         if let Some(trigger) = terms.waits {
             self.out.extend_from_slice(b"\" waits-for=\"");
@@ -449,7 +450,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The last attribute of an element without content, and its end.
+    /// Writes the last attribute of an element without content, and its end.
     fn time(&mut self, time: Time) {
         self.out.extend_from_slice(b"\" time=\"");
         push_decimal(self.out, time.seconds());

@@ -1,5 +1,5 @@
-//! The grammar of requests: elements and attributes become ops, and parts of the reply. Knows nothing of how the engine
-//! answers. Source: docs/PROTOCOL.md, create and transactions.
+//! The grammar of requests: elements and attributes become ops, and parts of the reply. It knows nothing of how the
+//! engine answers. Source: docs/PROTOCOL.md, create and transactions.
 
 use std::borrow::Cow;
 
@@ -21,21 +21,22 @@ use super::order_fields::{
 use super::reader::{Reader, Tag, Token, Value};
 use super::rules::{PHASE_NAMES, RULES_FIELDS, phase_command, rules_command, rules_names};
 
-/// An echoed `sym` of up to so many bytes is repeated for any number of accounts; every legal one is shorter.
+/// Bytes of an echoed `sym` up to which it is repeated for any number of accounts; every legal one is shorter.
 const SYMBOL_ECHO_FREE_BYTES: usize = 64;
-/// What longer ones may add up to in one request, so that a reply does not dwarf its request.
+/// Bytes by which longer echoes in one request may exceed that in total, so that a reply does not dwarf its request.
 const SYMBOL_ECHO_EXCESS_BYTES_MAX: usize = 1 << 20;
 
 impl Documents {
-    /// Appends exactly one document, whatever the bytes are: one that is refused becomes a request without ops
-    /// whose reply says why and at which byte.
+    /// Appends exactly one document, whatever the bytes are: a refused document becomes a request without ops whose
+    /// reply says why and at which byte.
     pub fn parse(&mut self, body: &[u8], limits: &Limits) {
         if self.parse_unless_login(body, limits, &|_, _| Err(NotKilled::Unknown)).is_some() {
             self.say("error", None, NO_MEMBERS);
         }
     }
 
-    /// The same, but nothing is appended for a login, which is returned. `of_member` tells what kills a member.
+    /// Parses like [`parse`](Documents::parse), but appends nothing for a login and returns it. `of_member` returns the
+    /// ops that kill a member.
     pub fn parse_unless_login(
         &mut self,
         body: &[u8],
@@ -61,22 +62,22 @@ impl Documents {
     }
 }
 
-/// What a login is told where nobody has to log in.
+/// The answer to a login where there are no members.
 const NO_MEMBERS: &str = "login refused: this server has no access file, so nobody has to log in";
 
-/// How deep elements of `transactions` are nested, but for two orders that are linked.
+/// The depth of elements in `transactions`, except for linked orders.
 pub(super) const DEPTH: usize = 2;
 
-/// Tells what kills a member, or releases it: to whoever asks, an op for each of its accounts.
+/// Returns the ops that kill or release a member, one for each of its accounts, if the asker may.
 type OfMember<'m> = dyn Fn(&str, bool) -> Result<Vec<Op>, NotKilled> + 'm;
 
 pub(super) struct Grammar<'a, 'r> {
     pub(super) reader: Reader<'a>,
     pub(super) documents: &'r mut Documents,
-    /// By how many bytes the echoes of `sym` were longer than legal ones so far.
+    /// Bytes by which the echoes of `sym` were longer than legal ones so far.
     symbol_echo_excess: usize,
     pub(super) of_member: &'r OfMember<'r>,
-    /// Ops that members were asked for by their names so far.
+    /// Ops for members' accounts so far.
     pub(super) of_members: usize,
 }
 
@@ -144,7 +145,7 @@ impl<'a> Grammar<'a, '_> {
         self.change(tag, &NAMES, limits_command)
     }
 
-    /// An element without content that changes something, as its attributes say.
+    /// Reads an element without content that changes something, from its attributes.
     fn change<const N: usize>(
         &mut self,
         tag: &Tag<'a>,
@@ -218,7 +219,7 @@ impl<'a> Grammar<'a, '_> {
     }
 
     fn transactions(&mut self, root: &Tag<'a>) -> Result<(), Refusal<'a>> {
-        // Published clients write it either way.
+        // Published clients write either name.
         const NAMES: [&str; 2] = ["id", "account"];
         let fields = Fields::of(&self.reader, &NAMES);
         if let Some(name) = fields.unknown {
@@ -290,7 +291,7 @@ impl<'a> Grammar<'a, '_> {
         self.part(PartKind::Answered, Span::default(), start, command.map(Op::Command));
     }
 
-    /// An order to be canceled, and another one to be placed in its stead. Each is answered as it would be alone.
+    /// Reads an order to be canceled, and another one that replaces it. Each has the answer that it would have alone.
     fn replace(&mut self, account: Result<AccountId, ChildFault<'a>>) {
         const CANCEL: [&str; 3] = ["on-failure", "id", "client-id"];
         const ORDER: [&str; ORDER_FIELDS] = order_names("new-client-id");
@@ -308,7 +309,7 @@ impl<'a> Grammar<'a, '_> {
         let ops = account.and_then(|account| {
             fields.known("replace")?;
             let on_failure = on_failure_of(on_failure)?;
-            // What is no order id names no order, and the engine says so of this one.
+            // An invalid order id names no order, and the engine says so of this one.
             let canceled = order_name("replace", id, client_id)?.unwrap_or(OrderId(0).into());
             let placing = order_command(account, "replace", "new-client-id", order)?;
             Ok(replacement(account, canceled, placing, on_failure))
@@ -327,7 +328,7 @@ impl<'a> Grammar<'a, '_> {
         }
     }
 
-    /// Shares to be taken off an order.
+    /// Reads the shares that an amendment leaves an order.
     fn amend(&mut self, account: Result<AccountId, ChildFault<'a>>) {
         const NAMES: [&str; 3] = ["id", "client-id", "shares"];
         let fields = Fields::of(&self.reader, &NAMES);
@@ -343,7 +344,7 @@ impl<'a> Grammar<'a, '_> {
         self.part(PartKind::Answered, Span::default(), start, op);
     }
 
-    /// A query or cancel, which `op` makes of the account and the order's name.
+    /// Reads a query or cancel, which `op` makes of the account and the order's name.
     fn named_order(
         &mut self,
         element: &'static str,
@@ -363,14 +364,14 @@ impl<'a> Grammar<'a, '_> {
         self.part(PartKind::Answered, Span::default(), start, op);
     }
 
-    /// An error in the place of an element that the grammar does not know, whose content is skipped.
+    /// Appends an error in the place of an element that the grammar does not know, and skips its content.
     fn unknown_element(&mut self, tag: &Tag<'a>, symbol_echo: Span) -> Result<(), Refusal<'a>> {
         let start = self.documents.text.len();
         self.part(PartKind::Refused, symbol_echo, start, Err(ChildFault::UnknownElement(tag.name)));
         self.skip(tag)
     }
 
-    /// Passes over all that an element holds.
+    /// Skips the content of an element.
     pub(super) fn skip(&mut self, tag: &Tag<'a>) -> Result<(), Refusal<'a>> {
         let mut open = usize::from(!tag.empty);
         while open > 0 {
@@ -383,7 +384,7 @@ impl<'a> Grammar<'a, '_> {
         Ok(())
     }
 
-    /// The next child of the open element; none at its end.
+    /// Returns the next child of the open element; `None` at its end.
     pub(super) fn next_child(&mut self) -> Result<Option<Tag<'a>>, Refusal<'a>> {
         loop {
             match self.reader.next()? {
@@ -405,7 +406,7 @@ impl<'a> Grammar<'a, '_> {
         }
     }
 
-    /// All text of an element that holds nothing else.
+    /// Returns the text of an element that holds nothing else.
     fn text_of_element(&mut self, tag: &Tag<'a>) -> Result<Cow<'a, [u8]>, Refusal<'a>> {
         let mut whole = Cow::Borrowed(&[][..]);
         if tag.empty {
@@ -421,7 +422,7 @@ impl<'a> Grammar<'a, '_> {
         }
     }
 
-    /// Writes ` name="value"` as it was sent, escaped again, if it was sent at all.
+    /// Writes ` name="value"` as the client sent it, escaped again, if it sent one.
     fn echo(&mut self, name: &str, value: Option<Value<'a>>) {
         let Some(value) = value else { return };
         let text = &mut self.documents.text;
@@ -439,7 +440,7 @@ impl<'a> Grammar<'a, '_> {
         text.push(b'"');
     }
 
-    /// Writes all that were sent of these attributes.
+    /// Writes all of these attributes that the client sent.
     pub(super) fn echo_all(&mut self, names: &[&str], values: &[Option<Value<'a>>]) {
         for (name, value) in names.iter().zip(values) {
             self.echo(name, *value);

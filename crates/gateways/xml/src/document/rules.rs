@@ -1,4 +1,4 @@
-//! The rules and the phase of a symbol as attributes say them. Source: docs/PROTOCOL.md, rules and phases.
+//! Parses the rules and the phase of a symbol from attributes. Source: docs/PROTOCOL.md, rules and phases.
 
 use engine::{Command, Phase, Rule, SymbolRules};
 
@@ -7,13 +7,13 @@ use super::fields::{Fields, decimal, given, symbol};
 use super::reader::Value;
 
 const AMOUNTS: usize = Rule::ALL.len();
-/// How many attributes rules may have.
+/// The number of attributes that rules may have.
 pub(super) const RULES_FIELDS: usize = AMOUNTS + 2;
 
-/// The symbol, and which phase it is put into.
+/// The attributes of a phase: the symbol, and its phase.
 pub(super) const PHASE_NAMES: [&str; 2] = ["sym", "is"];
 
-/// The symbol, the rules with an amount, and whether it trades.
+/// Returns the attributes: the symbol, the rules with an amount, and whether it trades.
 pub(super) const fn rules_names() -> [&'static str; RULES_FIELDS] {
     let mut names = ["sym"; RULES_FIELDS];
     let mut at = 0;
@@ -25,7 +25,7 @@ pub(super) const fn rules_names() -> [&'static str; RULES_FIELDS] {
     names
 }
 
-/// The rules that the values of these attributes give to a symbol. What is not said is no rule.
+/// Reads the rules of a symbol. A missing value is no rule.
 pub(super) fn rules_command<'a>(fields: &Fields<'a, RULES_FIELDS>) -> Result<Command, ChildFault<'a>> {
     fields.known("rules")?;
     let [sym, amounts @ .., trading] = fields.values;
@@ -39,7 +39,7 @@ pub(super) fn rules_command<'a>(fields: &Fields<'a, RULES_FIELDS>) -> Result<Com
     Ok(Command::ChangeRules { symbol, rules })
 }
 
-/// The phase that a symbol is put into.
+/// Reads the phase of a symbol.
 pub(super) fn phase_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, ChildFault<'a>> {
     let [sym, is] = fields.all("phase", &PHASE_NAMES)?;
     let named = |name: &[u8]| std::str::from_utf8(name).ok().and_then(Phase::named);

@@ -1,4 +1,4 @@
-//! Helpers of the tests of requests and replies: the ops of a request, and its reply when everything is accepted.
+//! Helpers for the tests of requests and replies: the ops of a request, and its reply when everything is accepted.
 
 use engine::{Command, Op, OrderId, Reply, Sequence, Shares, Status};
 use exchange::Answer;
@@ -26,7 +26,7 @@ pub fn commands(body: impl AsRef<[u8]>) -> Vec<Command> {
     ops(body).into_iter().map(command).collect()
 }
 
-/// The answers of an exchange that accepts everything: orders are 1, 2, 3 …, and nothing ever executes.
+/// Returns the answers of an exchange that accepts everything: orders are 1, 2, 3 …, and nothing ever executes.
 pub fn accept(ops: &[Op]) -> Vec<Answer> {
     let mut orders = 0;
     let (order, open, executions) = (OrderId(7), Shares::ZERO, 0..0);
@@ -78,7 +78,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
     ops.iter().map(|op| Answer::Reply(accept(op))).collect()
 }
 
-/// The elements of the reply, without the root and the newline around them.
+/// Returns the elements of the reply, without the root and the newline around them.
 pub fn reply_with(documents: &Documents, answers: &[Answer]) -> String {
     let mut out = Vec::new();
     write_reply(&mut out, documents, 0, answers, &[], &REPLY_LIMITS);
@@ -87,26 +87,26 @@ pub fn reply_with(documents: &Documents, answers: &[Answer]) -> String {
     reply.strip_prefix("<results>").unwrap().strip_suffix("</results>\n").unwrap().to_string()
 }
 
-/// The elements of the reply of an exchange that accepts everything.
+/// Returns the elements of the reply of an exchange that accepts everything.
 pub fn reply(body: impl AsRef<[u8]>) -> String {
     let documents = parse(body);
     let answers = accept(documents.requests.ops());
     reply_with(&documents, &answers)
 }
 
-/// The children of a `create` and what is answered.
+/// Checks the answer to the children of a `create`.
 #[track_caller]
 pub fn check_create(children: &str, expected: &str) {
     assert_eq!(reply(format!("<create>{children}</create>")), expected, "{children}");
 }
 
-/// The children of `transactions` of account 1 and what is answered.
+/// Checks the answer to the children of `transactions` of account 1.
 #[track_caller]
 pub fn check_transactions(children: &str, expected: &str) {
     assert_eq!(reply(format!("<transactions id=\"1\">{children}</transactions>")), expected, "{children}");
 }
 
-/// A document that is refused whole: no ops, and one error that says so.
+/// Checks that a document is refused whole: no ops, and one error with the reason.
 #[track_caller]
 pub fn check_refused(body: impl AsRef<[u8]>, why: &str) {
     let body = body.as_ref();

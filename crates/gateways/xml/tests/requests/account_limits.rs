@@ -1,4 +1,4 @@
-//! `limits` in `create`: which command it becomes, and what is answered. Source: docs/PROTOCOL.md, limits.
+//! `limits` in `create`: its command and its answer. Source: docs/PROTOCOL.md, limits.
 
 use std::num::NonZeroU32;
 

@@ -68,7 +68,7 @@ fn attributes_are_quoted_separated_and_there_once() {
     check_accepted("<transactions\n\tid = \"1\" ><query id\r\n=\n'1'\n/></transactions >");
 }
 
-/// Many attributes of a tag are compared in another way than few.
+/// The reader compares many attributes of a tag in another way than few.
 #[test]
 fn no_attribute_stands_twice_however_many_there_are() {
     for count in [2, 15, 16, 17, 18, 100] {

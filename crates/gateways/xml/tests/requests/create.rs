@@ -1,4 +1,4 @@
-//! `create`: which ops its children become, and what is answered. Source: docs/PROTOCOL.md, create.
+//! `create`: the ops of its children, and their answers. Source: docs/PROTOCOL.md, create.
 
 use crate::common::{LIMITS, check_create, check_refused, commands, parse, reply, reply_with};
 use engine::{AccountId, Command, DOLLAR, Money, Position, Reject, Reply, Symbol};
@@ -108,7 +108,7 @@ fn a_refused_child_does_not_undo_the_others() {
 fn an_account_in_a_symbol_that_gets_no_shares_is_an_error_with_both_ids() {
     let check = |child: &str, expected: &str| {
         check_create(&format!("<symbol sym='S'>{child}</symbol>"), expected);
-        // The symbol is created whatever becomes of its accounts.
+        // The symbol is created even if its accounts are refused.
         let ops = commands(format!("<create><symbol sym='S'>{child}</symbol></create>"));
         assert_eq!(ops, [Command::CreateSymbol { symbol: symbol("S") }]);
     };
@@ -208,7 +208,7 @@ fn a_long_symbol_is_not_repeated_without_bound() {
     documents.parse(body(&"x".repeat(32)).as_bytes(), &LIMITS);
     assert_eq!(documents.requests.ops().len(), 5_001);
     check_refused(body(&" ".repeat(10_000)), "a sym too long to be repeated for each of its accounts, at byte 8");
-    // What many symbols repeat adds up.
+    // The repeated text of many symbols adds up.
     let symbol = format!("<symbol sym='{}'>{}</symbol>", " ".repeat(2_000), "<account id='1'>5</account>".repeat(100));
     assert_eq!(commands(format!("<create>{}</create>", symbol.repeat(5))), []);
     check_refused(

@@ -1,4 +1,4 @@
-//! Orders that show a part of their shares at a time: which commands they become, and what is told of them. Source: docs/PROTOCOL.md.
+//! Orders that show a part of their shares at a time: their commands and answers. Source: docs/PROTOCOL.md.
 
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
 use engine::{

@@ -1,5 +1,5 @@
-//! `fees` and `tier` in `create`: which commands they become, what is answered, and how executions tell of fees. Source:
-//! docs/PROTOCOL.md, fees.
+//! `fees` and `tier` in `create`: their commands and answers, and how executions show fees. Source: docs/PROTOCOL.md,
+//! fees.
 
 use crate::common::{check_create, commands, parse, reply_with};
 use engine::{AccountId, Command, FeeRate, Fees, Reject, Reply, Symbol, Tier};
@@ -24,7 +24,7 @@ fn attributes_say_who_pays_what_to_whom() {
     assert_eq!(said, change(3, Some(fees)));
     let of_takers = Some(Fees { maker: FeeRate::ZERO, ..fees });
     assert_eq!(command("<fees sym='SPY' taker='0.25' account='9'></fees>"), change(0, of_takers));
-    // Nothing needs nobody who gets it.
+    // Fees of zero need no account that gets them.
     for none in ["<fees sym='SPY'/>", "<fees sym='SPY' tier='0' maker='0.0000' account='9'/>"] {
         assert_eq!(command(none), change(0, None), "{none}");
     }

@@ -93,7 +93,7 @@ fn a_length_over_the_maximum_is_malformed_and_the_bound_is_named() {
     assert_eq!(told, "the length line is not a number of bytes: expected 1 to 10 digits and a newline before the XML");
 }
 
-/// Reads as a connection does: bytes arrive in pieces, whole requests are taken out.
+/// Reads as a connection does: bytes arrive in pieces, and whole requests are taken out.
 fn requests_in_pieces(stream: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
     let mut buffer = Vec::new();
     let mut requests = Vec::new();

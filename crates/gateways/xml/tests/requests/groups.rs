@@ -1,4 +1,4 @@
-//! `group` in `create`: which command it becomes, and what is answered. Source: docs/PROTOCOL.md, trading with oneself.
+//! `group` in `create`: its command and its answer. Source: docs/PROTOCOL.md, trading with oneself.
 
 use crate::common::{check_create, commands, parse, reply_with};
 use engine::{AccountId, Command, Group, Reject, Reply};

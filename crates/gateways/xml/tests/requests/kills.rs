@@ -1,4 +1,4 @@
-//! `kill` and `release` in `create`: which commands they become, and what is answered. Source: docs/PROTOCOL.md, kill switch.
+//! `kill` and `release` in `create`: their commands and answers. Source: docs/PROTOCOL.md, kill switch.
 
 use crate::common::{check_create, commands, parse, reply_with};
 use engine::{AccountId, Command, KillScope, Reject, Reply, Symbol};

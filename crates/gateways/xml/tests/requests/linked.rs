@@ -1,4 +1,4 @@
-//! Two orders of which one cancels the other: which ops they become, and what is answered. Source: docs/PROTOCOL.md.
+//! Two orders of which one cancels the other: their ops and answers. Source: docs/PROTOCOL.md.
 
 use crate::common::{check_refused, check_transactions, commands, parse, reply_with};
 use engine::{Command, OrderId, Reject, Reply};

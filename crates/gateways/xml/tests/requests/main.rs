@@ -1,4 +1,4 @@
-//! Requests as text: which commands they become, and what is answered.
+//! Requests as text: their commands and their answers.
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 #[path = "../common/mod.rs"]

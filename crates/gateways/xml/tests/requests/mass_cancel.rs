@@ -1,4 +1,4 @@
-//! `cancel-all` in `transactions`: which command it becomes, and what is answered. Source: docs/PROTOCOL.md, canceling all orders.
+//! `cancel-all` in `transactions`: its command and its answer. Source: docs/PROTOCOL.md, canceling all orders.
 
 use crate::common::{check_transactions, commands, parse, reply_with};
 use engine::{AccountId, Command, Reject, Reply, Sequence, Symbol};
@@ -38,7 +38,7 @@ fn what_cannot_be_is_an_error() {
     }
 }
 
-/// Each costs as much as there are orders: 4,000 in one request kept everybody waiting for 20 seconds.
+/// Each costs as much as there are orders: 4,000 in one request kept all other clients waiting for 20 seconds.
 #[test]
 fn a_hundred_of_them_are_the_most_in_one_request() {
     let limits = Limits { children_max: 1_000 };

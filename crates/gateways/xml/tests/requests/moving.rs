@@ -1,4 +1,4 @@
-//! `post-only="move"`: which command it becomes, and what is answered. Source: docs/PROTOCOL.md, post-only orders that move.
+//! `post-only="move"`: its command and its answer. Source: docs/PROTOCOL.md, post-only orders that move.
 
 use crate::common::{commands, parse, reply_with};
 use engine::{Command, OrderId, OrderKind, Price, Reply};

@@ -1,4 +1,4 @@
-//! Orders that wait for others: which ops they become, and what is answered. Source: docs/PROTOCOL.md.
+//! Orders that wait for others: their ops and answers. Source: docs/PROTOCOL.md.
 
 use crate::common::{check_transactions, commands, parse, reply_with};
 use engine::{Command, OrderId, Reject, Reply};

@@ -1,4 +1,4 @@
-//! What holds for any bytes: no panic, one reply that is XML, and no trace of a refused document.
+//! Properties that hold for any bytes: no panic, one reply that is XML, and no trace of a refused document.
 
 use crate::common::{LIMITS, REPLY_LIMITS, accept};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(select(&PIECES[..]), 0..12).prop_map(|pieces| pieces.concat().into_bytes())
 }
 
-/// A whole document, so that what stands inside is reached.
+/// Makes a whole document, so that the reader gets to the elements inside.
 fn document() -> impl Strategy<Value = Vec<u8>> {
     (pieces(), any::<bool>()).prop_map(|(inner, create)| {
         let (start, end): (&[u8], &[u8]) =
@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// Order ids of a reply continued after those of earlier replies.
+/// Continues the order ids of a reply after those of earlier replies.
 fn renumbered(reply: &str, order_ids: &mut usize) -> String {
     let mut parts = reply.split("=\"2\" id=\"");
     let mut whole = parts.next().unwrap_or_default().to_string();

@@ -1,4 +1,4 @@
-//! `rules` in `create`: which command it becomes, and what is answered. Source: docs/PROTOCOL.md, rules.
+//! `rules` in `create`: its command and its answer. Source: docs/PROTOCOL.md, rules.
 
 use crate::common::{check_create, check_refused, commands, parse, reply_with};
 use engine::{Command, DOLLAR, Distance, Money, Pause, Phase, Price, Reject, Reply, Shares, Symbol, SymbolRules};

@@ -1,5 +1,5 @@
-//! Orders that end at a time or keep from trading with their own account, and amendments: which ops they become, and what is answered.
-//! Source: docs/PROTOCOL.md.
+//! Orders with a deadline or with self-trade prevention, and amendments: their ops and answers. Source:
+//! docs/PROTOCOL.md.
 
 use crate::common::{REPLY_LIMITS, check_transactions, commands, parse};
 use engine::{

@@ -1,4 +1,4 @@
-//! Stops that follow the market: which commands they become, and what is told of them. Source: docs/PROTOCOL.md, trailing stops.
+//! Stops that follow the market: their commands and answers. Source: docs/PROTOCOL.md, trailing stops.
 
 use crate::common::{check_transactions, commands};
 use engine::{Command, OrderKind, Price, Trail, TrailingOrder};

@@ -1,4 +1,4 @@
-//! `transactions`: which ops its children become, and what is answered. Source: docs/PROTOCOL.md, transactions.
+//! `transactions`: the ops of its children, and their answers. Source: docs/PROTOCOL.md, transactions.
 
 use crate::common::{check_refused, check_transactions, ops, parse, reply, reply_with};
 use engine::{
@@ -140,7 +140,8 @@ fn a_replacement_is_a_cancel_and_an_order_behind_it_each_with_its_own_answer() {
     assert_eq!(ops(body("id='8'")), [cancel(OrderId(8).into()), placed(order)]);
     assert_eq!(ops(body("id='8' on-failure='stop'")), [cancel(OrderId(8).into()), placed(order)]);
     assert_eq!(ops(body("client-id='mine' on-failure='place'")), [cancel(name), order]);
-    // What is no order id names no order: the engine says so, and places the new one if it is to be placed all the same.
+    // An invalid order id names no order: the engine says so, and places the new order if it is to be placed in any
+    // case.
     assert_eq!(ops(body("id='007' on-failure='place'")), [cancel(OrderId(0).into()), order]);
     check_transactions(
         "<replace id='8' on-failure='place' sym='SPY' amount='2' limit='3' new-client-id='new'/><query id='7'/>",

@@ -1,4 +1,4 @@
-//! Batches that come back without answers: their connections are closed, and nobody else's.
+//! Batches that come back without answers: their connections are closed, and no others.
 
 use crate::support::{ABANDONED, opened, order, query, serve, settings};
 

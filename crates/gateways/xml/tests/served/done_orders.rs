@@ -1,5 +1,5 @@
-//! Orders that only the history knows: their replies keep their place, only their connection waits, and what is read for
-//! them is bounded.
+//! Orders that only the history knows: their replies keep their place, only their connection waits, and what is read
+//! for them is bounded.
 
 use crate::support::{Client, DONE, done_of, eventually, opened, order, query, results, serve, settings, status};
 use engine::DoneOrder;
@@ -9,7 +9,7 @@ use xml::Settings;
 /// Executions that no short look-up has room for.
 const MANY: u64 = 10_000;
 
-/// An archived order with one execution.
+/// Returns an archived order with one execution.
 fn done(order: u64) -> Option<DoneOrder> {
     Some(done_of(order, 1))
 }
@@ -28,7 +28,7 @@ fn replies_behind_a_look_up_wait_for_it_and_other_connections_do_not() {
     }
     served.gateway.wait_for_answered(8);
     assert_eq!(served.gateway.requests_answered(), 8);
-    // The second one is asked for when it is next.
+    // The second look-up is handed in when its reply is next.
     assert!(served.lookups.try_recv().is_err());
     answer(first, done);
     client.expect(&[status(DONE, 1), opened(2, 2)].concat());
@@ -78,7 +78,7 @@ fn many_executions_are_asked_for_again_and_one_connection_after_the_other() {
     assert!(long.is_long());
     let mut other = served.client();
     other.send(&query(DONE + 1));
-    // Short ones are asked for meanwhile, a second long one is not.
+    // A short look-up is handed in meanwhile, a second long one is not.
     let short = served.next_lookup();
     assert!(!short.is_long() && served.lookups.try_recv().is_err());
     answer(short, done);
@@ -124,7 +124,7 @@ fn what_does_not_fit_a_reply_is_said_and_what_needs_no_room_is_answered() {
 
 #[test]
 fn a_long_reply_that_is_not_taken_makes_room_for_others() {
-    // Room for one.
+    // The settings have room for one long reply.
     let served = serve(Settings { unread_bytes_max: 64 << 20, reply_bytes_max: 8 << 20, ..settings() });
     const EXECUTIONS: u64 = 100_000;
     let many = |order| Some(done_of(order, EXECUTIONS));
@@ -183,7 +183,7 @@ fn look_ups_of_a_client_that_left_are_forgotten_and_their_places_reused() {
         let lookup = served.next_lookup();
         socket2::SockRef::from(&client.stream).set_linger(Some(std::time::Duration::ZERO)).unwrap();
         drop(client);
-        // The next client may get the same slot while this one is on its way.
+        // The next client may get the same slot while this look-up is on its way.
         eventually("the connection is closed", || served.open_connections() == 0);
         answer(lookup, done);
     }
@@ -194,7 +194,7 @@ fn look_ups_of_a_client_that_left_are_forgotten_and_their_places_reused() {
     served.gateway.wait_for_answered(102);
 }
 
-/// As whoever reads an archive does.
+/// Answers as a reader of an archive does.
 fn answer(mut lookup: Lookup, archive: impl Fn(u64) -> Option<DoneOrder>) {
     while let Some(asked) = lookup.left().first() {
         let found = archive(asked.order.0).map(|mut done| {

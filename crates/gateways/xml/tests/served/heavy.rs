@@ -1,5 +1,5 @@
-//! Who asks much at once waits for itself: those who ask little are read, parsed and answered meanwhile, and nobody's
-//! replies change their order.
+//! Heavy requests wait for each other: light ones are read, parsed and answered meanwhile, and all replies keep their
+//! order.
 
 use crate::support::{Client, eventually, opened, order, serve, settings};
 use xml::Settings;
@@ -7,20 +7,21 @@ use xml::Settings;
 /// Orders in a heavy request.
 const ORDERS: usize = 1_000;
 
-/// A request of so many bytes that it is heavy.
+/// Makes a request that is heavy by its number of bytes.
 fn heavy() -> Vec<u8> {
     let orders = r#"<order sym="S" amount="7" limit="1"/>"#.repeat(ORDERS);
     xml::frame(format!(r#"<transactions id="1">{orders}</transactions>"#).as_bytes())
 }
 
-/// The reply to it. Panics if it is another one.
+/// Reads the reply to it. Panics if it is another one.
 fn expect_heavy(client: &mut Client) {
     let reply = client.reply();
     let opened = reply.matches(r#"<opened sym="S" amount="7" limit="1" id=""#).count();
     assert_eq!(opened, ORDERS, "not the reply to the heavy request: {reply:.200}");
 }
 
-/// A request of 9,000 commands took all the room that its worker had, and nobody else was read until it was answered.
+/// A request of 9,000 commands took all the room that its worker had, and no other client was read until it was
+/// answered.
 #[test]
 fn heavy_requests_take_no_room_from_others() {
     let served = serve(Settings { ops_in_flight_max: 100, ..settings() });
@@ -54,7 +55,7 @@ fn who_asks_little_is_answered_while_heavy_requests_wait() {
     expect_heavy(&mut much);
 }
 
-/// The network decides in which pieces a request arrives; they decided whether it was heavy.
+/// The network decides in which pieces a request arrives; the pieces decided whether it was heavy.
 #[test]
 fn a_long_request_is_heavy_in_whichever_pieces_it_arrives() {
     let served = serve(settings());
@@ -89,7 +90,7 @@ fn replies_keep_the_order_of_a_connections_requests_when_some_are_heavy() {
         };
         client.send(&order(1));
         small(&mut client, 1);
-        // Small ones just behind a heavy one, and some that are read later.
+        // Small requests follow a heavy one, some of which are read later.
         client.send(&[heavy(), order(2), order(3)].concat());
         eventually("all are read", || served.gateway.counters().requests == 4);
         for amount in 4..8 {
@@ -105,7 +106,7 @@ fn replies_keep_the_order_of_a_connections_requests_when_some_are_heavy() {
         expect_heavy(&mut client);
         (2..8).for_each(|amount| small(&mut client, amount));
         expect_heavy(&mut client);
-        // The next one goes by itself, too, for it came behind much. The one behind that is light again.
+        // The next request goes by itself, too, for it follows heavy ones. The one behind it is light again.
         client.send(&order(8));
         small(&mut client, 8);
         served.hold_heavy(true);

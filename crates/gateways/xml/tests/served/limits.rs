@@ -1,4 +1,4 @@
-//! What a gateway bounds: connections, time, memory, requests in flight; and that one client's limit is not another's.
+//! The bounds of a gateway: connections, time, memory, requests in flight; one client's limit does not limit others.
 
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
@@ -53,7 +53,7 @@ fn an_idle_connection_is_closed() {
     let start = Instant::now();
     client.send(&order(1));
     client.expect(&opened(1, 1));
-    // The start of a request does not count.
+    // The start of a request does not count as one.
     client.send(b"100\n<tran");
     client.expect("<results><error>incomplete: 5 of 100 bytes came</error></results>\n");
     client.expect_end();
@@ -69,7 +69,7 @@ fn a_connection_is_not_idle_while_a_reply_is_outstanding() {
     served.shut();
     let mut waiting = served.client();
     waiting.send(&order(1));
-    // Long enough for an idle one to be closed twice.
+    // Long enough for an idle connection to be closed twice.
     served.client().expect_end();
     served.client().expect_end();
     served.open();
@@ -85,7 +85,7 @@ fn a_client_that_does_not_read_is_not_read_and_delays_nobody() {
     let mut taken = 0;
     for number in 1..=200 {
         silent.send(&query(MANY));
-        // When the other one has its reply, the server has had its chance to read this one too.
+        // Once the other client has its reply, the server has had its chance to read this one too.
         other.send(&order(number));
         other.expect(&opened(number, number));
         let requests = served.gateway.counters().requests as usize - number;
@@ -126,7 +126,7 @@ fn a_client_that_reads_nothing_for_long_is_closed() {
     silent.send(&query(MANY).repeat(50));
     eventually("it is closed", || served.gateway.requests_answered() > 0 && served.open_connections() == 0);
     let mut rest = Vec::new();
-    // What was on the way still comes; it is not all.
+    // Replies that were on the way still arrive; they are not all.
     let _ = silent.stream.read_to_end(&mut rest);
     assert!(rest.len() < status(MANY, MANY as usize).len() * 50);
 }
@@ -144,7 +144,7 @@ fn requests_in_flight_on_a_connection_are_bounded() {
     eventually("the other client is read", || served.gateway.counters().requests >= 5);
     served.open();
     (1..=4).for_each(|number| client.expect(&opened(number, number)));
-    // The fifth was sent before this one, and read after it.
+    // The fifth request was sent before this one, and read after it.
     other.expect(&opened(100, 5));
     client.expect(&opened(5, 6));
 }
@@ -163,12 +163,12 @@ fn requests_in_flight_of_a_worker_are_bounded_and_reading_goes_on_when_they_come
     clients.iter_mut().for_each(|client| client.expect(&status(1, 1)));
 }
 
-/// The start of a request that takes so many bytes.
+/// Returns the start of a request that takes this many bytes.
 fn start_of_a_request(bytes: usize) -> Vec<u8> {
     format!("{:<bytes$}", "1000000\n").into_bytes()
 }
 
-/// Answered with why, and closed gently.
+/// Checks that the client gets the reason, and that the connection is closed gently.
 fn is_refused(mut client: Client, held: usize) {
     let why = format!("the server holds at most 10000 bytes of them, and of this one held {held}; send the whole");
     let reply = client.reply();
@@ -181,7 +181,7 @@ fn the_longest_unfinished_request_goes_when_they_take_too_much() {
     let served = serve(Settings { partial_bytes_max: 10_000, ..settings() });
     let mut prober = served.client();
     let mut answered = 0;
-    // A worker reads its sockets in the order in which they became readable: the answer says that the start was read.
+    // A worker reads its sockets in the order in which they became readable: the answer proves that the start was read.
     let mut starts = |bytes| {
         let mut client = served.client();
         client.send(&start_of_a_request(bytes));
@@ -194,9 +194,9 @@ fn the_longest_unfinished_request_goes_when_they_take_too_much() {
     let longest = starts(4500);
     let mut small = starts(2000);
     is_refused(longest, 4500);
-    // The newcomer goes if it is the longest.
+    // The new connection is refused if it holds the longest.
     is_refused(starts(4500), 4500);
-    // Who leaves makes room.
+    // A client that leaves makes room.
     let before = served.open_connections();
     drop(first);
     eventually("the connection is gone", || served.open_connections() < before);
@@ -215,13 +215,13 @@ fn the_longest_unfinished_request_goes_when_they_take_too_much() {
 #[test]
 fn who_sends_requests_in_two_pieces_is_answered_while_others_finish_none() {
     const HONEST: usize = 16;
-    // So many as two hoarders leave free are not enough for all first pieces, which take less than any hoarder.
+    // The room that two hoarders leave is too small for all first pieces, each of which takes less than any hoarder.
     let (bound, hoard, piece) = (10_000, 4000, 150);
     let blanks = " ".repeat(200);
     let request = xml::frame(format!(r#"<transactions id="1">{blanks}<query id="1"/></transactions>"#).as_bytes());
     for workers in [1, 3] {
         let served = serve(Settings { partial_bytes_max: bound * workers, workers, ..settings() });
-        // The answer to a whole request says that what came with it was read, too.
+        // The answer to a whole request proves that the bytes behind it were read, too.
         let read = |client: &mut Client, start: &[u8]| {
             client.send(&[&query(1), start].concat());
             client.expect(&status(1, 1));

@@ -1,4 +1,4 @@
-//! The gateway with its sockets: clients that hang, leave, ask for too much, and a server that stops.
+//! The gateway with its sockets: clients that hang, leave or ask for too much, and a server that stops.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../support/mod.rs"]

@@ -1,4 +1,4 @@
-//! How a gateway stops: what was read is answered, and clients see the end of the stream.
+//! The stop of a gateway: requests that were read are answered, and clients get the end of the stream.
 
 use std::net::TcpStream;
 use std::thread;

@@ -1,4 +1,4 @@
-//! What the tests of the gateway share: an exchange that answers by rule, and a client that speaks bytes.
+//! Helpers that the tests of the gateway share: an exchange that answers by rule, and a client that speaks bytes.
 //! Nothing here knows the inside of the gateway.
 
 use std::io::{Read, Write};
@@ -15,25 +15,25 @@ use exchange::{Answer, Batch, Exchange, Lookup, Unavailable};
 use socket2::{Domain, Socket, Type};
 use xml::{Gateway, Settings};
 
-/// No test waits longer than this for anything.
+/// The longest time that a test waits for anything.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Queries of orders from this id on are for the history.
+/// Orders from this id on are in the history.
 pub const DONE: u64 = 1_000_000;
-/// A query of this order is answered with a refusal that is not the engine's.
+/// The order whose query gets a refusal that is not the engine's.
 pub const NO_DISK: u64 = 999_999;
-/// A batch that queries this order comes back without answers.
+/// The order whose query lets a batch come back without answers.
 pub const ABANDONED: u64 = 999_998;
 
 impl Gate {
-    /// Batches go on.
+    /// Lets batches go on.
     pub fn open(&self) {
         self.state.lock().unwrap().shut = false;
         self.changed.notify_all();
     }
 }
 
-/// An exchange with a thread of its own: orders are opened as 1, 2, 3 …, and the query of order n below [`NO_DISK`] has n
+/// An exchange with a thread of its own: it opens orders as 1, 2, 3 …, and the query of order n below [`NO_DISK`] has n
 /// executions. Batches wait behind its gate while that is shut; look-ups wait until a test answers them.
 pub struct Stub {
     batches: Sender<Box<Batch>>,
@@ -41,7 +41,7 @@ pub struct Stub {
     gate: Arc<Gate>,
 }
 
-/// Where batches wait.
+/// The gate at which batches wait.
 #[derive(Default)]
 pub struct Gate {
     state: Mutex<GateState>,
@@ -53,9 +53,9 @@ struct GateState {
     shut: bool,
     /// Batches that wait, or did.
     arrived: usize,
-    /// Give back what waited in the opposite order.
+    /// Whether the batches that waited come back in the opposite order.
     backwards: bool,
-    /// Heavy batches wait until it is said that they go on.
+    /// Whether heavy batches wait until a test lets them go on.
     holds_heavy: bool,
 }
 
@@ -71,7 +71,7 @@ impl Exchange for Stub {
     }
 }
 
-/// A gateway on a free port before a [`Stub`].
+/// A gateway on a free port in front of a [`Stub`].
 pub struct Served {
     pub gateway: Gateway,
     pub lookups: Receiver<Lookup>,
@@ -175,14 +175,14 @@ fn execution() -> Execution {
     }
 }
 
-/// An archived order of account 1 with so many executions.
+/// Returns an archived order of account 1 with this many executions.
 pub fn done_of(order: u64, executions: u64) -> DoneOrder {
     let account = AccountId::parse(b"1").unwrap();
     let executions = (0..executions).map(|_| execution()).collect();
     DoneOrder { order: OrderId(order), account, canceled: None, executions }
 }
 
-/// What a client reads of an order with so many executions.
+/// Returns the reply to a query of an order with this many executions.
 pub fn status(order: u64, executions: usize) -> String {
     let executed = r#"<executed shares="1" price="1" time="1"/>"#.repeat(executions);
     match executions {
@@ -200,32 +200,32 @@ impl Served {
         Client::connect(self.address())
     }
 
-    /// From now on batches wait.
+    /// Lets batches wait from now on.
     pub fn shut(&self) {
         self.gate.state.lock().unwrap().shut = true;
     }
 
-    /// Batches go on.
+    /// Lets batches go on.
     pub fn open(&self) {
         self.gate.open();
     }
 
-    /// From now on heavy batches wait, or no longer: then they go on with the next batch that comes.
+    /// Lets heavy batches wait from now on, or no longer: then they go on with the next batch that arrives.
     pub fn hold_heavy(&self, holds: bool) {
         self.gate.state.lock().unwrap().holds_heavy = holds;
     }
 
-    /// Batches that waited together are given back last one first.
+    /// Lets batches that waited together come back in the opposite order.
     pub fn answer_backwards(&self) {
         self.gate.state.lock().unwrap().backwards = true;
     }
 
-    /// Batches submitted so far.
+    /// Returns how many batches were submitted so far.
     pub fn batches(&self) -> usize {
         self.gate.state.lock().unwrap().arrived
     }
 
-    /// A client whose kernel takes little until it reads.
+    /// Returns a client whose kernel takes little until it reads.
     pub fn client_with_little_room(&self) -> Client {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.set_recv_buffer_size(16 << 10).unwrap();
@@ -255,7 +255,7 @@ pub fn results(inside: &str) -> String {
     format!("<results>{inside}</results>\n")
 }
 
-/// An order whose amount tells it from others.
+/// Makes an order whose amount tells it from others.
 pub fn order(amount: usize) -> Vec<u8> {
     xml::frame(
         format!(r#"<transactions id="1"><order sym="S" amount="{amount}" limit="1"/></transactions>"#).as_bytes(),
@@ -295,7 +295,7 @@ impl Client {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }
 
-    /// Reads exactly this.
+    /// Reads exactly this text.
     pub fn expect(&mut self, text: &str) {
         let mut bytes = vec![0; text.len()];
         self.stream.read_exact(&mut bytes).unwrap_or_else(|error| panic!("{error} in place of {text}"));
@@ -313,7 +313,7 @@ impl Client {
         String::from_utf8(text).unwrap()
     }
 
-    /// Reads the end of the stream: no reset, nothing else.
+    /// Reads the end of the stream: no reset, and no more bytes.
     pub fn expect_end(&mut self) {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest).expect("the end of the stream, not a reset");

@@ -1,4 +1,4 @@
-//! The reader beside roxmltree, the oracle of what is well-formed, over random documents and damaged ones.
+//! Compares the reader with roxmltree, the oracle of well-formed XML, over random documents and damaged ones.
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::{Index, select};
 
 use super::*;
 
-/// What a document says, in order.
+/// An item of a document, in order.
 #[derive(Debug, PartialEq, Eq)]
 enum Item {
     Start(String, Vec<(String, String)>),
@@ -70,18 +70,18 @@ fn oracle_items(node: roxmltree::Node<'_, '_>, items: &mut Vec<Item>) {
     }
 }
 
-/// We accept nothing that the oracle refuses, and read the same in what both accept. What only we refuse is refused for
-/// a reason that is ours.
+/// Checks that the reader accepts nothing that the oracle refuses, and reads the same in what both accept. Where only
+/// the reader refuses, its reason must be one of its own.
 fn check_beside_the_oracle(body: &[u8]) {
     let read = read(body);
     let shown = String::from_utf8_lossy(body);
-    // Line ends as XML 1.0 has them translated before anything is parsed: beside a reference, the oracle misses a CR.
+    // Line ends are translated as XML 1.0 demands before parsing: beside a reference, the oracle misses a CR.
     let translated = String::from_utf8(body.to_vec()).map(|text| text.replace("\r\n", "\n").replace('\r', "\n"));
     let oracle = match &translated {
         Ok(text) => roxmltree::Document::parse(text).map_err(Some),
         Err(_) => Err(None),
     };
-    // Namespaces are the oracle's, not ours.
+    // The oracle knows namespaces, and the reader does not.
     let namespaces = body.contains(&b':') || shown.contains("xmlns");
     match (read, oracle) {
         (Ok(read), Ok(oracle)) => {
@@ -92,7 +92,7 @@ fn check_beside_the_oracle(body: &[u8]) {
         (Ok(_), Err(error)) => assert!(namespaces, "{shown:?}\nwe accept what is refused: {error:?}"),
         (Err(refusal), Ok(_)) => {
             let ours = matches!(refusal.why, Why::TooDeep { .. } | Why::TooManyElements { .. } | Why::OtherEncoding(_));
-            // To it `order` and `:order` are one name.
+            // The oracle takes `order` and `:order` for one name.
             let names = namespaces && matches!(refusal.why, Why::Mismatched { .. });
             let is_right = ours || names || stricter_than_the_oracle(refusal.why);
             assert!(is_right, "{shown:?}\nwe refuse what is accepted: {refusal}");
@@ -106,12 +106,12 @@ fn names_that_the_oracle_takes_for_one_are_two() {
     check_beside_the_oracle(b"<order></:order>");
 }
 
-/// Faults by XML 1.0 that the oracle lets pass.
+/// Whether this is a fault by XML 1.0 that the oracle lets pass.
 fn stricter_than_the_oracle(why: Why<'_>) -> bool {
     match why {
         // The oracle reads `<?xml?>` and `<?XML ...?>` as instructions, and takes `<?go"?>` for one.
         Why::MisplacedDeclaration | Why::BadDeclaration | Why::BadInstruction => true,
-        // It reads references to surrogates, and beyond the last character, as U+FFFD.
+        // The oracle reads references to surrogates, and beyond the last character, as U+FFFD.
         Why::BadCharacterReference(name) => {
             let name = text(name);
             let number = match name.strip_prefix("#x") {
@@ -167,7 +167,7 @@ const PIECES: [&str; 40] = [
     "0",
     ".",
 ];
-/// What is spliced into documents to damage them.
+/// Pieces that are spliced into documents to damage them.
 const DAMAGE: [&[u8]; 44] = [
     b"<",
     b">",
@@ -234,7 +234,7 @@ fn attributes() -> impl Strategy<Value = String> + Clone {
     })
 }
 
-/// What may stand anywhere, also around the root.
+/// Items that may stand anywhere, also around the root.
 fn aside() -> impl Strategy<Value = String> {
     let comment = value().prop_map(|text| format!("<!--{}-->", text.replace('-', "~")));
     let instruction = value().prop_map(|text| format!("<?go {}?>", text.replace('?', "~")));
@@ -274,7 +274,7 @@ fn document() -> impl Strategy<Value = String> {
         .prop_map(|(declaration, before, root, after)| format!("{declaration}{before}{root}{after}"))
 }
 
-/// One change to a document: a byte changed, some bytes cut out, damage or another part of itself put in.
+/// Makes one change to a document: changes a byte, cuts bytes out, or inserts damage or another part of the document.
 fn damaged(mut body: Vec<u8>, kind: u8, at: Index, other: Index, byte: u8) -> Vec<u8> {
     if body.is_empty() {
         return body;
