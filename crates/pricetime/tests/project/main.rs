@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod additions;
 mod chapters;
 mod cluster_compose;
 mod deploy;

@@ -1,0 +1,73 @@
+//! The sums, differences and products of the crates that clients' bytes come in by: `+`, `-`, `*` and `<<`, which end
+//! what they are part of where they have no room. `proof/additions.tsv` says of each file how many it has, and why they
+//! have room whatever a client sends.
+
+use std::collections::BTreeMap;
+
+use super::mutants::root;
+use super::sums::rust_sources;
+
+/// The crates that read what clients send.
+const DOORS: [&str; 5] =
+    ["crates/access/", "crates/exchange/", "crates/gateways/fix/", "crates/gateways/xml/", "crates/web/"];
+const OPERATORS: [&str; 8] = [" + ", " - ", " * ", " << ", " += ", " -= ", " *= ", " <<= "];
+
+/// A line without the texts and the comment in it, and without the bounds of types (`+ Send`, `+ 'static`).
+fn code_of(line: &str) -> String {
+    let mut code = String::new();
+    for (at, part) in line.replace("\\\"", "").split('"').enumerate() {
+        if at % 2 == 0 {
+            code.push_str(part);
+        }
+    }
+    let code = code.split("//").next().unwrap_or_default();
+    let is_bound = |rest: &str| {
+        let word: String = rest.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '\'').collect();
+        word.starts_with('\'') || word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase)
+    };
+    let mut parts = code.split(" + ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |code, rest| code + if is_bound(rest) { " " } else { " + " } + rest)
+}
+
+fn operators_in(text: &str) -> usize {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let is_constant = |line: &String| line.split('=').next().is_some_and(|name| name.contains("const "));
+    let lines = code.lines().map(code_of).filter(|line| !is_constant(line));
+    lines.map(|line| OPERATORS.iter().map(|operator| line.matches(operator).count()).sum::<usize>()).sum()
+}
+
+#[test]
+fn every_unchecked_addition_where_clients_come_in_is_listed_with_why_it_has_room() {
+    let root = root();
+    let text = std::fs::read_to_string(root.join("proof/additions.tsv")).unwrap();
+    let mut listed = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [file, times, why] = cells[..] else { panic!("three cells: {line}") };
+        assert!(why.len() > 10, "say why they have room: {line}");
+        assert_eq!(listed.insert(file.to_owned(), times.parse::<usize>().unwrap()), None, "{file} stands there twice");
+    }
+    let is_door = |name: &str| DOORS.iter().any(|door| name.starts_with(door)) && !name.contains("/tests");
+    let sources = rust_sources(&root).into_iter().filter(|(name, _)| is_door(name));
+    let counted = sources.map(|(name, text)| (name, operators_in(&text))).filter(|(_, times)| *times > 0);
+    let counted: BTreeMap<String, usize> = counted.collect();
+    assert!(counted.len() > 80, "{}", counted.len());
+    let changed: Vec<_> = counted.iter().filter(|(file, times)| listed.get(*file) != Some(times)).collect();
+    assert!(
+        changed.is_empty(),
+        "think of a client that makes it overflow, and say in proof/additions.tsv (file, how many, why they have room): {changed:#?}"
+    );
+    let gone: Vec<_> = listed.keys().filter(|file| !counted.contains_key(*file)).collect();
+    assert!(gone.is_empty(), "these stand in proof/additions.tsv alone: {gone:#?}");
+}
+
+#[test]
+fn operators_are_counted_in_code_alone() {
+    assert_eq!(operators_in("a += b - 1; // c + d\n"), 2);
+    assert_eq!(operators_in("fn f(g: impl Fn() + Send + 'static) -> usize { \"a - b\".len() * SIZE }\n"), 1);
+    assert_eq!(
+        operators_in("let sum = long\n    + longer;\nconst MAX: usize = 1 << 20;\n#[cfg(test)]\nmod tests { a + b }"),
+        1
+    );
+}
