@@ -1,22 +1,22 @@
-//! Gathers what happened to each watched account since it was last told.
+//! Gathers what happened to each watched account since its last message.
 
 use std::collections::{HashMap, HashSet};
 
 use engine::{AccountIndex, OrderId, Side};
 use feed::{Canceled, Ended, News, Open, Report, Trade};
 
-/// What one account is told.
+/// The news of one account.
 #[derive(Default)]
 pub(crate) struct AccountNews {
-    /// Orders that are open and changed, in order.
+    /// Orders that are open and changed, by id.
     pub(crate) open: Vec<OrderId>,
     pub(crate) ended: Vec<Ended>,
     pub(crate) trades: Vec<(Trade, Side)>,
-    /// All that happened, command by command: what was placed, executed, triggered and canceled.
+    /// All events, command by command: what was placed, executed, triggered and canceled.
     pub(crate) reports: Vec<Report>,
 }
 
-/// News of accounts, in the order in which something first happened to them.
+/// Groups news by account, in the order in which something first happened to each.
 pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
     let mut all: Vec<(AccountIndex, AccountNews)> = Vec::new();
     let mut places: HashMap<AccountIndex, usize> = HashMap::new();
@@ -48,7 +48,7 @@ pub(crate) fn by_account(news: Vec<News>) -> Vec<(AccountIndex, AccountNews)> {
         }
     }
     for (_, its) in &mut all {
-        // One command may cancel an order that it triggered, and then execute another: replays tell cancels last.
+        // One command may cancel an order that it triggered, and then execute another: replays list cancels last.
         its.reports.sort_by_key(Report::key);
         its.open.sort_unstable();
         its.open.dedup();

@@ -1,5 +1,5 @@
-//! Who asks what is being answered at the moment: it goes with the task, so that no handler has to hand it on, and none that
-//! forgets it asks as somebody. Without an access file nobody is asked for.
+//! The principal of the request that is being answered: it goes with the task, so that no handler has to pass it on,
+//! and a handler that forgets to cannot act as another one. Without an access file there is none.
 
 use std::cell::{Cell, RefCell};
 
@@ -7,18 +7,18 @@ use exchange::{Connected, Connections, Limit, Mode, Principal, Read, TurnedAway}
 
 pub(crate) use crate::members::Asker;
 
-/// Who asks, and what they are being told from now on.
+/// The asker, and what its connection follows.
 struct Asking {
     asker: Asker,
-    /// What a connection follows, and as whom.
+    /// The reads that a connection follows, and as which asker.
     followed: Vec<(Asker, Read)>,
-    /// The message that is being answered was counted among its asker's.
+    /// Whether the message that is being answered was counted among its asker's.
     counted: bool,
-    /// The connection that is spoken over, as it is counted among those of members; none of a request.
+    /// The connection, as it is counted for members; `None` for a request.
     connected: Option<Vec<Connected>>,
 }
 
-/// What a connection may follow in all, as different members: more than it may subscribe to.
+/// Reads that a connection may follow in all, as different members, at most: more than it may subscribe to.
 const FOLLOWED_MAX: usize = 512;
 
 tokio::task_local! {
@@ -26,13 +26,13 @@ tokio::task_local! {
     static TURNED_AWAY: Cell<Option<TurnedAway>>;
 }
 
-/// Does something as somebody.
+/// Runs `work` as this asker.
 pub(crate) async fn as_asker<T>(asker: Asker, work: impl Future<Output = T>) -> T {
     let asking = Asking { asker, followed: Vec::new(), counted: false, connected: None };
     ASKING.scope(RefCell::new(asking), work).await
 }
 
-/// Does something as somebody, if it is known as whom.
+/// Runs `work` as this asker, if there is one.
 pub(crate) async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output = T>) -> T {
     match asker {
         Some(asker) => as_asker(asker, work).await,
@@ -40,12 +40,12 @@ pub(crate) async fn as_whoever<T>(asker: Option<Asker>, work: impl Future<Output
     }
 }
 
-/// Who asks; none where it is not known.
+/// Returns the asker; `None` where it is not known.
 pub(crate) fn asker() -> Option<Asker> {
     ASKING.try_with(|asking| asking.borrow().asker.clone()).ok()
 }
 
-/// A member as whom the connection is told something; none if it is told nothing that only members are told.
+/// Returns a member as whom the connection follows something; `None` if it follows only what is public.
 pub(crate) fn told_as() -> Option<Asker> {
     let first = |asking: &RefCell<Asking>| {
         let asking = asking.borrow();
@@ -55,36 +55,36 @@ pub(crate) fn told_as() -> Option<Asker> {
     ASKING.try_with(first).ok().flatten()
 }
 
-/// Counts a message of whoever asks. Errors: there were too many.
+/// Counts a message of the asker. Errors: there were too many.
 pub(crate) fn take_message() -> Result<(), Limit> {
     asker().map_or(Ok(()), |asker| take_message_as(&asker))
 }
 
-/// Takes a message of somebody who has proven who they are just now.
+/// Counts a message of an asker that has just proven its identity.
 pub(crate) fn take_message_as(asker: &Asker) -> Result<(), Limit> {
     set_counted(true);
     asker.rights().limits.take_message().inspect_err(|_| turned_away(TurnedAway::PastLimit))
 }
 
-/// Counts the message that is being answered, unless that was done: each has one door at which it counts. One that asks
-/// the exchange for something counts there, and not if it is refused before.
+/// Counts the message that is being answered, unless it was counted: each message counts at one place. A message for
+/// the exchange counts there, and here if it is refused before.
 pub(crate) fn take_message_once() -> Result<(), Limit> {
     let was_counted = ASKING.try_with(|asking| asking.borrow().counted).unwrap_or(true);
     if was_counted { Ok(()) } else { take_message() }
 }
 
-/// Says whether the message that is being answered was counted.
+/// Sets whether the message that is being answered was counted.
 pub(crate) fn set_counted(counted: bool) {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().counted = counted);
 }
 
-/// What is done from now on is done as somebody else, who has proven it just now.
+/// Goes on as another asker, which has just proven its identity.
 pub(crate) fn becomes(asker: Asker) {
-    // Without an access file nobody is asked for.
+    // Without an access file there is no asker to replace.
     let _ = ASKING.try_with(|asking| asking.borrow_mut().asker = asker);
 }
 
-/// Answers something, and gives the reason why its client was turned away, if it was.
+/// Runs `work`, and returns the reason why its client was turned away, if it was.
 pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Option<TurnedAway>) {
     let noted = async {
         let done = work.await;
@@ -93,8 +93,8 @@ pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Option<Turne
     TURNED_AWAY.scope(Cell::default(), noted).await
 }
 
-/// Notes the reason why the client is turned away that is being answered: the first one, but for a wrong proof, which
-/// has to be known.
+/// Notes why the client is turned away: the first reason, except that a wrong proof, which has to be known, replaces
+/// others.
 pub(crate) fn turned_away(why: TurnedAway) {
     let _ = TURNED_AWAY.try_with(|noted| {
         if noted.get().is_none() || why == TurnedAway::WrongProof {
@@ -103,12 +103,12 @@ pub(crate) fn turned_away(why: TurnedAway) {
     });
 }
 
-/// The reason that was noted since this was last asked.
+/// Takes the reason that was noted since the last call.
 pub(crate) fn take_turned_away() -> Option<TurnedAway> {
     TURNED_AWAY.try_with(Cell::take).ok().flatten()
 }
 
-/// Notes what a connection is being told from now on, and as whom. False if that is too much.
+/// Notes a read that a connection follows from now on, and as which asker. Returns false if that is too much.
 pub(crate) fn follows(asker: Asker, read: Read) -> bool {
     let noted = ASKING.try_with(|asking| {
         let followed = &mut asking.borrow_mut().followed;
@@ -122,12 +122,12 @@ pub(crate) fn follows(asker: Asker, read: Read) -> bool {
     noted.unwrap_or(true)
 }
 
-/// The reads that are followed so far, each with who may: by a connection, or by a request that becomes one.
+/// Returns the reads that are followed so far, each with its asker: by a connection, or by a request that becomes one.
 pub(crate) fn followed() -> Vec<(Asker, Read)> {
     ASKING.try_with(|asking| asking.borrow().followed.clone()).unwrap_or_default()
 }
 
-/// A connection begins with what its request followed, and counts as it was counted.
+/// Begins a connection with the reads that its request followed, and the members for which it was counted.
 pub(crate) fn begins(followed: Vec<(Asker, Read)>, connected: Vec<Connected>) {
     followed.into_iter().for_each(|(asker, read)| {
         follows(asker, read);
@@ -135,8 +135,8 @@ pub(crate) fn begins(followed: Vec<(Asker, Read)>, connected: Vec<Connected>) {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().connected = Some(connected));
 }
 
-/// Counts the connection that is spoken over among those of a member, once. A request counts when it becomes a
-/// connection. Errors: the member has as many as it may have.
+/// Counts the connection among those of a member, once. A request counts when it becomes a connection. Errors: the
+/// member has as many connections as it may have.
 pub(crate) fn connects(all: &Connections, principal: &Principal) -> Result<(), Limit> {
     let counted = ASKING.try_with(|asking| match &mut asking.borrow_mut().connected {
         Some(connected) => connect(connected, all, principal),
@@ -145,7 +145,8 @@ pub(crate) fn connects(all: &Connections, principal: &Principal) -> Result<(), L
     counted.unwrap_or(Ok(()))
 }
 
-/// Counts a connection among those of a member, unless it is nobody's, or counts there. Errors: as above.
+/// Counts a connection among those of a member, unless the asker is no member, or it is counted there. Errors: as
+/// above.
 pub(crate) fn connect(counted: &mut Vec<Connected>, all: &Connections, principal: &Principal) -> Result<(), Limit> {
     if !principal.member().is_empty() && !counted.iter().any(|its| its.is_of(principal)) {
         counted.push(all.open(principal).inspect_err(|_| turned_away(TurnedAway::PastLimit))?);
@@ -153,8 +154,8 @@ pub(crate) fn connect(counted: &mut Vec<Connected>, all: &Connections, principal
     Ok(())
 }
 
-/// Takes the connection out of those of members whose it is no more: that neither began it, nor have logged on over it,
-/// nor are followed.
+/// Stops counting the connection for members that neither began it, nor have logged on over it, nor follow something
+/// over it.
 pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
     let _ = ASKING.try_with(|asking| {
         let Asking { asker, followed, connected, .. } = &mut *asking.borrow_mut();
@@ -165,17 +166,17 @@ pub(crate) fn keeps_connected(logged_on: Option<&Asker>) {
     });
 }
 
-/// Goes back to what a connection followed before a request that came to nothing.
+/// Restores the reads that a connection followed before a request that failed.
 pub(crate) fn follows_again(before: Vec<(Asker, Read)>) {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().followed = before);
 }
 
-/// Ends what a connection is told of this.
+/// Removes a read from those that the connection follows.
 pub(crate) fn leaves(read: Read) {
     let _ = ASKING.try_with(|asking| asking.borrow_mut().followed.retain(|(_, its)| *its != read));
 }
 
-/// Whether whoever is told something may still be told it, in this mode.
+/// Whether every asker may still read what it follows, in this mode.
 pub(crate) fn still_may(mode: Mode) -> bool {
     let may = |(asker, read): &(Asker, Read)| {
         let rights = asker.rights();

@@ -1,25 +1,27 @@
-//! Who asked for which command: what may be asked of whoever keeps it, and what is told. How it is kept, the program says.
+//! The port to the audit trail: the questions about who asked for which command, and their answers. The program
+//! implements it.
 
 use engine::{AccountId, Sequence, Time};
 
 /// Commands of a page, at most.
 pub const AUDIT_PAGE_MAX: usize = 1000;
 
-/// A page that is asked for: the newest commands before one.
+/// A question for a page: the newest commands before one.
 #[derive(Clone, Debug)]
 pub struct AuditQuestion {
     pub before: Sequence,
-    /// How many at most.
+    /// The number of commands, at most.
     pub limit: usize,
-    /// Only what this member asked for.
+    /// Only commands of this member.
     pub member: Option<String>,
-    /// Only what was asked for on this connection.
+    /// Only commands of this connection.
     pub session: Option<u64>,
-    /// Only what names this account.
+    /// Only commands that name this account.
     pub account: Option<AccountId>,
 }
 
-/// Commands, newest first, and before which one the next page is; none if there is nothing older.
+/// A page of commands, newest first. `next`: the command before which the next page begins; `None` if there is nothing
+/// older.
 #[derive(Debug, Default)]
 pub struct AuditPage {
     pub commands: Vec<AuditedCommand>,
@@ -37,12 +39,12 @@ pub struct AuditedCommand {
     pub by: AuditedBy,
 }
 
-/// Who asked for a command. A word that is empty is not known.
+/// The caller of a command. An empty word is not known.
 #[derive(Debug)]
 pub enum AuditedBy {
-    /// That was not kept.
+    /// The caller was not kept.
     Unknown,
-    /// Nobody on a connection.
+    /// The server itself gave the command, without a connection.
     Server,
     Caller {
         protocol: String,
@@ -53,18 +55,19 @@ pub enum AuditedBy {
     },
 }
 
-/// Why there is no page.
+/// The reason why there is no page.
 #[derive(Debug)]
 pub enum NoAudit {
     /// All of it is older than what is kept.
     NoLongerKept,
-    /// For whoever runs the server.
+    /// The reason for the operator's log.
     Unreadable(String),
 }
 
-/// Who keeps it.
+/// The audit trail.
 pub trait AuditTrail: Send + Sync + 'static {
-    /// Reads so long as that takes: it is asked on a thread that nobody waits for but who asks. A page may have fewer commands than were
-    /// asked for, also none, and older ones behind it all the same: a question reads so much at most. Errors: there is no such page.
+    /// Reads a page. Blocks: the caller runs it on a thread where nothing else waits. A question reads a bounded
+    /// amount, so a page may have fewer commands than were asked for, or none, although older ones follow. Errors:
+    /// there is no such page.
     fn page(&self, question: &AuditQuestion) -> Result<AuditPage, NoAudit>;
 }

@@ -1,4 +1,4 @@
-//! Gives the body of a request a deadline, as its head has one, so that nobody keeps a place by sending a byte now and
+//! Gives the body of a request a deadline, like its head, so that no client keeps a place by sending a byte now and
 //! then.
 
 use axum::body::{Body, HttpBody};
@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::listener::ASKING_PATIENCE;
 
-/// Gives on a request whose body ends with an error when it is late.
+/// Passes on a request whose body fails when it is late.
 pub(crate) async fn in_time(request: Request, next: Next) -> Response {
     match request.body().is_end_stream() {
         true => next.run(request).await,

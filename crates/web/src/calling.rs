@@ -1,12 +1,12 @@
-//! Whose the commands are that handlers have done, where that is kept: it goes with the task, as who asks does. A connection has one
-//! session, whoever asks over it.
+//! The caller of commands, where the journal keeps it: it goes with the task, like the asker. A connection has one
+//! session, whichever members ask over it.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use exchange::{Caller, Principal, Protocol, Session};
 
-/// Who asks on a connection: the one who did last, most of the time.
+/// The callers on a connection: mostly the one that asked last.
 #[derive(Clone, Debug)]
 pub(crate) struct Callers(Arc<Inner>);
 
@@ -28,7 +28,7 @@ tokio::task_local! {
 }
 
 impl Callers {
-    /// Of a connection from this address.
+    /// Returns the callers of a connection from this address.
     pub(crate) fn of(address: IpAddr) -> Callers {
         Callers(Arc::new(Inner { session: Session::begin(address), last: Mutex::default() }))
     }
@@ -49,7 +49,7 @@ impl Calling {
     }
 }
 
-/// Does something for a request, if it is kept whose that is.
+/// Runs `work` for a request, if callers are kept.
 pub(crate) async fn carry<T>(calling: Option<Calling>, work: impl Future<Output = T>) -> T {
     match calling {
         Some(calling) => CALLING.scope(calling, work).await,
@@ -57,12 +57,12 @@ pub(crate) async fn carry<T>(calling: Option<Calling>, work: impl Future<Output 
     }
 }
 
-/// What this is done for; none where that is not kept.
+/// Returns the request that this is done for; `None` where callers are not kept.
 pub(crate) fn current() -> Option<Calling> {
     CALLING.try_with(Clone::clone).ok()
 }
 
-/// Whoever asks, as it is kept, if they are this member or nobody that is known.
+/// Returns the caller for a principal, or for an unknown client.
 pub(crate) fn caller(principal: Option<&Principal>) -> Option<Arc<Caller>> {
     let known = principal.filter(|principal| !principal.member().is_empty());
     CALLING.try_with(|calling| calling.callers.caller(calling.protocol, known)).ok()

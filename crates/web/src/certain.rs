@@ -1,5 +1,5 @@
-//! Makes reads over HTTP as certain as commits: before a request is answered from the view or from rows, this server
-//! checks that the database is still its own. It costs nothing for a market in files.
+//! Makes reads over HTTP as certain as commits: before it answers a request from the view or from rows, this server
+//! checks that the database is still its own. For a market in files this costs nothing.
 
 use axum::extract::{Request, State};
 use axum::http::Method;
@@ -9,13 +9,12 @@ use axum::response::{IntoResponse, Response};
 use crate::binance;
 use crate::site::Site;
 
-/// Where the market is read.
+/// The paths under which the market is read.
 const BASES: [&str; 4] = ["/api/v1/", "/binance/api/v3/", "/binance/api/v1/", "/binance/sapi/v1/"];
 /// Paths under them that are about the server itself. They are answered also while the database is away.
 const OF_THE_SERVER: [&str; 6] = ["status", "time", "ping", "openapi.json", "asyncapi.json", "system/status"];
 
-/// Lets a request through once what it reads is certain. A request that writes is certain by its commit, or checks by
-/// itself.
+/// Passes a request on once its reads are certain. A request that writes is certain by its commit, or checks by itself.
 pub(crate) async fn ascertain(State(site): State<Site>, request: Request, next: Next) -> Response {
     if !reads_the_market(request.method(), request.uri().path()) {
         return next.run(request).await;
@@ -31,7 +30,7 @@ fn reads_the_market(method: &Method, path: &str) -> bool {
     matches!(*method, Method::GET | Method::HEAD) && is_of_the_market(path)
 }
 
-/// Whether it is about the market, and not about the server itself.
+/// Whether a path is about the market, and not about the server itself.
 pub(crate) fn is_of_the_market(path: &str) -> bool {
     let what = BASES.iter().find_map(|base| path.strip_prefix(base));
     what.is_some_and(|what| !OF_THE_SERVER.contains(&what))

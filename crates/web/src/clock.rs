@@ -1,4 +1,4 @@
-//! The machine's time, for what people look at. The market's own time is that of its commands.
+//! The machine's time, for what people see. The market's own time is that of its commands.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! A panic in answering one request ends that request: its client is told so, the log tells what it asked for, and
-//! nobody else notices.
+//! Contains panics: a panic in answering one request ends that request. Its client gets an error, the log has the
+//! request, and no other client is affected.
 
 use axum::extract::Request;
 use axum::http::{Method, Uri};
@@ -36,7 +36,7 @@ async fn answered(
     }
 }
 
-/// Has something told to one WebSocket beside its conversation. A panic in that ends the WebSocket, which would be told
+/// Runs a task that sends to one WebSocket beside its conversation. A panic in it ends the WebSocket, which would get
 /// nothing more.
 pub(crate) fn tell_beside(outbox: Outbox, telling: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(async move {

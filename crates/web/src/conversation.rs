@@ -1,4 +1,4 @@
-//! A WebSocket connection, whatever is spoken over it: its messages go to a handler, and what waits in its outbox is
+//! A WebSocket connection, for any protocol over it: its messages go to a handler, and the contents of its outbox are
 //! sent. It is read only when nothing waits to be written, so a client that does not read is not read either. A client
 //! that takes nothing, or that is silent and does not answer a ping, is disconnected.
 
@@ -27,7 +27,7 @@ use crate::site::Site;
 use crate::text::{PIECE, Text};
 use crate::upgrade::{Socket, Upgrade};
 
-/// After so many sent pieces the client is read from again.
+/// Pieces that are sent before the client is read again.
 const SENT_AT_ONCE: usize = 256;
 
 /// The handler of this side of a conversation.
@@ -35,7 +35,7 @@ pub(crate) trait Party: Send + 'static {
     /// Runs before anything is read.
     fn begin(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// Returns when it can hear more: until then its client is not read.
+    /// Returns when it can take more: until then its client is not read.
     fn ready(&mut self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -43,20 +43,20 @@ pub(crate) trait Party: Send + 'static {
     /// Does what a client asks for, and answers, now or later.
     fn heard(&mut self, text: &str) -> impl Future<Output = ()> + Send;
 
-    /// The one who logged on over the connection, where that is not whose it was from the start.
+    /// Returns the member that logged on over the connection, if it is not the one that began it.
     fn logged_on(&self) -> Option<Asker> {
         None
     }
 
-    /// A client sent what is no text.
+    /// Answers a message that is no text.
     fn no_text(&mut self);
 
-    /// What a client that proved too slow is told, if anything.
+    /// Returns the last message to a client that proved too slow, if any.
     fn farewell(&self) -> Option<Text>;
 }
 
-/// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end.
-/// Errors: whoever asks has as many connections as they may have.
+/// Accepts the WebSocket and runs the conversation until either side ends it. Then all its subscriptions end. Errors:
+/// the asker has as many connections as it may have.
 pub(crate) fn begin<P: Party>(
     site: Site,
     upgrade: Upgrade,
@@ -91,7 +91,7 @@ pub(crate) fn begin<P: Party>(
     }))
 }
 
-/// Counts a connection among those of the members whose it is: who asks for it, and as whom it follows something.
+/// Counts a connection among those of its members: the one that asks for it, and those as whom it follows something.
 /// Errors: one of them has as many as it may have.
 fn connected<'a>(site: &Site, askers: impl Iterator<Item = &'a Asker>) -> Result<Vec<Connected>, Problem> {
     let mut counted = Vec::new();
@@ -119,8 +119,8 @@ impl LastHeard {
     }
 }
 
-/// Has a connection keep its place over which somebody has proven to be a member: whoever asks, has logged on, or is
-/// told of an account. It counts among the connections of these members alone.
+/// Keeps the place of a connection over which a member has proven its identity: it asked, has logged on, or follows an
+/// account. The connection counts among those of these members alone.
 fn keep_place(life: &Life, party: &impl Party) {
     let logged_on = party.logged_on();
     asking::keeps_connected(logged_on.as_ref());
@@ -128,7 +128,7 @@ fn keep_place(life: &Life, party: &impl Party) {
     proven.iter().flatten().for_each(|asker| life.is_of(&asker.principal));
 }
 
-/// Has a party do something for its client, and counts that client if it was turned away.
+/// Runs a party's work for its client, and counts the client if it was turned away.
 async fn counted(site: &Site, life: &Life, work: impl Future<Output = ()>) {
     let ((), why) = asking::noting(work).await;
     why.into_iter().for_each(|why| site.count_turned_away(why, life.there()));
@@ -157,7 +157,7 @@ async fn converse(
                         }
                         keep_place(life, party);
                     }
-                    // The library answers pings when something is sent next.
+                    // The library answers pings with the next message that is sent.
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                     Some(Ok(Message::Binary(_) | Message::Frame(_))) => {
                         counted(site, life, async { party.no_text() }).await;
@@ -188,10 +188,10 @@ async fn converse(
     }
 }
 
-/// How often it is looked at whether a client may still be told what it follows.
+/// Time between two checks whether a client may still get what it follows.
 const LOOKED_AT: Duration = Duration::from_millis(250);
 
-/// Returns when a client may no longer be told what it follows.
+/// Returns when a client may no longer get what it follows.
 async fn revoked(site: &Site) {
     if site.members().is_none() {
         return pending().await;
@@ -201,7 +201,7 @@ async fn revoked(site: &Site) {
     }
 }
 
-/// How long a client has said nothing.
+/// The silence of a client.
 struct Silence {
     longest: Duration,
     since: Instant,
@@ -210,9 +210,9 @@ struct Silence {
 
 enum Lasts {
     NotLong,
-    /// The client is to be asked whether it is there.
+    /// The client needs a ping.
     Long,
-    /// It did not answer that.
+    /// The client did not answer the ping.
     TooLong,
 }
 
@@ -238,37 +238,37 @@ impl Silence {
         Lasts::Long
     }
 
-    /// How long until that is to be asked again.
+    /// Returns the time until the next check.
     fn until_looked_at(&self) -> Duration {
         let due = if self.pinged { self.longest } else { self.longest / 2 };
         due.saturating_sub(self.since.elapsed())
     }
 }
 
-/// What ends a conversation whose client may no longer be told what it follows.
+/// The close code and reason for a client that may no longer get what it follows.
 const REVOKED: (CloseCode, &str) = (CloseCode::Policy, "not-permitted");
 
-/// How long a client has to take the last that it is told.
+/// Time that a client has to take the last message.
 const FAREWELL_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A client said that it ends: the library answers so, when it gets to write.
+/// Answers a client's close: the library does so when it gets to write.
 async fn answer_close(mut socket: Socket) {
-    // Whoever does not wait for it does not want it.
+    // A client that does not wait for the answer does not want it.
     let _ = timeout(FAREWELL_PATIENCE, SinkExt::<Message>::close(&mut socket)).await;
 }
 
-/// Hands over what waits.
+/// Sends what waits in the outbox.
 struct Sender<'a> {
     site: &'a Site,
     outbox: &'a Outbox,
-    /// How long a client may take none of it.
+    /// Time for which a client may take none of it.
     patience: Duration,
-    /// Of a message, a part was sent.
+    /// Whether a part of a message was sent.
     midway: bool,
 }
 
 impl Sender<'_> {
-    /// Sends some of what waits, and what the library has to say. None when the connection is to end.
+    /// Sends some pieces, and the library's own frames. Returns `None` when the connection is to end.
     async fn send(&mut self, socket: &mut Socket) -> Option<()> {
         for _ in 0..SENT_AT_ONCE {
             let Some(Piece { bytes, first, last }) = self.next().await else { break };
@@ -278,15 +278,15 @@ impl Sender<'_> {
             let frame = Frame::message(bytes, OpCode::Data(part), last);
             timeout(self.patience, socket.feed(Message::Frame(frame))).await.ok()?.ok()?;
             if is_whole_piece {
-                // Others get their turn before the next one is sent.
+                // Other tasks get their turn before the next piece is sent.
                 yield_now().await;
             }
         }
         timeout(self.patience, SinkExt::<Message>::flush(socket)).await.ok()?.ok()
     }
 
-    /// Takes what is to be sent next. Of long messages one piece is written at a time, however many clients there are to take
-    /// some: whoever asks for something short waits for no more than that.
+    /// Takes the next piece. Pieces of long messages are written one at a time, over all clients, so that a short
+    /// message waits for one piece at most.
     async fn next(&self) -> Option<Piece> {
         if !self.outbox.is_to_write() {
             return self.outbox.take();
@@ -298,7 +298,7 @@ impl Sender<'_> {
         piece
     }
 
-    /// Says so, if the client still listens, and ends.
+    /// Ends the connection with the reason, if the client still listens.
     async fn too_slow(&self, socket: Socket, farewell: Option<Text>) {
         match self.site.feed_failure() {
             None => self.end(socket, farewell, (CloseCode::Again, "too-slow")).await,
@@ -306,7 +306,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Says that another connection gets the place, if the kernel takes that at once, and ends.
+    /// Ends the connection with the message that another one gets its place, if the kernel takes that at once.
     async fn give_way(&self, socket: Socket) {
         let _ = timeout(Duration::ZERO, self.end(socket, None, (CloseCode::Again, GAVE_WAY))).await;
     }
@@ -314,7 +314,7 @@ impl Sender<'_> {
     async fn end(&self, mut socket: Socket, farewell: Option<Text>, (code, reason): (CloseCode, &'static str)) {
         let frame = CloseFrame { code, reason: reason.into() };
         let told = async {
-            // Within a message there is no place for another one.
+            // No other message fits within a message.
             if let Some(farewell) = farewell.filter(|_| !self.midway) {
                 let frame = Frame::message(farewell.piece(0).0, OpCode::Data(Data::Text), true);
                 let _ = socket.send(Message::Frame(frame)).await;

@@ -1,5 +1,5 @@
-//! The cookie of the page's session: its name, the token in a request, how it is set. It is given and taken where a
-//! token is: under TLS, or on this machine.
+//! The cookie of the page's session: its name, the token in a request, how it is set. The server sets and accepts it
+//! where it accepts a token: under TLS, or on this machine.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
@@ -7,19 +7,19 @@ use axum::response::Response;
 use crate::listener::Life;
 use crate::problem::Problem;
 
-/// The name's part that is the same everywhere.
+/// The constant part of the name.
 const NAME: &str = "pricetime-session";
 /// Its name in the descriptions.
 pub(crate) const DESCRIBED: &str = "__Host-pricetime-session-PORT";
 
-/// Its name on a connection. A browser keeps cookies by host alone, so the port stands in it; and under TLS one with
-/// this prefix is set by this host over TLS, and by nobody else.
+/// Returns its name on a connection. A browser keeps cookies by host alone, so the name has the port; and under TLS the
+/// prefix lets only this host set it, and only over TLS.
 fn name(life: &Life) -> String {
     let prefix = if life.is_tls() { "__Host-" } else { "" };
     format!("{prefix}{NAME}-{}", life.port())
 }
 
-/// The token of a session. Errors: there are two, of which one is somebody else's; or others may have read it.
+/// Returns the token of a session. Errors: there are two, one of which another server set; or others may have read it.
 pub(crate) fn token<'a>(headers: &'a HeaderMap, life: &Life) -> Result<Option<&'a str>, Problem> {
     let name = name(life);
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -35,8 +35,8 @@ pub(crate) fn token<'a>(headers: &'a HeaderMap, life: &Life) -> Result<Option<&'
     }
 }
 
-/// Sets it, or with an empty token takes it away. No script reads it, no other site's page sends it along, and one that
-/// came encrypted is sent so alone.
+/// Sets the cookie, or removes it with an empty token. No script can read it, no other site's page sends it along, and
+/// a cookie that was set over TLS is sent only over TLS.
 pub(crate) fn set(response: &mut Response, token: &str, life: &Life) {
     let gone = if token.is_empty() { "; Max-Age=0" } else { "" };
     let secure = if life.is_tls() { "; Secure" } else { "" };

@@ -1,4 +1,4 @@
-//! A refusal before a request is asked of anybody, with the reason by which it is counted.
+//! A refusal before a request reaches its handler, with the reason by which it is counted.
 
 use exchange::TurnedAway;
 
@@ -7,7 +7,7 @@ use crate::problem::Problem;
 /// A refusal at the gate.
 #[derive(Debug)]
 pub(crate) struct Denied {
-    /// None where it says nothing of who asks: a body that is too long, a server that is not ready.
+    /// The reason; `None` where the client is not at fault: a body that is too long, a server that is not ready.
     pub(crate) why: Option<TurnedAway>,
     pub(crate) problem: Problem,
 }

@@ -1,6 +1,7 @@
-//! The drop copy: everything that some accounts do, as one stream in the order of the commands, from any command on. It is read from the
-//! history, in files or in a database: all up to the newest command, then what came meanwhile, ten times a second. So nothing is missed
-//! or told twice however a reader comes and goes, and nothing is held for one that reads slowly.
+//! The drop copy: everything that some accounts do, as one stream in the order of the commands, from any command on. It
+//! is read from the history, in files or in a database: first everything up to the newest command, then what came
+//! meanwhile, ten times a second. So no report is missing or comes twice however a reader comes and goes, and nothing
+//! is held for a slow reader.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,15 +24,15 @@ use crate::problem::Problem;
 use crate::replay::{ahead, begins_later};
 use crate::site::Site;
 
-/// Accounts of one stream at most.
+/// Accounts of one stream, at most.
 const ACCOUNTS_MAX: usize = 1_000;
-/// How often it is looked at whether anything happened.
+/// Time between two looks whether anything happened.
 const EVERY: Duration = Duration::from_millis(100);
-/// The part of the feed's thread that a stream takes at most once it is live: one in so many.
+/// The part of the feed's thread that a live stream takes, at most: one in this many.
 const PART: u32 = 50;
-/// How long it waits for a database that does not answer.
+/// Pause after a database did not answer.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Records looked at in one go, and reports of an account that are found ahead of the others'.
+/// Records that are read in one step, and reports of an account that are found ahead of the others'.
 const RECORDS_AT_ONCE: usize = 512;
 
 /// A stream that runs until this is dropped.
@@ -43,20 +44,20 @@ impl Drop for Running {
     }
 }
 
-/// Whose accounts a stream is about.
+/// The accounts of a stream.
 #[derive(Clone)]
 pub(crate) enum Whose {
-    /// All that whoever asks trades for or looks at.
+    /// All accounts that the asker trades for or looks at.
     Theirs,
     Named(Vec<AccountId>),
-    /// All that a member trades for or looks at.
+    /// All accounts that a member trades for or looks at.
     Member(String),
 }
 
-/// What a client asks for.
+/// The request for a stream.
 pub(crate) struct Asked {
     pub whose: Whose,
-    /// What happened behind this command; none for what happens from now on.
+    /// The command behind which it begins; `None` to begin now.
     pub from: Option<Sequence>,
 }
 
@@ -65,25 +66,25 @@ struct DropCopy {
     outbox: Outbox,
     asker: Option<Asker>,
     whose: Whose,
-    /// How long the feed's thread was kept from all else in this round.
+    /// Nanoseconds of the feed's thread that this round took.
     cost: Arc<AtomicU64>,
-    /// All up to this command was told.
+    /// The last command whose reports were all sent.
     told: Sequence,
 }
 
-/// What is to be told of one account of what happened up to some command.
+/// The reports of one account up to some command that are still to be sent.
 struct Source {
     account: AccountIndex,
-    /// In order. It is told when all others have something, too, or have no more.
+    /// The reports that were found, in order. They are sent once all other accounts have some, too, or have no more.
     found: VecDeque<Found>,
     stage: Stage,
 }
 
 enum Stage {
     Looking(Box<Sweep>),
-    /// Behind this command the database is to be asked.
+    /// The database has to be asked behind this command.
     Asking(Sequence),
-    /// There is no more.
+    /// All reports were found.
     Whole,
 }
 
@@ -101,11 +102,11 @@ impl Found {
     }
 }
 
-/// Why a stream goes no further.
+/// The reason why a stream ends.
 enum Ends {
-    /// The access file names so many accounts by now.
+    /// The access file names this many accounts by now.
     TooMany(usize),
-    /// Its client is told this.
+    /// The client gets this error.
     Told(HistoryError),
     /// The server ends.
     Silently,
@@ -153,7 +154,7 @@ pub(crate) async fn begin(
     Ok(Running(tell_beside(outbox.clone(), copy.run()).abort_handle()))
 }
 
-/// Errors: a stream cannot be about so many accounts of these.
+/// Checks the number of accounts. Errors: a stream cannot have this many of these.
 fn check(whose: &Whose, count: usize) -> Result<(), Problem> {
     match whose {
         _ if count > ACCOUNTS_MAX => {
@@ -168,14 +169,14 @@ fn check(whose: &Whose, count: usize) -> Result<(), Problem> {
     }
 }
 
-/// The accounts that somebody may be told of now, of those that are asked for.
+/// Returns those of the accounts that the asker may follow now.
 fn accounts_of(site: &Site, asker: Option<&Asker>, whose: &Whose) -> Vec<AccountId> {
     let rights = asker.map(Asker::rights);
     let may = |account: &AccountId| rights.as_ref().is_none_or(|rights| rights.may_read(Read::Account(*account)));
     match whose {
         Whose::Named(named) => named.iter().copied().filter(may).collect(),
         Whose::Theirs => rights.as_ref().map_or_else(Vec::new, |rights| named_of(rights)),
-        // Who may not look at all of them does not learn that there is such a member.
+        // An asker that may not look at all of them does not learn that the member exists.
         Whose::Member(name) => {
             let theirs = site.members().and_then(|members| members.access().rights_of(name));
             let theirs = theirs.map_or_else(Vec::new, |rights| named_of(&rights));
@@ -184,7 +185,7 @@ fn accounts_of(site: &Site, asker: Option<&Asker>, whose: &Whose) -> Vec<Account
     }
 }
 
-/// The accounts that the access file names of somebody with these rights, who trades for them or looks at them.
+/// Returns the accounts that the access file names for a holder of these rights who trades for them or looks at them.
 fn named_of(rights: &Rights) -> Vec<AccountId> {
     let has = |role| rights.roles.contains(role);
     let are_theirs = has(Role::Trader) || has(Role::Viewer);
@@ -207,12 +208,13 @@ impl DropCopy {
         }
     }
 
-    /// Many accounts take longer to look at: a stream keeps the feed's thread from all else for a part of the time at most.
+    /// Returns the pause until the next round. Many accounts take longer to read: a stream takes a bounded part of the
+    /// feed's time.
     fn pause(&self) -> Duration {
         EVERY.max(Duration::from_nanos(self.cost.swap(0, Ordering::Relaxed)).saturating_mul(PART - 1))
     }
 
-    /// Tells all that happened up to now. `was_live`: once all was told that happened before.
+    /// Sends everything that happened up to now. `was_live`: set once everything before was sent.
     async fn round(&mut self, was_live: &mut bool) -> Result<(), Ends> {
         let accounts = accounts_of(&self.site, self.asker.as_ref(), &self.whose);
         if accounts.len() > ACCOUNTS_MAX {
@@ -274,7 +276,7 @@ impl DropCopy {
         self.site.look(timed).await.map_err(|_| Ends::Silently)?.map_err(Ends::Told)
     }
 
-    /// Asks the database for more of one account that has nothing left to tell.
+    /// Asks the database for more reports of one account that has none left.
     async fn ask_database(&self, sources: &mut [Source], through: Sequence) -> Result<(), Ends> {
         for source in sources.iter_mut().filter(|source| source.found.is_empty()) {
             let Stage::Asking(behind) = source.stage else { continue };
@@ -293,7 +295,7 @@ impl DropCopy {
     }
 }
 
-/// Looks for more of one account that has nothing left to tell.
+/// Looks for more reports of accounts that have none left.
 fn look_further(sources: &mut [Source], scene: &ReadModel<Hub>, through: Sequence) -> Result<(), HistoryError> {
     let is_needed = |source: &&mut Source| source.found.is_empty() && matches!(source.stage, Stage::Looking(_));
     let mut left = RECORDS_AT_ONCE;
@@ -307,7 +309,7 @@ fn look_further(sources: &mut [Source], scene: &ReadModel<Hub>, through: Sequenc
         let (found, more) = sweep.finish();
         source.found = found.into_iter().filter(|key| key.sequence <= through).map(Found::Key).collect();
         source.stage = more.map_or(Stage::Whole, |sweep| Stage::Looking(Box::new(sweep)));
-        // An account of which nothing is found costs as much as one record.
+        // An account without results costs as much as one record.
         left = left.saturating_sub(source.found.len().max(1));
         if left == 0 {
             return Ok(());
@@ -316,7 +318,8 @@ fn look_further(sources: &mut [Source], scene: &ReadModel<Hub>, through: Sequenc
     Ok(())
 }
 
-/// Tells what comes next of all accounts, if it is known of each. True when all is told up to `through`.
+/// Sends the next reports of all accounts, as long as the next one of each is known. Returns true when everything up to
+/// `through` is sent.
 fn tell(
     sources: &mut [Source],
     scene: &ReadModel<Hub>,

@@ -1,5 +1,5 @@
-//! The gate that each request goes through where members are known: who asks, and whether they may have what this route gives.
-//! Orders and other commands the exchange checks by itself, whatever protocol they came by.
+//! The gate that each request passes where there are members: finds the asker, and checks whether it may use this
+//! route. The exchange itself checks orders and other commands, for every protocol.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ use crate::policy::{Need, Where, need};
 use crate::problem::Problem;
 use crate::site::Site;
 
-/// Lets a request through as whoever asks, or refuses it.
+/// Passes a request on as its asker, or refuses it.
 pub(crate) async fn gate(
     State(site): State<Site>,
     ConnectInfo(life): ConnectInfo<Life>,
@@ -73,7 +73,7 @@ async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response 
                 return if is_compatible { too_many_tries() } else { Problem::too_many_tries().into_response() };
             }
             match room {
-                // It was refused before it came to the exchange, which would have counted it.
+                // The request was refused before the exchange could count it.
                 Err(past) if is_compatible && !is_wrong => binance::Refusal::past_pace(past).into_response(),
                 Err(past) if !is_wrong => Problem::past_limit(past).into_response(),
                 Ok(()) | Err(_) => response,
@@ -89,7 +89,8 @@ async fn pass(site: Site, life: Life, request: Request, next: Next) -> Response 
     }
 }
 
-/// A refusal of a request whose body was not read: no other request can follow on the connection, so the answer says that it ends.
+/// Makes the refusal of a request whose body was not read: no other request can follow on the connection, so the answer
+/// says that it ends.
 fn refused(refusal: impl IntoResponse, has_body: bool) -> Response {
     let mut response = refusal.into_response();
     if has_body {
@@ -105,15 +106,16 @@ fn too_many_tries() -> Response {
 /// A request that may go on.
 struct Admitted {
     asker: Asker,
-    /// It is counted among the messages of its member, or of nobody's.
+    /// Whether it was counted among the messages of its member, or has none.
     is_counted: bool,
     request: Request,
 }
 
-/// Who asks, if they may have what this route gives. What is for the exchange is counted there, all else here.
+/// Finds the asker, and checks whether it may use this route. Requests for the exchange are counted there, all others
+/// here.
 async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admitted, Denied> {
     let need = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
-        // The page's files, and what is not there.
+        // The page's files, and paths without a route.
         None => Need::Nothing,
         Some(route) if route.contains(NO_ROUTE) => Need::Nothing,
         Some(route) => match need(request.method().as_str(), route) {
@@ -143,7 +145,7 @@ async fn admit(members: &Members, life: &Life, request: Request) -> Result<Admit
     }
 }
 
-/// Whether a request that changes something asks the exchange for it.
+/// Whether a request that changes something goes to the exchange.
 fn is_for_the_exchange(need: Need) -> bool {
     match need {
         Need::Act(_) | Need::Issue | Need::Command | Need::Signature => true,
@@ -158,10 +160,10 @@ fn is_for_the_exchange(need: Need) -> bool {
     }
 }
 
-/// What the library calls the route of what has none.
+/// The library's name for the route of requests that have none.
 const NO_ROUTE: &str = "__private__axum";
 
-/// Errors: whoever asks may not have it.
+/// Checks the need of a route. Errors: the asker may not use it.
 async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Request, Denied> {
     let rights = asker.rights();
     let may = |read| rights.may_read(read);
@@ -192,13 +194,14 @@ async fn check(asker: &Asker, need: Need, mut request: Request) -> Result<Reques
     }
 }
 
-/// Whether somebody may place and cancel orders of an account.
+/// Whether these rights allow placing and canceling orders of an account.
 fn may_act(rights: &Rights, account: AccountId) -> bool {
     let cancel = Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
     rights.check(&cancel).is_ok()
 }
 
-/// The accounts that a request names: all of them, whichever its handler takes. What cannot be one is refused there.
+/// Returns the accounts that a request names: all of them, whichever its handler takes. The handler refuses invalid
+/// ones.
 async fn accounts(request: &mut Request, place: Where) -> Vec<AccountId> {
     let read = |text: &str| AccountId::parse(text.as_bytes()).ok();
     match place {
@@ -214,12 +217,12 @@ async fn accounts(request: &mut Request, place: Where) -> Vec<AccountId> {
     }
 }
 
-/// Whoever the connection itself shows.
+/// Returns the asker that the connection itself proves.
 fn unproven(members: &Members, life: &Life) -> Asker {
     members.unproven(life.there(), life.client_certificate().map(|shown| &shown.fingerprint))
 }
 
-/// Who asks. Of several proofs the first counts. A wrong one is answered when its address's turn has come.
+/// Finds the asker. Of several proofs the first counts. A wrong proof is answered when its address's turn has come.
 async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker, Request), Denied> {
     let unproven_by = |problem| Denied::new(TurnedAway::Unproven, problem);
     let (parts, body) = request.into_parts();
@@ -255,8 +258,8 @@ async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker,
     let by_cookie = token.and_then(|token| members.by_token(token));
     match by_cookie.filter(|asker| asker.session.as_ref().is_some_and(|session| session.is_cookie)) {
         Some(_) if writes(&request) && !headers.contains_key(header::ORIGIN) => {
-            // The guard has let through our origin alone. A browser says it with each of these; without it the cookie was taken along
-            // by something else.
+            // The guard has passed our origin alone. A browser sends the header with each of these; without it
+            // something else took the cookie along.
             let detail = "a cookie is no proof for this without the header origin: send a token or a signature";
             let problem = Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Foreign origin", detail);
             Err(Denied::new(TurnedAway::Foreign, problem))
@@ -266,7 +269,7 @@ async fn who(members: &Members, life: &Life, request: Request) -> Result<(Asker,
     }
 }
 
-/// Whether a request only looks.
+/// Whether a request only reads.
 fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
@@ -276,7 +279,7 @@ fn writes(request: &Request) -> bool {
     !is_read(request.method()) || request.headers().contains_key(header::UPGRADE)
 }
 
-/// Whoever has signed a request, and its body, which is read for that.
+/// Finds the signer of a request, and reads its body for that.
 async fn by_signature(
     members: &Members,
     signed: &Signed<'_>,
@@ -286,7 +289,7 @@ async fn by_signature(
     let body = input::whole(body).await?;
     let changes = !is_read(&parts.method) || parts.headers.contains_key(header::UPGRADE);
     if !signed.is_of_now() {
-        // It was of now when it came, and its body took too long.
+        // The request was recent when it came, and its body took too long.
         return Err(Denied::new(TurnedAway::Unproven, Problem::unproven()));
     }
     let head = signed.head(&parts.method, &parts.uri);
@@ -294,7 +297,7 @@ async fn by_signature(
     Ok((asker, body))
 }
 
-/// A session's token, or a key with its secret as Basic has it.
+/// Finds the asker by a session's token, or by a key and its secret in Basic form.
 fn by_authorization(members: &Members, headers: &HeaderMap) -> Option<Asker> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };

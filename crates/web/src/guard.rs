@@ -14,15 +14,15 @@ use crate::listener::Life;
 use crate::problem::{self, Problem};
 use crate::site::Site;
 
-/// Headers of every answer, unless it sets them itself. They tell a browser not to guess another content type, to let
-/// no other site show or use the answer, and to keep no copy.
+/// Headers of every answer, unless it sets them itself. They keep a browser from guessing another content type, from
+/// letting other sites show or use the answer, and from keeping a copy.
 const SAID_ALWAYS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Lets a request through, or refuses it.
+/// Passes a request on, or refuses it.
 pub(crate) async fn guard(
     State(site): State<Site>,
     ConnectInfo(life): ConnectInfo<Life>,
@@ -41,7 +41,7 @@ pub(crate) async fn guard(
         }
     };
     let headers = response.headers_mut();
-    // Instead of a refusal of a kind that it cannot show, Firefox shows a page that says nothing of it.
+    // Firefox would show an empty page for a content type that it cannot show.
     if is_for_a_person && headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == problem::KIND) {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
@@ -51,7 +51,7 @@ pub(crate) async fn guard(
     response
 }
 
-/// Whether the answer is to be looked at: a browser that opens an address says that it takes a page.
+/// Whether a person will look at the answer: a browser that opens an address says that it takes a page.
 fn takes_pages(request: &Request) -> bool {
     request
         .headers()
@@ -61,12 +61,12 @@ fn takes_pages(request: &Request) -> bool {
 }
 
 fn check(hosts: &[String], life: &Life, request: &Request) -> Result<(), Problem> {
-    // Probes name whatever they were configured with, and learn nothing.
+    // Probes use any host name, and their answer reveals nothing.
     if matches!(request.uri().path(), "/health" | "/ready") {
         return Ok(());
     }
     let host = only(request, header::HOST)?;
-    // A request may name the host with its path, and then whatever stands beside it does not count.
+    // A request may name the host in its path, and then the header does not count.
     let named = request.uri().authority().map(|authority| authority.as_str());
     for host in [host, named.or(host)] {
         if !host.is_some_and(|host| is_ours(host, life.here(), hosts)) {
@@ -83,7 +83,7 @@ fn check(hosts: &[String], life: &Life, request: &Request) -> Result<(), Problem
         return Ok(());
     }
     let origin = only(request, header::ORIGIN)?;
-    // A page that came unencrypted may be anybody's. Where TLS ends in front of this server, the page came encrypted.
+    // A page that came unencrypted may be anyone's. Where TLS ends in front of this server, the page came encrypted.
     let origin = origin.and_then(|origin| origin.split_once("://"));
     let ours = origin.filter(|(scheme, _)| *scheme == "https" || !life.is_tls()).map(|(_, authority)| authority);
     if ours.is_none() || ours != named.or(host) {
@@ -93,7 +93,7 @@ fn check(hosts: &[String], life: &Life, request: &Request) -> Result<(), Problem
     Ok(())
 }
 
-/// The one value of a header, if it is text.
+/// Returns the one value of a header, if it is text.
 fn only(request: &Request, name: HeaderName) -> Result<Option<&str>, Problem> {
     let mut values = request.headers().get_all(&name).iter();
     let first = values.next();
@@ -103,8 +103,8 @@ fn only(request: &Request, name: HeaderName) -> Result<Option<&str>, Problem> {
     Ok(first.and_then(|value| value.to_str().ok()))
 }
 
-/// A page of another site names that site as the host, and a name server can make such a name lead here. It cannot do so
-/// with an address or `localhost`, so these are accepted; of addresses only ours.
+/// Whether a host is this server. A page of another site names that site as the host, and a name server can make such a
+/// name lead here. It cannot do so with an address or `localhost`, so these are accepted; of addresses only ours.
 fn is_ours(host: &str, here: IpAddr, hosts: &[String]) -> bool {
     let name = without_port(host);
     let address = match name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {

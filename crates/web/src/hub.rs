@@ -1,5 +1,5 @@
-//! The hub knows which connection is subscribed to what, and sends the messages. A message is written once for all who
-//! get it. It lives in the feed's thread.
+//! The hub: knows which connections are subscribed to which topics, and sends the messages. It writes a message once
+//! for all subscribers. It lives in the feed's thread.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -19,12 +19,14 @@ use crate::topic::{Subject, Topic};
 use crate::vitals::{Measured, Vitals};
 use crate::waiting_list::WaitingList;
 
-/// After publishing, which takes processor time in this thread and in the sockets' thread, so many times that time are
-/// left to others. So with many subscribers each is told less often, and more at once.
+/// The share of time that publishing leaves to others: it takes processor time in this thread and in the sockets'
+/// thread, and this many times as much passes before the next one. So with many subscribers each gets fewer and larger
+/// messages.
 const SHARE: u32 = 9;
-/// The longest pause between two publishings. After a longer one, more would wait for a connection at once than may.
+/// The longest pause between two publishings. After a longer one, more bytes would wait for a connection at once than
+/// may.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
-/// Reports that are held back for one subscriber at most.
+/// Reports that are held for one subscriber, at most.
 const HELD_MAX: usize = 1 << 16;
 const SYMBOLS_EVERY: Duration = Duration::from_millis(250);
 const STATUS_EVERY: Duration = Duration::from_secs(1);
@@ -33,32 +35,32 @@ const STATUS_EVERY: Duration = Duration::from_secs(1);
 struct Held {
     replay: u64,
     reports: VecDeque<Report>,
-    /// What they cost.
+    /// The bytes that they take.
     kept: Kept,
 }
 
 impl Held {
-    /// Counts what is held as it is now.
+    /// Counts the held reports anew.
     fn weigh(&mut self, outbox: &Outbox) {
         self.kept = outbox.keep(self.reports.len() * size_of::<Report>());
     }
 }
 
-/// What an interface with messages of its own tells its followers, and when.
+/// The events of an interface with messages of its own.
 pub(crate) trait Streams: Send {
-    /// Somebody follows a topic that nobody followed. All that happened so far was told.
+    /// Begins a topic that had no followers. Everything that happened so far was sent.
     fn begin(&mut self, view: &View, topic: Topic);
 
-    /// Nobody follows this topic any more.
+    /// Ends a topic that has no followers any more.
     fn end(&mut self, topic: Topic);
 
-    /// Takes in the last days of a symbol that is followed, as a database has them: memory begins with the server's start.
+    /// Takes in the last days of a followed symbol from a database: memory begins with the server's start.
     fn learn(&mut self, symbol: SymbolIndex, days: Vec<Candle>);
 
-    /// Tells what was gathered for a topic, before it is due.
+    /// Sends what was gathered for a topic, before it is due.
     fn tell_gathered(&mut self, scene: &ReadModel<Hub>, topic: Topic);
 
-    /// Takes in what happened to a symbol, and tells what is told as it happens.
+    /// Takes in what happened to a symbol, and sends the events that are due at once.
     fn follow_symbol(
         &mut self,
         scene: &ReadModel<Hub>,
@@ -67,33 +69,33 @@ pub(crate) trait Streams: Send {
         trades: &[Trade],
     );
 
-    /// Tells accounts what happened to them.
+    /// Sends accounts the events of their news.
     fn follow_accounts(&mut self, scene: &ReadModel<Hub>, news: &[News]);
 
-    /// Tells what is due, after all that happened was taken in. Gives when the next is due.
+    /// Sends the events that are due, after everything that happened was taken in. Returns the time of the next ones.
     fn tell_due(&mut self, scene: &mut ReadModel<Hub>) -> Option<Instant>;
 }
 
-/// All subscriptions.
+/// All subscriptions, and the state of their messages.
 pub struct Hub {
     subscriptions: Subscriptions,
-    /// Those whose subscription begins when a long snapshot is made for it.
+    /// Subscriptions that begin when their long snapshot is made.
     waiting: WaitingList,
-    /// Reports for subscribers, by number, who are told what was before; when that is told they are told these.
+    /// Reports held for subscribers, by number, that are still getting the past; they get these reports behind it.
     held: HashMap<(u64, AccountIndex), Held>,
-    /// Tells a replay from another of the same subscriber.
+    /// The number of the last replay, which tells apart replays of the same subscriber.
     replays: u64,
-    /// None until the gateways run.
+    /// `None` until the gateways run.
     vitals: Option<Vitals>,
-    /// What writing to sockets costs.
+    /// The cost of writing to sockets.
     telling: PublishCost,
-    /// Counts the clients that proved too slow. None before anybody subscribed.
+    /// Counts the clients that proved too slow. `None` before the first subscription.
     spool: Option<Spool>,
     /// The number of clients that had proved too slow when their subscriptions were ended last.
     left: u64,
-    /// What is told to those who follow all symbols.
+    /// The changes for subscribers of all symbols.
     symbols: Ticker,
-    /// Who tells what an interface of its own kind tells. None while it looks at the scene.
+    /// The streams of another interface. `None` while they have the read model.
     streams: Option<Box<dyn Streams>>,
     next_publish: Instant,
     next_symbols: Instant,
@@ -101,7 +103,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// A hub without subscribers. `streams` is told which topics its followers follow.
+    /// Returns a hub without subscribers. `streams` learns which topics have followers.
     pub(crate) fn with(streams: Box<dyn Streams>) -> Hub {
         let now = Instant::now();
         Hub {
@@ -125,23 +127,23 @@ impl Hub {
         self.vitals = Some(vitals);
     }
 
-    /// What was told of the last minutes, oldest first.
+    /// Returns the measurements of the last minutes, oldest first.
     pub(crate) fn measured(&self) -> Vec<Measured> {
         self.vitals.as_ref().map(Vitals::last).unwrap_or_default()
     }
 
-    /// Takes what writing to sockets costs from there.
+    /// Takes the counter of the cost of writing to sockets.
     pub(crate) fn count_with(&mut self, telling: PublishCost) {
         self.telling = telling;
     }
 
-    /// Tells a subscriber how things stand, and from now on how they change. False if it is one already, or its
-    /// connection is to end.
+    /// Sends a subscriber the state of a topic, and its changes from now on. Returns false if it is subscribed already,
+    /// or its connection is to end.
     pub(crate) fn subscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         if !outbox.is_open() {
             return false;
         }
-        // What happened so far is in the snapshot: nobody is told it twice.
+        // Everything so far is in the snapshot: no subscriber gets it twice.
         Hub::publish(scene);
         scene.watcher.spool.get_or_insert_with(|| outbox.spool().clone());
         match scene.watcher.subscriptions.add(topic, outbox) {
@@ -158,8 +160,8 @@ impl Hub {
         true
     }
 
-    /// Answers that somebody is subscribed, and subscribes; later, when a long snapshot is to be made for that. False if it
-    /// is or will be subscribed already.
+    /// Answers that a client is subscribed, and subscribes it; later, if a long snapshot has to be made first. Returns
+    /// false if it is or will be subscribed already.
     pub(crate) fn subscribe_in_turn(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
         let is_there = || scene.watcher.subscriptions.is(topic, outbox);
         let is_made = || scene.watcher.subscriptions.snapshot(topic, scene.view.sequence()).is_some();
@@ -170,7 +172,7 @@ impl Hub {
         Hub::subscribe(scene, topic, outbox)
     }
 
-    /// Subscribes those whose turn it is to be told a long snapshot.
+    /// Subscribes the clients whose turn for a long snapshot has come.
     fn subscribe_waiting(scene: &mut ReadModel<Hub>) {
         while let Some((topic, waiting)) = scene.watcher.waiting.take_due() {
             let began = Instant::now();
@@ -182,7 +184,7 @@ impl Hub {
         }
     }
 
-    /// False if it was not subscribed.
+    /// Ends a subscription. Returns false if there was none.
     pub(crate) fn unsubscribe(scene: &mut ReadModel<Hub>, topic: Topic, outbox: &Outbox) -> bool {
         match scene.watcher.subscriptions.remove(topic, outbox) {
             Change::None => return scene.watcher.waiting.remove(topic, outbox),
@@ -195,8 +197,8 @@ impl Hub {
         true
     }
 
-    /// A subscriber is told the same by another topic from now on. What was gathered for either is told first, so that it
-    /// misses nothing and is told nothing twice.
+    /// Moves a subscriber from one topic to another with the same events. Everything gathered for either is sent first,
+    /// so that it misses nothing and gets nothing twice.
     pub(crate) fn exchange(scene: &mut ReadModel<Hub>, from: Topic, to: Topic, outbox: &Outbox) {
         Hub::publish(scene);
         Hub::with_streams(scene, |streams, scene| {
@@ -206,13 +208,13 @@ impl Hub {
         Hub::unsubscribe(scene, from, outbox);
     }
 
-    /// Takes in the last days of a symbol that somebody follows.
+    /// Takes in the last days of a symbol that has followers.
     pub(crate) fn learn(scene: &mut ReadModel<Hub>, symbol: SymbolIndex, days: Vec<Candle>) {
         Hub::with_streams(scene, |streams, _| streams.learn(symbol, days));
     }
 
-    /// How a topic stands; none for those that have nothing but updates. What it says follows from the last command alone,
-    /// for the topics that can say much: those are told the same message until there is another command.
+    /// Returns the snapshot of a topic; `None` for those that have only updates. Long snapshots follow from the last
+    /// command alone: all subscribers get the same message until the next command.
     fn snapshot(scene: &mut ReadModel<Hub>, topic: Topic) -> Option<Text> {
         let sequence = scene.view.sequence();
         if let (Topic::Book(_) | Topic::Orders(_), Some(told)) =
@@ -225,12 +227,12 @@ impl Hub {
         Some(snapshot)
     }
 
-    /// The feed has failed: whoever is subscribed hears nothing more, and its connection ends.
+    /// Ends the connections of all subscribers: the feed has failed, and no more messages come.
     fn end(&self) {
         self.subscriptions.all().for_each(Outbox::overflow);
     }
 
-    /// A connection ended.
+    /// Removes the subscriptions of a connection that ended.
     pub(crate) fn leave(scene: &mut ReadModel<Hub>, outbox: &Outbox) {
         for topic in scene.watcher.subscriptions.topics(outbox) {
             Hub::unsubscribe(scene, topic, outbox);
@@ -253,7 +255,7 @@ impl Hub {
         }
     }
 
-    /// Nobody has this topic any more; another of the same symbol or account may still be watched.
+    /// Ends watching for a topic without subscribers; another topic of the same symbol or account may still be watched.
     fn unwatch(scene: &mut ReadModel<Hub>, topic: Topic) {
         Hub::with_streams(scene, |streams, _| streams.end(topic));
         if !topic.subject().is_some_and(|subject| scene.watcher.subscriptions.has_about(subject)) {
@@ -261,7 +263,7 @@ impl Hub {
         }
     }
 
-    /// Sends a message to all who follow a topic. It is not made where none of them takes it.
+    /// Sends a message to all subscribers of a topic. It is not made where none of them takes it.
     pub(crate) fn tell(&self, topic: Topic, message: impl FnOnce() -> Text) {
         let mut open = self.subscriptions.of(topic).filter(|outbox| outbox.is_open()).peekable();
         if open.peek().is_some() {
@@ -279,7 +281,7 @@ impl Hub {
         }
     }
 
-    /// Tells what happened since the last time.
+    /// Sends what happened since the last time.
     pub(crate) fn publish(scene: &mut ReadModel<Hub>) {
         Hub::leave_too_slow(scene);
         let mut symbols = scene.view.take_symbols();
@@ -307,7 +309,7 @@ impl Hub {
         result
     }
 
-    /// Tells what happened to an account's orders to those who are told as it happens, and holds it for the others.
+    /// Sends reports of an account's orders to its live subscribers, and holds them for the others.
     fn report(scene: &mut ReadModel<Hub>, account: AccountIndex, reports: &[Report]) {
         let mut pieces: Vec<Text> = Vec::new();
         let mut rest = reports;
@@ -333,7 +335,7 @@ impl Hub {
         }
     }
 
-    /// What happens to an account's orders from now on is held for a subscriber. Gives its replay a number.
+    /// Holds the reports of an account's orders for a subscriber from now on. Returns the number of its replay.
     pub(crate) fn hold(&mut self, account: AccountIndex, outbox: &Outbox) -> u64 {
         self.replays += 1;
         let held = Held { replay: self.replays, reports: VecDeque::new(), kept: outbox.keep(0) };
@@ -341,12 +343,12 @@ impl Hub {
         self.replays
     }
 
-    /// False when this replay is over, because it was unsubscribed.
+    /// Whether this replay goes on; false once it was unsubscribed.
     pub(crate) fn holds(&self, account: AccountIndex, outbox: &Outbox, replay: u64) -> bool {
         self.held.get(&(outbox.number(), account)).is_some_and(|held| held.replay == replay)
     }
 
-    /// Some of what is held, and what comes next.
+    /// Takes some of the held reports, and says what comes next.
     pub(crate) fn take_held(
         &mut self,
         account: AccountIndex,
@@ -359,7 +361,7 @@ impl Hub {
         (taken, held.reports.front().map(Report::key))
     }
 
-    /// Nothing is held any more.
+    /// Ends holding reports.
     pub(crate) fn release(&mut self, account: AccountIndex, outbox: &Outbox) {
         self.held.remove(&(outbox.number(), account));
     }
@@ -391,7 +393,7 @@ impl Hub {
         }
     }
 
-    /// Tells which symbols look different than before.
+    /// Sends the symbols that changed.
     fn publish_symbols(scene: &mut ReadModel<Hub>) {
         let changed = scene.watcher.symbols.look(&mut scene.view);
         if !changed.is_empty() {
@@ -461,7 +463,7 @@ mod tests {
         scene.view.apply(&batch);
     }
 
-    /// News went on being gathered and written for whoever was to be disconnected, until it was.
+    /// News went on being gathered and written for a client that was to be disconnected, until it was.
     #[test]
     fn a_follower_that_is_full_costs_nothing_more() {
         let view = View::new(&Engine::new(1, DoneOrders::Keep), None);
@@ -490,7 +492,7 @@ mod tests {
         assert!(!scene.watcher.subscriptions.is(Topic::Orders(ACCOUNT), &full));
         other.overflow();
         let made = spool.made();
-        // What was gathered before that was seen is dropped.
+        // News that were gathered before the hub noticed are dropped.
         change(&mut scene);
         assert_eq!((change(&mut scene), spool.made()), (0, made), "nothing is gathered and nothing is made");
         assert!(!Hub::subscribe(&mut scene, Topic::Orders(ACCOUNT), &full));

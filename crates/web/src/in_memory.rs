@@ -1,4 +1,4 @@
-//! The routes over streams that are no sockets: fuzzing sends them bytes without a network.
+//! The routes over streams that are no sockets: fuzzing sends bytes without a network.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::site::{About, Market, Site};
 pub struct InMemory(Router);
 
 impl InMemory {
-    /// Serves a market to whoever has a stream. Call it within a runtime.
+    /// Serves a market over streams. Must be called within a runtime.
     pub fn new(market: Market, access: Option<Access>, metrics: Metrics) -> InMemory {
         let status = Status::new();
         status.set(State::Ready);
@@ -42,11 +42,11 @@ impl InMemory {
         InMemory(routes(&site))
     }
 
-    /// Serves one connection, as from this machine, until its client has sent all and was answered. Errors: hyper's, of
-    /// bytes that are no HTTP.
+    /// Serves one connection, as if from this machine, until its client has sent everything and has its answers.
+    /// Errors: hyper's, for bytes that are no HTTP.
     pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> hyper::Result<()> {
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
-        // Nobody else has a place, so there is one.
+        // There is no other connection, so there is a place.
         let place = Places::new(1, Addresses::new(1), Newcomers::Share).enter(here.ip(), || {}).ok();
         let life = Life::begin(here, here.ip(), (place.as_ref().map(Place::handle), Arc::default()), false);
         let with_life = from_fn(move |mut request: axum::extract::Request, next: Next| {

@@ -1,4 +1,4 @@
-//! Reads requests strictly: JSON bodies and query strings with known fields only, and the values in them.
+//! Reads requests strictly: JSON bodies and query strings with known fields only, and their values.
 
 use std::error::Error;
 use std::fmt;
@@ -33,7 +33,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "Not JSON", detail));
         }
         let bytes = whole(request.into_body()).await?;
-        // What is read into named fields would be taken from a list, too, in their order.
+        // A type with named fields would also be read from a list, in their order.
         if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
             return Err(Problem::malformed("the body is a JSON object"));
         }
@@ -41,10 +41,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
-/// The longest body.
+/// Bytes of the longest body.
 pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// All bytes of a body. Errors: there are too many, or not all of them came.
+/// Reads all bytes of a body. Errors: there are too many, or not all of them arrived.
 pub(crate) async fn whole(body: axum::body::Body) -> Result<Bytes, Problem> {
     to_bytes(body, BODY_BYTES_MAX).await.map_err(|error| {
         if error.source().is_some_and(|why| why.is::<LengthLimitError>()) {
@@ -55,7 +55,7 @@ pub(crate) async fn whole(body: axum::body::Body) -> Result<Bytes, Problem> {
     })
 }
 
-/// Parameters behind the `?`.
+/// The parameters of the query string.
 pub(crate) struct Parameters<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
@@ -72,7 +72,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     }
 }
 
-/// A number in a query: digits, and nothing that a parser of numbers may take besides.
+/// Reads a number in a query: digits only, without other forms that a parser takes.
 pub(crate) fn number<'de, D: Deserializer<'de>, N: FromStr>(from: D) -> Result<Option<N>, D::Error>
 where
     N::Err: fmt::Display,
@@ -84,12 +84,12 @@ where
     }
 }
 
-/// Whether a text is made of digits alone.
+/// Whether a text has digits only.
 pub(crate) fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What stands in the path.
+/// The parameters of the path.
 pub(crate) struct Named<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T> {
@@ -103,7 +103,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T
     }
 }
 
-/// A fault that serde found: it names the field between backticks, where there is one.
+/// Makes the refusal of a fault that serde found: it names the field between backticks, if it has one.
 fn named(fault: &str) -> Problem {
     let mut parts = fault.split('`');
     match (parts.next(), parts.next()) {
@@ -128,7 +128,7 @@ pub(crate) fn client_order_id(text: &str) -> Result<ClientOrderId, Problem> {
     ClientOrderId::parse(text.as_bytes()).map_err(|why| fault("client_order_id", why))
 }
 
-/// An order's id; one that no order can have is the id of no order.
+/// Reads an order's id; an invalid id is that of no order.
 pub(crate) fn order(text: &str) -> Result<OrderId, Problem> {
     OrderId::parse(text.as_bytes()).ok_or_else(Problem::unknown_order)
 }
@@ -138,7 +138,7 @@ pub(crate) fn amount<T>(
     text: &str,
     of: impl FnOnce(Decimal) -> Result<T, AmountError>,
 ) -> Result<T, Problem> {
-    // Not even zero has a sign here.
+    // Not even zero may have a sign here.
     let unsigned = if text.starts_with('-') { Err(AmountError::Negative) } else { Decimal::parse(text.as_bytes()) };
     unsigned.and_then(of).map_err(|why| fault(field, why))
 }
@@ -148,16 +148,16 @@ pub(crate) fn price(field: &'static str, text: &str) -> Result<Price, Problem> {
 }
 
 pub(crate) fn order_shares(text: &str) -> Result<Shares, Problem> {
-    // The side says which way.
+    // The side is a field of its own.
     amount("shares", text, Decimal::order_shares)
 }
 
-/// How many shares an order shows at a time.
+/// Reads the display of an order.
 pub(crate) fn display(text: &str) -> Result<Shares, Problem> {
     amount("display", text, Decimal::order_shares)
 }
 
-/// How far behind the market a stop stays, in hundredths of a per cent.
+/// Reads the distance of a trailing stop, in hundredths of a per cent.
 pub(crate) fn trail_bips(asked: &serde_json::Value) -> Result<Trail, Problem> {
     let bips = asked.as_u64().and_then(|bips| u16::try_from(bips).ok()).and_then(Trail::by_bips);
     bips.ok_or_else(|| {
@@ -169,13 +169,13 @@ pub(crate) fn position(text: &str) -> Result<Position, Problem> {
     amount("shares", text, Decimal::position)
 }
 
-/// A time at which an order ends.
+/// Reads a deadline.
 pub(crate) fn deadline(asked: &serde_json::Value) -> Result<Deadline, Problem> {
     let told = || fault("until", format!("is a time in microseconds since 1970, from 1 to {}", DEADLINE_MAX.0));
     asked.as_u64().and_then(|micros| deadline_at(Time(micros))).ok_or_else(told)
 }
 
-/// Dollars above zero.
+/// Reads dollars above zero.
 pub(crate) fn funds(text: &str) -> Result<Money, Problem> {
     let funds = amount("funds", text, Decimal::money)?;
     if funds == Money::ZERO { Err(fault("funds", AmountError::Zero)) } else { Ok(funds) }
@@ -192,7 +192,7 @@ pub(crate) fn interval(text: &str) -> Result<Interval, Problem> {
     })
 }
 
-/// How many to show: as asked for, within bounds.
+/// Returns how many to show: as requested, within bounds.
 pub(crate) fn count(field: &str, asked: Option<usize>, usual: usize, most: usize) -> Result<usize, Problem> {
     match asked.unwrap_or(usual) {
         count if (1..=most).contains(&count) => Ok(count),

@@ -21,12 +21,12 @@ pub(crate) fn value(shape: impl Serialize) -> Value {
     serde_json::to_value(shape).expect(WRITABLE)
 }
 
-/// A request: an object. Errors: what is wrong; also two fields of one name, of which nobody knows which is meant.
+/// Reads a request: an object. Errors: its fault, or two fields of one name, which would be ambiguous.
 pub(crate) fn request(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).map(|Fields(fields)| Value::Object(fields.into_iter().collect()))
 }
 
-/// The same, each field as it is written. A number keeps all its digits.
+/// Reads an object with each field as JSON text. A number keeps all its digits.
 pub(crate) fn fields(text: &str) -> Result<BTreeMap<String, &RawValue>, serde_json::Error> {
     serde_json::from_str(text).map(|Fields(fields)| fields)
 }

@@ -1,4 +1,4 @@
-//! API keys: which account a key trades for, and whether a request was signed with the key's secret.
+//! API keys: the account for which a key trades, and the check of signatures with its secret.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use engine::AccountId;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// An API key. Whoever has its secret trades with its account.
+/// An API key. A holder of its secret trades with its account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     pub key: String,
@@ -16,12 +16,12 @@ pub struct Key {
     pub account: AccountId,
 }
 
-/// All keys that this server knows.
+/// All keys of the key file.
 #[derive(Clone, Debug, Default)]
 pub struct Keys(HashMap<String, Key>);
 
 impl Key {
-    /// A new one, of the operating system's randomness. Errors: it has none.
+    /// Makes a new key of the operating system's randomness. Errors: it has none.
     pub fn random(account: AccountId) -> std::io::Result<Key> {
         Ok(Key { key: random_text()?, secret: random_text()?, account })
     }
@@ -38,7 +38,7 @@ impl Key {
     }
 }
 
-/// Secrets do not get into logs.
+/// Shows no secret, so that none gets into a log.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key").field("key", &self.key).field("account", &self.account).finish_non_exhaustive()
@@ -46,7 +46,7 @@ impl fmt::Debug for Key {
 }
 
 impl Keys {
-    /// False, and nothing is changed, if there is this key already.
+    /// Adds a key. Returns false, and changes nothing, if its name is taken.
     pub fn add(&mut self, key: Key) -> bool {
         match self.0.contains_key(&key.key) {
             true => false,
@@ -63,7 +63,7 @@ impl Keys {
     }
 }
 
-/// What hexadecimal digits stand for.
+/// Decodes hexadecimal digits.
 fn bytes(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     pairs

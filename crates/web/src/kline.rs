@@ -1,4 +1,5 @@
-//! How long the candles of the compatible interface last. Those that the market keeps no candles of are made of shorter ones.
+//! The intervals of candles of the compatible interface. Candles that the market does not keep are made of shorter
+//! ones.
 
 use engine::Time;
 use feed::{Candle, Interval};
@@ -10,13 +11,13 @@ const DAYS_BEFORE_THE_FIRST_MONDAY: u64 = 4;
 /// An interval of candles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KlineInterval {
-    /// One whose candles the market has.
+    /// An interval whose candles the market keeps.
     Kept(Interval),
-    /// So many of another one, counted from 1970 on.
+    /// A number of candles of another interval, counted from 1970 on.
     Several(u8, Interval),
-    /// From Monday on.
+    /// A week, from Monday on.
     Week,
-    /// Of the calendar.
+    /// A month of the calendar.
     Month,
 }
 
@@ -42,18 +43,18 @@ impl KlineInterval {
         ("1M", Month),
     ];
 
-    /// The name that it goes by.
+    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         let found = KlineInterval::ALL.into_iter().find(|(_, interval)| *interval == self);
         found.map(|(name, _)| name).expect("invariant: an interval is one of all")
     }
 
-    /// The interval of this name.
+    /// Finds the interval of this name.
     pub(crate) fn parse(name: &str) -> Option<KlineInterval> {
         KlineInterval::ALL.into_iter().find(|(its, _)| *its == name).map(|(_, interval)| interval)
     }
 
-    /// The interval whose candles its own are made of.
+    /// Returns the interval of the candles that make it up.
     pub(crate) fn base(self) -> Interval {
         match self {
             Kept(base) | Several(_, base) => base,
@@ -61,7 +62,7 @@ impl KlineInterval {
         }
     }
 
-    /// How many of those one of its own may be made of.
+    /// Returns how many of those one candle may have.
     pub(crate) fn bases_max(self) -> usize {
         match self {
             Kept(_) => 1,
@@ -76,25 +77,25 @@ impl KlineInterval {
         self.base() == Interval::Day && self.bases_max() > 1
     }
 
-    /// The start of the candle that `time` falls into.
+    /// Returns the start of the candle that `time` falls into.
     pub(crate) fn start_of(self, time: Time) -> Time {
         let day = time.0 / DAY_MICROS;
         match self {
             Kept(base) => base.start_of(time),
             Several(count, base) => Time(time.0 - time.0 % (base.micros() * u64::from(count))),
-            // The week in which 1970 began, began before it.
+            // The week of 1970's first day began before it.
             Week => Time((day - ((day + 7 - DAYS_BEFORE_THE_FIRST_MONDAY) % 7).min(day)) * DAY_MICROS),
             Month => Time((day - u64::from(day_of_month(day))) * DAY_MICROS),
         }
     }
 
-    /// The start of the candle behind the one that begins at `start`.
+    /// Returns the start of the candle behind the one that begins at `start`.
     pub(crate) fn end_of(self, start: Time) -> Time {
         let later = |micros: u64| Time(start.0.saturating_add(micros));
         match self {
             Kept(base) => later(base.micros()),
             Several(count, base) => later(base.micros() * u64::from(count)),
-            // All but the first, which is cut off, are of seven days.
+            // All weeks but the first, which is cut off, have seven days.
             Week if start == Time::ZERO => Time(DAYS_BEFORE_THE_FIRST_MONDAY * DAY_MICROS),
             Week => later(7 * DAY_MICROS),
             // A day of the next month, whichever month this is.
@@ -102,13 +103,13 @@ impl KlineInterval {
         }
     }
 
-    /// The start of the first candle that does not begin before `time`.
+    /// Returns the start of the first candle that does not begin before `time`.
     pub(crate) fn first_from(self, time: Time) -> Time {
         let start = self.start_of(time);
         if start == time { start } else { self.end_of(start) }
     }
 
-    /// Puts a candle of its base behind the last of `candles`.
+    /// Adds a candle of its base to the last of `candles`, or behind it.
     pub(crate) fn join(self, candles: &mut Vec<Candle>, later: &Candle) {
         let start = self.start_of(later.start);
         match candles.last_mut() {
@@ -118,9 +119,10 @@ impl KlineInterval {
     }
 }
 
-/// Which day of its month a day since 1970 is, from 0 on.
+/// Returns the day of the month, from 0 on, of a day since 1970.
 fn day_of_month(day: u64) -> u32 {
-    // Years that begin in March have their odd day at their end, and their months repeat: 31 30 31 30 31 days, which are 153.
+    // Years that begin in March have their odd day at their end, and their months repeat: 31 30 31 30 31 days, which
+    // are 153.
     const FROM_MARCH_OF_YEAR_0: u64 = 719_468;
     const OF_400_YEARS: u64 = 146_097;
     let day = (day + FROM_MARCH_OF_YEAR_0) % OF_400_YEARS;
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(KlineInterval::parse("1D"), None);
     }
 
-    /// Each month begins where the one before ends, and has as many days as the calendar says.
+    /// Each month begins where the previous one ends, and has as many days as the calendar says.
     #[test]
     fn months_are_those_of_the_calendar() {
         let mut start = Time::ZERO;

@@ -1,7 +1,7 @@
 //! HTTP: health, REST, WebSocket and the live page, on one thread. docs/API.md is its interface.
 //!
-//! What is asked for is read from the [`feed`]; what is to be done goes through the port, [`exchange`], as with any protocol. It
-//! knows no engine, no journal and no database.
+//! Requests read from the [`feed`]; commands go through the port, [`exchange`], as with any protocol. The crate knows
+//! no journal and no database; of the engine it uses the types of the market.
 
 mod account_news;
 mod asking;
@@ -86,7 +86,7 @@ pub use server::{Settings, Web};
 pub use site::{About, Market};
 pub use vitals::Counting;
 
-/// A hub that nobody follows yet, with all interfaces that tell something.
+/// Returns a hub without subscribers, with the streams of all interfaces.
 pub fn hub() -> Hub {
     Hub::with(Box::new(binance::Streams::default()))
 }

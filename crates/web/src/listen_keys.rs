@@ -1,4 +1,4 @@
-//! Listen keys: a name for an account's stream that only the account knows, for an hour at a time.
+//! Listen keys: names for an account's stream that only the account knows, for an hour at a time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use engine::AccountId;
 
 use crate::asking::Asker;
 
-/// How long a listen key is good for after it was last asked for or kept.
+/// Time for which a listen key is valid after it was last requested or kept.
 const GOOD_FOR: Duration = Duration::from_secs(3600);
 
 /// The text of a listen key.
@@ -18,7 +18,7 @@ const GOOD_FOR: Duration = Duration::from_secs(3600);
 pub(crate) struct ListenKeyText([u8; RANDOM_TEXT_LENGTH]);
 
 impl ListenKeyText {
-    /// None for what cannot be one.
+    /// Makes one of a text; `None` for a text that cannot be one.
     pub(crate) fn of(text: &str) -> Option<ListenKeyText> {
         text.as_bytes().try_into().ok().map(ListenKeyText)
     }
@@ -28,34 +28,34 @@ impl ListenKeyText {
     }
 }
 
-/// It names an account's stream to whoever has it: it does not get into logs.
+/// Hides the text: a holder of it gets the account's stream, so it must not get into logs.
 impl fmt::Debug for ListenKeyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("listen key")
     }
 }
 
-/// One for each API key that asked for it, by the API key's name. It ends with that key.
+/// The listen keys by the name of the API key that asked for each. It ends with that key.
 #[derive(Default)]
 pub(crate) struct ListenKeys(Mutex<HashMap<String, ListenKey>>);
 
 struct ListenKey {
     key: String,
     account: AccountId,
-    /// The member who asked for it, where members are known.
+    /// The member that asked for it, where there are members.
     holder: Option<Asker>,
     until: Instant,
 }
 
 impl ListenKey {
-    /// Whether its hour goes on, and the API key counts that it was given to.
+    /// Whether its hour goes on, and the API key that asked for it is still valid.
     fn is_valid(&self, now: Instant) -> bool {
         self.until > now && self.holder.as_ref().is_none_or(|holder| !holder.principal.rights().roles.is_empty())
     }
 }
 
 impl ListenKeys {
-    /// The listen key of an API key: the one that it has, now valid for another hour, or a new one.
+    /// Returns the listen key of an API key: the present one, valid for another hour, or a new one.
     pub(crate) fn of(&self, name: &str, account: AccountId, holder: Option<Asker>) -> std::io::Result<String> {
         let now = Instant::now();
         let mut all = self.lock(now);
@@ -68,7 +68,7 @@ impl ListenKeys {
         Ok(key)
     }
 
-    /// Makes a listen key valid for another hour. False if the API key of this name has no such one.
+    /// Makes a listen key valid for another hour. Returns false if the API key of this name does not have it.
     pub(crate) fn keep(&self, name: &str, key: &str) -> bool {
         let now = Instant::now();
         let mut all = self.lock(now);
@@ -76,19 +76,19 @@ impl ListenKeys {
         its.map(|its| its.until = now + GOOD_FOR).is_some()
     }
 
-    /// False if the API key of this name has no such listen key.
+    /// Ends a listen key. Returns false if the API key of this name does not have it.
     pub(crate) fn stop(&self, name: &str, key: &str) -> bool {
         let mut all = self.lock(Instant::now());
         all.get(name).is_some_and(|its| its.key == key) && all.remove(name).is_some()
     }
 
-    /// The account that a listen key belongs to, and who asked for it.
+    /// Returns the account of a listen key, and the member that asked for it.
     pub(crate) fn find(&self, key: &str) -> Option<(AccountId, Option<Asker>)> {
         let all = self.lock(Instant::now());
         all.values().find(|its| its.key == key).map(|its| (its.account, its.holder.clone()))
     }
 
-    /// The listen keys that are still valid.
+    /// Returns the listen keys that are still valid.
     fn lock(&self, now: Instant) -> MutexGuard<'_, HashMap<String, ListenKey>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, its| its.is_valid(now));

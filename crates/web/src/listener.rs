@@ -1,5 +1,5 @@
-//! Accepts a bounded number of connections at once. Connections beyond get one of a few reserved places, where they can
-//! only ask for the server's state. A connection that asks nothing loses its place.
+//! Accepts a bounded number of connections at once. Further connections get one of a few reserved places, where they
+//! can only ask for the server's state. A connection that asks nothing loses its place.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -39,15 +39,15 @@ pub(crate) struct Bounded {
     acceptance: Option<Acceptance>,
 }
 
-/// How long a client may take to send the rest of a request's head after its first byte, and the body after its head.
+/// Time that a client may take to send the rest of a request's head after its first byte, and the body after its head.
 pub(crate) const ASKING_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the next connection waits between two looks whether one that gives way has gone.
+/// Pause between two looks whether a connection that gives way has gone.
 const LEAVING_PAUSE: Duration = Duration::from_millis(1);
-/// So many pauses at most, a tenth of a second: then the newcomer gets a reserved place.
+/// Pauses, at most, together a tenth of a second: then the newcomer gets a reserved place.
 const LEAVING_PAUSES_MAX: u32 = 100;
 
-/// How long nothing may happen on a connection.
+/// Bounds of the time for which nothing may happen on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Before it asks.
@@ -64,24 +64,24 @@ pub(crate) struct Placed {
     handshakes: Option<Handshakes>,
     life: Life,
     bounds: Bounds,
-    /// When to look again whether it is idle.
+    /// The time of the next look whether it is idle.
     look: Pin<Box<Sleep>>,
     place: Permit,
     _counted: Present,
 }
 
-/// What a connection holds while it is there.
+/// The permit that a connection holds.
 enum Permit {
     Usual {
         place: Place,
-        /// Resolves when another one gets it; none when it has.
+        /// Resolves when another connection gets the place; `None` once it has.
         wanted: Option<oneshot::Receiver<()>>,
     },
     Reserved(Reserved),
 }
 
 impl Bounded {
-    /// `connections` is how many there are; `acceptance` begins TLS on them.
+    /// Returns the listener. `connections` counts those that are open; `acceptance` begins TLS on them.
     pub(crate) fn new(
         listener: TcpListener,
         places: Places,
@@ -93,22 +93,22 @@ impl Bounded {
     }
 }
 
-/// What is awaited on a connection, and since when.
+/// The thing that a connection does, and since when.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     /// TLS has not begun.
     Shaking(Instant),
-    /// It asks nothing.
+    /// The client asks nothing.
     Idle(Instant),
-    /// It has begun to ask.
+    /// The client has begun to ask.
     Asking(Instant),
-    /// It has asked, and is not answered yet.
+    /// The client has asked, and is not answered yet.
     Asked(Instant),
-    /// It became a WebSocket: that may be silent.
+    /// The connection became a WebSocket, which may be silent.
     Lasting,
 }
 
-/// What a connection does.
+/// The state of a connection, shared with its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Life(Arc<LifeState>);
 
@@ -116,20 +116,20 @@ pub(crate) struct Life(Arc<LifeState>);
 struct LifeState {
     doing: Mutex<Doing>,
     begun: Instant,
-    /// Our address that the client connected to.
+    /// The server's address to which the client connected.
     here: SocketAddr,
-    /// The client's.
+    /// The client's address.
     there: IpAddr,
-    /// None on one of the reserved places.
+    /// `None` on one of the reserved places.
     place: Option<PlaceHandle>,
-    /// It is known whose place it is.
+    /// Whether its place belongs to a member.
     is_proven: AtomicBool,
-    /// Told when it has to give way.
+    /// Notified when it has to give way.
     gives_way: Arc<Notify>,
     is_tls: bool,
-    /// Set when TLS has begun, if the client showed one.
+    /// Set when TLS has begun, if the client showed a certificate.
     certificate: OnceLock<ClientCertificate>,
-    /// Who asked last, where that is kept.
+    /// The callers, where they are kept.
     callers: OnceLock<Callers>,
 }
 
@@ -156,7 +156,7 @@ impl Life {
         }))
     }
 
-    /// One of no connection.
+    /// Returns the state of no real connection.
     #[cfg(test)]
     pub(crate) fn of(there: IpAddr, port: u16, is_tls: bool) -> Life {
         Life::begin(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), there, (None, Arc::default()), is_tls)
@@ -176,17 +176,17 @@ impl Life {
         self.0.is_tls
     }
 
-    /// What the client's certificate says, if it showed one.
+    /// Returns the contents of the client's certificate, if it showed one.
     pub(crate) fn client_certificate(&self) -> Option<&ClientCertificate> {
         self.0.certificate.get()
     }
 
-    /// Nobody else reads what is sent: it is encrypted, or does not leave this machine.
+    /// Whether nobody else reads the bytes: the connection is encrypted, or does not leave this machine.
     pub(crate) fn is_private(&self) -> bool {
         self.is_tls() || self.there().to_canonical().is_loopback()
     }
 
-    /// Gives the place of the connection to the member who has proven to ask on it, unless the name is empty.
+    /// Gives the place of the connection to the member that has proven to ask on it, unless the name is empty.
     pub(crate) fn is_of(&self, principal: &Principal) {
         let Some(place) = self.0.place.as_ref().filter(|_| !principal.member().is_empty()) else { return };
         if !self.0.is_proven.load(Ordering::Relaxed) {
@@ -194,7 +194,7 @@ impl Life {
         }
     }
 
-    /// Returns, once, when it has to give way to another connection: whoever answers a request or talks over a
+    /// Returns, once, when it has to give way to another connection: the task that answers a request or runs a
     /// WebSocket ends it.
     pub(crate) async fn gives_way(&self) {
         self.0.gives_way.notified().await;
@@ -204,22 +204,22 @@ impl Life {
         self.0.place.is_none()
     }
 
-    /// Who asks on it, for what is kept of that.
+    /// Returns the callers on it.
     pub(crate) fn callers(&self) -> &Callers {
         self.0.callers.get_or_init(|| Callers::of(self.there()))
     }
 
-    /// Our address that the client connected to.
+    /// Returns the server's address to which the client connected.
     pub(crate) fn here(&self) -> IpAddr {
         self.0.here.ip().to_canonical()
     }
 
-    /// Our port that the client connected to.
+    /// Returns the server's port to which the client connected.
     pub(crate) fn port(&self) -> u16 {
         self.0.here.port()
     }
 
-    /// The address that the client connected from.
+    /// Returns the client's address.
     pub(crate) fn there(&self) -> IpAddr {
         self.0.there
     }
@@ -244,7 +244,7 @@ impl Life {
         }
     }
 
-    /// Notes that the first bytes of a request are there. False if that was noted already.
+    /// Notes that the first bytes of a request have arrived. Returns false if that was noted already.
     fn begins_to_ask(&self) -> bool {
         let mut doing = self.lock();
         let begins = matches!(*doing, Doing::Idle(_));
@@ -254,7 +254,7 @@ impl Life {
         begins
     }
 
-    /// Until when something has to happen; none if it may last.
+    /// Returns the time until which something has to happen; `None` if it may last.
     fn until(&self, bounds: &Bounds) -> Option<Instant> {
         let until = match *self.lock() {
             Doing::Shaking(since) => since + bounds.handshake,
@@ -288,7 +288,7 @@ pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request,
             response = next.run(request) => (response, life.is_reserved()),
             () = life.gives_way() => match looks {
                 true => (refused(Problem::too_many_connections()), true),
-                // It may be done all the same.
+                // The request may have been done all the same.
                 false => (refused(Problem::unknown_outcome()), true),
             },
         },
@@ -297,7 +297,7 @@ pub(crate) async fn note(ConnectInfo(life): ConnectInfo<Life>, request: Request,
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     life.does(match response.status() {
-        // It lasts when the client has taken this answer.
+        // The WebSocket lasts once the client has taken this answer.
         StatusCode::SWITCHING_PROTOCOLS => Doing::Asked(Instant::now()),
         _ => Doing::Idle(Instant::now()),
     });
@@ -315,12 +315,12 @@ impl Placed {
         }
     }
 
-    /// A client that takes nothing is idle, too: what is written over TLS waits in the flush.
+    /// Treats a client that takes nothing as idle, too: bytes that were written over TLS wait in the flush.
     fn or_idle(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<()>>) -> Poll<io::Result<()>> {
         if done.is_pending() { self.idle(cx).map(Err) } else { done }
     }
 
-    /// Ready with an error when nothing has happened for too long, or somebody else needs the place.
+    /// Ready with an error when nothing has happened for too long, or another connection needs the place.
     fn idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.place.is_wanted(cx) {
             // A WebSocket says why it ends.
@@ -343,7 +343,7 @@ impl Placed {
 }
 
 impl Permit {
-    /// Whether somebody else needs the place. Says so once.
+    /// Whether another connection needs the place. Returns true once.
     fn is_wanted(&mut self, cx: &mut Context<'_>) -> bool {
         match self {
             Permit::Reserved(Reserved { wanted, .. }) => Pin::new(wanted).poll(cx).is_ready(),
@@ -373,7 +373,7 @@ impl Bounded {
                     sleep(LEAVING_PAUSE).await;
                     waited += 1;
                 }
-                // Whoever does not leave keeps one newcomer from a place, and nobody else from being accepted.
+                // A connection that does not leave keeps one newcomer from its place, and no other from being accepted.
                 Err(NoPlace::Soon | NoPlace::OfAddress(_) | NoPlace::Taken) => {
                     return Permit::Reserved(self.reserve.enter(address).await);
                 }
@@ -390,7 +390,7 @@ impl Listener for Bounded {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         let gives_way = Arc::default();
         let place = self.place_for(address.ip(), &gives_way).await;
-        // Of a connection that is gone already, nothing will be read.
+        // Nothing will be read from a connection that is gone already.
         let here = stream.local_addr().unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
         let handle = match &place {
             Permit::Usual { place, .. } => Some(place.handle()),

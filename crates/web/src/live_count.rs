@@ -1,13 +1,13 @@
-//! Counts how many of something there are at the moment.
+//! Counts how many of something exist at the moment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A shared count; clones are the same one.
+/// A shared count; clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveCount(Arc<AtomicUsize>);
 
-/// One of them, counted until it is dropped.
+/// A thing, counted until it is dropped.
 pub(crate) struct Present(LiveCount);
 
 impl LiveCount {

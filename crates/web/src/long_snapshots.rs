@@ -1,5 +1,5 @@
-//! Snapshots of many rows. Their data is copied when they are made, and written as text piece by piece when a client
-//! takes it. So the feed's thread only copies, which is quick, and nobody holds the whole text.
+//! Snapshots of many rows. Their data is copied when they are made, and becomes text piece by piece when a client takes
+//! it. So the feed's thread only copies, which is quick, and the whole text is never in memory.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ struct Levels {
     bids: usize,
 }
 
-/// All levels of a book.
+/// Copies all levels of a book.
 pub(crate) fn book(view: &View, symbol: SymbolIndex) -> Text {
     let listing = view.listing(symbol);
     let mut levels = Vec::with_capacity(listing.book.count());
@@ -66,7 +66,7 @@ struct Orders {
     orders: Vec<(Open, Option<ClientOrderId>)>,
 }
 
-/// All open orders of an account. Errors: the history does not say when one of them was placed.
+/// Copies all open orders of an account. Errors: the history does not say when one of them was placed.
 pub(crate) fn orders(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Result<Text, HistoryError> {
     let view = &scene.view;
     let mut orders = Vec::with_capacity(view.account(account).open_orders as usize);

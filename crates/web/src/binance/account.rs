@@ -1,4 +1,4 @@
-//! What an account has and traded, and the listen keys of its stream.
+//! An account's balances and trades, and the listen keys of its stream.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,12 +24,13 @@ use crate::pieces::{self, Frame, Piece};
 use crate::records::{OfAccount, Past};
 use crate::site::Site;
 
-/// Positions that are looked at between two turns of the feed.
+/// Positions that are read between two turns of the feed.
 const AT_ONCE: usize = 500;
 /// Orders that are looked up between two turns of the feed.
 const ORDERS_AT_ONCE: usize = 250;
 
-/// With a balance of each symbol that the account had shares of: in pieces, for this protocol has no pages.
+/// Answers with a balance of each symbol that the account ever had. It streams the answer, because this protocol has no
+/// pages.
 pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site).await?;
     asked.only_signed(&["omitZeroBalances"])?;
@@ -48,10 +49,10 @@ pub(super) async fn account(State(site): State<Site>, asked: Parameters) -> Resu
     pieces::answer(&site, Frame::field(&about, "balances"), Balances::All, balances).await
 }
 
-/// Which balances are still to be shown.
+/// The balances that are still to be shown.
 enum Balances {
     All,
-    /// Of the symbols behind this one.
+    /// The symbols behind this one.
     Behind(SymbolIndex),
 }
 
@@ -80,7 +81,7 @@ fn about(scene: &ReadModel<Hub>, account: AccountIndex, unit: TimeUnit) -> Value
     })
 }
 
-/// The next balances, and which are left then.
+/// Returns the next balances, and those that are left then.
 fn balances(view: &View, account: AccountIndex, next: Balances, all: bool) -> (Vec<Value>, Option<Balances>) {
     let account = view.account(account);
     let dollars = || {
@@ -144,8 +145,8 @@ pub(super) async fn trades(State(site): State<Site>, asked: Parameters) -> Answe
     Ok(Json(shown.await?))
 }
 
-/// Of the orders of an account that executed, those that are in a list, with its number. Of an order that is no longer kept nobody
-/// knows it.
+/// Returns the list of each executed order of an account that is in one. The list of an order that is no longer kept is
+/// not known.
 async fn lists_of(site: &Site, account: AccountIndex, trades: &[Trade]) -> Result<HashMap<OrderId, OrderId>, Refusal> {
     let its = |trade: &Trade| {
         let orders = [(trade.maker_account, trade.maker_order), (trade.aggressor_account, trade.aggressor_order)];
@@ -161,7 +162,7 @@ async fn lists_of(site: &Site, account: AccountIndex, trades: &[Trade]) -> Resul
     Ok(lists)
 }
 
-/// A trade as one of its two sides sees it.
+/// Writes a trade as one of its two sides sees it.
 fn own_shape(view: &View, (trade, side): (&Trade, Side), lists: &HashMap<OrderId, OrderId>, unit: TimeUnit) -> Value {
     let name = view.listing(trade.symbol).name;
     let (commission, asset) = fees::commission(trade, side, name.as_str());

@@ -1,4 +1,4 @@
-//! Tells the tickers of all symbols that changed to those who follow all of them, some at a time.
+//! Sends the tickers of all symbols that changed to connections that follow all of them, some at a time.
 
 use std::time::{Duration, Instant};
 
@@ -10,15 +10,16 @@ use crate::hub::Hub;
 use crate::text::Text;
 use crate::topic::{Envelope, Tickers, Topic, Wrap};
 
-/// They are told at most so often, and of at most so many symbols at once: where more of them change, each is told less often.
+/// The shortest time between two messages, each of at most [`AT_ONCE`] symbols: if more change, each is sent less
+/// often.
 const EVERY: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 500;
 
-/// The streams of all symbols that somebody follows.
+/// The streams of all symbols that connections follow.
 #[derive(Debug, Default)]
 pub(super) struct AllTickers {
     followed: Vec<(Tickers, Envelope)>,
-    /// When they may be told again; none before the first time.
+    /// The time of the next message; `None` before the first.
     next: Option<Instant>,
 }
 
@@ -31,7 +32,7 @@ impl AllTickers {
         self.followed.retain(|its| *its != (tickers, envelope));
     }
 
-    /// Gives when the next are due, if any were told.
+    /// Sends what is due. Returns the time of the next message if it sent one.
     pub(super) fn tell_due(&mut self, scene: &mut ReadModel<Hub>, at: Instant) -> Option<Instant> {
         if self.followed.is_empty() {
             return None;

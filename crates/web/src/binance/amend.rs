@@ -1,4 +1,4 @@
-//! Amending orders: shares are taken off an order, which keeps its place, its number and its name.
+//! Amendments: take shares off an order, which keeps its place, its number and its name.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +20,7 @@ use crate::site::Site;
 
 const NEW_QUANTITY: &str = "newQty";
 const NEW_NAME: &str = "newClientOrderId";
-/// Amendments of an order that are looked at for one answer.
+/// Amendments of an order that are read for one answer, at most.
 const AMENDMENTS_MAX: usize = 10_000;
 
 pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer {
@@ -40,7 +40,7 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
     let command = Command::AmendOrder { account, order: before.id.into(), shares };
     let open = match ask(&site, Op::Command(command)).await? {
         Reply::Amended { open, .. } => open,
-        // It was done meanwhile.
+        // The order was done meanwhile.
         Reply::Done(_) => return Err(Refusal::unknown_to_amend()),
         Reply::Rejected(reject) => return Err(Refusal::of(&reject)),
         Reply::Created
@@ -54,12 +54,12 @@ pub(super) async fn amend(State(site): State<Site>, asked: Parameters) -> Answer
         | Reply::Status(_)
         | Reply::Canceled(_) => return Err(Refusal::internal()),
     };
-    // It is amended: whoever cannot be told of it must not be told that it is not.
+    // The order is amended: an error in writing the answer must not say that it is not.
     let told = tell(&site, account, (meant, pair), AmendedOrder { before, shares, open, seen }, asked.unit).await;
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
 }
 
-/// The order if it is open. Errors: there is no such symbol.
+/// Returns the order if it is open. Errors: there is no such symbol.
 async fn amendable(site: &Site, account: AccountId, meant: Meant, pair: String) -> Result<Option<Order>, Refusal> {
     let open = of_account(site, account, move |scene, account| {
         let symbol = names::find(&scene.view, &pair).ok_or_else(Refusal::unknown_symbol)?;
@@ -71,12 +71,12 @@ async fn amendable(site: &Site, account: AccountId, meant: Meant, pair: String) 
 
 /// An order that was amended.
 struct AmendedOrder {
-    /// As it was just before, or a little earlier.
+    /// The order just before, or a little earlier.
     before: Order,
-    /// What it was left, of which so many are open.
+    /// The shares that the amendment left it; `open` of these are open.
     shares: Shares,
     open: Shares,
-    /// A command before the one that did it.
+    /// The last command before the look: the amendment's comes later.
     seen: Sequence,
 }
 
@@ -90,12 +90,12 @@ async fn tell(
     let after = amendable(site, account, meant, pair).await?;
     let AmendedOrder { before, shares, open, seen } = amended;
     let executed = shares.less(open);
-    // It may have executed between being looked at and being amended, or behind that.
+    // The order may have executed after the look and before its amendment, or after that.
     let knows = [Some(&before), after.as_ref()].into_iter().flatten().find(|order| order.executed == executed);
     let money = knows.and_then(|order| order.money);
     let order = Order { shares, executed, money, ..before };
     let told = past::amendments(site, order.id, seen.next(), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
-    // Amending takes shares off: it left this many once.
+    // Amendments only take shares off: the order had this number once.
     let its = told.iter().find(|amended| amended.after == shares).ok_or_else(Refusal::internal)?;
     Ok(json!({
         "transactTime": unit.tell(its.time),
@@ -104,7 +104,8 @@ async fn tell(
     }))
 }
 
-/// How an order was amended because its account asked for it, oldest first. The number of an amendment is that of its command.
+/// Lists the amendments of an order that its account asked for, oldest first. The number of an amendment is its
+/// command's.
 pub(super) async fn amendments(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site).await?;
     asked.only_signed(&["symbol", "orderId", "fromExecutionId", "limit"])?;
@@ -119,7 +120,7 @@ pub(super) async fn amendments(State(site): State<Site>, asked: Parameters) -> A
     let found = past::order(&site, order).await.map_err(Refusal::troubled)?;
     let its = found.filter(|past| past.order.account == account && past.order.symbol == symbol);
     let past = its.ok_or_else(Refusal::no_such_order)?;
-    // Shares that were taken off to keep it from its own account are among them, and are no amendments here.
+    // Reductions by self-trade prevention are among them, and are no amendments here.
     let told = past::amendments(&site, order, Sequence(from), AMENDMENTS_MAX).await.map_err(Refusal::troubled)?;
     let unit = asked.unit;
     let shown = site.look(move |scene| {
@@ -144,7 +145,7 @@ fn amendment_shape(order: &Order, amended: &Amended, unit: TimeUnit) -> Value {
 }
 
 impl Order {
-    /// In the words of an amendment, which are not those of all others.
+    /// Writes the order with the field names of an amendment, which differ from all others.
     fn amended_shape(&self, unit: TimeUnit) -> Value {
         let shown = self.shape(unit);
         let mut told = json!({

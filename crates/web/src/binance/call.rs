@@ -1,4 +1,4 @@
-//! A call over the WebSocket API: what it says, and the form of its answer. It knows no method.
+//! A call over the WebSocket API: its contents, and the form of its answer. It knows no method.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use super::refusal::Refusal;
 use super::used_weight;
 use crate::text::{Long, Rows, Text};
 
-/// What a client asks for.
+/// The contents of a call.
 pub(super) struct Call {
     pub(super) method: String,
-    /// Each as text: what is no text is as it is written.
+    /// The parameters as text; a value that is no string keeps its JSON text.
     pub(super) parameters: BTreeMap<String, String>,
 }
 
 /// The form of the answer to one call.
 #[derive(Clone)]
 pub(super) struct Form {
-    /// What the client numbers the call with, as it is written.
+    /// The client's id of the call, as JSON text.
     id: String,
-    /// What its address has used, if the answer is to tell it.
+    /// The used weight of its address, if the answer is to have it.
     used: Option<u64>,
 }
 
@@ -40,12 +40,12 @@ impl Call {
             null if value.get() == NULL => Err(Refusal::invalid(&name, &format!("it is {null}"))),
             text => Ok((name, text)),
         };
-        // A method may be asked for by its version.
+        // A method may be called with its version.
         let method = method.strip_prefix("v3/").map_or_else(|| method.clone(), str::to_owned);
         Ok(Call { method, parameters: parameters.into_iter().map(written).collect::<Result<_, _>>()? })
     }
 
-    /// Whether the answer is to tell of the limits; none if the call does not say.
+    /// Whether the answer is to have the limits; `None` if the call does not say.
     fn tells_limits(&self) -> Result<Option<bool>, Refusal> {
         match self.parameters.get(RETURN_RATE_LIMITS).map(String::as_str) {
             None => Ok(None),
@@ -56,18 +56,18 @@ impl Call {
 
 const NULL: &str = "null";
 
-/// What `returnRateLimits` says.
+/// Reads `returnRateLimits`.
 pub(super) fn tells_limits(text: &str) -> Result<bool, Refusal> {
     text.parse().map_err(|_| Refusal::invalid(RETURN_RATE_LIMITS, "it is true or false"))
 }
 
-/// A text, if it is one.
+/// Returns the string, if the value is one.
 fn text(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// Reads a message. The form of the answer is that of the connection, which `tells_limits` or does not, unless the call
-/// says otherwise.
+/// Reads a message. Whether the answer has the limits is the connection's setting `tells_limits`, unless the call says
+/// otherwise.
 pub(super) fn read(message: &str, used: u64, tells_limits: bool) -> (Form, Result<Call, Refusal>) {
     let of = |id: &str, tells: bool| Form { id: id.to_owned(), used: tells.then_some(used) };
     let fields = match crate::json::fields(message) {
@@ -94,7 +94,7 @@ impl Form {
         self.answer(refusal.status, vec![refusal.body().to_string().into()])
     }
 
-    /// With what REST answers, in parts.
+    /// Wraps the answer of REST, which comes in parts.
     pub(super) fn answer(&self, status: StatusCode, body: Vec<Box<str>>) -> Text {
         let what = if status.is_success() { "result" } else { "error" };
         let head = format!("{{\"id\":{},\"status\":{},\"{what}\":", self.id, status.as_u16());

@@ -22,33 +22,33 @@ use crate::outbox::{Kept, Outbox};
 use crate::problem::Problem;
 use crate::site::Site;
 
-/// The longest answer, which is one message.
+/// Bytes of the longest answer, which is one message.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
-/// Calls of one connection that are done at once.
+/// Calls of one connection that run at once.
 pub(super) const AT_ONCE: usize = 16;
 
-/// When the calls of a connection are done.
+/// The order in which the calls of a connection run.
 pub(super) struct Turns {
-    /// Who places an order has one of them, who cancels has all.
+    /// The permits for orders: placing one takes one of them, a cancel takes all.
     orders: Semaphore,
-    /// Of long answers, one is made at a time.
+    /// The permit for a long answer: one is made at a time.
     long: Semaphore,
 }
 
-/// When a call is done.
+/// The turn of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// At once.
+    /// Immediately.
     Any,
-    /// After what was to be canceled before it. Orders are placed as they come, and do not wait for one another's
-    /// answers.
+    /// After the cancels before it. Orders are placed as they arrive, and do not wait for one another's answers.
     AfterCancels,
-    /// After all that was to be placed or canceled before it.
+    /// After all placements and cancels before it.
     Alone,
 }
 
 impl Turn {
-    /// A connection's orders and cancels are done in the order in which they come, as far as that makes a difference.
+    /// Returns the turn of a method: orders and cancels of a connection run in the order in which they arrive, as far
+    /// as that makes a difference.
     fn of(method: &str) -> Turn {
         match method {
             "order.place"
@@ -68,7 +68,7 @@ impl Turns {
         Turns { orders: Semaphore::new(AT_ONCE), long: Semaphore::new(1) }
     }
 
-    /// Returns when it is this turn. Who asks first is first.
+    /// Waits for this turn. The calls that wait are served in their order.
     async fn come(&self, turn: Turn) -> Option<SemaphorePermit<'_>> {
         let places = match turn {
             Turn::Any => return None,
@@ -85,7 +85,7 @@ pub(super) fn changes(method: &str) -> bool {
     Turn::of(method) != Turn::Any
 }
 
-/// The methods whose handlers check who signed. The others tell of the market.
+/// The methods whose handlers check the signature. The others read the market.
 const OF_KEYS: [&str; 24] = [
     "order.place",
     "order.test",
@@ -113,13 +113,13 @@ const OF_KEYS: [&str; 24] = [
     "account.commission",
 ];
 
-/// What the handler of a method answers.
+/// Returns the response of a method's handler.
 async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response, Refusal> {
-    // Those of keys are counted when it is known whose they are.
+    // Signed calls are counted when their member is known.
     if !OF_KEYS.contains(&method) {
         asking::take_message().map_err(Refusal::past_pace)?;
     }
-    // Those that write are certain by their commit, or check by themselves; the first two are about the server alone.
+    // Calls that write are certain by their commit, or check by themselves; the first two are about the server alone.
     if Turn::of(method) == Turn::Any && !["ping", "time"].contains(&method) {
         site.ascertain().await?;
     }
@@ -170,7 +170,7 @@ async fn respond(site: Site, method: &str, asked: Parameters) -> Result<Response
     })
 }
 
-/// Does what a call asks for, and answers.
+/// Runs a call and sends its answer.
 pub(super) async fn perform(
     site: Site,
     (form, method, asked): (Form, String, Parameters),
@@ -183,7 +183,7 @@ pub(super) async fn perform(
             let _turn = turns.come(Turn::of(&method)).await;
             respond(site.clone(), &method, asked).await
         };
-        // One that was refused before it was known whose it is, or before it came to the exchange.
+        // A call that was refused before its member was known, or before it came to the exchange, counts here.
         asking::take_message_once().map_err(Refusal::past_pace).and(responded)
     };
     let (responded, why) = asking::noting(responded).await;
@@ -197,7 +197,7 @@ pub(super) async fn perform(
         Err(refusal) => Err(refusal),
     };
     match gathered {
-        // What was kept and the turn last until the answer waits in the outbox.
+        // The counted bytes and the permits are released once the answer waits in the outbox.
         Ok(Gathered { status, body, .. }) => outbox.send(form.answer(status, body)),
         Err(refusal) => outbox.send(form.refusal(&refusal)),
     }
@@ -207,13 +207,13 @@ pub(super) async fn perform(
 struct Gathered<'a> {
     status: StatusCode,
     body: Vec<Box<str>>,
-    /// What the body takes counts as what waits for the connection.
+    /// The bytes of the body, counted among those that wait for the connection.
     _kept: Vec<Kept>,
-    /// Of a long one: among those of its connection, and among all.
+    /// The permits of a long answer: of its connection, and of all connections.
     _turns: Option<(SemaphorePermit<'a>, SemaphorePermit<'a>)>,
 }
 
-/// Errors: the answer is too long, or breaks off; the connection has ended.
+/// Collects a response. Errors: the answer is too long, or breaks off; the connection has ended.
 async fn gather<'a>(
     site: &'a Site,
     response: Response,
@@ -224,7 +224,7 @@ async fn gather<'a>(
     let mut parts = response.into_body().into_data_stream();
     let (mut body, mut bytes, mut kept, mut long) = (Vec::new(), 0, Vec::new(), None);
     while let Some(part) = parts.next().await {
-        // What broke it off is in the log.
+        // The log has the cause.
         let part = part.map_err(|_| Refusal::internal())?;
         bytes += part.len();
         if bytes > ANSWER_BYTES_MAX {
@@ -232,16 +232,16 @@ async fn gather<'a>(
         }
         if long.is_none() && !body.is_empty() {
             let own = turns.long.acquire().await;
-            // The client is to have taken the one before. Nobody else waits for that.
+            // The client must have taken the previous answer first. Only this connection waits for that.
             outbox.has_room().await;
             long = own.ok().zip(site.gathering().acquire().await.ok());
         }
         if !outbox.is_open() {
-            // Nobody is told this.
+            // This refusal is sent to no client.
             return Err(Refusal::internal());
         }
         kept.push(outbox.keep(part.len()));
-        // All that REST answers is ASCII: no character is cut in two.
+        // All answers of REST are ASCII, so no character is cut in two.
         body.push(str::from_utf8(&part).map_err(|_| Refusal::internal())?.into());
     }
     Ok(Gathered { status, body, _kept: kept, _turns: long })

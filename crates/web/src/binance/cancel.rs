@@ -1,4 +1,4 @@
-//! Canceling orders: one of them, or all that are open of a pair.
+//! Cancels orders: one of them, or all open orders of a pair.
 
 use axum::Json;
 use axum::extract::State;
@@ -34,7 +34,7 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
     Ok(Json(order.canceled_shape_under(&name, asked.unit)))
 }
 
-/// The order if it is open and may be canceled, or why a cancel of it is refused. Errors: there is no such symbol.
+/// Returns the order if it is open and may be canceled, or the refusal of its cancel. Errors: there is no such symbol.
 pub(super) async fn cancelable(
     site: &Site,
     account: AccountId,
@@ -48,7 +48,7 @@ pub(super) async fn cancelable(
         its.map(|open| Order::of_open(scene, &open)).transpose()
     });
     Ok(match open.await?.filter(|order| meant.is(order)) {
-        // One that is not open any more cannot be canceled, whatever became of it.
+        // An order that is not open any more cannot be canceled, however it ended.
         None => Err(Refusal::unknown_to_cancel()),
         Some(open) if restriction.is_some_and(|restriction| restriction.forbids(open.executed)) => {
             Err(CancelRestriction::refusal())
@@ -57,7 +57,7 @@ pub(super) async fn cancelable(
     })
 }
 
-/// Cancels what is open, with one command. What ends with an order of these is among the canceled.
+/// Cancels all open orders of a pair with one command. Orders that end with these are among the canceled.
 pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;
@@ -81,7 +81,7 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> 
     if canceled.is_empty() {
         return Err(Refusal::unknown_to_cancel());
     }
-    // All is canceled by now; how it ended is told as fast as the client takes it.
+    // All are canceled by now; the answer lists them as fast as the client takes it.
     pieces::answer(&site, Frame::bare(), canceled, move |site, canceled: Canceled| async move {
         let (some, left) = canceled.take_some(&site).await.map_err(untold)?;
         let orders =
@@ -92,12 +92,12 @@ pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> 
     .await
 }
 
-/// An order of the history that its owner has just had canceled.
+/// Makes the order of a past record whose owner has just canceled it.
 pub(super) fn as_canceled(view: &View, past: &Past) -> Order {
     Order { why: Some(CancelReason::Asked), ..Order::of_past(view, past) }
 }
 
-/// The order as it ended, or why it could not be canceled.
+/// Returns the order as it ended, or why it could not be canceled.
 pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Result<Result<Order, Refusal>, Refusal> {
     let canceled = match reply {
         Reply::Canceled(status) => status.canceled,
@@ -116,12 +116,12 @@ pub(super) async fn after_cancel(site: &Site, open: Order, reply: Reply) -> Resu
         }
     };
     let Some(cancellation) = canceled else { return Ok(Err(Refusal::unknown_to_cancel())) };
-    // The history knows what was paid until the end. It is canceled whether it answers or not.
+    // The history knows what was paid until the end. The order is canceled whether the history answers or not.
     let ended = past::order(site, open.id).await.unwrap_or_default();
     let shown = site.look(move |scene| match ended {
         Some(past) => as_canceled(&scene.view, &past),
         None => open.after_cancel(cancellation.shares, cancellation.time),
     });
-    // It is canceled: whoever cannot be shown it must not take it for refused.
+    // The order is canceled: an error in showing it must not look like a refusal.
     Ok(Ok(shown.await.map_err(|_| Refusal::unknown_outcome())?))
 }

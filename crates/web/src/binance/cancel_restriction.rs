@@ -1,5 +1,5 @@
-//! Under which condition an order is to be canceled. It is looked at just before the cancel is handed in: the exchange knows no
-//! such condition, so an order may execute between the two.
+//! The condition of a cancel. It is checked just before the cancel is handed in: the exchange knows no such condition,
+//! so an order may execute between the two.
 
 use engine::Shares;
 
@@ -8,9 +8,9 @@ use super::refusal::Refusal;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CancelRestriction {
-    /// Nothing of it may be executed.
+    /// Only if no share is executed.
     New,
-    /// Something of it must be.
+    /// Only if some shares are executed.
     PartiallyFilled,
 }
 
@@ -24,7 +24,7 @@ impl CancelRestriction {
         }
     }
 
-    /// Whether an open order of which so much is executed stays.
+    /// Whether an open order with this many executed shares must stay.
     pub(super) fn forbids(self, executed: Shares) -> bool {
         executed.is_zero() == (self == CancelRestriction::PartiallyFilled)
     }

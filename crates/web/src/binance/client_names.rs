@@ -1,27 +1,27 @@
-//! What an order is called by these clients' own names for orders, `clientOrderId`: the client order id that its client
-//! gave, or, where it gave none, a name made of the order's number. Nobody has to keep such a name. It has a character
-//! that no client order id may have, so it is nobody's own.
+//! The `clientOrderId` of an order: the client order id that its client gave, or, without one, a name made of the
+//! order's number. Such a name need not be kept. It has a character that no client order id may have, so it is never a
+//! client's own.
 
 use engine::{ClientOrderId, OrderId};
 
-/// What a made name begins with; the order's number follows.
+/// The first character of a made name; the order's number follows.
 const MARK: char = '~';
 
-/// What an order is called.
+/// Returns the name of an order.
 pub(super) fn name_of(order: OrderId, own: Option<&ClientOrderId>) -> String {
     own.map_or_else(|| format!("{MARK}{order}"), |own| own.as_str().to_owned())
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named {
-    /// The order that its client gave this id.
+    /// The order to which its client gave this id.
     Own(ClientOrderId),
-    /// This order, if its client gave it none.
+    /// The order of this number, if its client gave it none.
     Made(OrderId),
 }
 
-/// None if nothing can be called so.
+/// Reads a name. Returns `None` if no order can have it.
 pub(super) fn read(name: &str) -> Option<Named> {
     let Some(number) = name.strip_prefix(MARK) else {
         return ClientOrderId::parse(name.as_bytes()).ok().map(Named::Own);

@@ -13,24 +13,25 @@ use super::{names, numbers};
 use crate::kline::KlineInterval;
 use crate::topic::Window;
 
-/// An event of one of the streams of a connection.
+/// Wraps an event as one of a connection's streams.
 pub(super) fn of_stream(name: &str, event: &str) -> String {
     format!(r#"{{"stream":"{name}","data":{event}}}"#)
 }
 
-/// One event of all tickers, each written already.
+/// Joins the tickers of one event, each already text.
 pub(super) fn list(tickers: &[String]) -> String {
     format!("[{}]", tickers.join(","))
 }
 
-/// An event of an account in which times are microseconds, as text with times in this unit. Times below zero are none.
+/// Converts the times of an account's event from microseconds to this unit, and writes it as text. Times below zero
+/// mean none.
 pub(super) fn in_unit(event: &Value, unit: TimeUnit) -> String {
     let mut event = event.clone();
     if unit == TimeUnit::Millisecond {
-        // Of an order, `u` is a group.
+        // In an order's event, `u` is a group.
         let times: &[&str] = if event["e"] == "outboundAccountPosition" { &["E", "u"] } else { &["E", "T", "O", "W"] };
         for &field in times {
-            // Of lists, `O` are orders.
+            // In a list's event, `O` holds orders.
             if let Some(time) = event.get_mut(field).filter(|time| time.is_u64()) {
                 *time = json!(time.as_u64().unwrap_or_default() / 1000);
             }
@@ -39,7 +40,7 @@ pub(super) fn in_unit(event: &Value, unit: TimeUnit) -> String {
     event.to_string()
 }
 
-/// An event of a subscription of the WebSocket API. The number of an account's subscription is the account's place.
+/// Wraps an event as one of a subscription of the WebSocket API. The number of an account's subscription is its index.
 pub(super) fn of_subscription(account: AccountIndex, event: &str) -> String {
     format!(r#"{{"subscriptionId":{},"event":{event}}}"#, account.0)
 }
@@ -48,7 +49,8 @@ fn pair(view: &View, symbol: SymbolIndex) -> String {
     names::pair(view.listing(symbol).name)
 }
 
-/// Levels that changed with one of the commands from `first` to `through`, as they stand after it; without shares: gone.
+/// Writes the levels that changed with the commands from `first` to `through`, as they stand after the last; a level
+/// without shares is gone.
 pub(super) fn depth(
     view: &View,
     symbol: SymbolIndex,
@@ -121,7 +123,7 @@ pub(super) fn kline(
             "T": unit.tell_end(candle, interval),
             "s": pair,
             "i": interval.name(),
-            // Which trades were its first and last is not known.
+            // The first and last trade are not known.
             "f": -1,
             "L": -1,
             "o": numbers::price(candle.open),
@@ -140,7 +142,7 @@ pub(super) fn kline(
     .to_string()
 }
 
-/// Best bid and its shares, best ask and its shares.
+/// Writes best bid and its shares, best ask and its shares.
 pub(super) fn book_ticker(view: &View, symbol: SymbolIndex, [bid, bids, ask, asks]: &[String; 4]) -> String {
     json!({"u": view.sequence().0, "s": pair(view, symbol), "b": bid, "B": bids, "a": ask, "A": asks}).to_string()
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{names, numbers};
 
-/// What an account pays: as a maker, and as a taker.
+/// The rates that an account pays as a maker and as a taker.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rates {
     maker: FeeRate,
@@ -19,7 +19,7 @@ impl Rates {
         fees.map_or(Rates::default(), |fees| Rates { maker: fees.maker, taker: fees.taker })
     }
 
-    /// The highest of any pair: an account has no rates that hold for all of them.
+    /// Returns the highest rates of any pair: an account has no rates that hold for all of them.
     pub(super) fn highest(view: &View, account: AccountIndex) -> Rates {
         let tier = view.fees().tier(account);
         let its = view.fees().all().filter(|(_, of, _)| *of == tier);
@@ -29,7 +29,7 @@ impl Rates {
         })
     }
 
-    /// With what would come on top of them, which is nothing, on either side.
+    /// Writes the rates with the surcharges of buyers and sellers, which are zero.
     pub(super) fn with_sides(self) -> Value {
         json!({
             "maker": part(self.maker), "taker": part(self.taker), "buyer": numbers::zero(), "seller": numbers::zero(),
@@ -40,23 +40,23 @@ impl Rates {
         json!({"maker": part(self.maker), "taker": part(self.taker)})
     }
 
-    /// In hundredths of a per cent, rounded up.
+    /// Returns hundredths of a per cent, rounded up.
     pub(super) fn basis_points(self) -> [u32; 2] {
         [self.maker, self.taker].map(|rate| rate.millionths().div_ceil(100))
     }
 
-    /// As short as can be.
+    /// Writes the rates as short as possible.
     pub(super) fn texts(self) -> [String; 2] {
         [self.maker, self.taker].map(|rate| if rate == FeeRate::ZERO { "0".to_owned() } else { part(rate) })
     }
 }
 
-/// A rate as a part of one.
+/// Writes a rate as a part of one.
 fn part(rate: FeeRate) -> String {
     numbers::millionths(rate.millionths())
 }
 
-/// What an order on this side of a trade paid, and in which asset; none if nothing.
+/// Returns what an order on this side of a trade paid, and in which asset; `None` if nothing.
 pub(super) fn paid(trade: &Trade, side: Side, symbol: &str) -> Option<(String, String)> {
     trade.fee(side).taken(trade.price, trade.shares).map(|taken| match taken {
         Taken::Shares(shares) => (numbers::shares(shares), symbol.to_owned()),
@@ -64,7 +64,7 @@ pub(super) fn paid(trade: &Trade, side: Side, symbol: &str) -> Option<(String, S
     })
 }
 
-/// The same, zero dollars if nothing.
+/// Returns the same, or zero dollars if nothing was paid.
 pub(super) fn commission(trade: &Trade, side: Side, symbol: &str) -> (String, String) {
     paid(trade, side, symbol).unwrap_or_else(|| (numbers::zero(), names::DOLLARS.to_owned()))
 }

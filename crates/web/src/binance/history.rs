@@ -1,4 +1,4 @@
-//! Makes the pages that these clients ask for from pages of the history: the last entries, or the first ones from a
+//! Makes the pages that these clients expect from pages of the history: the last entries, or the first ones from a
 //! number or a time on, always oldest first.
 
 use engine::Time;
@@ -9,24 +9,24 @@ use super::refusal::Refusal;
 use crate::past::Trouble;
 use crate::records::{Past, Since};
 
-/// Trades and orders of a page: shown unless asked otherwise, and at most.
+/// Trades and orders of a page: shown by default, and at most.
 pub(super) const TRADES: (usize, usize) = (500, 1000);
-/// Pages looked at for one answer. Each is a question of its own, so that others are not kept waiting.
+/// Pages that are read for one answer, at most. Each is a question of its own, so that others do not wait.
 const PAGES_MAX: usize = 200;
 
-/// Which part of a history.
+/// A part of a history.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
-    /// From this number on.
+    /// The first number.
     pub(super) from: Option<u64>,
-    /// From this time on, and before this time.
+    /// The first time, and the time before which the part ends.
     pub(super) start: Option<Time>,
     pub(super) end: Option<Time>,
     pub(super) limit: usize,
 }
 
 impl Wanted {
-    /// As a request asks; `from` is what it calls the number.
+    /// Reads the part from a request; `from` is its parameter for the number.
     pub(super) fn of(asked: &Parameters, from: &str) -> Result<Wanted, Refusal> {
         Ok(Wanted {
             from: asked.number(from)?,
@@ -36,21 +36,21 @@ impl Wanted {
         })
     }
 
-    /// Where it begins; none where the last ones are wanted.
+    /// Returns the begin; `None` where the last entries are wanted.
     pub(super) fn since(&self) -> Option<Since> {
         let since = Since { trade: self.from, time: self.start };
         (self.from.is_some() || self.start.is_some()).then_some(since)
     }
 
-    /// Whether nothing that is older than this is wanted.
+    /// Whether everything older than this is unwanted.
     fn begins_after(&self, number: u64, time: Time) -> bool {
         self.from.is_some_and(|from| number < from) || self.start.is_some_and(|start| time < start)
     }
 
-    /// Whether what was found is all that is wanted, although nothing up to `until` is kept any more.
+    /// Whether the entries that were found are all that are wanted, although nothing up to `until` is kept any more.
     fn lacks_nothing<T>(&self, found: &[T], until: Time) -> bool {
         match (self.start, self.from) {
-            // The last ones that there are.
+            // The last entries that exist are wanted.
             (None, None) => !found.is_empty(),
             (Some(start), _) => until < start,
             (None, Some(_)) => false,
@@ -62,7 +62,7 @@ impl Wanted {
     }
 }
 
-/// What a history consists of.
+/// An entry of a history.
 pub(super) trait Dated: Send + 'static {
     fn number(&self) -> u64;
     fn time(&self) -> Time;
@@ -88,15 +88,15 @@ impl Dated for Past {
     }
 }
 
-/// A page, newest first, and where the next one begins; none if it cannot follow the one before.
+/// A page, newest first, and the begin of the next one; `None` if it cannot follow the previous one.
 pub(super) type Page<T> = Result<Option<(Vec<T>, Option<u64>)>, Trouble>;
 
-/// Puts together what is wanted of pages, which begin where the ones before ended.
+/// Puts the wanted part together from pages, each of which begins where the previous one ended.
 pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
     wanted: Wanted,
     page: impl Fn(Option<u64>) -> F + Send,
 ) -> Result<Vec<T>, Refusal> {
-    // The last ones are wanted, unless it is said where to begin.
+    // Without a begin the last entries are wanted.
     let newest = wanted.since().is_none();
     let (mut found, mut before): (Vec<T>, Option<u64>) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {

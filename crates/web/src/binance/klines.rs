@@ -1,4 +1,4 @@
-//! Candles of every interval that these clients know: those that the market keeps, or longer ones made of them.
+//! Candles of every interval of these clients: those that the market keeps, or longer ones made of them.
 
 use std::collections::VecDeque;
 
@@ -20,13 +20,13 @@ use crate::past::{self, Trouble};
 use crate::records::Stretch;
 use crate::site::Site;
 
-/// Shown unless asked otherwise, and at most.
+/// Candles of a page: shown by default, and at most.
 const KLINES: (usize, usize) = (500, 1000);
-/// Shorter candles that are asked for at once, so that others are not kept waiting, and how often.
+/// Shorter candles that are read at once, so that others do not wait; `PAGES_MAX` bounds the pages.
 const PAGE: usize = 1000;
 const PAGES_MAX: usize = 64;
 
-/// Also as `uiKlines`: they are shown as they are.
+/// Answers for candles, also as `uiKlines`, which are the same.
 pub(super) async fn klines(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "interval", "startTime", "endTime", "timeZone", "limit"])?;
     let interval = interval(asked.needed("interval")?)?;
@@ -57,14 +57,15 @@ fn kline_shape(candle: &Candle, interval: Zoned, unit: TimeUnit) -> Value {
         unit.tell_before(interval.end_of(candle.start)),
         numbers::turnover(candle.money),
         candle.trades,
-        // Of whom the aggressor was, candles know nothing.
+        // Candles do not know the aggressor.
         numbers::zero(),
         numbers::zero(),
         "0",
     ])
 }
 
-/// Candles that begin in a stretch of time, oldest first: the first `limit` of it if it begins somewhere, or else the last.
+/// Returns the candles that begin in a stretch of time, oldest first: the first `limit` of it if it has a begin, or
+/// else the last.
 async fn candles(
     site: &Site,
     symbol: SymbolIndex,
@@ -72,7 +73,7 @@ async fn candles(
     stretch: Stretch,
     limit: usize,
 ) -> Result<Vec<Candle>, Refusal> {
-    // Seconds are counted from trades: looking through many of them page by page would take too long.
+    // Candles of a second are made of trades: reading many of those page by page would take too long.
     if let Some(kept) = interval.kept().filter(|kept| stretch.from.is_none() || *kept == Interval::Second) {
         return past::candles(site, symbol, kept, stretch, limit).await.map_err(Refusal::troubled);
     }
@@ -91,13 +92,13 @@ async fn first_candles(
     limit: usize,
 ) -> Result<Vec<Candle>, Refusal> {
     let mut found = Vec::new();
-    // One that is made of several is whole when the next one has begun.
+    // A candle made of several is complete once the next one has begun.
     let enough = if interval.bases_max() == 1 { limit } else { limit + 1 };
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: Some(from), before };
         let most = (enough * interval.bases_max()).min(PAGE);
         let page = past::candles(site, symbol, interval.base(), stretch, most).await.map_err(Refusal::troubled)?;
-        // A page may be short where trades are rare; where there are no more, it is empty.
+        // A page may be short where trades are rare; it is empty where there are no more.
         let Some(last) = page.last() else { return Ok(found) };
         from = Time(last.start.0.saturating_add(interval.base().micros()));
         page.iter().for_each(|candle| interval.join(&mut found, candle));
@@ -106,7 +107,7 @@ async fn first_candles(
             return Ok(found);
         }
     }
-    // The last one may lack its end: whoever asks goes on behind the one before it.
+    // The last candle may lack its end: a client goes on behind the one before it.
     found.pop();
     Ok(found)
 }
@@ -124,7 +125,7 @@ async fn last_candles(
     for _ in 0..PAGES_MAX {
         let stretch = Stretch { from: None, before };
         let page = match past::candles(site, symbol, interval.base(), stretch, most).await {
-            // What is gone is before those that were found.
+            // Candles that are no longer kept are before those that were found.
             Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !found.is_empty() => break,
             page => page.map_err(Refusal::troubled)?,
         };
@@ -148,14 +149,14 @@ async fn last_candles(
         }
     }
     if !is_whole {
-        // It may lack its beginning.
+        // The first candle may lack its beginning.
         found.pop_front();
     }
     found.drain(..found.len().saturating_sub(limit));
     Ok(found.into())
 }
 
-/// All hours with trades from one full hour on and before another one. Errors: it takes too long.
+/// Returns all hours with trades from one full hour on and before another one. Errors: it takes too long.
 pub(super) async fn hours(
     site: &Site,
     symbol: SymbolIndex,
@@ -172,15 +173,15 @@ pub(super) async fn hours(
     Err(Refusal::invalid("windowSize", "it holds too many trades; ask for a shorter one"))
 }
 
-/// The last days, as many as two months may have.
+/// Returns the last days, as many as two months may have.
 pub(super) async fn days(site: &Site, symbol: SymbolIndex) -> Result<Vec<Candle>, Refusal> {
     let stretch = Stretch { from: None, before: None };
     let days = past::candles(site, symbol, Interval::Day, stretch, 2 * KlineInterval::Month.bases_max());
     days.await.map_err(Refusal::troubled)
 }
 
-/// The current candle and the one before it, oldest first: those that there are. Days that memory does not have are `earlier`
-/// ones.
+/// Returns the current candle and the one before it, oldest first, if they exist. Days that memory does not have are in
+/// `earlier`.
 pub(super) fn latest(
     scene: &ReadModel<Hub>,
     symbol: SymbolIndex,
@@ -191,7 +192,7 @@ pub(super) fn latest(
     let is_earlier = |day: &&Candle| interval.is_of_days() && bases.first().is_none_or(|first| day.start < first.start);
     let mut candles = Vec::new();
     earlier.iter().filter(is_earlier).chain(&bases).for_each(|candle| interval.join(&mut candles, candle));
-    // One before those two may lack its beginning.
+    // A candle before those two may lack its beginning.
     candles.drain(..candles.len().saturating_sub(2));
     Ok(candles)
 }

@@ -1,4 +1,4 @@
-//! What an account's stream sends of order lists: that one was placed, and that all of it is done.
+//! The events of order lists in an account's stream: a list was placed, and a list is done.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,12 +10,12 @@ use super::order::Order;
 use super::order_lists::{Contingency, Member, list_status};
 use crate::clock;
 
-/// The lists of an account of which an order is open, by their first orders.
+/// The lists of an account with an open order, by their first orders.
 #[derive(Debug, Default)]
 pub(super) struct Lists(HashMap<OrderId, (Contingency, Vec<Member>)>);
 
 impl Lists {
-    /// Those whose orders are all open. Of the others, an order that is done is known to the history alone.
+    /// Returns the lists whose orders are all open. The history alone knows orders that are done.
     pub(super) fn begin(view: &View, account: AccountIndex) -> Lists {
         let mut lists = Lists::default();
         for open in view.orders_of(account) {
@@ -39,8 +39,8 @@ impl Lists {
         }
     }
 
-    /// The event that tells, in microseconds, of the last of these news, if it tells something of a list. `ended` are the orders that all the news end, as
-    /// far as that was told. `order_of` knows the orders that the news is about.
+    /// Returns the event, with times in microseconds, for a piece of news, if it is about a list. `ended`: the orders
+    /// that all the news end, as far as events reported them. `order_of` returns the orders that the news are about.
     pub(super) fn follow<'a>(
         &mut self,
         view: &View,
@@ -60,7 +60,7 @@ impl Lists {
                         }
                         Some(self.begun(Contingency::Oco, members, time))
                     }
-                    // Told of the last of them, unless they are placed by now.
+                    // The last of the pending orders reports the list, unless they are placed by now.
                     Noted::Pends(working) => {
                         let pending = view.pending_of(working);
                         if pending.last() != Some(&note.order) {

@@ -1,4 +1,4 @@
-//! Lists of an account that are empty for good, or that are not kept.
+//! Lists of an account that are always empty, or that are not kept.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +11,7 @@ use super::parameters::Parameters;
 use super::refusal::Refusal;
 use crate::site::Site;
 
-/// Orders go to this market alone, and no shares are allotted in any other way.
+/// Answers with no allocations: orders go to this market alone, and no shares are allotted in any other way.
 pub(super) async fn allocations(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site).await?;
     asked.only_signed(&["symbol", "startTime", "endTime", "fromAllocationId", "limit", "orderId"])?;
@@ -23,7 +23,7 @@ pub(super) async fn allocations(State(site): State<Site>, asked: Parameters) -> 
     known.map(|_| Json(json!([]))).ok_or_else(Refusal::unknown_symbol)
 }
 
-/// There are such matches, and nobody keeps them.
+/// Refuses: such matches exist, but are not kept.
 pub(super) async fn prevented_matches(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.account(&site).await?;
     asked.only_signed(&["symbol", "preventedMatchId", "orderId", "fromPreventedMatchId", "limit"])?;

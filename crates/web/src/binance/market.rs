@@ -1,4 +1,4 @@
-//! What everybody may see of the market: symbols, books, trades, candles.
+//! The public market: symbols, books, trades, candles.
 
 use std::collections::VecDeque;
 
@@ -31,8 +31,8 @@ pub(super) async fn time(asked: Parameters) -> Answer {
     Ok(Json(json!({"serverTime": asked.unit.now()})))
 }
 
-/// Filters say what the engine accepts: every price and number of shares with eight decimals, and so every product of two, unless
-/// the symbol has rules.
+/// Answers with the pairs. Their filters say what the engine accepts: every price and number of shares with eight
+/// decimals, and so every product of two, unless the symbol has rules.
 pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     asked.only(&["symbol", "symbols", "permissions", "showPermissionSets", "symbolStatus"])?;
     let (unit, wanted, has_sets) = (asked.unit, Wanting::of(&asked)?, shows_permission_sets(&asked)?);
@@ -45,7 +45,7 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -
         "exchangeFilters": [],
     });
     pieces::answer(&site, Frame::field(&about, "symbols"), chosen, move |site, chosen| async move {
-        // The feed gives the names and the rules alone.
+        // The feed returns the names and rules; the text is written outside of it.
         let named = |view: &View, symbol: SymbolIndex| {
             let listing = view.listing(symbol);
             let kills = [KillScope::Everything, KillScope::Symbol(symbol)];
@@ -60,15 +60,15 @@ pub(super) async fn exchange_info(State(site): State<Site>, asked: Parameters) -
     .await
 }
 
-/// Which pairs are asked for.
+/// The pairs that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanting {
     All,
     Trading,
     Halted,
-    /// Those in an auction.
+    /// Pairs in an auction.
     Auction,
-    /// Those of a status or a permission that no pair has.
+    /// Pairs of a status or a permission that no pair has.
     Nothing,
 }
 
@@ -123,20 +123,20 @@ fn shows_permission_sets(asked: &Parameters) -> Result<bool, Refusal> {
     }
 }
 
-/// Symbols that are looked at between two turns of the feed.
+/// Symbols that are read between two turns of the feed.
 const AT_ONCE: usize = 100;
 
-/// Which symbols are asked for, and are still to be shown.
+/// The symbols of a request that are still to be shown.
 pub(super) enum Chosen {
-    /// This one, which is shown without a list where there is none of necessity.
+    /// A single symbol, shown without a list where the interface has none for one symbol.
     One(SymbolIndex),
     Some(VecDeque<SymbolIndex>),
-    /// All that are traded here, from this one on.
+    /// All symbols that are traded here, from this one on.
     AllFrom(SymbolIndex),
 }
 
 impl Chosen {
-    /// Takes the next ones out. None are left when nothing more is to be shown.
+    /// Takes the next symbols. `None` is left when nothing more is to be shown.
     fn take_some(self, view: &View) -> (Vec<SymbolIndex>, Option<Chosen>) {
         match self {
             Chosen::One(symbol) => (vec![symbol], None),
@@ -154,7 +154,7 @@ impl Chosen {
     }
 }
 
-/// What `show` makes of the next symbols, and which are left then.
+/// Calls `show` for the next symbols. Returns the results, and the symbols that are left.
 pub(super) async fn look_at_some<T: Send + 'static>(
     site: &Site,
     chosen: Chosen,
@@ -167,7 +167,7 @@ pub(super) async fn look_at_some<T: Send + 'static>(
     Ok(looked.await?)
 }
 
-/// By `symbol`, by `symbols` (a JSON list), or all.
+/// Reads the symbols from `symbol`, from `symbols` (a JSON list), or takes all.
 pub(super) fn chosen(view: &View, asked: &Parameters) -> Result<Chosen, Refusal> {
     let find = |pair: &str| names::find(view, pair).ok_or_else(Refusal::unknown_symbol);
     if let Some(pair) = asked.text("symbol") {
@@ -179,17 +179,17 @@ pub(super) fn chosen(view: &View, asked: &Parameters) -> Result<Chosen, Refusal>
     pairs.iter().map(|pair| find(pair)).collect::<Result<_, _>>().map(Chosen::Some)
 }
 
-/// Levels a side: shown unless asked otherwise, and at most.
+/// Levels of a side: shown by default, and at most.
 const DEPTH: (usize, usize) = (100, 5000);
 
-/// The book as it is after the command `lastUpdateId`: streams of depth go on from any such number.
+/// Answers with the book as it is after the command `lastUpdateId`: streams of depth go on from any such number.
 pub(super) async fn depth(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "limit"])?;
     let limit = asked.limit(DEPTH.0, DEPTH.1)?;
     of_symbol(&site, &asked, move |scene, symbol| Ok(book_shape(&scene.view, symbol, limit))).await.map(Json)
 }
 
-/// The best levels.
+/// Writes the best levels.
 pub(super) fn book_shape(view: &View, symbol: SymbolIndex, limit: usize) -> Value {
     let book = &view.listing(symbol).book;
     let side = |side: Side| -> Vec<[String; 2]> {
@@ -213,7 +213,7 @@ pub(super) async fn historical_trades(State(site): State<Site>, asked: Parameter
     Ok(Json(trades.iter().map(|trade| trade_shape(trade, asked.unit)).collect()))
 }
 
-/// Each trade is an aggregate of its own.
+/// Answers with trades, each of which is an aggregate of its own.
 pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.only(&["symbol", "limit", "fromId", "startTime", "endTime"])?;
     let wanted = Wanted::of(&asked, "fromId")?;
@@ -221,7 +221,7 @@ pub(super) async fn aggregate_trades(State(site): State<Site>, asked: Parameters
     Ok(Json(trades.iter().map(|trade| aggregate_shape(trade, asked.unit)).collect()))
 }
 
-/// Trades of a symbol, oldest first.
+/// Returns trades of a symbol, oldest first.
 async fn trades_of(site: &Site, asked: &Parameters, wanted: Wanted) -> Result<Vec<Trade>, Refusal> {
     let symbol = of_symbol(site, asked, |_, symbol| Ok(symbol)).await?;
     if let Some(since) = wanted.since() {
@@ -259,7 +259,7 @@ fn aggregate_shape(trade: &Trade, unit: TimeUnit) -> Value {
     })
 }
 
-/// What `show` makes of the symbol that is asked for.
+/// Calls `show` for the symbol of a request.
 pub(super) async fn of_symbol<T: Send + 'static>(
     site: &Site,
     asked: &Parameters,

@@ -1,4 +1,4 @@
-//! Which order a request means, and handing its commands to the market.
+//! Finds the order that a request names, and hands its commands to the market.
 
 use engine::{AccountId, AccountIndex, Op, OrderId, Query, Reply};
 use exchange::Answer as Answered;
@@ -14,16 +14,16 @@ use crate::site::Site;
 /// The parameters by which most requests name an order.
 pub(super) const BY_NUMBER_OR_NAME: [&str; 2] = ["orderId", "origClientOrderId"];
 
-/// The order that a request means.
+/// The order that a request names.
 #[derive(Clone, Copy)]
 pub(super) struct Meant {
     pub(super) order: OrderId,
-    /// What it has to be called, where the request says that too.
+    /// The name that the order must have, if the request has one too.
     called: Option<Named>,
 }
 
 impl Meant {
-    /// Whether this order, which has the number, is meant.
+    /// Whether this order, which has the number, also has the name.
     pub(super) fn is(self, order: &Order) -> bool {
         match self.called {
             None => true,
@@ -33,7 +33,8 @@ impl Meant {
     }
 }
 
-/// The order that a request names by its number, or by what it is called: the two parameters. None if the client calls none so.
+/// Finds the order by its number, or by its name: the two parameters. Returns `None` if no order of the client has the
+/// name.
 pub(super) async fn meant(
     site: &Site,
     account: AccountId,
@@ -43,7 +44,7 @@ pub(super) async fn meant(
     let by_number = |order| Ok(Some(Meant { order, called: None }));
     if let Some(order) = asked.number(number)? {
         let Some(text) = asked.text(name) else { return by_number(OrderId(order)) };
-        // Of both, both have to fit.
+        // If a request has both, both have to fit.
         return Ok(client_names::read(text).map(|called| Meant { order: OrderId(order), called: Some(called) }));
     }
     let Some(text) = asked.text(name) else {
@@ -72,13 +73,13 @@ pub(super) async fn meant(
     }
 }
 
-/// Has one op done.
+/// Submits one op.
 pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Refusal> {
     let [answer] = ask_all(site, [op]).await?;
     answer
 }
 
-/// Has several done, with nothing in between.
+/// Submits several ops as one request, with nothing in between.
 pub(super) async fn ask_all<const N: usize>(site: &Site, ops: [Op; N]) -> Result<[Result<Reply, Refusal>; N], Refusal> {
     let answers = site.submitter()?.ask(&ops).await.map_err(|_| Refusal::unknown_outcome())?;
     let answers: [Answered; N] = answers.try_into().map_err(|_| Refusal::unknown_outcome())?;
@@ -88,7 +89,7 @@ pub(super) async fn ask_all<const N: usize>(site: &Site, ops: [Op; N]) -> Result
     }))
 }
 
-/// What `show` makes of the account that a request comes from.
+/// Calls `show` for the account of a request.
 pub(super) async fn of_account<T: Send + 'static>(
     site: &Site,
     account: AccountId,

@@ -1,6 +1,6 @@
-//! A subset of Binance's spot interface, so that clients written for that exchange trade here unmodified: REST, streams, and
-//! the WebSocket API. A translation and nothing else: what it asks and does is what
-//! `/api/v1` asks and does. docs/BINANCE.md is its interface.
+//! A subset of Binance's spot interface, so that clients written for that exchange trade here unmodified: REST,
+//! streams, and the WebSocket API. It is only a translation: it reads and submits the same as `/api/v1`.
+//! docs/BINANCE.md describes it.
 
 mod account;
 mod all_tickers;
@@ -61,10 +61,10 @@ pub(crate) use refusal::Refusal;
 pub(crate) use streams::Streams;
 pub(crate) use used_weight::{UsedWeights, tell_used_weight};
 
-/// All of it is under this.
+/// The prefix of all paths.
 const PREFIX: &str = "/binance";
 
-/// Whether a request is for this interface, and wants its kind of refusals.
+/// Whether a request is for this interface, and gets its kind of refusals.
 pub(crate) fn is_for(request: &Request) -> bool {
     request.uri().path().strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -112,11 +112,11 @@ pub(crate) fn routes() -> Router<Site> {
         .route("/ws/{*streams}", get(socket::upgrade_raw))
         .route("/stream", get(socket::upgrade_combined))
         .route("/ws-api/v3", get(socket_api::upgrade));
-    // Nested routes do not have the prefix with nothing behind its slash.
+    // Nested routes do not match the prefix followed by a slash alone.
     Router::new().nest(PREFIX, refusing(all)).route(&format!("{PREFIX}/"), any(nothing_here))
 }
 
-/// What the first version had, and clients still ask there.
+/// Routes of the first version, which clients still use.
 fn of_both_versions() -> Router<Site> {
     Router::new()
         .route("/ping", get(market::ping))
@@ -133,7 +133,7 @@ fn of_both_versions() -> Router<Site> {
         .route("/userDataStream", post(account::listen).put(account::keep_listening).delete(account::stop_listening))
 }
 
-/// The same interface at the root: `routes` answers each request as if it had asked under our prefix, and nothing else.
+/// Serves the same interface at the root: `routes` answers each request as if it had our prefix, and nothing else.
 pub(crate) fn at_root(routes: Router) -> Router {
     Router::new().fallback_service(routes).layer(map_request(under_prefix))
 }

@@ -1,21 +1,21 @@
-//! Names of pairs, and of types of orders: the symbol `SPY`, traded for dollars, is `SPYUSD` here.
+//! Names of pairs and of types of orders: the symbol `SPY`, traded for dollars, is `SPYUSD` here.
 
 use engine::{Symbol, SymbolIndex};
 use feed::View;
 
-/// What every symbol is paid for with.
+/// The asset that pays for every symbol.
 pub(super) const DOLLARS: &str = "USD";
 
-/// The types of orders that there are.
+/// The types of orders.
 pub(super) const ORDER_TYPES: [&str; 7] =
     ["LIMIT", "LIMIT_MAKER", "MARKET", "STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"];
 
-/// A symbol of this name would be the same asset as money: it is not traded here.
+/// Whether a symbol has the name of money: it would be the same asset, so it is not traded here.
 fn is_dollars(name: Symbol) -> bool {
     name.as_str() == DOLLARS
 }
 
-/// What a symbol is called here.
+/// Returns the pair of a symbol.
 pub(super) fn pair(name: Symbol) -> String {
     format!("{name}{DOLLARS}")
 }
@@ -25,18 +25,18 @@ pub(super) fn is_traded(view: &View, symbol: SymbolIndex) -> bool {
     !is_dollars(view.listing(symbol).name)
 }
 
-/// The name of a pair's symbol, whether there is one or not.
+/// Returns the name of a pair's symbol, whether that exists or not.
 pub(super) fn parse(pair: &str) -> Option<Symbol> {
     Symbol::parse(pair.strip_suffix(DOLLARS)?.as_bytes()).ok().filter(|name| !is_dollars(*name))
 }
 
-/// The symbol of a pair.
+/// Finds the symbol of a pair.
 pub(super) fn find(view: &View, pair: &str) -> Option<SymbolIndex> {
     view.find_symbol(parse(pair)?)
 }
 
-/// The symbol of a pair in any letters, as streams name it. Of symbols that differ in nothing but their letters' case, the one
-/// in capitals is meant, else the first.
+/// Finds the symbol of a pair in any case, as streams name it. Of symbols that differ only in case it takes the one in
+/// capitals, else the first.
 pub(super) fn find_in_any_case(view: &View, pair: &str) -> Option<SymbolIndex> {
     let (name, dollars) = pair.split_at_checked(pair.len().checked_sub(DOLLARS.len())?)?;
     if !dollars.eq_ignore_ascii_case(DOLLARS) {

@@ -2,12 +2,12 @@
 
 use engine::{Money, Position, Price, Shares, Turnover};
 
-/// Decimals that a price and a number of shares have.
+/// Decimals of a price and of a number of shares.
 const DECIMALS: usize = 8;
 const SCALE: i128 = 100_000_000;
 const MONEY_SCALE: i128 = SCALE * SCALE;
 
-/// In units of 10^-8.
+/// Writes units of 10^-8.
 fn eight(units: i128) -> String {
     let (sign, units) = (if units < 0 { "-" } else { "" }, units.unsigned_abs());
     let scale = SCALE.unsigned_abs();
@@ -18,12 +18,12 @@ pub(super) fn price(price: Price) -> String {
     eight(price.units().into())
 }
 
-/// Zero where there is none.
+/// Writes a price, or zero without one.
 pub(super) fn price_or_zero(there: Option<Price>) -> String {
     there.map_or_else(|| eight(0), price)
 }
 
-/// A price less another one.
+/// Writes a price less another one.
 pub(super) fn price_change(price: Price, before: Price) -> String {
     eight(i128::from(price.units()) - i128::from(before.units()))
 }
@@ -44,7 +44,7 @@ pub(super) fn zero() -> String {
     eight(0)
 }
 
-/// Money is exact here too: its 16 decimals, without the zeros behind the first eight.
+/// Writes money exactly: its 16 decimals, without the zeros behind the first eight.
 pub(super) fn money(money: Money) -> String {
     dollars(money.units())
 }
@@ -63,12 +63,12 @@ fn dollars(units: i128) -> String {
     format!("{sign}{}.{decimals}", units / scale)
 }
 
-/// What was paid for a share, rounded down to the decimals of a price; zero without shares.
+/// Writes the average price of a share, rounded down to the decimals of a price; zero without shares.
 pub(super) fn average(money: Turnover, shares: Position) -> String {
     eight(money.units().checked_div(shares.units()).unwrap_or_default())
 }
 
-/// How much a price has changed since `before`, in percent with three decimals, rounded towards zero.
+/// Writes how much a price has changed since `before`, in percent with three decimals, rounded towards zero.
 pub(super) fn percent(price: Price, before: Price) -> String {
     let (price, before) = (i128::from(price.units()), i128::from(before.units()));
     let thousandths = (price - before) * 100_000 / before;

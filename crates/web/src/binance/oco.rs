@@ -1,5 +1,5 @@
-//! Placing order lists of two orders of which one cancels the other: by what stands above and below the market, and in the older words
-//! of a limit and a stop.
+//! Places order lists of two orders of which one cancels the other: by `above` and `below` the market, and by the older
+//! words `limit` and `stop`.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use super::self_trade;
 use crate::site::Site;
 
-/// What a parameter of one order of a list is called in the request, and in one that places an order alone.
+/// The parameters of one order of a list: their names in the list's request, and in a request for one order.
 pub(super) type Names = [(&'static str, &'static str)];
 
 const ABOVE: [(&str, &str); 5] = [
@@ -39,16 +39,16 @@ const STOP: [(&str, &str); 4] = [
     ("stopLimitTimeInForce", "timeInForce"),
     ("stopClientOrderId", NAME),
 ];
-/// What both orders have.
+/// The parameters that both orders share.
 const OF_BOTH: [(&str, &str); 4] =
     [("symbol", "symbol"), ("side", "side"), ("quantity", "quantity"), (self_trade::MODE, self_trade::MODE)];
-/// What the list has, and how much is answered.
+/// The parameters of the list, and of its answer.
 pub(super) const OF_LIST: [&str; 5] = [LIST_NAME, RESPONSE, "recvWindow", "timestamp", "signature"];
 pub(super) const NAME: &str = "newClientOrderId";
 pub(super) const LIST_NAME: &str = "listClientOrderId";
 const RESPONSE: &str = "newOrderRespType";
 
-/// `orderList/oco`.
+/// Answers `orderList/oco`.
 pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site).await?;
     known(&asked, &[&ABOVE, &BELOW])?;
@@ -56,7 +56,7 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
     place_two(&site, account, &asked, [(above?, &ABOVE), (below?, &BELOW)]).await
 }
 
-/// `order/oco`.
+/// Answers `order/oco`.
 pub(super) async fn place_in_older_words(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site).await?;
     known(&asked, &[&LIMIT, &STOP])?;
@@ -67,7 +67,7 @@ pub(super) async fn place_in_older_words(State(site): State<Site>, asked: Parame
     place_two(&site, account, &asked, two).await
 }
 
-/// Errors: the request has a parameter that no order of the list and not the list itself has.
+/// Checks the parameters. Errors: the request has one that belongs to neither an order nor the list.
 fn known(asked: &Parameters, orders: &[&Names]) -> Result<(), Refusal> {
     let of_orders = |name: &str| orders.iter().copied().flatten().chain(&OF_BOTH).any(|(outer, _)| *outer == name);
     match asked.names().find(|name| !of_orders(name) && !OF_LIST.contains(name)) {
@@ -76,7 +76,7 @@ fn known(asked: &Parameters, orders: &[&Names]) -> Result<(), Refusal> {
     }
 }
 
-/// The parameters of one order of the list, as those of an order alone.
+/// Returns the parameters of one order of the list, as those of an order alone.
 pub(super) fn one(
     asked: &Parameters,
     names: &Names,
@@ -119,7 +119,7 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
     let list = pair.orders[0];
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, order) in [&above, &below].into_iter().zip(pair.orders) {
-        // They are placed: whoever cannot be told of them must not be told to try again.
+        // The orders are placed: an error in writing the answer must not invite the client to try again.
         let told = placing.tell(site, account, order, asked.unit).await;
         let mut told = told.map_err(|_| Refusal::unknown_outcome())?;
         told["orderListId"] = json!(list.0);
@@ -131,7 +131,7 @@ async fn place_two(site: &Site, account: AccountId, asked: &Parameters, two: [(P
     Ok(Json(shape))
 }
 
-/// The refusal of a list, one of whose orders was answered so.
+/// Returns the refusal of a list, one of whose orders got this answer.
 pub(super) fn not_placed(why: exchange::Answer) -> Refusal {
     match why {
         exchange::Answer::Unavailable(why) => Refusal::unavailable(why),
@@ -139,7 +139,7 @@ pub(super) fn not_placed(why: exchange::Answer) -> Refusal {
     }
 }
 
-/// A list is called as its first order: what names the list names that one.
+/// Gives the list's name to its first order: a list has the name of that order.
 pub(super) fn name_first(first: &mut Placing, list_name: Option<ClientOrderId>, why: &str) -> Result<(), Refusal> {
     match (first.client_id(), list_name) {
         (Some(own), Some(list)) if own != list => Err(Refusal::invalid(LIST_NAME, why)),
@@ -150,7 +150,7 @@ pub(super) fn name_first(first: &mut Placing, list_name: Option<ClientOrderId>, 
     }
 }
 
-/// A refusal of one order, with the names that its parameters have in the list.
+/// Replaces the parameters' names in the refusal of one order by those of the list.
 pub(super) fn in_words_of(refusal: Refusal, names: &Names) -> Refusal {
     names.iter().fold(refusal, |mut refusal, (outer, inner)| {
         refusal.msg = refusal.msg.replace(&format!("'{inner}'"), &format!("'{outer}'"));

@@ -1,4 +1,4 @@
-//! An order with all that became of it, and how these clients see it.
+//! An order with its whole history, and its shapes for these clients.
 
 use engine::{
     CancelReason, ClientOrderId, Money, OrderId, OrderKind, Price, SelfTrade, Shares, Side, Symbol, Time, Trail,
@@ -13,7 +13,7 @@ use super::{client_names, names, numbers, self_trade, trailing};
 use crate::hub::Hub;
 use crate::records::Past;
 
-/// An order with all that became of it.
+/// An order with its whole history.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     pub(super) id: OrderId,
@@ -23,42 +23,43 @@ pub(super) struct Order {
     pub(super) limit: Price,
     pub(super) shares: Shares,
     pub(super) kind: OrderKind,
-    /// What it waits for, or waited for.
+    /// The trigger for which it waits or waited.
     pub(super) trigger: Option<Trigger>,
-    /// How far behind the market that stays until it is reached, if it follows that.
+    /// The distance at which its trigger follows the market, until it is reached.
     pub(super) trail: Option<Trail>,
     pub(super) waits: bool,
-    /// When it was triggered; none where nobody knows.
+    /// The time at which it was triggered; `None` where that is not known.
     pub(super) triggered: Option<Time>,
-    /// The order that is to be executed before this one is placed; none once it is.
+    /// The working order that has to execute before this one is placed; `None` once it is placed.
     pub(super) pends_on: Option<OrderId>,
-    /// Whether others are to be placed when this one is executed.
+    /// Whether other orders pend on this one.
     pub(super) has_pending: bool,
-    /// The other order of its list; none where it is in no list, or nobody knows.
+    /// The order that it is linked with; `None` without one, or where that is not known.
     pub(super) linked: Option<OrderId>,
-    /// The order that it waited for, or waits; none where nobody knows, and of an open one that the history was not asked for.
+    /// The working order on which it pends or pended; `None` where that is not known, and for an open order without a
+    /// look into the history.
     pub(super) pended: Option<OrderId>,
     pub(super) self_trade: SelfTrade,
-    /// How many shares it shows at a time; none of one that shows all, or is done.
+    /// Its display; `None` for an order that shows all, or is done.
     pub(super) display: Option<Shares>,
     pub(super) executed: Shares,
-    /// Why something of it was canceled; none where nothing was.
+    /// The reason why shares were canceled; `None` where none were.
     pub(super) why: Option<CancelReason>,
-    /// What was paid for those that are executed; none where nobody knows.
+    /// The money paid for the executed shares; `None` where that is not known.
     pub(super) money: Option<Money>,
-    /// When it was placed, and when it was done; none where it is open, or nobody knows.
+    /// The times at which it was placed and done; `None` where it is open, or the time is not known.
     pub(super) time: Option<Time>,
     pub(super) done: Option<Time>,
 }
 
 impl Order {
-    /// One that is open.
+    /// Makes an open order.
     pub(super) fn of_open(scene: &ReadModel<Hub>, open: &Open) -> Result<Order, Refusal> {
         let open = scene.as_placed(open).map_err(Refusal::unreadable)?;
         Ok(Order::of(&scene.view, &open, scene.view.client_id(open.order)))
     }
 
-    /// One of the history.
+    /// Makes an order of the history.
     pub(super) fn of_past(view: &View, past: &Past) -> Order {
         let Past { order: past, open, triggered, linked, pended } = past;
         if let Some(open) = open {
@@ -67,9 +68,9 @@ impl Order {
             let waits = standing.is_some_and(|open| open.waits);
             let display = standing.and_then(|open| open.iceberg).map(|iceberg| iceberg.display);
             let pends_on = standing.and_then(|open| open.pends_on);
-            // Of a list that was imported, only the state says it.
+            // Only the state knows the list of orders that were imported.
             let linked = linked.or(standing.and_then(|open| open.linked));
-            // What it waits for may have moved since it was placed.
+            // Its trigger may have moved since it was placed.
             let trigger = standing.and_then(|open| open.trigger).or(open.trigger);
             let trail = standing.and_then(|open| open.trail);
             return Order {
@@ -112,7 +113,7 @@ impl Order {
         }
     }
 
-    /// As the view has it.
+    /// Makes an order as the view has it.
     pub(super) fn of(view: &View, open: &Open, client_id: Option<ClientOrderId>) -> Order {
         Order {
             id: open.order,
@@ -140,10 +141,10 @@ impl Order {
         }
     }
 
-    /// Its owner had shares of it canceled, and nothing is open any more.
+    /// Returns the order after its owner canceled this many shares, so that nothing is open.
     pub(super) fn after_cancel(self, canceled: Shares, time: Time) -> Order {
         let executed = self.shares.less(canceled);
-        // It may have executed until it was canceled: for what is known only by who keeps a history.
+        // It may have executed until it was canceled: then only the history knows the money.
         let money = self.money.filter(|_| executed == self.executed);
         Order { executed, money, done: Some(time), why: Some(CancelReason::Asked), ..self }
     }
@@ -158,7 +159,8 @@ impl Order {
         }
     }
 
-    /// Since when it stands in a book, or did: since it was placed or triggered. None where it waits, or nobody knows.
+    /// Returns the time from which it stands or stood in a book: when it was placed or triggered. `None` where it
+    /// waits, or the time is not known.
     pub(super) fn working_since(&self) -> Option<Time> {
         if self.pends_on.is_some() {
             return None;
@@ -166,13 +168,13 @@ impl Order {
         if self.trigger.is_some() { self.triggered } else { self.time }
     }
 
-    /// The list that it is in: its first order. None where it is in none, or nobody knows.
+    /// Returns the first order of its list. `None` where it is in no list, or that is not known.
     pub(super) fn list(&self) -> Option<OrderId> {
         let of_tree = self.pends_on.or(self.has_pending.then_some(self.id));
         of_tree.or(self.linked.map(|partner| partner.min(self.id)))
     }
 
-    /// Below zero where it is in no list.
+    /// Returns the list's number; below zero where it is in no list.
     pub(super) fn list_number(&self) -> Value {
         self.list().map_or_else(|| json!(-1), |list| json!(list.0))
     }
@@ -181,12 +183,12 @@ impl Order {
         self_trade::name(self.self_trade)
     }
 
-    /// Zero for one that waits for no price.
+    /// Writes the trigger price; zero for an order without one.
     pub(super) fn stop_price_text(&self) -> String {
         numbers::price_or_zero(self.trigger.map(Trigger::price))
     }
 
-    /// Zero for one that shows all its shares.
+    /// Writes the display; zero for an order that shows all its shares.
     pub(super) fn display_text(&self) -> String {
         self.display.map_or_else(|| numbers::zero().to_owned(), numbers::shares)
     }
@@ -195,7 +197,7 @@ impl Order {
         type_name(self.kind, self.side, self.trigger)
     }
 
-    /// Zero for a market order.
+    /// Writes the limit; zero for a market order.
     pub(super) fn price_text(&self) -> String {
         price_text(self.kind, self.limit)
     }
@@ -204,17 +206,17 @@ impl Order {
         side_name(self.side)
     }
 
-    /// What these clients call it.
+    /// Returns its name for these clients.
     pub(super) fn client_name(&self) -> String {
         client_names::name_of(self.id, self.client_id.as_ref())
     }
 
-    /// Below zero, which these clients know as not available, where nobody knows.
+    /// Writes the money paid; below zero, which these clients know as not available, where it is not known.
     pub(super) fn money_text(&self) -> String {
         self.money.map_or_else(|| "-1.00000000".to_owned(), numbers::money)
     }
 
-    /// The shares that were canceled because they would have executed with its own account.
+    /// Returns the shares that self-trade prevention canceled.
     pub(super) fn prevented(&self) -> Option<Shares> {
         (self.why == Some(CancelReason::SelfTrade)).then(|| self.shares.less(self.executed))
     }
@@ -259,7 +261,7 @@ impl Order {
         self.canceled_shape_under(&self.client_name(), unit)
     }
 
-    /// The same, where its client gave the cancel a name of its own.
+    /// Writes the canceled order, where its client gave the cancel a name of its own.
     pub(super) fn canceled_shape_under(&self, cancel_name: &str, unit: TimeUnit) -> Value {
         json!({
             "symbol": names::pair(self.name),
@@ -283,7 +285,7 @@ impl Order {
     }
 }
 
-/// What an order is whose rest was canceled for this reason.
+/// Returns the status of an order whose remaining shares were canceled for this reason.
 pub(super) fn canceled_status(why: CancelReason) -> &'static str {
     match why {
         CancelReason::Asked => "CANCELED",
@@ -297,9 +299,9 @@ pub(super) fn canceled_status(why: CancelReason) -> &'static str {
     }
 }
 
-/// Why the rest of an order of the history was canceled; none where nothing was. Where nobody wrote it down, because that was before
-/// reasons were kept, it is made out of what the order is: of one that waited and executed nothing nobody knows whether it was
-/// triggered.
+/// Returns why the remaining shares of a past order were canceled; `None` where none were. Records from before reasons
+/// were kept have none: then it follows from the order's kind, except that such a record does not say whether a waiting
+/// order without executions was triggered.
 pub(super) fn why_canceled(past: &PastOrder, ended: &Ending) -> Option<CancelReason> {
     if ended.canceled.is_zero() {
         return None;
@@ -309,7 +311,7 @@ pub(super) fn why_canceled(past: &PastOrder, ended: &Ending) -> Option<CancelRea
     Some(ended.why.unwrap_or(likely))
 }
 
-/// A limit; zero for a market order, which has none.
+/// Writes a limit; zero for a market order, which has none.
 pub(super) fn price_text(kind: OrderKind, limit: Price) -> String {
     if kind == OrderKind::Market { numbers::zero().to_owned() } else { numbers::price(limit) }
 }

@@ -1,4 +1,4 @@
-//! What the interface tells of how many orders an account has placed.
+//! The interface's answers about how many orders an account has placed.
 
 use axum::Json;
 use axum::extract::State;

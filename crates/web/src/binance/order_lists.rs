@@ -1,6 +1,6 @@
-//! Order lists of two orders of which one cancels the other, and of one and those that wait until it is executed: looking them up and
-//! canceling them. A list has the number and the name of its first order, so nobody has to keep more of it than that two were linked, and
-//! what an open order waits for.
+//! Looks up and cancels order lists: of two linked orders, and of a working order and those that pend on it. A list has
+//! the number and the name of its first order, so the server keeps only that two orders were linked, and the working
+//! order of a pending one.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,10 +28,10 @@ use crate::pieces::{self, Frame, Piece};
 use crate::records::Past;
 use crate::site::Site;
 
-/// The parameters by which a list is named where it is looked up, and where it is canceled.
+/// The parameters that name a list in look-ups and in cancels.
 const LOOKED_UP: [&str; 2] = ["orderListId", "origClientOrderId"];
 const CANCELED: [&str; 2] = ["orderListId", "listClientOrderId"];
-/// Orders that are looked at between two turns of the feed.
+/// Orders that are read between two turns of the feed.
 const LOOKED_AT_ONCE: usize = 250;
 
 /// An order of a list, as the list shows it.
@@ -64,12 +64,12 @@ impl Member {
     }
 }
 
-/// What a list is called whose orders are done, or not.
+/// Returns the two statuses of a list.
 pub(super) fn list_status(is_done: bool) -> [&'static str; 2] {
     if is_done { ["ALL_DONE", "ALL_DONE"] } else { ["EXEC_STARTED", "EXECUTING"] }
 }
 
-/// What the orders of a list have to do with each other.
+/// The contingency of a list's orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contingency {
     /// One cancels the other.
@@ -87,7 +87,7 @@ impl Contingency {
     }
 }
 
-/// A list, its first order first.
+/// Writes a list, its first order first.
 pub(super) fn list_shape(contingency: Contingency, members: &[Member], time: Value, is_done: bool) -> Value {
     let [status_type, order_status] = list_status(is_done);
     let first = members.first();
@@ -104,7 +104,7 @@ pub(super) fn list_shape(contingency: Contingency, members: &[Member], time: Val
     })
 }
 
-/// A list with all that is known of its orders.
+/// A list with its orders.
 struct List(Contingency, Vec<Order>);
 
 impl List {
@@ -114,7 +114,7 @@ impl List {
         list_shape(*contingency, &orders.iter().map(Member::of).collect::<Vec<Member>>(), json!(time), self.is_done())
     }
 
-    /// Whether nothing may happen to it any more: nothing is open of two orders, or no order waits for the first one.
+    /// Whether the list is final: no share of two linked orders is open, or no order pends on the first one.
     fn is_done(&self) -> bool {
         let List(contingency, orders) = self;
         match contingency {
@@ -166,7 +166,7 @@ pub(super) async fn cancel(State(site): State<Site>, asked: Parameters) -> Answe
     Ok(Json(shape))
 }
 
-/// The list that a request names by its number, or by its name: its orders' ids and the orders. None if there is no such list.
+/// Finds the list that a request names by its number, or by its name. Returns `None` if there is no such list.
 async fn find(
     site: &Site,
     account: AccountId,
@@ -177,13 +177,13 @@ async fn find(
     let owner = of_account(site, account, |_, account| Ok(account)).await?;
     let list = lists_of(site, owner, vec![meant.order]).await?.pop().filter(|List(_, orders)| meant.is(&orders[0]));
     if list.is_none() {
-        // Of an order that is no longer kept nobody knows whether it began a list.
+        // It is not known whether an order that is no longer kept began a list.
         past::order(site, meant.order).await.map_err(Refusal::troubled)?;
     }
     Ok(list.map(|list| (list.1.iter().map(|order| order.id).collect(), list)))
 }
 
-/// The lists of this account that begin with these orders: of those of them that begin any.
+/// Returns the lists of this account that begin with these orders.
 async fn lists_of(site: &Site, account: AccountIndex, firsts: Vec<OrderId>) -> Result<Vec<List>, Refusal> {
     let asked: BTreeSet<OrderId> = firsts.iter().flat_map(|first| all_of(*first)).collect();
     let found = past::orders(site, asked.into_iter().collect()).await.map_err(Refusal::troubled)?;
@@ -207,23 +207,23 @@ async fn lists_of(site: &Site, account: AccountIndex, firsts: Vec<OrderId>) -> R
     Ok(firsts.into_iter().filter_map(list).collect())
 }
 
-/// The orders that a list may have that begins with this one: they were placed together.
+/// Returns the orders that a list may have that begins with this one: they were placed together.
 fn all_of(first: OrderId) -> [OrderId; 3] {
     [0, 1, 2].map(|behind| OrderId(first.0.saturating_add(behind)))
 }
 
-/// A list, as one of its orders says that there is one.
+/// The begin of a list, as one of its orders reveals it.
 struct Begun {
     first: OrderId,
     time: Time,
 }
 
 impl Begun {
-    /// The newest first: orders that wait for another one may be a list of their own later.
+    /// Lists them, the newest first: orders that pend on another one may later be a list of their own.
     fn of(past: &Past) -> impl Iterator<Item = Begun> {
         let (order, time) = (past.order.order, past.order.time);
         let pair = past.linked.filter(|partner| order < *partner).map(|_| order);
-        // Of two that wait for one, the first one says it.
+        // Of two orders that pend on one, the first reveals it.
         let tree = past.pended.filter(|working| working.0.checked_add(1) == Some(order.0));
         pair.into_iter().chain(tree).map(move |first| Begun { first, time })
     }
@@ -245,7 +245,7 @@ pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
     let wanted = Wanted::of(&asked, "fromId")?;
     let account = of_account(&site, id, |_, account| Ok(account)).await?;
     let from = &site;
-    // A page of orders has the lists that begin in it.
+    // A page of orders reveals the lists that begin in it.
     let firsts = gather(wanted, |before| async move {
         let page = past::orders_of(from, account, None, before, TRADES.1).await?;
         Ok(page.map(|(orders, next)| (orders.iter().flat_map(Begun::of).collect(), next)))
@@ -255,7 +255,7 @@ pub(super) async fn all(State(site): State<Site>, asked: Parameters) -> Answer {
     Ok(Json(lists.iter().map(|list| list.shape(asked.unit)).collect()))
 }
 
-/// Those of which an order is open. In pieces, for this protocol has no pages.
+/// Answers with the lists that have an open order. It streams the answer, because this protocol has no pages.
 pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site).await?;
     asked.only_signed(&[])?;
@@ -281,7 +281,7 @@ pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<
     .await
 }
 
-/// The first order of an open order's list, unless its other one is open and shows it.
+/// Returns the first order of an open order's list, unless its partner is open and shows it.
 fn list_begun_by(scene: &ReadModel<Hub>, order: OrderId, linked: Option<OrderId>) -> Option<OrderId> {
     let partner = linked?;
     let is_shown = partner < order && scene.view.open_order(partner).is_some();

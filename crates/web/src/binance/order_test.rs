@@ -1,4 +1,4 @@
-//! Trying an order: it is checked as far as that goes without placing it.
+//! Tests of orders: checks an order as far as possible without placing it.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use crate::site::Site;
 
 const COMPUTE_RATES: &str = "computeCommissionRates";
 
-/// Checks an order and does not place it; tells what it would cost, if that is asked for.
+/// Checks an order and does not place it; answers with its fees, if the request asks for them.
 pub(super) async fn test(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site).await?;
     let placing = Placing::read(&asked, &[COMPUTE_RATES])?;

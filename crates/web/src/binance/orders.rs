@@ -1,4 +1,4 @@
-//! Looking orders up: one, those that are open, and all of a pair.
+//! Looks up orders: one, the open ones, and all of a pair.
 
 use axum::Json;
 use axum::extract::State;
@@ -44,7 +44,7 @@ pub(super) async fn one(State(site): State<Site>, asked: Parameters) -> Answer {
     Ok(Json(shown.shape(asked.unit)))
 }
 
-/// Oldest first, as many as there are: in pieces, for this protocol has no pages.
+/// Answers with all open orders, oldest first. It streams the answer, because this protocol has no pages.
 pub(super) async fn open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let account = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;

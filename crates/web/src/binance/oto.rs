@@ -1,4 +1,4 @@
-//! Placing order lists of an order and those that wait until it is executed: one, or two of which one cancels the other then.
+//! Places order lists of a working order and its pending orders: one, or two that are linked then.
 
 use axum::Json;
 use axum::extract::State;
@@ -50,22 +50,22 @@ const BELOW: [(&str, &str); 7] = [
     ("pendingBelowTimeInForce", "timeInForce"),
     ("pendingBelowClientOrderId", NAME),
 ];
-/// What all orders have.
+/// The parameters that all orders share.
 const OF_ALL: [(&str, &str); 2] = [("symbol", "symbol"), (self_trade::MODE, self_trade::MODE)];
 
-/// `orderList/oto`.
+/// Answers `orderList/oto`.
 pub(super) async fn place_oto(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site).await?;
     place(&site, account, &asked, &[&WORKING, &PENDING]).await
 }
 
-/// `orderList/otoco`.
+/// Answers `orderList/otoco`.
 pub(super) async fn place_otoco(State(site): State<Site>, asked: Parameters) -> Answer {
     let account = asked.account(&site).await?;
     place(&site, account, &asked, &[&WORKING, &ABOVE, &BELOW]).await
 }
 
-/// Places the order that `lists` names first, and has the others wait for it.
+/// Places the order that `lists` names first, and the others pending on it.
 async fn place(site: &Site, account: AccountId, asked: &Parameters, lists: &[&Names]) -> Answer {
     let of_orders = |name: &str| lists.iter().copied().flatten().chain(&OF_ALL).any(|(outer, _)| *outer == name);
     if let Some(unknown) = asked.names().find(|name| !of_orders(name) && !OF_LIST.contains(name)) {
@@ -100,7 +100,7 @@ async fn place(site: &Site, account: AccountId, asked: &Parameters, lists: &[&Na
     let waits = site.look(move |scene| scene.view.pending_of(list)).await.map_err(|_| Refusal::unknown_outcome())?;
     let (mut reports, mut members) = (Vec::new(), Vec::new());
     for (placing, &order) in orders.iter().zip(&tree.orders) {
-        // They are placed: whoever cannot be told of them must not be told to try again.
+        // The orders are placed: an error in writing the answer must not invite the client to try again.
         let told = placing.tell(site, account, order, asked.unit).await;
         let mut told = told.map_err(|_| Refusal::unknown_outcome())?;
         told["orderListId"] = json!(list.0);

@@ -1,4 +1,4 @@
-//! Pairs as `exchangeInfo` shows them: what is so of every one, and the filters that a symbol's rules come to.
+//! Pairs as `exchangeInfo` shows them: the fields that all share, and the filters that a symbol's rules become.
 
 use std::sync::OnceLock;
 
@@ -11,12 +11,12 @@ use super::{names, numbers, self_trade, trailing};
 /// The permission that every pair has.
 pub(super) const SPOT: &str = "SPOT";
 
-/// More than the highest price of the most shares, and with few enough digits for clients.
+/// A value above the highest price of the most shares, with few enough digits for clients.
 const MOST_NOTIONAL: &str = "10000000000000000000000";
-/// A factor that no price is above, where a band is open on its high side.
+/// A factor that no price exceeds, where a band has no upper bound.
 const NO_MULTIPLIER_UP: &str = "10000000000000000000";
 
-/// Whether a pair trades.
+/// The status of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Trading,
@@ -43,7 +43,7 @@ impl Status {
     }
 }
 
-/// A pair as JSON. All that does not depend on its name is written once for those without rules: there may be many pairs.
+/// Writes a pair as JSON. Everything but the name is written once for pairs without rules: there may be many.
 pub(super) fn pair_text(name: Symbol, rules: &SymbolRules, status: Status, has_sets: bool) -> String {
     static SAME: [OnceLock<String>; 2] = [OnceLock::new(), OnceLock::new()];
     let of_its_own;
@@ -58,7 +58,7 @@ pub(super) fn pair_text(name: Symbol, rules: &SymbolRules, status: Status, has_s
     format!("{{\"symbol\":\"{}\",\"baseAsset\":\"{name}\",{}", names::pair(name), same.trim_start_matches('{'))
 }
 
-/// What is so of every pair with these rules.
+/// Writes the fields that all pairs with these rules share.
 fn about(rules: &SymbolRules, status: Status, has_sets: bool) -> Value {
     let sets = if has_sets { json!([[SPOT]]) } else { json!([]) };
     json!({
@@ -92,14 +92,14 @@ fn filters(rules: &SymbolRules) -> Vec<Value> {
     let (tick, most_price) = (numbers::price(tick), numbers::price(Price::MAX));
     let (least, most, step) = (numbers::shares(shares_min.max(lot)), numbers::shares(shares_max), numbers::shares(lot));
     let none = SymbolRules::NONE;
-    // What is less than the least that an order can be worth is no bound, and neither is what is more than the most.
+    // A bound below the least value of an order, or above the greatest, is no bound.
     let least_value = numbers::money(value_min.max(Money::from_units(1)));
     let most_value = if value_max == none.value_max { MOST_NOTIONAL.to_owned() } else { numbers::money(value_max) };
     let mut filters = vec![
         json!({"filterType": "PRICE_FILTER", "minPrice": tick, "maxPrice": most_price, "tickSize": tick}),
         json!({"filterType": "LOT_SIZE", "minQty": least, "maxQty": most, "stepSize": step}),
         json!({"filterType": "MARKET_LOT_SIZE", "minQty": least, "maxQty": most, "stepSize": step}),
-        // A market order is counted at the last price.
+        // A market order counts at the last price.
         json!({"filterType": "NOTIONAL", "minNotional": least_value, "applyMinToMarket": value_min != none.value_min,
             "maxNotional": most_value, "applyMaxToMarket": value_max != none.value_max, "avgPriceMins": 0}),
         json!({"filterType": "ICEBERG_PARTS", "limit": ICEBERG_PARTS_MAX}),
@@ -114,7 +114,7 @@ fn filters(rules: &SymbolRules) -> Vec<Value> {
     filters
 }
 
-/// So many ten-thousandths.
+/// Writes a number of ten-thousandths.
 fn factor(ten_thousandths: i64) -> String {
     let units = Shares::from_units(ten_thousandths * 10_000);
     units.expect("invariant: a band reaches down to no less than zero").to_string()

@@ -1,5 +1,5 @@
-//! The parameters of a request, from its query string, its body, or both, or of a call over the WebSocket API, and who
-//! signed them.
+//! The parameters of a request, from its query string, its body, or both, or of a call over the WebSocket API, and the
+//! check of their signature.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,38 +17,38 @@ use crate::clock::now;
 use crate::input::digits;
 use crate::site::Site;
 
-/// How old a signed request may be, in microseconds, unless it says otherwise, and at most.
+/// Microseconds after which a signed request is too old: by default, and at most.
 const WINDOW: u64 = 5_000_000;
 const WINDOW_MAX: u64 = 60_000_000;
-/// How far ahead a client's clock may be.
+/// Microseconds that a client's clock may be ahead.
 const AHEAD_MAX: u64 = 1_000_000;
-/// What every signed request may have.
+/// Parameters that every signed request may have.
 const OF_SIGNED: [&str; 3] = ["timestamp", "recvWindow", SIGNATURE];
 
 /// A request's parameters.
 pub(super) struct Parameters {
     key: Option<String>,
-    /// In which times are to be told.
+    /// The unit of times in the answer.
     pub(super) unit: TimeUnit,
     proof: Proof,
-    /// It is to change something.
+    /// Whether the request is to change something.
     changes: bool,
-    /// It changes something, or opens the connection that it comes over to its member.
+    /// Whether the request counts once only: it changes something, or opens its connection to its member.
     is_taken_once: bool,
     parameters: Vec<(String, String)>,
 }
 
-/// What shows whom a request comes from.
+/// The proof of a request's origin.
 enum Proof {
-    /// The signature of what stands behind the `?` and in the body, as they came.
+    /// The signature of the query string and the body, as they arrived.
     SignedRequest { query: String, body: Bytes },
     /// The signature of all other parameters of a call, in the order of their names.
     SignedCall(Vec<(String, String)>),
-    /// The connection that a call came over has logged on.
+    /// The connection of the call has logged on.
     LoggedOn,
 }
 
-/// The parameters of a call that say who sends it, and whether it is to be answered with the limits.
+/// The parameters of a call that name its key and signature, and ask for the limits.
 const API_KEY: &str = "apiKey";
 const SIGNATURE: &str = "signature";
 pub(super) const RETURN_RATE_LIMITS: &str = "returnRateLimits";
@@ -74,8 +74,9 @@ impl<S: Send + Sync> FromRequest<S> for Parameters {
 }
 
 impl Parameters {
-    /// Those of a call, whose connection has logged on with the key `session`. A call that names a key or has a
-    /// signature stands for itself. It is to change something, or opens the connection to its member.
+    /// Reads the parameters of a call, whose connection has logged on with the key `session`. A call that names a key
+    /// or has a signature stands for itself. `changes`: it is to change something, or opens the connection to its
+    /// member.
     pub(super) fn of_call(
         mut sent: BTreeMap<String, String>,
         session: Option<&str>,
@@ -92,14 +93,14 @@ impl Parameters {
         Parameters { key, unit, proof, changes, is_taken_once: changes || opens, parameters }
     }
 
-    /// Those of a part of the request, which stand for themselves: who sends it is checked of the whole.
+    /// Returns the parameters of a part of the request; the origin is checked for the whole request.
     pub(super) fn part<'a>(&self, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> Parameters {
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let Parameters { unit, changes, is_taken_once, .. } = *self;
         Parameters { key: None, unit, proof: Proof::LoggedOn, changes, is_taken_once, parameters }
     }
 
-    /// A parameter; that of the query counts, if the body has it too.
+    /// Returns a parameter. The query's counts if the body has it too.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
@@ -117,17 +118,18 @@ impl Parameters {
         self.text(name).map(|text| number(name, text)).transpose()
     }
 
-    /// A time.
+    /// Reads a time.
     pub(super) fn time(&self, name: &str) -> Result<Option<Time>, Refusal> {
         Ok(self.number(name)?.map(time_unit::sent))
     }
 
-    /// The end of what lasts through a time.
+    /// Reads the end of a range that includes this time.
     pub(super) fn end(&self, name: &str) -> Result<Option<Time>, Refusal> {
         Ok(self.number(name)?.map(time_unit::end_of_sent))
     }
 
-    /// Errors: the request has a parameter that is none of these: it would ask for something that would not be done.
+    /// Checks that the request has only known parameters. Errors: another one would ask for something that would not be
+    /// done.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), Refusal> {
         let is_known = |name: &&str| known.contains(name);
         match self.names().find(|name| !is_known(name)) {
@@ -139,17 +141,17 @@ impl Parameters {
         }
     }
 
-    /// Errors: a signed request has a parameter that is none of these and not of its signing.
+    /// Checks that a signed request has only these parameters and those of its signature.
     pub(super) fn only_signed(&self, known: &[&str]) -> Result<(), Refusal> {
         self.only(&[known, &OF_SIGNED].concat())
     }
 
-    /// Errors: a request about a listen key has a parameter that is none of these. It may be signed.
+    /// Checks that a request about a listen key has only these parameters. It may be signed.
     pub(super) fn only_of_listener(&self, known: &[&str]) -> Result<(), Refusal> {
         if self.text(SIGNATURE).is_some() { self.only_signed(known) } else { self.only(known) }
     }
 
-    /// How many to show; more than there may be is as many as there may be.
+    /// Reads how many to show; a higher number counts as `most`.
     pub(super) fn limit(&self, usual: usize, most: usize) -> Result<usize, Refusal> {
         match self.number("limit")? {
             None => Ok(usual),
@@ -158,15 +160,14 @@ impl Parameters {
         }
     }
 
-    /// The key that the request names.
+    /// Finds the key that the request names.
     pub(super) fn key<'a>(&'a self, site: &'a Site) -> Result<Signer<'a>, Refusal> {
         signer::find(site, self.key_name()?)
     }
 
-    /// The key of a request about a listen key: it is signed, or a session of the key's member asks, or the key's
-    /// name is random, so that nobody says it who was not told it. `is_private` says that nobody else reads what is
-    /// sent. Where no members are known a name is enough. Errors: nothing of that, or the member may not look at the
-    /// key's account.
+    /// Finds the key of a request about a listen key. Its proof is a signature, a session of the key's member, or a
+    /// random name of the key, which cannot be guessed; `is_private` says that nobody else reads the connection.
+    /// Without members a name is enough. Errors: none of these, or the member may not look at the key's account.
     pub(super) async fn holder<'a>(
         &'a self,
         site: &'a Site,
@@ -179,7 +180,7 @@ impl Parameters {
         }
         let Some(members) = site.members() else { return Ok((self.key(site)?, None)) };
         let name = self.key_name()?;
-        // Nothing is said of which keys there are.
+        // The answer does not reveal which keys exist.
         let found =
             self.key(site).ok().and_then(|signer| signer::holder(members, &signer).map(|asker| (signer, asker)));
         let is_of_session =
@@ -191,7 +192,7 @@ impl Parameters {
                 Ok((signer, Some(holder)))
             }
             found => {
-                // A chosen name proves nothing, whosever it is: whoever says one guesses nothing.
+                // A chosen name proves nothing, whoever has it: a client that sends one is not guessing.
                 let is_guessed = found.is_none() && access::is_random_name(name);
                 asking::turned_away(if is_guessed { TurnedAway::WrongProof } else { TurnedAway::Unproven });
                 Err(Refusal::name_is_no_proof())
@@ -206,22 +207,23 @@ impl Parameters {
         })
     }
 
-    /// Errors: the request names no key.
+    /// Checks that the request names a key.
     pub(super) fn names_key(&self) -> Result<(), Refusal> {
         self.key_name().map(drop)
     }
 
-    /// Of a request that need not be signed and may look so. Errors: its time or its window is none.
+    /// Checks the time and window of a request that need not be signed and may look like it. Errors: one of them is
+    /// invalid.
     pub(super) fn unchecked_time(&self) -> Result<(), Refusal> {
         self.time("timestamp")?;
         self.text("recvWindow").map(window).transpose().map(drop)
     }
 
-    /// Whom the request comes from, if it is signed and of now.
+    /// Returns the account of the request, if it is signed and recent.
     pub(super) async fn account(&self, site: &Site) -> Result<AccountId, Refusal> {
         let key = self.key_name()?;
         if site.members().is_none() {
-            // A key that is not there is said before what else is wrong.
+            // An unknown key is refused before other faults.
             signer::find(site, key)?;
         }
         let timestamp = self.time("timestamp")?.ok_or_else(|| Refusal::missing("timestamp"))?;
@@ -231,7 +233,7 @@ impl Parameters {
             Proof::LoggedOn => Vec::new(),
         };
         let (account, asker) = match &self.proof {
-            // Whoever has logged on is who asks.
+            // The asker is the one that logged on.
             Proof::LoggedOn => (signer::find(site, key)?.account, asking::asker()),
             Proof::SignedRequest { .. } | Proof::SignedCall(_) => {
                 let texts: Vec<[&[u8]; 1]> = signed.iter().map(|text| [text.as_slice()]).collect();
@@ -254,13 +256,13 @@ impl Parameters {
     }
 }
 
-/// A parameter that is a number: digits, and nothing that a parser of numbers may take besides.
+/// Reads a number: digits only, without other forms that a parser takes.
 fn number(name: &str, text: &str) -> Result<u64, Refusal> {
     let number = Some(text).filter(|text| digits(text)).and_then(|text| text.parse().ok());
     number.ok_or_else(|| Refusal::illegal(name, "^[0-9]{1,20}$"))
 }
 
-/// How old a request may be, in microseconds: milliseconds with up to three decimals.
+/// Reads a window in microseconds: milliseconds with up to three decimals.
 fn window(text: &str) -> Result<u64, Refusal> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let is_decimal = digits(whole) && digits(decimals) && decimals.len() <= 3;
@@ -268,7 +270,7 @@ fn window(text: &str) -> Result<u64, Refusal> {
     micros.ok_or_else(|| Refusal::illegal("recvWindow", r"^[0-9]{1,17}(\.[0-9]{1,3})?$"))
 }
 
-/// Whether a signed request is of now, whose window is of so many microseconds.
+/// Checks that a signed request is recent: no older than its window in microseconds.
 fn check_time(Time(timestamp): Time, window: Option<u64>) -> Result<(), Refusal> {
     let (now, window) = (now(), window.unwrap_or(WINDOW));
     if window > WINDOW_MAX {
@@ -284,7 +286,7 @@ fn check_time(Time(timestamp): Time, window: Option<u64>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Parameters, each of its own name.
+/// Parses parameters. Errors: two have the same name.
 fn parsed(text: &[u8]) -> Result<Vec<(String, String)>, Refusal> {
     let mut names = HashSet::new();
     let parsed = form_urlencoded::parse(text).map(|(name, value)| match names.insert(name.clone()) {
@@ -294,13 +296,14 @@ fn parsed(text: &[u8]) -> Result<Vec<(String, String)>, Refusal> {
     parsed.collect()
 }
 
-/// Parameters as they came, without the signature, which is of the others.
+/// Removes the signature from parameters as they arrived: it signs the others.
 fn unsigned(text: &[u8]) -> Vec<u8> {
     let others: Vec<&[u8]> = text.split(|byte| *byte == b'&').filter(|part| !part.starts_with(b"signature=")).collect();
     others.join(&b'&')
 }
 
-/// What a client may have signed: parameters as they are, or written as behind a `?`. Few differ.
+/// Returns the texts that a client may have signed: parameters as they are, or encoded as in a query string. Few
+/// differ.
 fn as_signed(parameters: &[(String, String)]) -> [String; 2] {
     let plain: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     [plain.join("&"), form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish()]

@@ -1,4 +1,4 @@
-//! Placing orders: limit orders of every time in force, market orders, and both waiting for a price.
+//! Places orders: limit orders of every time in force, market orders, and both with a trigger.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +20,7 @@ use crate::hub::Hub;
 use crate::past;
 use crate::site::Site;
 
-/// All parameters that an order may have. Any other one would ask for something that would not be done.
+/// The parameters that an order may have. Any other one would ask for something that would not be done.
 const KNOWN: [&str; 16] = [
     "symbol",
     "side",
@@ -40,31 +40,31 @@ const KNOWN: [&str; 16] = [
     "signature",
 ];
 
-/// An order as it is asked for.
+/// An order as it is requested.
 pub(super) struct Placing {
     pub(super) symbol: Symbol,
     side: Side,
     kind: OrderKind,
     limit: Price,
     trigger: Option<Trigger>,
-    /// How far behind the market that stays, if it follows that. Then there is no trigger yet.
+    /// The distance at which its trigger follows the market. Then it has no trigger yet.
     trail: Option<Trail>,
     amount: Amount,
     self_trade: SelfTrade,
     client_id: Option<ClientOrderId>,
-    /// How many shares it shows at a time, if not all.
+    /// The display; `None` to show all.
     display: Option<Shares>,
     tell: Tell,
 }
 
-/// How much is to be traded.
+/// The amount to trade.
 #[derive(Clone, Copy)]
 enum Amount {
     Shares(Shares),
     Funds(Money),
 }
 
-/// How much is answered.
+/// The amount of detail in the answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
     Ack,
@@ -78,7 +78,7 @@ pub(super) async fn place(State(site): State<Site>, asked: Parameters) -> Answer
     let order = placing.ask(&site, account).await?;
     site.count_order(account);
     let told = placing.tell(&site, account, order, asked.unit).await;
-    // It is placed: whoever cannot be told of it must not be told to try again.
+    // The order is placed: an error in writing the answer must not invite the client to try again.
     told.map(Json).map_err(|_| Refusal::unknown_outcome())
 }
 
@@ -87,11 +87,11 @@ fn is_taken(reply: &Reply) -> bool {
     matches!(reply, Reply::Repeated(_) | Reply::Rejected(Reject::ClientOrderIdTaken { .. }))
 }
 
-/// The order that was placed.
+/// Returns the order that was placed.
 pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
     match reply {
         Reply::Opened(order) => Ok(order),
-        // The native interface answers the same order with the first one's number; these clients are told that it was sent twice.
+        // The native interface answers a repeat with the first order's number; these clients get an error.
         Reply::Repeated(_) => Err(Refusal::duplicate()),
         Reply::Rejected(reject) => Err(Refusal::of(&reject)),
         Reply::Created
@@ -108,7 +108,7 @@ pub(super) fn placed(reply: Reply) -> Result<OrderId, Refusal> {
 }
 
 impl Placing {
-    /// Places it. A client order id whose order is done is free for it.
+    /// Places the order. A client order id whose order is done is freed for it.
     pub(super) async fn ask(&self, site: &Site, account: AccountId) -> Result<OrderId, Refusal> {
         let place = Op::Command(self.command(account));
         let reply = ask(site, place).await?;
@@ -118,7 +118,7 @@ impl Placing {
         placed(reply?)
     }
 
-    /// `others` are the parameters that the request has besides.
+    /// Reads an order. `others`: the parameters that the request has besides.
     pub(super) fn read(asked: &Parameters, others: &[&str]) -> Result<Placing, Refusal> {
         let symbol = names::parse(asked.needed("symbol")?).ok_or_else(Refusal::unknown_symbol)?;
         let side = match asked.needed("side")? {
@@ -194,7 +194,7 @@ impl Placing {
         })
     }
 
-    /// The price that it waits for, or else its limit.
+    /// Returns its trigger price, or else its limit.
     pub(super) fn reference_price(&self) -> Price {
         self.trigger.map_or(self.limit, Trigger::price)
     }
@@ -226,7 +226,7 @@ impl Placing {
         }
     }
 
-    /// What the order was answered with: what it executed with when it was placed, not what came later.
+    /// Writes the answer to the order: its executions at its placing, not later ones.
     pub(super) async fn tell(
         &self,
         site: &Site,
@@ -238,7 +238,7 @@ impl Placing {
         let waits = trigger.is_some() || trail.is_some();
         let (time, fills) = of_account(site, account, move |scene, _| {
             let time = time_of(scene, order)?;
-            // One that waits has executed nothing when it was placed, whatever it did since.
+            // A waiting order has executed nothing at its placing, whatever it did since.
             let fills = if waits { Some(Vec::new()) } else { fills(scene, name, order, time)? };
             Ok((time, fills))
         })
@@ -258,12 +258,12 @@ impl Placing {
         let past = match self.amount {
             Amount::Shares(shares) if executed == shares.position() || waits => None,
             Amount::Shares(_) if kind.rests() && self.self_trade == SelfTrade::Allowed => None,
-            // It may have been canceled at once, or go on.
+            // Some shares may have been canceled at once, or the order may be under way.
             Amount::Shares(_) | Amount::Funds(_) => past_order(site, order).await?,
         };
         let (shares, funds) = match self.amount {
             Amount::Shares(shares) => (shares.position(), Money::ZERO),
-            // The engine chose as many shares as there were, and may go on to execute them.
+            // The engine chose the number of shares, and may go on to execute them.
             Amount::Funds(funds) => (past.map_or(executed, |past| past.shares.position()), funds),
         };
         let status = match past {
@@ -298,15 +298,15 @@ impl Placing {
     }
 }
 
-/// The order as it is kept; none if it is not kept any more.
+/// Returns the record of an order; `None` if it is not kept any more.
 async fn past_order(site: &Site, order: OrderId) -> Result<Option<PastOrder>, Refusal> {
     let found = past::order(site, order).await.map_err(Refusal::troubled)?;
     Ok(found.map(|found| found.order))
 }
 
-/// The status of an order by the command that placed it, where it may have met its own account, or does not rest. It
-/// need not have executed all of its shares to be filled, and goes on with later commands if it executed as often as
-/// one does.
+/// Returns the status of an order after the command that placed it, where self-trade prevention may have acted, or it
+/// does not rest. It may be filled without having executed all of its shares, and goes on with later commands if it
+/// executed as often as one command may.
 fn status_at_once(past: &PastOrder, executed: Position) -> &'static str {
     let by_its_own_command = past.ended.filter(|ended| ended.sequence == past.sequence);
     match by_its_own_command.map(|ended| why_canceled(past, &ended)) {
@@ -316,12 +316,12 @@ fn status_at_once(past: &PastOrder, executed: Position) -> &'static str {
     }
 }
 
-/// What an order is of which so much is executed, and something is open.
+/// Returns the status of an order with open shares and these executed ones.
 fn open_status(executed: Position) -> &'static str {
     if executed == Position::ZERO { "NEW" } else { "PARTIALLY_FILLED" }
 }
 
-/// Of an order that was just placed.
+/// Writes an execution of an order that was just placed.
 fn fill_shape(trade: &Trade, symbol: Symbol) -> Value {
     let (commission, asset) = fees::commission(trade, trade.aggressor, symbol.as_str());
     json!({
@@ -333,12 +333,12 @@ fn fill_shape(trade: &Trade, symbol: Symbol) -> Value {
     })
 }
 
-/// A parameter that is a name for an order.
+/// Reads a parameter that is a client order id.
 pub(super) fn client_order_id(parameter: &str, text: &str) -> Result<ClientOrderId, Refusal> {
     ClientOrderId::parse(text.as_bytes()).map_err(|_| Refusal::illegal(parameter, "^[a-zA-Z0-9._:/-]{1,36}$"))
 }
 
-/// How many shares an order of this kind shows at a time, if not all.
+/// Reads the display of an order of this kind; `None` to show all.
 fn display(asked: &Parameters, kind: OrderKind, has_time_in_force: bool) -> Result<Option<Shares>, Refusal> {
     match asked.text("icebergQty") {
         None => Ok(None),
@@ -350,7 +350,7 @@ fn display(asked: &Parameters, kind: OrderKind, has_time_in_force: bool) -> Resu
     }
 }
 
-/// A number of shares.
+/// Reads a number of shares.
 pub(super) fn quantity(asked: &Parameters, parameter: &str) -> Result<Shares, Refusal> {
     amount(asked.needed(parameter)?, parameter, "LOT_SIZE", |decimal| match decimal.negative {
         true => Err(AmountError::Negative),
@@ -358,7 +358,7 @@ pub(super) fn quantity(asked: &Parameters, parameter: &str) -> Result<Shares, Re
     })
 }
 
-/// An amount, with the filter that it fails when it is out of bounds.
+/// Reads an amount; `filter` is the filter that it fails when it is out of bounds.
 fn amount<T>(
     text: &str,
     parameter: &str,
@@ -376,7 +376,7 @@ fn amount<T>(
     })
 }
 
-/// When an order that was just placed was placed.
+/// Returns the time of an order that was just placed.
 fn time_of(scene: &ReadModel<Hub>, order: OrderId) -> Result<Option<Time>, Refusal> {
     if let Some(open) = scene.view.open_order(order) {
         return Ok(Some(open.time));
@@ -385,8 +385,8 @@ fn time_of(scene: &ReadModel<Hub>, order: OrderId) -> Result<Option<Time>, Refus
     Ok(history.order(order).map_err(Refusal::unreadable)?.map(|past| past.time))
 }
 
-/// What an order executed with when it was placed, at this time, in order. None if that was too long ago for a memory without
-/// history.
+/// Returns the executions of an order at its placing, at this time, in order. `None` if that is too long ago for a
+/// memory without history.
 fn fills(
     scene: &ReadModel<Hub>,
     name: Symbol,
@@ -396,7 +396,7 @@ fn fills(
     let Some(symbol) = scene.view.find_symbol(name) else { return Ok(None) };
     let (mut found, mut seen) = (Vec::new(), 0);
     let is_older = |trade: &Trade| placed.is_some_and(|placed| trade.time < placed);
-    // It may be the aggressor of an auction since.
+    // The order may have been the aggressor of an auction since.
     let is_its = |trade: &Trade| trade.aggressor_order == order && placed.is_none_or(|placed| trade.time == placed);
     let mut take = |trade: &Trade| {
         seen += 1;

@@ -14,20 +14,20 @@ use crate::members::{SIGN_AGAIN, SIGNED_BEFORE_START};
 use crate::past::Trouble;
 use crate::problem::Problem;
 
-/// The records that the answer needs are damaged. Binance has no code for this.
+/// The code for damaged records. Binance has none for this.
 const RECORD_DAMAGED: i32 = -1900;
-/// What was asked for is no longer kept. Binance has this code for an archived order.
+/// The code for what is no longer kept. Binance uses it for an archived order.
 const NO_LONGER_KEPT: i32 = -2026;
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(super) status: StatusCode,
-    /// For programs.
+    /// The code, for programs.
     pub(super) code: i32,
-    /// For people.
+    /// The message, for people.
     pub(super) msg: String,
-    /// What was done all the same, and what not.
+    /// The results of the parts of a replacement.
     data: Option<Box<Value>>,
 }
 
@@ -40,18 +40,18 @@ impl Refusal {
         Refusal { status, code, msg: msg.into(), data: None }
     }
 
-    /// An order that was to be replaced: nothing was done.
+    /// The refusal of a replacement of which nothing was done.
     pub(super) fn nothing_replaced(data: Value) -> Refusal {
         Refusal { data: Some(Box::new(data)), ..Refusal::new(-2022, "Order cancel-replace failed.") }
     }
 
-    /// An order that was to be replaced: it was canceled or another one was placed, and not both.
+    /// The refusal of a replacement of which one half was done.
     pub(super) fn partly_replaced(data: Value) -> Refusal {
         let refusal = Refusal::with(StatusCode::CONFLICT, -2021, "Order cancel-replace partially failed.");
         Refusal { data: Some(Box::new(data)), ..refusal }
     }
 
-    /// Something went wrong here: the log says what.
+    /// The refusal for a fault of the server; the log has the cause.
     pub(super) fn internal() -> Refusal {
         Refusal::with(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -68,7 +68,7 @@ impl Refusal {
         }
     }
 
-    /// Why nothing can be told of the past.
+    /// The refusal for a history that cannot answer.
     pub(super) fn troubled(trouble: Trouble) -> Refusal {
         match trouble {
             Trouble::Unreadable(error) => Refusal::unreadable(error),
@@ -100,7 +100,7 @@ impl Refusal {
         Refusal::with(StatusCode::PAYLOAD_TOO_LARGE, -1130, msg)
     }
 
-    /// An answer over the WebSocket API is one message.
+    /// The refusal of an answer over the WebSocket API that is too long for one message.
     pub(super) fn too_long_an_answer(bytes_max: usize) -> Refusal {
         let msg = format!(
             "The answer would have more than {bytes_max} bytes: ask for less, or over REST, which has no bound."
@@ -129,7 +129,7 @@ impl Refusal {
         Refusal::new(-1106, format!("Parameter '{parameter}' sent when not required."))
     }
 
-    /// A parameter that nobody would have read.
+    /// The refusal of an unknown parameter.
     pub(super) fn unread(read: usize, sent: usize, parameter: &str) -> Refusal {
         let msg = format!(
             "Not all sent parameters were read; read '{read}' parameter(s) but was sent '{sent}': there is no '{parameter}' here."
@@ -155,7 +155,7 @@ impl Refusal {
         Refusal::with(StatusCode::UNAUTHORIZED, -2015, msg)
     }
 
-    /// A listen key was asked for with a key's name alone.
+    /// The refusal of a listen key that was requested with a key's name alone.
     pub(super) fn name_is_no_proof() -> Refusal {
         Refusal::bad_key(
             ": the name of this API key proves nothing. Sign the request (timestamp and signature), or use \
@@ -168,7 +168,7 @@ impl Refusal {
         Refusal::new(-1022, "Signature for this request is not valid.")
     }
 
-    /// A signed request came twice.
+    /// The refusal of a signed request that came twice.
     pub(super) fn sent_before() -> Refusal {
         Refusal::new(
             -1022,
@@ -177,7 +177,7 @@ impl Refusal {
         )
     }
 
-    /// A signed request that came before to look at something.
+    /// The refusal of a signed request to change something that came before as a request to read.
     pub(super) fn sent_to_look() -> Refusal {
         Refusal::new(
             -1022,
@@ -204,7 +204,7 @@ impl Refusal {
         Refusal::new(-2011, "Unknown order sent.")
     }
 
-    /// An amendment that the engine refuses.
+    /// The refusal of an amendment by the engine.
     pub(super) fn not_amended(why: &str) -> Refusal {
         Refusal::new(-2038, why)
     }
@@ -213,7 +213,7 @@ impl Refusal {
         Refusal::not_amended("Unknown order sent.")
     }
 
-    /// It is understood, and cannot be told.
+    /// The refusal of a valid question whose answer is not kept.
     pub(super) fn not_kept(what: &str) -> Refusal {
         Refusal::new(-1020, format!("This operation is not supported: {what}."))
     }
@@ -222,13 +222,13 @@ impl Refusal {
         Refusal::new(-2013, "Order does not exist.")
     }
 
-    /// What became of the request will be known later.
+    /// The refusal where the result of the request is not known yet.
     pub(super) fn unknown_outcome() -> Refusal {
         let msg = "Timeout waiting for response from backend server. Send status unknown; execution status unknown.";
         Refusal::with(StatusCode::GATEWAY_TIMEOUT, -1007, msg)
     }
 
-    /// Why the engine refused.
+    /// Translates the engine's refusal.
     pub(super) fn of(reject: &Reject) -> Refusal {
         match reject {
             Reject::InsufficientFunds { .. } | Reject::InsufficientShares { .. } => {
@@ -272,7 +272,7 @@ impl Refusal {
         }
     }
 
-    /// The filter of `exchangeInfo` that an order does not pass.
+    /// Names the filter of `exchangeInfo` that an order does not pass.
     fn broken(rule: &BrokenRule) -> Refusal {
         let filter = match rule {
             BrokenRule::Halted => return Refusal::new(-1013, "Market is closed."),
@@ -293,10 +293,10 @@ impl Refusal {
         Refusal::new(-1013, format!("Filter failure: {name}"))
     }
 
-    /// The server's settings do not allow that much.
+    /// The refusal by a bound of the server's settings.
     fn past(bound: Bound) -> Refusal {
         match bound {
-            // Clients know it as a pace that they are to slow down from.
+            // Clients know it as a rate limit, and slow down.
             Bound::ClientOrders { .. } => {
                 Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1015, format!("Too many new orders. {bound}."))
             }
@@ -310,12 +310,12 @@ impl Refusal {
         }
     }
 
-    /// There were too many messages, or connections, of a member.
+    /// The refusal where a member sent too many messages, or has too many connections.
     pub(crate) fn past_pace(limit: Limit) -> Refusal {
         Refusal::with(StatusCode::TOO_MANY_REQUESTS, -1003, format!("Too many requests. {limit}."))
     }
 
-    /// Why an op did not get as far as the engine.
+    /// Translates why an op did not reach the engine.
     pub(super) fn unavailable(why: Unavailable) -> Refusal {
         let of_ours = [
             Unavailable::RecordDamaged,
@@ -354,7 +354,7 @@ impl Refusal {
     }
 }
 
-/// A refusal of our own interface, in the words of the compatible one.
+/// Translates a refusal of our own interface.
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
         let status = problem.status();

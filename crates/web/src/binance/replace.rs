@@ -1,4 +1,4 @@
-//! Replacing an order: it is canceled and another one placed, and nothing happens between the two.
+//! Replaces an order: cancels it and places another one, with nothing in between.
 
 use axum::Json;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use super::place::{Placing, client_order_id, placed};
 use super::refusal::Refusal;
 use crate::site::Site;
 
-/// The parameters that a new order does not have.
+/// The parameters that belong to the cancel, not to the new order.
 const OF_CANCEL: [&str; 6] = [
     "cancelReplaceMode",
     BY_NUMBER_OR_NAME[0],
@@ -26,11 +26,11 @@ const OF_CANCEL: [&str; 6] = [
 ];
 const BY_NUMBER_OR_NAME: [&str; 2] = ["cancelOrderId", "cancelOrigClientOrderId"];
 
-/// What became of one half of it.
+/// The result of one half of a replacement.
 enum Half {
     Done(Value),
     Failed(Refusal),
-    /// It was not tried, because the other one failed.
+    /// A half that was not tried, because the other half failed.
     NotAttempted,
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
         None => Err(Refusal::unknown_to_cancel()),
         Some(meant) => cancelable(&site, account, meant, pair, restriction).await?,
     };
-    // What is not open when it is looked at will not be open later, either.
+    // An order that is not open at the look will not be open later, either.
     let (cancel, order) = match open {
         Err(why) if on_failure == OnFailure::Stop => return answer(Half::Failed(why), Half::NotAttempted),
         Err(why) => (Half::Failed(why), placing.ask(&site, account).await),
@@ -78,7 +78,7 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
     }
     let new = match order {
         Err(why) => Half::Failed(why),
-        // It is placed: whoever cannot be told of it must not be told to try again.
+        // The order is placed: an error in writing the answer must not invite the client to try again.
         Ok(order) => {
             site.count_order(account);
             let told = placing.tell(&site, account, order, asked.unit).await;
@@ -88,7 +88,7 @@ pub(super) async fn replace(State(site): State<Site>, asked: Parameters) -> Answ
     answer(cancel, new)
 }
 
-/// What frees the new order's id if that stands for an order that is done.
+/// Returns the op that frees the new order's client order id, if that stands for an order that is done.
 async fn freeing(site: &Site, account: AccountId, placing: &Placing) -> Result<Option<Op>, Refusal> {
     let Some(id) = placing.client_id() else { return Ok(None) };
     let reply = ask(site, Op::Query(Query { account, order: id.into() })).await?;
@@ -96,7 +96,7 @@ async fn freeing(site: &Site, account: AccountId, placing: &Placing) -> Result<O
 }
 
 fn on_failure(asked: &Parameters) -> Result<OnFailure, Refusal> {
-    // Nobody reaches a limit of pace here, so it does not matter which of them is asked for.
+    // There is no rate limit on orders here, so either value means the same.
     if !matches!(asked.text("orderRateLimitExceededMode"), None | Some("DO_NOTHING" | "CANCEL_ONLY")) {
         return Err(Refusal::invalid("orderRateLimitExceededMode", "it is DO_NOTHING or CANCEL_ONLY"));
     }

@@ -1,4 +1,5 @@
-//! What an account's stream sends: each order that is placed, executed and canceled, and what the account has then.
+//! The events of an account's stream: each order that is placed, executed or canceled, and the account's balances after
+//! that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,10 +12,10 @@ use super::order::{Order, canceled_status, time_in_force};
 use super::{fees, names, numbers, trailing};
 use crate::clock;
 
-/// What the stream of an account was told.
+/// The state that an account's stream has reported.
 #[derive(Debug)]
 pub(super) struct Told {
-    /// Its last order that was told as new. Orders are numbered as they are placed.
+    /// The last order that was reported as new. Orders are numbered as they are placed.
     through: OrderId,
     balance: Money,
     held: Money,
@@ -22,17 +23,17 @@ pub(super) struct Told {
     lists: Lists,
 }
 
-/// An order as it is between two events.
+/// An order between two events.
 struct Standing {
-    /// As it stands after all of them.
+    /// The order after all events.
     order: Order,
-    /// Of its account.
+    /// The group of its account.
     group: Group,
-    /// As it stands between them.
+    /// The order between the two events.
     at: feed::Standing,
 }
 
-/// What happened to an order.
+/// An event of an order.
 enum Happened<'a> {
     Placed,
     Executed(&'a Trade, Side),
@@ -41,14 +42,14 @@ enum Happened<'a> {
 }
 
 impl Told {
-    /// Nothing yet of what comes.
+    /// Returns the state at the begin of a stream.
     pub(super) fn begin(view: &View, account: AccountIndex) -> Told {
         let through = view.orders_of(account).next().map_or(OrderId(0), |newest| newest.order);
         let Account { balance, held, holdings, .. } = view.account(account);
         Told { through, balance: *balance, held: *held, holdings: holdings.clone(), lists: Lists::begin(view, account) }
     }
 
-    /// The events that tell of news, in order; times in microseconds.
+    /// Returns the events for news, in order; times in microseconds.
     pub(super) fn follow(&mut self, view: &View, account: AccountIndex, news: &[News]) -> Vec<Value> {
         let mut standings = standings(view, news);
         let (mut events, mut ended) = (Vec::new(), HashSet::new());
@@ -58,7 +59,7 @@ impl Told {
                 self.lists.follow(view, news, &mut ended, |order| standings.get(&order).map(|its| &its.order));
             let (order, happened) = match news {
                 News::Noted(_, note) => {
-                    // One that was told as waiting is told as new.
+                    // A pending order that was reported becomes new.
                     let is_known = note.what == Noted::Released && note.order <= before;
                     if let Some(standing) = standings.get_mut(&note.order).filter(|_| is_known) {
                         events.push(standing.report(Happened::Placed));
@@ -67,7 +68,7 @@ impl Told {
                     continue;
                 }
                 News::Account(_) => continue,
-                // Before all that happened while it was placed.
+                // Placing is reported before anything else that the command did to the order.
                 News::Placed(_, placed) => (placed.order, None),
                 News::Order(_, order) => (*order, None),
                 News::Traded(_, trade, side) => (trade.order(*side), Some(Happened::Executed(trade, *side))),
@@ -88,7 +89,7 @@ impl Told {
         events
     }
 
-    /// What the account has, as far as that changed.
+    /// Returns the account's balances that changed.
     fn changes(&mut self, view: &View, account: AccountIndex) -> Option<Value> {
         let Account { balance, held, holdings, .. } = view.account(account);
         let none = |holding: &Holding| holding.shares == Position::ZERO && holding.held == Position::ZERO;
@@ -120,7 +121,7 @@ fn micros(time: Time) -> u64 {
     time.0
 }
 
-/// The orders that the news is about, each as it was before the news.
+/// Returns the orders that the news are about, each as it was before them.
 fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
     let standings = feed::standings(view, news).into_iter();
     let of = |at: feed::Standing| Standing {
@@ -132,7 +133,7 @@ fn standings(view: &View, news: &[News]) -> HashMap<OrderId, Standing> {
 }
 
 impl Standing {
-    /// Makes the event of what happened, and changes the order to what it is after that.
+    /// Writes the event, and advances the order to its state after it.
     fn report(&mut self, happened: Happened<'_>) -> Value {
         let placed = self.order.time.map_or(0, micros);
         let (shares, price, id, maker) = match &happened {
@@ -156,7 +157,7 @@ impl Standing {
         let (kind, status) = (happened.kind(), self.status(&happened));
         let canceled = kind == "CANCELED" || kind == "REPLACED";
         let order = &self.order;
-        // One with a price to wait for waits when it is placed, whatever became of it by now.
+        // An order with a trigger waits when it is placed, whatever it has done by now.
         let waits = order.waits || order.pends_on.is_some() || (kind == "NEW" && order.trigger.is_some());
         let working = if waits { None } else { order.working_since() };
         let paid = match &happened {
@@ -176,7 +177,7 @@ impl Standing {
             "P": order.stop_price_text(),
             "F": order.display_text(),
             "g": order.list_number(),
-            // Of the order that is canceled or amended; nothing else has an original.
+            // Only canceled and amended orders have an original name.
             "C": if canceled { order.client_name() } else { String::new() },
             "x": kind,
             "X": status,
@@ -189,7 +190,7 @@ impl Standing {
             "N": paid.as_ref().map(|(_, asset)| asset),
             "T": time,
             "t": id,
-            // An amendment is found again by the number of its command; other executions have no number.
+            // The number of an amendment is its command's; other executions have none here.
             "I": if let Happened::Amended(amended) = happened { amended.sequence.0 } else { 0 },
             "w": !waits && (status == "NEW" || status == "PARTIALLY_FILLED"),
             "m": maker,
@@ -211,7 +212,7 @@ impl Standing {
         report
     }
 
-    /// What the order is after it.
+    /// Returns the status of the order after the event.
     fn status(&self, happened: &Happened<'_>) -> &'static str {
         match happened {
             Happened::Canceled(_, why) => canceled_status(*why),
@@ -225,7 +226,7 @@ impl Standing {
 }
 
 impl Happened<'_> {
-    /// What these clients call it: the type of an execution.
+    /// Returns the execution type.
     fn kind(&self) -> &'static str {
         match self {
             Happened::Placed => "NEW",
@@ -246,7 +247,7 @@ impl Happened<'_> {
         }
     }
 
-    /// The shares that would have been executed with the own account or group.
+    /// Returns the shares that would have been executed with the own account or group.
     fn prevented(&self) -> Option<Shares> {
         match self {
             Happened::Amended(amended) if amended.why == CancelReason::SelfTrade => Some(amended.taken()),

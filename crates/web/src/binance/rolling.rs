@@ -19,16 +19,16 @@ use crate::clock::now;
 use crate::input::digits;
 use crate::site::Site;
 
-/// Symbols of one request.
+/// Symbols of one request, at most.
 const SYMBOLS_MAX: usize = 100;
 
-/// How far back a window goes, in minutes.
+/// The length of a window in minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Minutes(u64);
 
 const DAY: Minutes = Minutes(24 * 60);
 
-/// What is asked for.
+/// The window and the form that a request asks for.
 #[derive(Clone, Copy)]
 struct Asked {
     window: AskedWindow,
@@ -39,7 +39,7 @@ struct Asked {
 #[derive(Clone, Copy)]
 enum AskedWindow {
     Rolling(Minutes),
-    /// The day that it is where clocks are so many minutes ahead of UTC.
+    /// The current day of a zone whose clocks are this many minutes ahead of UTC.
     DayAt(i64),
 }
 
@@ -76,7 +76,7 @@ async fn answer(site: &Site, asked: Parameters, wanted: Asked) -> Result<Respons
         Chosen::Some(_) => return Err(Refusal::invalid("symbols", &format!("they are {SYMBOLS_MAX} at most"))),
         Chosen::AllFrom(_) => return Err(Refusal::missing("symbol")),
     };
-    // They are few. One waits for the database alone, and keeps no other long answer waiting.
+    // The symbols are few. Each waits for the database by itself, and delays no other long answer.
     let mut shown = Vec::new();
     for symbol in symbols {
         shown.push(show(site, symbol, wanted).await?);
@@ -94,7 +94,7 @@ async fn show(site: &Site, symbol: SymbolIndex, wanted: Asked) -> Result<Value, 
         }
         AskedWindow::DayAt(ahead) => {
             let from = midnight(to, ahead);
-            // The day ends when it is over, whatever is traded in it until then.
+            // The day's end does not depend on its trades.
             let to = Time(from.0.saturating_add(Interval::Day.micros() - 1));
             let window = site.look(move |scene| WindowNumbers::since(&scene.view, symbol, from, to)).await?;
             Ok(shape(&window, wanted))
@@ -102,14 +102,14 @@ async fn show(site: &Site, symbol: SymbolIndex, wanted: Asked) -> Result<Value, 
     }
 }
 
-/// When the day began that it is at a time, where clocks are so many minutes ahead.
+/// Returns the midnight before a time, where clocks are this many minutes ahead.
 fn midnight(time: Time, ahead: i64) -> Time {
     let ahead = ahead * 60_000_000;
     let there = time.0.saturating_add_signed(ahead);
     Time(Interval::Day.start_of(Time(there)).0.saturating_add_signed(-ahead))
 }
 
-/// Memory does not go back that far by the minute: such a window begins with an hour.
+/// Shows a window of days. Memory does not go back that far by the minute: such a window begins with an hour.
 async fn show_days(
     site: &Site,
     symbol: SymbolIndex,
@@ -117,7 +117,7 @@ async fn show_days(
     (Minutes(minutes), to): (Minutes, Time),
 ) -> Result<Value, Refusal> {
     let from = Interval::Hour.start_of(Time(to.0.saturating_sub(minutes * Interval::Minute.micros())));
-    // Hours that are over do not change any more; the one that is not is looked at together with the last trade.
+    // Complete hours do not change any more; the current one is read together with the last trade.
     let current = Interval::Hour.start_of(to);
     let over = klines::hours(site, symbol, (from, current)).await?;
     let shown = site.look(move |scene| {

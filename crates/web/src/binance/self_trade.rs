@@ -1,4 +1,4 @@
-//! Self-trade prevention by the names of these clients: what becomes of an order that would trade with one of its own account or group.
+//! Self-trade prevention by the names of these clients.
 
 use engine::SelfTrade;
 
@@ -8,15 +8,15 @@ use super::refusal::Refusal;
 /// The parameter, and the field of every order.
 pub(super) const MODE: &str = "selfTradePreventionMode";
 
-/// A mode of theirs that moves what was prevented from one account of a group to another one: nothing moves so here.
+/// Binance's mode that transfers prevented quantities between accounts of a group, which does not exist here.
 const TRANSFER: &str = "TRANSFER";
 
-/// The mode of an order that names none.
+/// Returns the mode of an order that names none.
 pub(super) fn default_name() -> &'static str {
     name(SelfTrade::default())
 }
 
-/// Those that an order may name.
+/// Returns the modes that an order may name.
 pub(super) fn names() -> [&'static str; 5] {
     SelfTrade::ALL.map(name)
 }
@@ -31,7 +31,7 @@ pub(super) fn name(mode: SelfTrade) -> &'static str {
     }
 }
 
-/// The mode that a new order names.
+/// Reads the mode of a new order.
 pub(super) fn read(asked: &Parameters) -> Result<SelfTrade, Refusal> {
     let Some(asked) = asked.text(MODE) else { return Ok(SelfTrade::default()) };
     let found = SelfTrade::ALL.into_iter().find(|mode| name(*mode) == asked);

@@ -1,4 +1,4 @@
-//! Who has a key, and whether they have signed a request: a key of the key file, or one of the access file.
+//! The holder of a key, and the check of its signatures: keys of the key file, and of the access file.
 
 use engine::{AccountId, Time};
 use exchange::{Principal, Read, Rights, Role, TurnedAway, Unavailable};
@@ -12,13 +12,13 @@ use crate::site::Site;
 /// The key that a request names.
 pub(super) struct Signer<'a> {
     pub(super) key: &'a str,
-    /// Whom it trades for.
+    /// The account for which it trades.
     pub(super) account: AccountId,
-    /// None for one of the access file.
+    /// The key of the key file; `None` for a key of the access file.
     known: Option<&'a Key>,
 }
 
-/// The key of this name. Errors: there is none.
+/// Finds the key of this name. Errors: there is none.
 pub(super) fn find<'a>(site: &'a Site, key: &'a str) -> Result<Signer<'a>, Refusal> {
     let keys = &site.market()?.keys;
     if let Some(known) = keys.find(key) {
@@ -38,8 +38,8 @@ pub(super) fn find<'a>(site: &'a Site, key: &'a str) -> Result<Signer<'a>, Refus
     }
 }
 
-/// Whoever signed with the key of this name: one of these texts. Errors: it is not signed by a key that there is. Where members are
-/// known, an unknown key is answered as a wrong signature is.
+/// Returns the asker that signed one of these texts with the key of this name. Errors: no existing key signed it. Where
+/// there are members, an unknown key gets the same answer as a wrong signature.
 pub(super) fn signer<'a>(
     site: &'a Site,
     key: &'a str,
@@ -73,7 +73,7 @@ fn wrong_signature() -> Refusal {
     Refusal::bad_signature()
 }
 
-/// Whoever has a key, without a signature: what tells an account's stream asks for no more.
+/// Returns the holder of a key without a signature, which is enough for an account's stream.
 pub(super) fn holder(members: &Members, signer: &Signer<'_>) -> Option<Asker> {
     let now = std::time::SystemTime::now();
     let principal = match signer.known {
@@ -83,7 +83,7 @@ pub(super) fn holder(members: &Members, signer: &Signer<'_>) -> Option<Asker> {
     principal.map(Asker::of)
 }
 
-/// Whoever has a key of the key file trades for its account.
+/// Makes the principal of a key of the key file: it trades for the key's account.
 fn trader(key: &Key) -> Principal {
     Principal::new(
         &key.key,
@@ -91,7 +91,7 @@ fn trader(key: &Key) -> Principal {
     )
 }
 
-/// Goes on as somebody who has signed for an account. Errors: they may not look at it.
+/// Goes on as an asker that has signed for an account. Errors: it may not look at the account.
 pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<(), Refusal> {
     let mode = site.mode();
     if !asker.rights().may_look_in(mode) {
@@ -106,8 +106,8 @@ pub(super) fn go_on_as(site: &Site, asker: Asker, account: AccountId) -> Result<
     Ok(())
 }
 
-/// Takes a signed request that changes something, once. Requests that look at something may come again: clients send equal ones
-/// within a millisecond, and they do nothing. What they say is signed without a method, so it changes nothing later.
+/// Takes a signed request that changes something, once. Requests that only read may come again: clients send equal ones
+/// within a millisecond. A signature does not cover the method, so such a request can change nothing later.
 pub(super) async fn take(
     members: &Members,
     (principal, key): (&Principal, &str),

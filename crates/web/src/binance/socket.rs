@@ -1,4 +1,4 @@
-//! A connection that follows streams: those in its path, and those that it asks for later.
+//! A connection that follows streams: those in its path, and those that it subscribes to later.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,14 +25,14 @@ use crate::text::Text;
 use crate::topic::{Envelope, Stream, Topic, Wrap};
 use crate::upgrade::Upgrade;
 
-/// Streams that one connection may follow.
+/// Streams that one connection may follow, at most.
 const STREAMS_MAX: usize = 200;
-/// The one property of a connection: whether each event says which stream it is of.
+/// The one property of a connection: whether each event names its stream.
 const COMBINED: &str = "combined";
-/// Between two changes of it.
+/// The pause between two changes of it.
 const EXCHANGE_PAUSE: Duration = Duration::from_millis(100);
 
-/// Follows what it asks for later.
+/// Begins a connection without streams.
 pub(super) async fn upgrade_bare(
     State(site): State<Site>,
     upgrade: Result<Upgrade, Problem>,
@@ -42,8 +42,8 @@ pub(super) async fn upgrade_bare(
     follow(site, upgrade?, Envelope { wrap: Wrap::Raw, unit }, Vec::new()).await
 }
 
-/// Follows the streams in its path: their names, or a listen key. A number is no stream; some clients number their
-/// connections in this way.
+/// Begins a connection with the streams in its path: their names, or a listen key. A number is no stream; some clients
+/// number their connections in this way.
 pub(super) async fn upgrade_raw(
     State(site): State<Site>,
     Path(streams): Path<String>,
@@ -56,7 +56,7 @@ pub(super) async fn upgrade_raw(
     follow(site, upgrade?, Envelope { wrap: Wrap::Raw, unit }, names).await
 }
 
-/// Follows the streams of `?streams=`, and says of each event which it belongs to.
+/// Begins a connection with the streams of `?streams=`, whose events name their stream.
 pub(super) async fn upgrade_combined(
     State(site): State<Site>,
     upgrade: Result<Upgrade, Problem>,
@@ -68,14 +68,14 @@ pub(super) async fn upgrade_combined(
     follow(site, upgrade?, Envelope { wrap: Wrap::Combined, unit }, names).await
 }
 
-/// The unit that an address asks for. Errors: it asks for something else than that and these.
+/// Reads the unit of times from an address. Errors: it has other parameters than that and `known`.
 pub(super) fn unit_of(asked: &Parameters, known: &[&str]) -> Result<TimeUnit, Refusal> {
     asked.only(&[known, &["timeUnit"]].concat())?;
     let unit = |name| TimeUnit::parse(name).ok_or_else(|| Refusal::illegal("timeUnit", "MILLISECOND, MICROSECOND"));
     asked.text("timeUnit").map_or(Ok(asked.unit), unit)
 }
 
-/// A name that nothing is told of refuses no connection, as its client may ask for other streams later.
+/// Begins a connection. An unknown stream does not refuse it, because the client may subscribe to other streams later.
 async fn follow(site: Site, upgrade: Upgrade, envelope: Envelope, names: Vec<String>) -> Result<Response, Refusal> {
     let found = find_all(&site, envelope, names).await?;
     let topics = found.into_iter().filter_map(|(name, topic)| topic.map(|topic| (name, topic))).collect();
@@ -83,15 +83,15 @@ async fn follow(site: Site, upgrade: Upgrade, envelope: Envelope, names: Vec<Str
     conversation::begin(site, upgrade, party).map_err(Refusal::from)
 }
 
-/// A stream, and the name that it was asked for by.
+/// A stream, and the name by which the client asked for it.
 type Named = (String, Topic);
 
-/// A connection.
+/// A connection that follows streams.
 struct Follower {
     site: Site,
     outbox: Outbox,
     envelope: Envelope,
-    /// What it follows; before it begins, what it is to follow.
+    /// The streams that it follows; before it begins, those that it is to follow.
     topics: Vec<Named>,
 }
 
@@ -172,18 +172,18 @@ impl Party for Follower {
 }
 
 impl Follower {
-    /// The streams that a request names.
+    /// Reads the streams of a request.
     async fn named(&self, request: &Value) -> Result<Vec<Named>, Refusal> {
         let invalid = || Refusal::new(2, "Invalid request: params is a list of names of streams");
         let names = request["params"].as_array().ok_or_else(invalid)?;
         let names = names.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(invalid));
         let found = find_all(&self.site, self.envelope, names.collect::<Result<_, _>>()?).await?;
-        // Who asks now can be told at once that it would never be told anything.
+        // A client that subscribes now can be refused at once; it would never get an event.
         let unknown = |name: &str| Refusal::new(-1130, format!("Invalid request: there is no stream {name:?}"));
         found.into_iter().map(|(name, topic)| Ok((name.clone(), topic.ok_or_else(|| unknown(&name))?))).collect()
     }
 
-    /// These streams. Errors: with them it would follow too many.
+    /// Returns these streams. Errors: the connection would follow too many.
     fn with_room(&self, topics: Vec<Named>) -> Result<Vec<Named>, Refusal> {
         let has_room = self.topics.len() + topics.len() <= STREAMS_MAX;
         let too_many = || Refusal::new(2, format!("Invalid request: a connection may follow {STREAMS_MAX} streams"));
@@ -202,7 +202,7 @@ impl Follower {
             }
             days.into_iter().for_each(|(symbol, days)| Hub::learn(scene, symbol, days));
         });
-        // When the feed has ended, so has all that could be told.
+        // A feed that has ended sends no events.
         if subscribed.await.is_ok() {
             let new = topics.into_iter().filter(|(_, topic)| !self.topics.iter().any(|(_, its)| its == topic));
             let new: Vec<Named> = new.collect();
@@ -219,11 +219,11 @@ impl Follower {
             }
             outbox.send(answer);
         });
-        // As above.
+        // A feed that has ended sends no events either.
         drop(unsubscribed.await);
     }
 
-    /// Events come in another envelope from now on.
+    /// Sends events in another envelope from now on.
     async fn envelop(&mut self, envelope: Envelope, answer: Text) {
         self.envelope = envelope;
         let changed: Vec<(Topic, Topic)> = self
@@ -238,9 +238,10 @@ impl Follower {
             changed.into_iter().for_each(|(from, to)| Hub::exchange(scene, from, to, &outbox));
             outbox.send(answer);
         });
-        // As above.
+        // A feed that has ended sends no events either.
         drop(exchanged.await);
-        // Others are told early then: whoever changes it again and again does not get them told all the time.
+        // Each change sends gathered events early: the pause keeps a client from getting them all the time by changing
+        // it again and again.
         tokio::time::sleep(EXCHANGE_PAUSE).await;
     }
 
@@ -250,7 +251,7 @@ impl Follower {
     }
 }
 
-/// The last days of those symbols whose candles are made of more days than memory may have.
+/// Returns the last days of symbols whose candles are made of more days than memory may have.
 async fn days_of(site: &Site, topics: &[Named]) -> Vec<(SymbolIndex, Vec<Candle>)> {
     if !site.market().is_ok_and(|market| market.about.is_database()) {
         return Vec::new();
@@ -275,8 +276,8 @@ fn answer(id: &Value, result: &Value) -> Text {
     json!({"result": result, "id": id}).to_string().into()
 }
 
-/// The account whose stream a listen key stands for, if it is one. What is none tells of the market. Errors: whoever asks may not be
-/// told it, or who made the key may not any more.
+/// Returns the account of a listen key; `None` for another name, which is a stream of the market. Errors: the asker may
+/// not follow the account, or the holder of the key may not any more.
 fn of_whom(site: &Site, found: Option<(AccountId, Option<Asker>)>) -> Result<Option<AccountId>, Problem> {
     match found {
         Some((account, holder)) => site.follow_as(holder, Read::Account(account)).map(|()| Some(account)),
@@ -284,7 +285,7 @@ fn of_whom(site: &Site, found: Option<(AccountId, Option<Asker>)>) -> Result<Opt
     }
 }
 
-/// The streams that these names stand for; none where a name stands for none.
+/// Finds the streams of these names; `None` for a name without a stream.
 async fn find_all(
     site: &Site,
     envelope: Envelope,
@@ -323,7 +324,7 @@ fn of_account(account: AccountIndex, key: ListenKeyText, envelope: Envelope) -> 
     }
 }
 
-/// The same stream in another envelope.
+/// Returns the same stream in another envelope.
 fn enveloped((name, topic): &Named, envelope: Envelope) -> Topic {
     match *topic {
         Topic::Stream(symbol, stream, _) => Topic::Stream(symbol, stream, envelope),

@@ -1,5 +1,5 @@
-//! A connection to the WebSocket API: what it does of itself, which is to log on and to follow accounts, and how many
-//! calls it has done at once. What REST answers, too, is in `calls`.
+//! A connection to the WebSocket API: it logs on, follows accounts, and bounds how many calls run at once. `calls` has
+//! the methods that REST answers, too.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(super) async fn upgrade(
     conversation::begin(site, upgrade?, party).map_err(Refusal::from)
 }
 
-/// The calls that a connection answers itself, but for those that say who signs them.
+/// The calls that a connection answers itself, except for those that are signed.
 const OWN: [&str; 5] = [
     "session.status",
     "session.logout",
@@ -66,30 +66,30 @@ const OWN: [&str; 5] = [
     "userDataStream.unsubscribe",
 ];
 
-/// A connection.
+/// A connection to the WebSocket API.
 struct Caller {
     site: Site,
     outbox: Outbox,
     weigher: Weigher,
-    /// The client's.
+    /// The client's address.
     address: IpAddr,
-    /// Unless a call says otherwise.
+    /// Whether answers have the limits, unless a call says otherwise.
     tells_limits: bool,
-    /// In which it is told times.
+    /// The unit of times in answers.
     unit: TimeUnit,
     since: u64,
     session: Option<Session>,
     followed: Vec<Followed>,
-    /// Calls that are being done. No further ones are read when they are too many.
+    /// Calls that are running. The client is not read while there are too many.
     begun: JoinSet<()>,
     turns: Arc<Turns>,
 }
 
-/// The connection has logged on.
+/// The login of a connection.
 struct Session {
     key: String,
     account: AccountId,
-    /// Who has logged on, where members are known.
+    /// The asker that has logged on, where there are members.
     asker: Option<Asker>,
     since: u64,
 }
@@ -100,7 +100,7 @@ struct Followed {
     account: AccountId,
     topic: Topic,
     number: u32,
-    /// It ends when the connection logs out.
+    /// Whether the stream ends when the connection logs out.
     by_session: bool,
 }
 
@@ -129,7 +129,7 @@ impl Party for Caller {
         match called {
             Ok(Called::Answered(result)) => self.outbox.send(form.result(&result)),
             Ok(Called::Told) => {}
-            // Others are done beside it, and may be answered before it.
+            // Other calls run beside it, and may be answered before it.
             Ok(Called::OfRest(method, asked)) => {
                 let (site, outbox, turns) = (self.site.clone(), self.outbox.clone(), self.turns.clone());
                 let session = self.session.as_ref().and_then(|session| session.asker.clone());
@@ -157,12 +157,12 @@ impl Party for Caller {
     }
 }
 
-/// What became of a call.
+/// The result of a call.
 enum Called {
     Answered(Value),
     /// Its answer was sent.
     Told,
-    /// REST has it.
+    /// A handler of REST answers it.
     OfRest(String, Parameters),
 }
 
@@ -227,8 +227,8 @@ impl Caller {
         }
     }
 
-    /// Counts the message that is being answered, of who has logged on, or of whose connection it is, unless that was
-    /// done. Errors: there were too many.
+    /// Counts the message that is being answered, for the member that has logged on or that began the connection,
+    /// unless it was counted. Errors: there were too many.
     fn count_once(&self) -> Result<(), Refusal> {
         let before = asking::asker();
         if let Some(asker) = self.session.as_ref().and_then(|session| session.asker.clone()) {
@@ -239,7 +239,7 @@ impl Caller {
         counted
     }
 
-    /// Whom a call comes from; the connection stays whose it is.
+    /// Returns the account of a call; the connection's asker stays.
     async fn proven(&self, asked: &Parameters) -> Result<(AccountId, Option<Asker>), Refusal> {
         let before = asking::asker();
         let account = asked.account(&self.site).await?;
@@ -248,7 +248,7 @@ impl Caller {
         Ok((account, asker))
     }
 
-    /// How far the connection is logged on.
+    /// Writes the state of the connection's login.
     fn status(&self) -> Value {
         json!({
             "apiKey": self.session.as_ref().map(|session| &session.key),
@@ -260,7 +260,7 @@ impl Caller {
         })
     }
 
-    /// Follows an account. The connection is told of it, and counts among its member's, if that comes to something.
+    /// Follows an account. The connection gets its events, and counts among its member's, if this succeeds.
     async fn follow(
         &mut self,
         form: &Form,
@@ -292,14 +292,14 @@ impl Caller {
         });
         let followed = followed.await??;
         match self.followed.iter_mut().find(|its| its.topic == followed.topic) {
-            // What was followed for itself does not end with the session.
+            // A subscription of its own does not end with the session.
             Some(its) => its.by_session &= by_session,
             None => self.followed.push(followed),
         }
         Ok(Called::Told)
     }
 
-    /// Ends some of its subscriptions, and says so.
+    /// Ends some of its subscriptions, and answers that.
     async fn leave(&mut self, is_meant: impl Fn(&Followed) -> bool) -> Result<(), Refusal> {
         let (left, kept): (Vec<Followed>, Vec<Followed>) = self.followed.iter().partition(|its| is_meant(its));
         self.followed = kept;

@@ -10,7 +10,7 @@ use crate::kline::KlineInterval;
 use crate::topic::{Envelope, Every, Stream, Tickers, Topic, Window};
 
 impl Stream {
-    /// What stands behind the pair.
+    /// Reads the part behind the pair.
     pub(super) fn parse(name: &str) -> Option<Stream> {
         let (kind, every) = match name.strip_suffix("@100ms") {
             Some(kind) => (kind, Every::TenthOfASecond),
@@ -66,12 +66,12 @@ fn suffix(every: Every) -> &'static str {
     }
 }
 
-/// A stream's name.
+/// Returns a stream's name.
 pub(super) fn name(view: &View, symbol: SymbolIndex, stream: Stream) -> String {
     format!("{}@{stream}", names::pair(view.listing(symbol).name).to_ascii_lowercase())
 }
 
-/// The name of a stream of all symbols.
+/// Returns the name of a stream of all symbols.
 pub(super) fn name_of_all(tickers: Tickers) -> String {
     match tickers {
         Tickers::Day => "!ticker@arr".to_owned(),
@@ -89,7 +89,7 @@ fn parse_of_all(name: &str) -> Option<Tickers> {
     }
 }
 
-/// The stream of this name, if there is one.
+/// Finds the stream of this name, if there is one.
 pub(super) fn find(view: &View, name: &str, envelope: Envelope) -> Option<Topic> {
     if let Some(tickers) = parse_of_all(name) {
         return Some(Topic::Tickers(tickers, envelope));

@@ -1,4 +1,4 @@
-//! Decides what followers of streams are told, and when: changes of the book at the pace that they asked for,
+//! Decides which events the followers of streams get, and when: changes of the book at the pace that they chose,
 //! everything else at once. It lives in the feed's thread, in the hub.
 //!
 //! The update ids of depth are the numbers of commands. An event covers the commands `U` to `u`, and the events of a
@@ -21,10 +21,10 @@ use crate::hub::{self, Hub};
 use crate::text::Text;
 use crate::topic::{Envelope, Stream, Topic, Wrap};
 
-/// Tickers are told at most so often.
+/// The shortest time between two tickers.
 const TICKER_EVERY: Duration = Duration::from_secs(1);
 
-/// All streams that somebody follows.
+/// All streams with followers.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     of_symbols: HashMap<SymbolIndex, Vec<Followed>>,
@@ -34,35 +34,35 @@ pub(crate) struct Streams {
     days: HashMap<SymbolIndex, Vec<Candle>>,
 }
 
-/// An account, and the topics that tell of it, which share what was told.
+/// An account and the topics about it, which share what was reported.
 #[derive(Debug)]
 struct FollowedAccount {
     told: Told,
     topics: Vec<Topic>,
 }
 
-/// A stream, with what is to be told next and what was told last.
+/// A stream, with the events that are due next and the last ones.
 #[derive(Debug)]
 struct Followed {
     stream: Stream,
     envelope: Envelope,
     state: State,
-    /// When it may be told again.
+    /// The time of the next event.
     next: Instant,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Levels that changed since, and the first command that they may have changed with.
+    /// Levels that changed since, and the first command with which they may have changed.
     Levels {
         changed: BTreeSet<(Side, Price)>,
         from: u64,
     },
-    /// Whether something is to be told.
+    /// Whether an event is due.
     Changed(bool),
-    /// The best prices as they were told.
+    /// The best prices of the last event.
     Best([String; 4]),
-    /// The candle that was told last, and whether it was told as closed.
+    /// The candle of the last event, and whether it was closed.
     Candle(Option<(Candle, bool)>),
     Nothing,
 }
@@ -75,7 +75,7 @@ impl hub::Streams for Streams {
             Topic::Stream(symbol, stream, envelope) => {
                 let state = match stream {
                     Stream::Depth(_) => State::Levels { changed: BTreeSet::new(), from },
-                    // The first one is told at once.
+                    // The first event is sent at once.
                     Stream::BestLevels(..) => State::Changed(true),
                     Stream::Ticker | Stream::MiniTicker | Stream::WindowTicker(_) | Stream::AveragePrice => {
                         State::Changed(false)
@@ -169,7 +169,7 @@ impl hub::Streams for Streams {
                         *told = best;
                     }
                 }
-                // Of a part of its days it would be a wrong one.
+                // A candle made of a part of its days would be wrong.
                 (Stream::Kline(interval), State::Candle(_)) if interval.is_of_days() && !knows_days => {}
                 (stream @ Stream::Kline(interval), State::Candle(told)) if !trades.is_empty() => {
                     let candles = match klines::latest(scene, symbol, interval, days) {
@@ -191,7 +191,7 @@ impl hub::Streams for Streams {
                         let last = candles.iter().find(|candle| candle.start == before.start);
                         event(last.unwrap_or(before), true);
                     }
-                    // A trade may be told after its candle was closed by the clock.
+                    // A trade may arrive after the clock closed its candle.
                     let closed = told.is_some_and(|(told, closed)| closed && told.start == current.start);
                     event(current, closed);
                     *told = Some((*current, closed));
@@ -329,7 +329,7 @@ impl Followed {
         }
     }
 
-    /// A candle whose time is over is told a last time, also when nobody trades any more.
+    /// Sends a candle a last time when its time is over, also without further trades.
     fn close_candle(&mut self, scene: &ReadModel<Hub>, symbol: SymbolIndex) {
         let (Stream::Kline(interval), State::Candle(Some((told, closed @ false)))) = (self.stream, &mut self.state)
         else {

@@ -27,7 +27,7 @@ pub(super) async fn day(State(site): State<Site>, asked: Parameters) -> Result<R
     .await
 }
 
-/// Whether a ticker is to have its few numbers alone.
+/// Whether a ticker is to have its few main numbers only.
 pub(super) fn is_short(asked: &Parameters) -> Result<bool, Refusal> {
     match asked.text("type") {
         None | Some("FULL") => Ok(false),
@@ -56,10 +56,10 @@ pub(super) async fn book(State(site): State<Site>, asked: Parameters) -> Result<
     .await
 }
 
-/// Minutes that the average price is of.
+/// Minutes of the average price.
 pub(super) const AVERAGED_MINUTES: u64 = 5;
 
-/// What was paid for a share in the last minutes; the last price, if nobody traded in them.
+/// Answers with the average price of the last minutes; the last price, if they have no trade.
 pub(super) async fn average_price(State(site): State<Site>, asked: Parameters) -> Answer {
     asked.only(&["symbol"])?;
     let unit = asked.unit;
@@ -79,7 +79,7 @@ pub(super) fn average(view: &View, symbol: SymbolIndex) -> String {
     }
 }
 
-/// One, or a list.
+/// Answers with one ticker, or with a list.
 pub(super) async fn of_chosen(
     site: &Site,
     asked: Parameters,
@@ -100,7 +100,7 @@ pub(super) async fn of_chosen(
     .await
 }
 
-/// Best bid and its shares, best ask and its shares.
+/// Returns best bid and its shares, best ask and its shares.
 pub(super) fn best(view: &View, symbol: SymbolIndex) -> [String; 4] {
     let book = &view.listing(symbol).book;
     let side = |side| match book.levels(side).next() {

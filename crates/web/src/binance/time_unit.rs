@@ -10,12 +10,12 @@ use crate::kline::KlineInterval;
 pub(super) use crate::topic::TimeUnit;
 
 const HEADER: HeaderName = HeaderName::from_static("x-mbx-time-unit");
-/// A time that is sent is one of microseconds from here on: this many milliseconds are in the year 5138, and this many
+/// The number from which a time counts as microseconds: this many milliseconds are in the year 5138, and this many
 /// microseconds in 1973.
 const MICROSECONDS_FROM: u64 = 100_000_000_000_000;
 
 impl TimeUnit {
-    /// What a request asks for in its head.
+    /// Reads the unit from the headers of a request.
     pub(super) fn of(headers: &HeaderMap) -> Result<TimeUnit, Refusal> {
         let Some(asked) = headers.get(HEADER) else { return Ok(TimeUnit::default()) };
         asked
@@ -41,23 +41,23 @@ impl TimeUnit {
         }
     }
 
-    /// By this machine's clock.
+    /// Returns this machine's time.
     pub(super) fn now(self) -> u64 {
         self.tell(Time(clock::now()))
     }
 
-    /// The last moment before a time.
+    /// Returns the last moment before a time.
     pub(super) fn tell_before(self, end: Time) -> u64 {
         self.tell(end).saturating_sub(1)
     }
 
-    /// When a candle ends.
+    /// Returns the end of a candle.
     pub(super) fn tell_end(self, candle: &Candle, interval: KlineInterval) -> u64 {
         self.tell_before(interval.end_of(candle.start))
     }
 }
 
-/// A time that a client sent, in either unit.
+/// Reads a time of a client, in either unit.
 pub(super) fn sent(number: u64) -> Time {
     match number < MICROSECONDS_FROM {
         true => Time(number.saturating_mul(1000)),
@@ -65,7 +65,7 @@ pub(super) fn sent(number: u64) -> Time {
     }
 }
 
-/// The end of the moment that a client named: the whole of the last millisecond is meant where milliseconds were sent.
+/// Returns the end of the moment that a client named: the whole last millisecond counts where it sent milliseconds.
 pub(super) fn end_of_sent(number: u64) -> Time {
     let moment = if number < MICROSECONDS_FROM { 1000 } else { 1 };
     Time(sent(number).0.saturating_add(moment))

@@ -1,4 +1,4 @@
-//! Stops that follow the market, as these clients ask for them: `trailingDelta`, in hundredths of a per cent.
+//! Trailing stops as these clients request them: `trailingDelta`, in hundredths of a per cent.
 
 use engine::Trail;
 use serde_json::{Value, json};
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 use super::parameters::Parameters;
 use super::refusal::Refusal;
 
-/// What is called so in these clients' requests and answers.
+/// The field's name in requests and answers.
 pub(super) const DELTA: &str = "trailingDelta";
 
-/// The least and the greatest, as of the filter.
+/// The least and the greatest distance, as in the filter.
 const LEAST: u16 = 10;
 const MOST: u16 = 2_000;
 
-/// The filter of `exchangeInfo`: the same in both directions.
+/// Writes the filter of `exchangeInfo`: the same in both directions.
 pub(super) fn filter() -> Value {
     json!({"filterType": "TRAILING_DELTA", "minTrailingAboveDelta": LEAST, "maxTrailingAboveDelta": MOST,
         "minTrailingBelowDelta": LEAST, "maxTrailingBelowDelta": MOST})
 }
 
-/// How far behind the market an order of this type stays, if it follows that.
+/// Reads the distance of an order of this type, if it follows the market.
 pub(super) fn read(asked: &Parameters, order_type: &str) -> Result<Option<Trail>, Refusal> {
     let Some(text) = asked.text(DELTA) else { return Ok(None) };
     match order_type {
@@ -47,7 +47,7 @@ pub(super) fn read(asked: &Parameters, order_type: &str) -> Result<Option<Trail>
     trail.map(Some).ok_or_else(|| Refusal::filter("TRAILING_DELTA"))
 }
 
-/// Adds the distance to an order as it is told under this name, if it is one that these clients have a number for.
+/// Adds the distance to an order under this name, if it is one that these clients have a number for.
 pub(super) fn tell(told: &mut Value, name: &str, trail: Option<Trail>) {
     if let (Some(told), Some(bips)) = (told.as_object_mut(), trail.and_then(Trail::bips)) {
         told.insert(name.to_owned(), json!(bips));

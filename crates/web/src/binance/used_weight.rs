@@ -1,4 +1,4 @@
-//! What each address asked for in the current minute, which every answer says. It is counted, and nobody is refused for it.
+//! Counts the requests of each address in the current minute, which every answer shows. The server refuses none for it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 use crate::clock::now;
 use crate::listener::Life;
 
-/// Clients slow down as they come near to a limit. There is none: this is more than anybody can ask for.
+/// A limit, because clients slow down as they come near to one: it is more than any client can send.
 const LIMIT: u32 = 1_000_000_000;
-/// Addresses that are counted apart in a minute; those that come later are counted together.
+/// Addresses that are counted apart in a minute; later ones are counted together.
 const ADDRESSES_MAX: usize = 1 << 14;
 const MINUTE_MICROS: u64 = 60_000_000;
 const HEADERS: [HeaderName; 2] =
     [HeaderName::from_static("x-mbx-used-weight"), HeaderName::from_static("x-mbx-used-weight-1m")];
 
-/// By the client's address. Clones count together.
+/// The counts by the client's address. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct UsedWeights(Arc<Mutex<Minute>>);
 
-/// Counts what one client asks for. Each request has it with it, for those that ask more over the same connection.
+/// Counts the requests of one client. Each request carries it, for connections that send more.
 #[derive(Clone)]
 pub(super) struct Weigher {
     weights: UsedWeights,
@@ -34,14 +34,14 @@ pub(super) struct Weigher {
 
 #[derive(Default)]
 struct Minute {
-    /// Since 1970.
+    /// The minute since 1970.
     number: u64,
     used: HashMap<IpAddr, u64>,
-    /// Of all addresses that are not counted apart.
+    /// The requests of all addresses that are not counted apart.
     used_by_others: u64,
 }
 
-/// Each request weighs 1, whatever becomes of it.
+/// Counts a request with weight 1, however it is answered.
 pub(crate) async fn tell_used_weight(
     State(weights): State<UsedWeights>,
     ConnectInfo(life): ConnectInfo<Life>,
@@ -62,14 +62,14 @@ pub(crate) async fn tell_used_weight(
 }
 
 impl Weigher {
-    /// Counts one more, and gives how many those are.
+    /// Counts one more, and returns the count.
     pub(super) fn add(&self) -> u64 {
         self.weights.0.lock().unwrap_or_else(PoisonError::into_inner).add(self.address, now() / MINUTE_MICROS)
     }
 }
 
 impl Minute {
-    /// Counts one more of this address, and gives how many those are.
+    /// Counts one more for this address, and returns its count.
     fn add(&mut self, address: IpAddr, minute: u64) -> u64 {
         if self.number != minute {
             *self = Minute { number: minute, ..Minute::default() };
@@ -92,14 +92,14 @@ fn weight_limit() -> Value {
     limit("REQUEST_WEIGHT", "MINUTE", 1)
 }
 
-/// What an answer over the WebSocket API says of what was used.
+/// Writes the used weight for an answer over the WebSocket API.
 pub(super) fn told(used: u64) -> Value {
     let mut limit = weight_limit();
     limit["count"] = json!(used);
     json!([limit])
 }
 
-/// What `exchangeInfo` says of them.
+/// Writes the limits for `exchangeInfo`.
 pub(super) fn limits() -> Value {
     let mut all = vec![weight_limit()];
     all.extend(of_orders());
@@ -111,7 +111,7 @@ fn of_orders() -> [Value; 2] {
     [limit("ORDERS", "SECOND", 10), limit("ORDERS", "DAY", 1)]
 }
 
-/// The limits of orders, with so many placed.
+/// Writes the limits of orders, with the numbers placed.
 pub(super) fn order_limits(counts: [u64; 2]) -> Value {
     let mut limits = of_orders();
     limits.iter_mut().zip(counts).for_each(|(limit, count)| limit["count"] = json!(count));

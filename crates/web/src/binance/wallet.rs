@@ -1,5 +1,5 @@
-//! What clients ask before they trade: whether the exchange runs, what its fees are, and which assets there are. Nothing is
-//! deposited or withdrawn here.
+//! Answers to the questions that clients ask before they trade: whether the exchange runs, its fees, and its assets.
+//! Nothing is deposited or withdrawn here.
 
 use axum::Json;
 use axum::extract::State;
@@ -27,8 +27,8 @@ pub(super) async fn system_status(State(site): State<Site>, asked: Parameters) -
     Ok(Json(json!({"status": status, "msg": msg})))
 }
 
-/// There are no pairs to trade on margin, nor any whose trading is to end. Where members are known nothing is told of
-/// the market to whoever says the name of a key, nor whether there is such a key.
+/// Answers with no pairs: none trade on margin, and none is to be delisted. Where there are members, a key's name is
+/// enough, for the answer reveals nothing of the market, nor whether the key exists.
 pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Answer {
     match site.members() {
         Some(_) => asked.names_key()?,
@@ -42,7 +42,7 @@ pub(super) async fn no_pairs(State(site): State<Site>, asked: Parameters) -> Ans
     Ok(Json(json!([])))
 }
 
-/// Of one pair, or of all.
+/// Answers with the fees of one pair, or of all.
 pub(super) async fn trade_fee(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let account = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;
@@ -92,7 +92,7 @@ fn no_discount() -> Value {
     })
 }
 
-/// What one order would cost.
+/// Writes the fees of one order.
 pub(super) fn order_commission(rates: Rates) -> Value {
     let none = Rates::default().alone();
     json!({
@@ -103,7 +103,7 @@ pub(super) fn order_commission(rates: Rates) -> Value {
     })
 }
 
-/// What is still to be shown.
+/// The assets that are still to be shown.
 enum Assets {
     /// Dollars, and all symbols.
     All,
@@ -111,7 +111,7 @@ enum Assets {
     Symbols(Chosen),
 }
 
-/// By asset, or of one.
+/// Answers with the details of all assets, or of one.
 pub(super) async fn asset_detail(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     asked.account(&site).await?;
     asked.only_signed(&["asset"])?;
@@ -132,7 +132,7 @@ pub(super) async fn asset_detail(State(site): State<Site>, asked: Parameters) ->
     .await
 }
 
-/// The same of every asset.
+/// Writes the detail, which is the same for every asset.
 fn detail() -> Value {
     json!({"minWithdrawAmount": numbers::zero(), "depositStatus": false, "withdrawFee": 0, "withdrawStatus": false})
 }
@@ -141,7 +141,7 @@ fn is_asset(view: &View, asset: &str) -> bool {
     asset == names::DOLLARS || names::find(view, &format!("{asset}{}", names::DOLLARS)).is_some()
 }
 
-/// With what the account has of each.
+/// Answers with all assets, and the account's balance of each.
 pub(super) async fn coins(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let account = asked.account(&site).await?;
     asked.only_signed(&[])?;
@@ -158,7 +158,7 @@ pub(super) async fn coins(State(site): State<Site>, asked: Parameters) -> Result
     .await
 }
 
-/// Dollars where they come first, and which symbols are to be looked at.
+/// Returns dollars if they come first, and the symbols to read.
 fn some_of(assets: Assets) -> (Option<&'static str>, Chosen) {
     match assets {
         Assets::All => (Some(names::DOLLARS), Chosen::AllFrom(SymbolIndex(0))),

@@ -1,4 +1,4 @@
-//! What was traded in a stretch of time up to now, in the numbers that requests and streams show.
+//! The trades in a stretch of time up to now, in the numbers that requests and streams show.
 
 use engine::{Position, Price, Symbol, SymbolIndex, Time, Turnover};
 use feed::{Interval, Traded, View};
@@ -30,20 +30,20 @@ pub(super) struct WindowNumbers {
 }
 
 impl WindowNumbers {
-    /// The last 24 hours.
+    /// Sums up the last 24 hours.
     pub(super) fn of_day(view: &View, symbol: SymbolIndex) -> WindowNumbers {
         let to = Time(now());
         WindowNumbers::since(view, symbol, Time(to.0.saturating_sub(Interval::Day.micros())), to)
     }
 
-    /// So much time up to now. It begins with a minute, and so may be of up to a minute more.
+    /// Sums up this much time up to now. It begins with a minute, and so may last up to a minute more.
     pub(super) fn of_last(view: &View, symbol: SymbolIndex, micros: u64) -> WindowNumbers {
         let to = Time(now());
         let from = Interval::Minute.start_of(Time(to.0.saturating_sub(micros)));
         WindowNumbers::since(view, symbol, from, to)
     }
 
-    /// From a time on that is a day ago at most.
+    /// Sums up the trades from a time that is a day ago at most.
     pub(super) fn since(view: &View, symbol: SymbolIndex, from: Time, to: Time) -> WindowNumbers {
         WindowNumbers::of(view, symbol, view.listing(symbol).traded_since(from), (from, to))
     }
@@ -88,7 +88,7 @@ impl WindowNumbers {
         shape
     }
 
-    /// Without what can be worked out of the rest.
+    /// Writes the numbers without those that follow from the rest.
     pub(super) fn mini_shape(&self, unit: TimeUnit) -> Value {
         json!({
             "symbol": names::pair(self.name),

@@ -1,4 +1,5 @@
-//! Candles that begin by the clock of another time zone: they are made of shorter ones where the market's own begin at other times.
+//! Candles that begin by the clock of another time zone: they are made of shorter ones where the market's own begin at
+//! other times.
 
 use engine::Time;
 use feed::{Candle, Interval};
@@ -13,7 +14,7 @@ const MINUTE_MICROS: i64 = 60_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Zoned {
     interval: KlineInterval,
-    /// In microseconds.
+    /// Microseconds ahead of UTC.
     ahead: i64,
     base: Interval,
 }
@@ -24,17 +25,17 @@ impl Zoned {
         let fits = |base: &Interval| ahead.unsigned_abs().is_multiple_of(base.micros());
         let shorter = [interval.base(), Interval::Hour, Interval::FifteenMinutes];
         let base = shorter.into_iter().find(|base| base.micros() <= interval.base().micros() && fits(base));
-        // What is shorter than a quarter of an hour begins at the same times everywhere.
+        // Candles shorter than a quarter of an hour begin at the same times everywhere.
         Zoned { interval, ahead, base: base.unwrap_or(interval.base()) }
     }
 
-    /// The interval of the market's own candles, if these are the same.
+    /// Returns the interval of the market's own candles, if these are the same.
     pub(super) fn kept(self) -> Option<Interval> {
         let KlineInterval::Kept(kept) = self.interval else { return None };
         (kept == self.base).then_some(kept)
     }
 
-    /// As those of a `KlineInterval`.
+    /// Returns the interval of the candles that make it up.
     pub(super) fn base(self) -> Interval {
         self.base
     }
@@ -64,7 +65,7 @@ impl Zoned {
         }
     }
 
-    /// What the zone's clock shows.
+    /// Returns the time on the zone's clock.
     fn there(self, time: Time) -> Time {
         Time(time.0.saturating_add_signed(self.ahead))
     }
@@ -74,7 +75,7 @@ impl Zoned {
     }
 }
 
-/// Minutes ahead of UTC: `-1:00`, `05:45`, `0`.
+/// Reads minutes ahead of UTC: `-1:00`, `05:45`, `0`.
 pub(super) fn time_zone(text: &str) -> Result<i64, Refusal> {
     let invalid = || Refusal::invalid("timeZone", "it is hours, or hours and minutes, from -12:00 to +14:00");
     let (sign, rest) = match text.strip_prefix('-') {
@@ -88,7 +89,7 @@ pub(super) fn time_zone(text: &str) -> Result<i64, Refusal> {
     if minutes < 60 && (-12 * 60..=14 * 60).contains(&ahead) { Ok(ahead) } else { Err(invalid()) }
 }
 
-/// That of candles, which are made of quarters of an hour.
+/// Reads the time zone of candles, which are made of quarters of an hour.
 pub(super) fn time_zone_of_candles(text: &str) -> Result<i64, Refusal> {
     let ahead = time_zone(text)?;
     match ahead % 15 {

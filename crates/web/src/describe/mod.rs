@@ -1,5 +1,5 @@
 //! Descriptions of the interfaces for programs: OpenAPI of REST, AsyncAPI of the WebSocket. Both are made from the code
-//! that serves: routes and shapes describe themselves, and what holds for all of them is here.
+//! that serves: routes and shapes describe themselves, and this module adds what all of them share.
 
 mod problems;
 mod websocket;
@@ -17,14 +17,14 @@ use crate::policy::{self, Need};
 use crate::site::Site;
 use crate::{health, rest, values};
 
-/// Where the descriptions and all that they describe stand.
+/// The path under which the descriptions and everything they describe are served.
 const BASE: &str = "/api/v1";
 
 static OPENAPI: LazyLock<Value> = LazyLock::new(|| finished(routes().into_openapi()));
 static OPENAPI_TEXT: LazyLock<String> = LazyLock::new(|| OPENAPI.to_string());
 static ASYNCAPI_TEXT: LazyLock<String> = LazyLock::new(|| websocket::description(&OPENAPI).to_string());
 
-/// Health and REST, with their description.
+/// Returns health and REST, with their description.
 pub(crate) fn routes() -> OpenApiRouter<Site> {
     let descriptions = OpenApiRouter::new().routes(routes!(openapi)).routes(routes!(asyncapi));
     let rest = rest::routes().merge(descriptions).fallback(rest::nothing_here);
@@ -53,7 +53,7 @@ const INTRODUCTION: &str = "Prices, shares and money are strings, exact. Times a
     Unknown fields in a request are refused. What is placed here takes the same way as XML orders: one sequence, one journal, \
     the same refusals. A read is at least as new as the last reply that its caller got.";
 
-/// How somebody proves who they are.
+/// Describes how a client proves its identity.
 fn proofs() -> Value {
     json!({
         "session": {"type": "http", "scheme": "bearer", "description": "The `token` of a session: POST /api/v1/sessions"},
@@ -64,7 +64,7 @@ fn proofs() -> Value {
     })
 }
 
-/// What the routes say, and what holds for all of them.
+/// Completes the description of the routes with what all of them share.
 fn finished(api: utoipa::openapi::OpenApi) -> Value {
     let mut api = crate::json::value(api);
     api["info"] = json!({
@@ -90,7 +90,7 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             finish(&path, method, operation);
         }
-        // A client order id may hold slashes: the route takes the rest of the path for it.
+        // A client order id may hold slashes: its route takes the rest of the path.
         finished_paths.insert(path.replace("{*", "{"), item);
     }
     api["paths"] = finished_paths.into();
@@ -101,7 +101,7 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
     }
     schemas["Problem"] = problems::schema();
     api["components"]["securitySchemes"] = proofs();
-    // Without an access file none is needed.
+    // Without an access file no proof is needed.
     api["security"] = json!([{}, {"session": []}, {"secret": []}, {"signature": []}, {"cookie": []}]);
     let schemas = &mut api["components"]["schemas"];
     for schema in schemas.as_object_mut().into_iter().flat_map(Map::values_mut) {
@@ -110,7 +110,7 @@ fn finished(api: utoipa::openapi::OpenApi) -> Value {
     api
 }
 
-/// Adds the refusals to an operation, and says of its parameters that they are not null: a query has no null.
+/// Adds the refusals to an operation, and says that its parameters are not null: a query has no null.
 fn finish(path: &str, method: &str, operation: &mut Value) {
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
@@ -142,7 +142,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     if operation["requestBody"].is_object() {
         codes.extend(["too-large", "not-json", "disk-low", "read-only-node", "full"]);
     }
-    // What places orders.
+    // Operations that place orders may exceed these limits.
     if codes.contains(&"too-many-client-order-ids") {
         codes.extend(["too-many-orders", "order-too-large"]);
     }
@@ -155,7 +155,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     match path.strip_prefix(BASE) {
         Some("/time" | "/openapi.json" | "/asyncapi.json") => {}
         Some("/status") => codes.extend(["not-ready", "feed-unavailable", "internal-fault"]),
-        // What reads the market waits for its database, too.
+        // Operations that read the market wait for its database, too.
         _ => codes.extend(["not-ready", "feed-unavailable", "internal-fault", "store-away", "behind"]),
     }
     for (status, response) in problems::responses(&codes) {
@@ -163,7 +163,7 @@ fn finish(path: &str, method: &str, operation: &mut Value) {
     }
 }
 
-/// Where a placed order is found.
+/// Adds the link to the order that was placed.
 fn link(placed: &mut Value) {
     let order = json!({"order": "$response.body#/order_id", "account": "$response.body#/account"});
     placed["links"] = json!({
@@ -188,7 +188,7 @@ fn not_null(schema: &mut Value) {
     }
 }
 
-/// An object has the fields that are named and no others.
+/// Limits an object to the fields that it names.
 fn close(schema: &mut Value) {
     if schema["properties"].is_object() {
         schema["additionalProperties"] = false.into();

@@ -1,10 +1,10 @@
-//! The refusals of REST: which codes there are, and with which status.
+//! The refusals of REST: their codes and statuses.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// Code, status, when.
+/// The code, the status, and when it comes.
 const CODES: [(&str, u16, &str); 89] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
@@ -149,7 +149,7 @@ const CODES: [(&str, u16, &str); 89] = [
     ("outcome-unknown", 504, "The database went away meanwhile: ask for the order later"),
 ];
 
-/// Of all refusals.
+/// The schema of all refusals.
 pub(super) fn schema() -> Value {
     let codes: Vec<&str> = CODES.iter().map(|(code, ..)| *code).collect();
     json!({
@@ -174,7 +174,7 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// Responses with these codes, by status.
+/// Returns the responses with these codes, by status.
 pub(super) fn responses(codes: &[&str]) -> BTreeMap<String, Value> {
     let mut by_status: BTreeMap<u16, Vec<(&str, &str)>> = BTreeMap::new();
     for (code, status, when) in CODES {

@@ -1,4 +1,4 @@
-//! The WebSocket as AsyncAPI 3.0: a channel for each that can be subscribed to, all of them on one connection.
+//! The WebSocket as AsyncAPI 3.0: a channel for each kind of subscription, all of them on one connection.
 
 use serde_json::{Map, Value, json};
 use utoipa::{PartialSchema, ToSchema};
@@ -11,10 +11,10 @@ use crate::shapes::CandlesShape;
 use crate::values;
 use crate::vitals::Measured;
 
-/// Where a client connects.
+/// The path to which a client connects.
 const ADDRESS: &str = "/ws/v1";
 
-/// What can be subscribed to, with the fields that a request needs beside it, and what is told.
+/// A kind of subscription, with the fields that its request needs besides, and its messages.
 struct Channel {
     name: &'static str,
     title: &'static str,
@@ -24,7 +24,7 @@ struct Channel {
     told: Vec<(&'static str, Value)>,
 }
 
-/// The schema of a shape, by which its messages are described.
+/// Returns the schema of a shape, which describes its messages.
 fn of<T: PartialSchema>() -> Value {
     crate::json::value(T::schema())
 }
@@ -93,7 +93,7 @@ fn channels() -> Vec<Channel> {
     ]
 }
 
-/// The whole description. Schemas that REST has as well are those of `openapi`.
+/// Returns the whole description. Schemas that REST has as well are those of `openapi`.
 pub(super) fn description(openapi: &Value) -> Value {
     let mut schemas = openapi["components"]["schemas"].clone();
     for (name, schema) in new_schemas() {
@@ -121,7 +121,7 @@ pub(super) fn description(openapi: &Value) -> Value {
     })
 }
 
-/// Those that only the WebSocket has.
+/// Returns the schemas that only the WebSocket has.
 fn new_schemas() -> Vec<(String, Value)> {
     let mut all = Vec::new();
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ fn new_schemas() -> Vec<(String, Value)> {
     DropCopyTold::schemas(&mut found);
     for (name, schema) in found {
         let mut schema = crate::json::value(schema);
-        // Each kind of report says which it is.
+        // Each kind of report names itself.
         if let Some(kind) = name.strip_suffix("Report").filter(|kind| !kind.is_empty()) {
             schema["properties"]["report"] = exactly(&kind.to_lowercase());
             schema["required"].as_array_mut().into_iter().for_each(|required| required.push(json!("report")));
@@ -145,7 +145,7 @@ fn new_schemas() -> Vec<(String, Value)> {
         "AccountList".to_owned(),
         json!({"type": "array", "items": schema("AccountId"), "minItems": 1, "maxItems": 1000}),
     ));
-    // Those that are values are described already.
+    // Schemas of values are described already.
     let values: Vec<String> = values::all().into_iter().map(|(name, _)| name).collect();
     all.retain(|(name, _)| !values.contains(name));
     all
@@ -159,14 +159,14 @@ fn exactly(text: &str) -> Value {
     json!({"type": "string", "const": text})
 }
 
-/// An object with these fields and no others.
+/// Returns the schema of an object with these fields and no others.
 fn object(fields: Vec<(&str, Value)>, optional: &[&str]) -> Value {
     let required: Vec<&str> = fields.iter().map(|(name, _)| *name).filter(|name| !optional.contains(name)).collect();
     let properties: Map<String, Value> = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// Given back with the answer.
+/// Returns the schema of an id, which the answer repeats.
 fn id() -> Value {
     json!({"description": "Anything; the answer gives it back."})
 }
@@ -179,7 +179,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// What belongs to no channel that is subscribed to.
+    /// Adds the messages that belong to no channel.
     fn control(&mut self) {
         let ping = object(vec![("op", exactly("ping")), ("id", id())], &["id"]);
         let pong = object(vec![("type", exactly("pong")), ("id", id())], &["id"]);
@@ -208,7 +208,7 @@ impl Parts {
         self.operation("sendError", "send", "control", &["error"], None);
     }
 
-    /// Cancel on disconnect.
+    /// Adds cancel on disconnect.
     fn protection(&mut self) -> Vec<String> {
         let grace = || json!({"type": "string", "description": "How long nobody may be there: `0s` to `60s`, or in `ms`.", "examples": ["5s"]});
         let message = |head: (&'static str, &str), has_grace: bool| {
@@ -285,7 +285,7 @@ impl Parts {
     }
 }
 
-/// Codes of errors.
+/// The codes of errors.
 const CODES: [&str; 18] = [
     "malformed",
     "unknown-symbol",
@@ -307,7 +307,7 @@ const CODES: [&str; 18] = [
     "outcome-unknown",
 ];
 
-/// What each message of a channel begins with, and its content.
+/// Adds the fields with which each message of a channel begins.
 fn with_head(kind: &str, channel: &str, mut content: Value) -> Value {
     content["properties"]["type"] = exactly(kind);
     content["properties"]["channel"] = exactly(channel);

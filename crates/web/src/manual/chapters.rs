@@ -1,20 +1,20 @@
-//! Which documents the site has, in their order.
+//! The documents of the site, in their order.
 
 use crate::page_files::Packed;
 
 /// A document.
 pub(super) struct Chapter {
-    /// What it belongs to.
+    /// The group that it belongs to.
     pub group: &'static str,
-    /// Where it stands in the repository.
+    /// Its path in the repository.
     pub source: &'static str,
 }
 
 impl Chapter {
-    /// Its file in the site.
+    /// Returns its file in the site.
     pub fn file(&self) -> String {
         let name = self.source.trim_start_matches("docs/").trim_end_matches(".md");
-        // A folder's own document is called after the folder.
+        // A folder's README is named after the folder.
         let name = name.trim_end_matches("/README");
         if name == "README" { "index.html".to_owned() } else { format!("{name}.html") }
     }
@@ -24,7 +24,7 @@ impl Chapter {
     }
 }
 
-/// What is written in a document, or in a picture that is a drawing.
+/// Returns the text of a document, or of a picture that is a drawing.
 pub(super) fn text(source: &str) -> Option<String> {
     String::from_utf8(Packed::find(source)?.plain()).ok()
 }

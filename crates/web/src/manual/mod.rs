@@ -1,4 +1,5 @@
-//! The documents as a site: under `/docs`, and as files in a folder (`pricetime docs`). They are part of the program, and become HTML when one
+//! The documents as a site: under `/docs`, and as files in a folder (`pricetime docs`). They are part of the program,
+//! and become HTML when one of them is first requested. The site loads nothing from other servers.
 //! of them is first asked for. The site asks nobody else for anything.
 
 mod chapters;
@@ -18,10 +19,10 @@ use render::{Rendered, render};
 /// Files of the page that the site's pages use as well.
 const SHARED: [&str; 6] =
     ["style/theme.css", "style/reference.css", "style/manual.css", "early.js", "manual.js", "icon.svg"];
-/// What can be searched: the words of each part of each chapter, and where it is.
+/// The search index: the words of each part of each chapter, and its place.
 const INDEX: &str = "search.json";
 
-/// What was made of the documents, by name.
+/// The files that were made of the documents, by name.
 static MADE: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
     let rendered: Vec<Rendered> = CHAPTERS.iter().map(|chapter| render(chapter, &chapter.text())).collect();
     let pages = CHAPTERS.iter().zip(&rendered).map(|(chapter, made)| {
@@ -38,7 +39,7 @@ static MADE: LazyLock<HashMap<String, Vec<u8>>> = LazyLock::new(|| {
     pages.chain([index]).collect()
 });
 
-/// A file of the site, by its path in it.
+/// Returns a file of the site, by its path in it.
 pub(crate) fn file(path: &str) -> Option<Contents> {
     match SHARED.contains(&path) {
         true => Packed::of_page(path).map(Contents::Packed),
@@ -46,7 +47,7 @@ pub(crate) fn file(path: &str) -> Option<Contents> {
     }
 }
 
-/// What a file of the page or of the site holds.
+/// The contents of a file of the page or of the site.
 pub(crate) enum Contents {
     Packed(Packed),
     Made(&'static [u8]),
@@ -61,17 +62,17 @@ impl Contents {
     }
 }
 
-/// The paths of all files of the site, in it.
+/// Lists the paths of all files of the site.
 fn paths() -> impl Iterator<Item = String> {
     made_paths().chain(SHARED.map(str::to_owned))
 }
 
-/// The paths of those that are made, not packed.
+/// Lists the paths of those that are made, not packed.
 pub(crate) fn made_paths() -> impl Iterator<Item = String> {
     CHAPTERS.iter().map(chapters::Chapter::file).chain([INDEX.to_owned()])
 }
 
-/// All files of the site, by their paths in it.
+/// Lists all files of the site, with their paths in it.
 pub fn files() -> impl Iterator<Item = (String, Cow<'static, [u8]>)> {
     paths().filter_map(|path| file(&path).map(|contents| (path, contents.plain())))
 }

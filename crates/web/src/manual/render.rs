@@ -1,5 +1,5 @@
-//! A document as HTML: headings have names that links lead to, links between documents lead to the site's pages, tables and code can be moved
-//! sideways, drawings are part of the page. What is HTML in a document is shown as it stands there.
+//! A document as HTML: headings have names for links, links between documents lead to the site's pages, tables and code
+//! can be scrolled sideways, drawings are part of the page. HTML in a document is shown as it stands there.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
 use super::chapters::{CHAPTERS, Chapter, text};
 
-/// A document, made.
+/// A rendered document.
 pub(super) struct Rendered {
     pub title: String,
     pub html: String,
@@ -19,7 +19,7 @@ pub(super) struct Heading {
     pub level: usize,
     pub id: String,
     pub text: String,
-    /// The words of its part, to be searched.
+    /// The words of its part, for searching.
     pub words: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn render(chapter: &Chapter, text: &str) -> Rendered {
     let events: Vec<Event<'_>> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
     let (mut out, mut taken) = (Vec::with_capacity(events.len()), HashMap::new());
     let mut headings: Vec<Heading> = Vec::new();
-    // Whether each link that is open leads somewhere.
+    // Whether each open link leads somewhere.
     let mut links = Vec::new();
     for (place, event) in events.iter().enumerate() {
         if let (Event::Text(text) | Event::Code(text), Some(part)) = (event, headings.last_mut()) {
@@ -62,7 +62,8 @@ pub(super) fn render(chapter: &Chapter, text: &str) -> Rendered {
                     out.push(event.clone());
                 }
             }
-            // Behind a drawing its words are for those who do not see it. They stand for a picture that is in the repository alone.
+            // The words behind a drawing are for readers who do not see it. They replace a picture that is in the
+            // repository alone.
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let drawn = drawing(chapter, dest_url);
                 let class = if drawn.is_some() { "drawn" } else { "picture" };
@@ -96,7 +97,7 @@ fn add_words(words: &mut String, more: &str) {
     }
 }
 
-/// The words of the heading that begins here.
+/// Returns the words of the heading that begins here.
 fn text_of(events: &[Event<'_>]) -> String {
     let within = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
     let mut words = String::new();
@@ -108,7 +109,7 @@ fn text_of(events: &[Event<'_>]) -> String {
     words
 }
 
-/// As other readers of the documents name their headings.
+/// Names a heading as other readers of the documents do.
 fn slug(text: &str) -> String {
     let kept = text.to_lowercase();
     let kept = kept.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
@@ -121,7 +122,7 @@ fn unique(slug: &str, taken: &mut HashMap<String, usize>) -> String {
     if *times == 1 { slug.to_owned() } else { format!("{slug}-{}", *times - 1) }
 }
 
-/// A drawing without the colours that it has by itself: here they are the page's.
+/// Returns a drawing without its own colours: here they are the page's.
 fn drawing(chapter: &Chapter, link: &str) -> Option<String> {
     let text = text(within(chapter, link).to_str()?)?;
     let (before, rest) = text.split_once("<style>")?;
@@ -129,7 +130,7 @@ fn drawing(chapter: &Chapter, link: &str) -> Option<String> {
     Some(format!("<span class=\"wide\" tabindex=\"0\">{before}{}</span>", after.trim_end()))
 }
 
-/// Where a file stands in the repository that a chapter names from where it stands.
+/// Returns the path in the repository of a file that a chapter names relative to itself.
 fn within(chapter: &Chapter, path: &str) -> PathBuf {
     let from = Path::new(chapter.source).parent().unwrap_or(Path::new(""));
     let mut target = PathBuf::new();
@@ -143,7 +144,7 @@ fn within(chapter: &Chapter, path: &str) -> PathBuf {
     target
 }
 
-/// Where a link of a chapter leads in the site; nowhere if it is to another file of the repository.
+/// Returns the destination of a chapter's link in the site; `None` if it is another file of the repository.
 fn destination(chapter: &Chapter, link: &str) -> Option<String> {
     if link.starts_with('#') || link.starts_with("https://") || link.starts_with("http://") {
         return Some(link.to_owned());

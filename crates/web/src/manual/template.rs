@@ -1,11 +1,11 @@
-//! What stands around a chapter.
+//! The page around a chapter.
 
 use pulldown_cmark::{Event, html};
 
 use super::chapters::Chapter;
 use super::render::Rendered;
 
-/// A page of the site.
+/// Writes a page of the site.
 pub(super) fn page(chapter: &Chapter, made: &Rendered, all: &[(&Chapter, &Rendered)]) -> String {
     let (title, contents, text) = (escaped(&made.title), contents(chapter, all), &made.html);
     let place = all.iter().position(|(other, _)| other.source == chapter.source).unwrap_or_default();
@@ -56,7 +56,7 @@ pub(super) fn page(chapter: &Chapter, made: &Rendered, all: &[(&Chapter, &Render
     )
 }
 
-/// Links to all chapters, and to the parts of this one.
+/// Writes links to all chapters, and to the parts of this one.
 fn contents(shown: &Chapter, all: &[(&Chapter, &Rendered)]) -> String {
     let (mut text, mut group) = (String::new(), "");
     for (chapter, made) in all {

@@ -1,4 +1,4 @@
-//! Somebody who asks, as far as it is known who.
+//! A client that asks, as far as its identity is known.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use exchange::{Principal, Rights};
 
 use super::sessions::Session;
 
-/// Somebody, and the session that they came by, if they came by one.
+/// A principal, and the session that it used, if any.
 #[derive(Clone)]
 pub(crate) struct Asker {
     pub(crate) principal: Principal,
@@ -18,7 +18,7 @@ impl Asker {
         Asker { principal, session: None }
     }
 
-    /// What they may do at the moment: nothing once their session is over.
+    /// Returns its rights at the moment: none once its session is over.
     pub(crate) fn rights(&self) -> Arc<Rights> {
         match &self.session {
             Some(session) if session.is_over() => Arc::default(),

@@ -1,4 +1,4 @@
-//! Changes of who is a member, by operators: beside the event loop, and one after the other.
+//! Changes of members by operators: beside the event loop, and one after the other.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use exchange::Unavailable;
 use super::Members;
 use crate::problem::Problem;
 
-/// Who changes something, for the record.
+/// The author of a change, for the record.
 pub(crate) struct Editor {
     pub(crate) name: String,
     pub(crate) from: String,
 }
 
-/// What may be changed, where somebody may wait for the disk.
+/// The file of members, for work that may wait for the disk.
 pub(crate) struct Editing {
     access: Access,
     editor: Editor,
@@ -37,13 +37,13 @@ impl Editing {
 }
 
 impl Members {
-    /// Does something with the file of members, once those are done who began before. It takes longer the more members there are.
+    /// Runs `work` on the file of members, once earlier edits are done. It takes longer the more members there are.
     pub(crate) async fn edit<T: Send + 'static>(
         &self,
         editor: Editor,
         work: impl FnOnce(&Editing) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        // It is held until the work is done, also when the client has hung up.
+        // The permit is held until the work is done, also when the client has hung up.
         let turn = Arc::clone(&self.editing).acquire_owned().await.map_err(|_| Problem::not_ready())?;
         let editing = Editing { access: self.access.clone(), editor };
         let done = tokio::task::spawn_blocking(move || {
@@ -83,7 +83,8 @@ pub(crate) fn unknown_key() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "unknown-key", "Unknown key", "the member has no key with this id")
 }
 
-/// The file says the line, the member and then the field: of these the client knows the last.
+/// Makes the refusal of a wrong change. The file's error names the line, the member and the field; the client knows the
+/// field.
 fn wrong(why: &str) -> Problem {
     let why = why.rsplit_once("\": ").map_or(why, |(_, why)| why);
     let field = why.split(' ').next().unwrap_or_default();
@@ -95,7 +96,7 @@ fn wrong(why: &str) -> Problem {
 
 const FIELDS: [&str; 6] = ["name", "roles", "accounts", "limits", "id", "expires"];
 
-/// The log says where and why, the client that it was not done.
+/// Makes the refusal where the file cannot be written. The log gets the cause.
 fn unwritable(why: &str) -> Problem {
     tracing::error!(%why, "the access file cannot be changed or read for an operator");
     let detail = "the access file cannot be changed or read; the server's log says why";
