@@ -67,7 +67,7 @@ pub struct FormerMarket {
     pub trades: Vec<Trade>,
     /// All minutes with trades from `since` on, oldest first.
     pub minutes: Vec<Candle>,
-    /// The begin of the minutes, from `FormerMarket::since_of`.
+    /// The start of the minutes, from `FormerMarket::since_of`.
     pub since: Time,
 }
 

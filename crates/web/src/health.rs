@@ -1,4 +1,4 @@
-//! Health, for those who supervise the server. It knows only the status that it is given.
+//! Health, for supervisors of the server. It knows only the status that it gets.
 
 use axum::Json;
 use axum::extract::State as Given;
@@ -11,25 +11,26 @@ use utoipa_axum::routes;
 
 use crate::site::Site;
 
-/// A node that lacks more messages of its log than this is not ready.
+/// Messages of its log that a ready node may lack, at most.
 const BEHIND_MAX: u64 = 10_000;
 
-/// Both, with their description.
+/// Returns both routes, with their description.
 pub(crate) fn routes() -> OpenApiRouter<Site> {
     OpenApiRouter::new().routes(routes!(health)).routes(routes!(ready))
 }
 
-/// How the server is.
+/// The health of the server.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Health)]
 pub(crate) struct HealthShape {
-    /// `ok`; `no-feed` where XML alone is served; `read-only` where it only follows other nodes; or why it is not.
+    /// `ok`; `no-feed` where XML alone is served; `read-only` where it only follows other nodes; or the reason why it
+    /// is not ok.
     #[schema(
         pattern = "^(ok|no-feed|read-only|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
         example = "ok"
     )]
     status: &'static str,
-    /// In words, where it is not `ok`.
+    /// The reason in words, where it is not `ok`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     reason: Option<String>,
@@ -90,13 +91,13 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
     }
 }
 
-/// The last message that a node of a cluster has taken of its log, and the last one that it knows of.
+/// Returns the last message that a node of a cluster has taken of its log, and the last one that it knows of.
 fn log_of(site: &Site) -> Option<(u64, u64)> {
     let metrics = &site.instruments().metrics;
     metrics.get(Gauge::LogTaken).zip(metrics.get(Gauge::LogEnd))
 }
 
-/// The health of a server without a feed: the rest is served, as it is where there never was one.
+/// Returns the health of a server without a feed: the rest is served, as where there never was one.
 fn without_feed(site: &Site) -> (StatusCode, Json<HealthShape>) {
     let behind = site.feed_failure().map_or_else(String::new, |failure| format!(" behind command {}", failure.after));
     let reason = format!("XML alone is served: the feed ended{behind} by a fault of the server");

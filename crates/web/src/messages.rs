@@ -20,14 +20,14 @@ use crate::topic::Topic;
 use crate::values;
 use crate::vitals::Measured;
 
-/// Trades and candles that a snapshot shows.
+/// Trades and candles of a snapshot.
 const TRADES_SHOWN: usize = 50;
 const CANDLES_SHOWN: usize = 500;
 
-/// Reports told in one message.
+/// Reports of one message.
 pub(crate) const REPORTS_AT_ONCE: usize = 256;
 
-/// Levels or orders of a snapshot beyond which it is written only when it is taken.
+/// Levels or orders from which a snapshot is written only when it is taken.
 const ROWS_AT_ONCE: usize = 4096;
 
 /// Whether a topic's snapshot has many rows.
@@ -48,7 +48,7 @@ pub(crate) fn is_long(view: &View, topic: Topic) -> bool {
     rows > ROWS_AT_ONCE
 }
 
-/// The snapshot of a topic; none for topics that only have updates.
+/// Makes the snapshot of a topic; `None` for topics that only have updates.
 pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<Text> {
     let view = &scene.view;
     let made = match topic {
@@ -86,7 +86,7 @@ fn text(message: &impl Serialize) -> Text {
     crate::json::text(message).into()
 }
 
-/// What precedes each message of a channel.
+/// The fields with which each message of a channel begins.
 #[derive(Serialize)]
 struct Message<T> {
     #[serde(rename = "type")]
@@ -116,12 +116,12 @@ pub(crate) struct BookUpdate {
     asks: Vec<LevelShape>,
     #[schema(value_type = values::Checksum)]
     checksum: u32,
-    /// Its phase; there is none while it is open.
+    /// The phase of the symbol; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<PhaseShape>,
 }
 
-/// Levels that changed, as they stand.
+/// Writes levels that changed, as they stand.
 pub(crate) fn book_update(view: &View, symbol: SymbolIndex, levels: &[(Side, Price)]) -> Text {
     let listing = view.listing(symbol);
     let of = |wanted: Side| {
@@ -148,7 +148,7 @@ pub(crate) struct TradesTold {
     trades: Vec<TradeShape>,
 }
 
-/// Trades, oldest first.
+/// Writes trades, oldest first.
 pub(crate) fn trades(kind: &'static str, view: &View, symbol: SymbolIndex, trades: &[Trade]) -> Text {
     let content = TradesTold {
         symbol: view.listing(symbol).name.to_string(),
@@ -180,7 +180,7 @@ pub(crate) struct CandleUpdate {
     candle: CandleShape,
 }
 
-/// The candle that trades have changed.
+/// Writes the candle that trades have changed.
 pub(crate) fn candle_update(view: &View, symbol: SymbolIndex, interval: Interval, candle: &Candle) -> Text {
     let symbol = view.listing(symbol).name.to_string();
     let content = CandleUpdate { symbol, interval: interval.name(), candle: CandleShape::of(candle) };
@@ -212,7 +212,7 @@ fn orders_snapshot(scene: &ReadModel<impl Sized>, account: AccountIndex) -> Resu
     Ok(text(&Message { kind: "snapshot", channel: "orders", content }))
 }
 
-/// What an account has been told of.
+/// Writes the orders of an account that changed.
 pub(crate) fn orders_update(scene: &ReadModel<impl Sized>, account: AccountIndex, news: &AccountNews) -> Text {
     let view = &scene.view;
     let ended = news.ended.iter().map(|ended| OrderShape::ended(scene, ended));
@@ -228,21 +228,21 @@ pub(crate) fn orders_update(scene: &ReadModel<impl Sized>, account: AccountIndex
     text(&Message { kind: "update", channel: "orders", content })
 }
 
-/// Reports of an account, as its `orders` channel tells them after a `from`.
+/// Reports of an account, as its `orders` channel sends them after a `from`.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Reports {
     #[schema(value_type = values::Account)]
     account: String,
     reports: Vec<ReportShape>,
-    /// All reports up to this command were told.
+    /// The command up to which all reports were sent.
     #[schema(value_type = values::Sequence)]
     through: u64,
-    /// The replay has ended: what comes from now on happens now.
+    /// Whether the replay has ended: later reports come as things happen.
     live: bool,
 }
 
-/// The last command of which everything was told, when `last` was told and `next` was not yet. If `next` is not known,
-/// it may be of the same command as `last`.
+/// Returns the last command whose reports are complete, when `last` was sent and `next` was not yet. If `next` is not
+/// known, it may be of the same command as `last`.
 pub(crate) fn whole(last: ReportKey, next: Option<ReportKey>) -> Sequence {
     match next {
         Some(next) if next.sequence > last.sequence => last.sequence,
@@ -250,7 +250,7 @@ pub(crate) fn whole(last: ReportKey, next: Option<ReportKey>) -> Sequence {
     }
 }
 
-/// Reports in order.
+/// Writes reports in order.
 pub(crate) fn reports(view: &View, account: AccountIndex, reports: &[Report], through: Sequence, live: bool) -> Text {
     let reports = reports.iter().map(|report| ReportShape::of(view, report)).collect();
     let account = view.account(account).id.to_string();
@@ -258,18 +258,18 @@ pub(crate) fn reports(view: &View, account: AccountIndex, reports: &[Report], th
     text(&Message { kind: "reports", channel: "orders", content })
 }
 
-/// What some accounts did, as the channel `drop-copy` tells it.
+/// Reports of some accounts, as the channel `drop-copy` sends them.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DropCopyTold {
     reports: Vec<ReportOfAccount>,
-    /// All reports up to this command were told.
+    /// The command up to which all reports were sent.
     #[schema(value_type = values::Sequence)]
     through: u64,
-    /// All that happened so far is told.
+    /// Whether everything that happened so far was sent.
     live: bool,
 }
 
-/// What one account did.
+/// A report of one account.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReportOfAccount {
     #[schema(value_type = values::Account)]
@@ -277,7 +277,7 @@ pub(crate) struct ReportOfAccount {
     report: ReportShape,
 }
 
-/// Reports of several accounts in the order of their commands.
+/// Writes reports of several accounts in the order of their commands.
 pub(crate) fn drop_copy(view: &View, reports: &[(AccountIndex, Report)], through: Sequence, live: bool) -> Text {
     let shape = |(account, report): &(AccountIndex, Report)| ReportOfAccount {
         account: view.account(*account).id.to_string(),
@@ -290,7 +290,7 @@ pub(crate) fn drop_copy(view: &View, reports: &[(AccountIndex, Report)], through
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SymbolsShown {
     symbols: Vec<SymbolShape>,
-    /// There are more behind this one: GET /symbols has them.
+    /// The symbol behind which there are more: GET /symbols has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = values::Symbol, required = false)]
     next: Option<String>,
@@ -304,7 +304,7 @@ pub(crate) fn status(measured: &Measured) -> Text {
     text(&Message { kind: "update", channel: "status", content: measured })
 }
 
-/// The answer to a request that was understood.
+/// Writes the answer to a request that was understood.
 pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
     let mut told = json!({"type": kind});
     for field in ["id", "channel", "symbol", "account", "interval", "from", "accounts", "member"] {
@@ -315,7 +315,7 @@ pub(crate) fn done(kind: &'static str, request: &Value) -> Text {
     text(&told)
 }
 
-/// What is to be told stands in the history, which cannot be read.
+/// Writes the error where the answer is in the history, which cannot be read.
 pub(crate) fn unreadable(error: &HistoryError) -> Text {
     let problem = Problem::unreadable(error);
     refusal(None, problem.code, &problem.detail)

@@ -34,7 +34,7 @@ pub(crate) async fn metrics(Given(site): Given<Site>) -> Response {
     }
 }
 
-/// Counts writes that were refused for their form, for they never get as far as the exchange.
+/// Counts writes that were refused for their form, because they never get as far as the exchange.
 pub(crate) async fn count_malformed(Given(site): Given<Site>, request: Request, next: Next) -> Response {
     let writes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let response = next.run(request).await;
@@ -45,7 +45,7 @@ pub(crate) async fn count_malformed(Given(site): Given<Site>, request: Request, 
     response
 }
 
-/// All of it, as it is when it is asked for.
+/// All metrics, as they are when they are requested.
 struct Scrape(Site);
 
 impl fmt::Debug for Scrape {
@@ -95,7 +95,7 @@ impl Scrape {
         let metrics = &self.0.instruments().metrics;
         let counts = metrics.gateways().iter().flat_map(|gateway| {
             let pairs = Kind::ALL.into_iter().flat_map(|kind| Outcome::ALL.map(|outcome| (kind, outcome)));
-            // A form that is wrong is neither kind nor outcome of anything else.
+            // A malformed write is neither a kind nor an outcome of anything else.
             let possible =
                 pairs.filter(|(kind, outcome)| (*kind == Kind::Malformed) == (*outcome == Outcome::Malformed));
             possible.map(move |(kind, outcome)| {
@@ -331,7 +331,7 @@ impl Scrape {
         )
     }
 
-    /// Where the market is kept.
+    /// Writes the metrics of the place that keeps the market.
     fn keeping(&self, out: &mut Exposition<'_>) -> fmt::Result {
         let instruments = self.0.instruments();
         let metrics = &instruments.metrics;
@@ -403,7 +403,7 @@ impl Scrape {
         self.log(out)
     }
 
-    /// The log that this server shares with others, if it does.
+    /// Writes the metrics of the log that this server shares with others, if it does.
     fn log(&self, out: &mut Exposition<'_>) -> fmt::Result {
         let metrics = &self.0.instruments().metrics;
         let figures = [
@@ -421,7 +421,7 @@ impl Scrape {
         figures.into_iter().try_for_each(|(name, help, gauge)| out.gauge(family(name, None, help), metrics.get(gauge)))
     }
 
-    /// Nothing where the market is not followed.
+    /// Writes the metrics of the feed; nothing where there is none.
     fn feed(&self, out: &mut Exposition<'_>) -> fmt::Result {
         let has_failed = self.0.has_market().then(|| u64::from(self.0.feed_failure().is_some()));
         out.gauge(
@@ -486,8 +486,7 @@ impl Scrape {
     }
 }
 
-/// The names that all programs use for these.
-/// How requests take turns.
+/// Writes how requests take turns.
 fn turns(out: &mut Exposition<'_>, metrics: &Metrics) -> fmt::Result {
     out.histograms(
         family(

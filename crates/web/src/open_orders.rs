@@ -12,21 +12,22 @@ use crate::problem::Problem;
 use crate::records::Past;
 use crate::site::Site;
 
-/// Orders that are looked at between two turns of the feed.
+/// Orders that are read between two turns of the feed.
 const STEPS: usize = 4096;
-/// Canceled orders that are told together.
+/// Canceled orders that are shown together.
 const TOLD_AT_ONCE: usize = 500;
-/// Orders that are looked at together for those that were placed while others were listed: seldom is there one.
+/// Orders that are read together to find those that were placed while others were listed: there is seldom one.
 const NEWEST_AT_ONCE: usize = 16;
 
-/// How far a walk has come. All that was open when it began and is open when it gets there is visited once, in order.
+/// The progress of a walk. It visits once, in order, every order that was open when it began and is open when it gets
+/// there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk {
     account: AccountIndex,
     direction: Direction,
-    /// Those up to here are not visited again.
+    /// The order up to which none is visited again.
     past: Option<OrderId>,
-    /// The last one that was looked at.
+    /// The last order that was read.
     at: Option<OrderId>,
 }
 
@@ -37,12 +38,12 @@ pub(crate) enum Direction {
 }
 
 impl Walk {
-    /// From the beginning, or behind an order, which may be open no more.
+    /// Begins at the start, or behind an order, which need not be open any more.
     pub(crate) fn new(account: AccountIndex, direction: Direction, past: Option<OrderId>) -> Walk {
         Walk { account, direction, past, at: past }
     }
 
-    /// Visits orders until `visit` says that it has enough, or enough were looked at. Returns whether there may be more.
+    /// Visits orders until `visit` says that it has enough, or enough were read. Returns whether there may be more.
     pub(crate) fn go_on(&mut self, view: &View, mut visit: impl FnMut(&Open) -> bool) -> bool {
         let mut orders = self.rest(view);
         for _ in 0..STEPS {
@@ -59,7 +60,7 @@ impl Walk {
         true
     }
 
-    /// What lies behind the last one that was looked at; all, when that is open no more.
+    /// Lists the orders behind the last one that was read; all, if that is not open any more.
     fn rest<'a>(&self, view: &'a View) -> Box<dyn Iterator<Item = Open> + 'a> {
         let at = self.at.filter(|at| view.open_order(*at).is_some_and(|open| open.account == self.account));
         match self.direction {
@@ -82,15 +83,15 @@ impl Walk {
     }
 }
 
-/// Why orders are not canceled, or it is not known whether they are.
+/// The reason why orders are not canceled, or why that is not known.
 pub(crate) enum Stopped {
     /// The outcome of some is not known yet.
     Unknown,
-    /// None is canceled.
+    /// No order is canceled.
     Unavailable(Unavailable),
-    /// None is canceled: the server serves nobody at the moment.
+    /// No order is canceled: the server serves no client at the moment.
     NotReady(Problem),
-    /// They are canceled, and which ones cannot be told.
+    /// All are canceled, but cannot be listed.
     Untold(Trouble),
 }
 
@@ -100,9 +101,9 @@ impl From<Problem> for Stopped {
     }
 }
 
-/// What one command canceled.
+/// The orders that one command canceled.
 pub(crate) struct Canceled {
-    /// All that it may have canceled, the newest first.
+    /// The orders that it may have canceled, newest first.
     asked: VecDeque<OrderId>,
     by: Sequence,
 }
@@ -114,7 +115,8 @@ impl Canceled {
         self.asked.is_empty()
     }
 
-    /// The next of them, to be shown together, and the rest, if there is any. Those that ended otherwise are not among them.
+    /// Takes the next orders, to be shown together. Returns them, and the rest if there is any. Orders that ended
+    /// otherwise are left out.
     pub(crate) async fn take_some(mut self, site: &Site) -> Result<(Vec<Past>, Option<Canceled>), Trouble> {
         let some = self.asked.drain(..self.asked.len().min(TOLD_AT_ONCE)).collect();
         let mut past = past::orders(site, some).await?;
@@ -123,7 +125,7 @@ impl Canceled {
     }
 }
 
-/// Cancels what is open of an account, of one symbol or of all, with one command.
+/// Cancels the open orders of an account, of one symbol or of all, with one command.
 pub(crate) async fn cancel(
     site: &Site,
     (account, index): (AccountId, AccountIndex),
@@ -147,7 +149,7 @@ pub(crate) async fn cancel(
     Ok(Canceled { asked, by })
 }
 
-/// What is open, the newest first, and the last command that was known of when the walk began.
+/// Returns the open orders, newest first, and the last command that was known when the walk began.
 async fn open_of(
     site: &Site,
     account: AccountIndex,
@@ -174,7 +176,7 @@ async fn open_of(
     Ok((open, through.unwrap_or(Sequence::ZERO)))
 }
 
-/// The orders of an account that were placed behind a command, the newest first.
+/// Returns the orders of an account that were placed behind a command, newest first.
 async fn placed_behind(
     site: &Site,
     account: AccountIndex,

@@ -1,5 +1,5 @@
-//! How many orders each account has placed over the compatible interface in the current ten seconds and on the current day, by UTC. They are
-//! counted since the server's start, and nobody is refused for them.
+//! Counts how many orders each account has placed over the compatible interface in the current ten seconds and on the
+//! current day, by UTC. They are counted since the server's start, and no order is refused for them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,16 +10,17 @@ use crate::clock::now;
 
 const LENGTHS_MICROS: [u64; 2] = [10_000_000, 86_400_000_000];
 
-/// By account: those that have keys, which are as many as the file of keys has. Clones count together.
+/// The counts by account: only accounts with keys have any, which are no more than the file of keys has. Clones share
+/// them.
 #[derive(Clone, Default)]
 pub(crate) struct OrderCounts(Arc<Mutex<HashMap<AccountId, Counted>>>);
 
-/// For each length: the number of the stretch of time since 1970, and what was counted in it.
+/// The number of the stretch of time since 1970, and the count in it, for each length.
 #[derive(Clone, Copy, Default)]
 struct Counted([(u64, u64); 2]);
 
 impl Counted {
-    /// As it is at a time.
+    /// Returns the counts at a time.
     fn at(self, micros: u64) -> Counted {
         let mut counted = self;
         for ((number, count), length) in counted.0.iter_mut().zip(LENGTHS_MICROS) {
@@ -37,7 +38,7 @@ impl Counted {
 }
 
 impl OrderCounts {
-    /// One more was placed.
+    /// Counts an order that was placed.
     pub(crate) fn add(&self, account: AccountId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(account).or_default().add(now());
     }

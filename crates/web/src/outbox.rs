@@ -1,9 +1,9 @@
-//! What waits to be sent to one connection. It is bounded, so that a client that does not read costs no more memory. A
-//! client that reads may fall behind further for a moment, because one request can bring about more than the client
-//! could take meanwhile.
+//! The bytes that wait to be sent to one connection. They are bounded, so that a client that does not read costs no
+//! more memory. A client that reads may fall behind further for a moment, because one request can cause more than the
+//! client can take meanwhile.
 //!
-//! A message leaves in pieces. What was not handed over yet waits here, not in the library that frames it. So what
-//! counts as taken is what the kernel took, apart from a piece or two.
+//! A message leaves in pieces. Pieces that were not handed over yet wait here, not in the library that frames them. So
+//! bytes count as taken once the kernel took them, apart from a piece or two.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,15 +19,15 @@ use crate::text::Text;
 
 /// Bytes that may wait while none of them is taken.
 const STALLED_MAX: usize = 1024 * 1024;
-/// How long a client may take nothing while more than that waits.
+/// Time for which a client may take nothing while more than that waits.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The most bytes that may wait, however fast they are taken. A single message may be longer.
+/// Bytes that may wait, however fast they are taken. A single message may be longer.
 const WAITING_MAX: usize = 16 * 1024 * 1024;
 
-/// With less than this, there is room for what can wait.
+/// Bytes below which there is room for messages that can wait.
 const ROOM_BELOW: usize = 256 * 1024;
 
-/// Where messages for a connection are left. Equal to its clones alone.
+/// The outbox of a connection. Equal to its clones alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Inner>);
 
@@ -36,23 +36,23 @@ struct Inner {
     number: u64,
     spool: Spool,
     queue: Mutex<Queue>,
-    /// Something waits.
+    /// Notified when something waits.
     filled: Notify,
-    /// More waits than may for long.
+    /// Notified when more waits than may for long.
     slowed: Notify,
-    /// Something was taken, or the connection has ended.
+    /// Notified when something was taken, or the connection has ended.
     eased: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     texts: VecDeque<Text>,
-    /// How far the first was taken.
+    /// The place in the first message up to which it was taken.
     begun: usize,
     /// Bytes that wait.
     waiting: usize,
-    /// Bytes that are kept for it elsewhere, as long as it is open: who keeps them for a connection that is to end
-    /// will notice, and nobody else has to go for them.
+    /// Bytes that are kept for it elsewhere, as long as it is open: their holder will notice that the connection is to
+    /// end, and no other connection has to end for them.
     kept: Option<Counted>,
     /// Pieces that were taken.
     taken: u64,
@@ -139,7 +139,7 @@ impl Drop for Kept {
 }
 
 impl Outbox {
-    /// One more of those whose messages are counted together.
+    /// Returns an outbox of the connections that are counted together.
     pub(crate) fn new(spool: &Spool) -> Outbox {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
@@ -156,7 +156,7 @@ impl Outbox {
         outbox
     }
 
-    /// The outbox, if its connection is there still.
+    /// Returns the number by which its connection is known.
     pub(crate) fn number(&self) -> u64 {
         self.0.number
     }
@@ -165,7 +165,7 @@ impl Outbox {
         self.0.queue()
     }
 
-    /// Leaves a message, unless far too much waits: then the connection is to end.
+    /// Queues a message, unless far too much waits: then the connection is to end.
     pub(crate) fn send(&self, text: Text) {
         let mut queue = self.queue();
         if queue.state != State::Open {
@@ -187,21 +187,21 @@ impl Outbox {
         self.0.spool.relieve();
     }
 
-    /// Whether taking what is to be sent next means writing it.
+    /// Whether taking the next piece means writing it.
     pub(crate) fn is_to_write(&self) -> bool {
         self.queue().texts.front().is_some_and(Text::is_to_write)
     }
 
-    /// Takes what is to be sent next.
+    /// Takes the next piece.
     pub(crate) fn take(&self) -> Option<Piece> {
         let (text, begun) = {
             let queue = self.queue();
             (queue.texts.front()?.clone(), queue.begun)
         };
-        // Writing it may take a moment in which nobody is to wait to leave a message.
+        // The lock is not held while the piece is written, which may take a moment.
         let (bytes, rest) = text.piece(begun);
         let mut queue = self.queue();
-        // Nothing is left of what waited if the connection is to end.
+        // The queue is empty if the connection is to end.
         queue.texts.front()?;
         queue.waiting -= text.cost(begun) - rest.map_or(0, |rest| text.cost(rest));
         queue.taken += 1;
@@ -232,7 +232,7 @@ impl Outbox {
         Kept { outbox: self.clone(), bytes }
     }
 
-    /// The budget that it is counted in.
+    /// Returns the budget in which it is counted.
     pub(crate) fn spool(&self) -> &Spool {
         &self.0.spool
     }
@@ -242,7 +242,7 @@ impl Outbox {
         self.queue().state == State::Open
     }
 
-    /// The connection has ended: nobody is to wait for room any more.
+    /// Notes that the connection has ended, so that nothing waits for room any more.
     pub(crate) fn close(&self) {
         self.0.end(State::Closed);
     }
@@ -252,7 +252,7 @@ impl Outbox {
         loop {
             let eased = self.0.eased.notified();
             let mut eased = std::pin::pin!(eased);
-            // What eases from here on is not missed.
+            // Notifications from here on are not missed.
             eased.as_mut().enable();
             let (state, waiting) = {
                 let queue = self.queue();
@@ -268,12 +268,12 @@ impl Outbox {
         }
     }
 
-    /// Far too much waits for this connection: it is to end, and nothing waits any more.
+    /// Ends the connection, for which far too much waits, and drops what waits.
     pub(crate) fn overflow(&self) {
         self.0.overflow();
     }
 
-    /// Whether it is to end, whether too much waits, and how much was taken so far.
+    /// Returns whether it is to end, whether too much waits, and how many pieces were taken so far.
     fn progress(&self) -> (bool, bool, u64) {
         let queue = self.queue();
         (queue.state == State::TooSlow, queue.waiting > STALLED_MAX, queue.taken)
@@ -315,7 +315,7 @@ mod tests {
         Text::from("x".repeat(1000))
     }
 
-    /// What waits, taken by a client that reads.
+    /// Takes what waits, as a client does that reads.
     fn taken(outbox: &Outbox) -> usize {
         std::iter::from_fn(|| outbox.take()).map(|piece| piece.bytes.len()).sum()
     }
@@ -350,7 +350,7 @@ mod tests {
         });
     }
 
-    /// A long message was handed over whole, and counted as taken: nobody noticed who took none of it.
+    /// A long message was handed over whole, and counted as taken: a client that took none of it went unnoticed.
     #[test]
     fn a_client_that_takes_nothing_of_one_long_message_is_too_slow_after_a_while() {
         run(async {
@@ -367,7 +367,7 @@ mod tests {
         run(async {
             let outbox = Outbox::new(&Spool::default());
             (0..10_000).for_each(|_| outbox.send(message()));
-            // Longer than all that may wait: somebody's book.
+            // The message is longer than all that may wait, like a large book.
             outbox.send("x".repeat(2 * WAITING_MAX).into());
             let reading = async {
                 for _ in 0..60 {
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!((told, messages), (long.into_bytes(), 2));
     }
 
-    /// One message for many who do not read is there once; a message of its own for each of them is not.
+    /// One message for many clients that do not read is in memory once; messages of their own are not.
     #[test]
     fn what_waits_for_all_together_is_bounded_and_what_they_share_counts_once() {
         const LONG: usize = 8 * 1024 * 1024;
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(spool.held(), 1000 + LONG, "what nobody holds is not counted");
     }
 
-    /// Room was made without end: what is kept elsewhere stays kept while its connection is told to end.
+    /// Room was made without end: bytes that are kept elsewhere stay while their connection is ending.
     #[test]
     fn too_much_kept_elsewhere_ends_its_connection_and_holds_nobody_up() {
         const MUCH: usize = 200 * 1024 * 1024;

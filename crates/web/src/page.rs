@@ -1,5 +1,5 @@
-//! The live page, and the documents beside it. The page's files are part of the program, and packed there. A document is packed when it is first
-//! asked for, and kept so.
+//! The live page, and the documents beside it. The page's files are part of the program, and compressed there. A
+//! document is compressed when it is first requested, and kept so.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -13,14 +13,14 @@ use flate2::write::GzEncoder;
 use crate::manual::{self, Contents};
 use crate::page_files::Packed;
 
-/// By path in the site, the documents that were packed so far.
+/// The documents that were compressed so far, by path in the site.
 static COMPRESSED: LazyLock<HashMap<String, OnceLock<Vec<u8>>>> =
     LazyLock::new(|| manual::made_paths().map(|path| (path, OnceLock::new())).collect());
 
-/// Where the documents are.
+/// The path of the documents.
 const MANUAL: &str = "docs/";
 
-/// Only our own files run, and what the build put into pages; and no other page may frame ours.
+/// Allows only our own files, and what the build put into pages; and no other page may frame ours.
 const POLICY: &str = concat!(
     "default-src 'none'; script-src 'self' ",
     include_str!(concat!(env!("OUT_DIR"), "/scripts.txt")),
@@ -35,7 +35,7 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
     let path = match path {
         "" => "index.html",
         "reference" => "reference.html",
-        // What a page of the documents names stands beside it.
+        // Relative links of a document's page need the slash.
         "docs" => return Redirect::permanent("/docs/").into_response(),
         "docs/" => "docs/index.html",
         path => path,
@@ -49,7 +49,7 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET,HEAD")], detail).into_response();
     }
     let compressed = takes_gzip(&headers).then(|| compressed(path, &contents)).flatten();
-    // It changes with the program alone. What is compressed is another representation, with a tag of its own.
+    // A file changes with the program alone. The compressed one is another representation, with a tag of its own.
     let suffix = if compressed.is_some() { "-gzip" } else { "" };
     let tag = format!("\"{:08x}{suffix}\"", checksum(&contents));
     let headers_sent = [
@@ -80,7 +80,7 @@ fn checksum(contents: &Contents) -> u32 {
     }
 }
 
-/// Whether a client says that it takes gzip: by name, or whatever it did not name, and not at quality zero.
+/// Whether a client accepts gzip: by name or by `*`, and not at quality zero.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut any = false;
@@ -98,7 +98,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     any
 }
 
-/// A file's contents in gzip; none if that cannot be made.
+/// Returns a file's contents in gzip; `None` if they cannot be compressed.
 fn compressed(path: &str, contents: &Contents) -> Option<&'static [u8]> {
     match contents {
         Contents::Packed(packed) => Some(packed.gzip()),

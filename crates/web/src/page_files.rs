@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use flate2::read::GzDecoder;
 
 static CONTENTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/packed.gz"));
-/// Where each stands in the contents.
+/// The place of each file in the contents.
 static PLACES: &[(&str, Range<usize>)] = include!(concat!(env!("OUT_DIR"), "/packed.rs"));
 
 static FILES: LazyLock<HashMap<&str, Packed>> =
@@ -19,12 +19,12 @@ static FILES: LazyLock<HashMap<&str, Packed>> =
 pub(crate) struct Packed(&'static [u8]);
 
 impl Packed {
-    /// A file by its path in the repository.
+    /// Finds a file by its path in the repository.
     pub fn find(path: &str) -> Option<Packed> {
         FILES.get(path).copied()
     }
 
-    /// A file of the page, by its path in it.
+    /// Finds a file of the page by its path in it.
     pub fn of_page(path: &str) -> Option<Packed> {
         Packed::find(&format!("web/page/{path}"))
     }
@@ -39,7 +39,7 @@ impl Packed {
         plain
     }
 
-    /// CRC-32 of the plain contents: gzip has it in front of their length, at its end.
+    /// Returns the CRC-32 of the plain contents: gzip has it in front of their length, at its end.
     pub fn checksum(self) -> u32 {
         let [.., a, b, c, d, _, _, _, _] = *self.0 else {
             unreachable!("invariant: gzip ends with a checksum and a length");

@@ -16,12 +16,12 @@ use crate::sql_history::SqlHistory;
 pub(crate) use crate::records::Trouble;
 pub(crate) use candles::candles;
 
-/// How often, and how many times, to check whether the view has reached the rows. The view gets the events of a commit
-/// right after the commit.
+/// Pause between two looks whether the view has reached the rows, and the number of looks. The view gets the events of
+/// a commit right after the commit.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const LOOKS_MAX: usize = 2_000;
 
-/// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise).
+/// Returns trades of a symbol, newest first: those before `before`, which must be one of them (`None` otherwise).
 pub(crate) async fn trades_of_symbol(
     site: &Site,
     symbol: SymbolIndex,
@@ -34,7 +34,8 @@ pub(crate) async fn trades_of_symbol(
     as_new(site, library.page(|told| Question::Trades { symbol, before, limit, told })).await
 }
 
-/// The first trades of a symbol from somewhere on, oldest first. None where there are files: those are read backwards alone.
+/// Returns the first trades of a symbol from somewhere on, oldest first. `None` where there are files, which are read
+/// backwards alone.
 pub(crate) async fn trades_since(
     site: &Site,
     symbol: SymbolIndex,
@@ -45,7 +46,7 @@ pub(crate) async fn trades_since(
     as_new(site, library.page(|told| Question::TradesSince { symbol, since, limit, told })).await.map(Some)
 }
 
-/// Trades of an account, as those of a symbol; where both orders were its own, once.
+/// Returns trades of an account, like those of a symbol; a trade between two of its own orders comes once.
 pub(crate) async fn trades_of_account(
     site: &Site,
     of: OfAccount,
@@ -62,8 +63,8 @@ pub(crate) async fn trades_of_account(
     as_new(site, library.page(|told| Question::TradesOf { of, before, limit, told })).await
 }
 
-/// Orders of an account, of one symbol or of all, newest first: those placed before `before`, which must be one of them
-/// (none otherwise).
+/// Returns orders of an account, of one symbol or of all, newest first: those placed before `before`, which must be one
+/// of them (`None` otherwise).
 pub(crate) async fn orders_of(
     site: &Site,
     account: AccountIndex,
@@ -84,7 +85,7 @@ pub(crate) async fn orders_of(
     as_new(site, library.page(|told| Question::Orders { account, symbol, before, limit, told })).await
 }
 
-/// An order by its id. Errors: also that it is no longer kept, or was done before the history began.
+/// Finds an order by its id. Errors: among others, it is no longer kept, or was done before the history began.
 pub(crate) async fn order(site: &Site, order: OrderId) -> Result<Option<Past>, Trouble> {
     let Some(library) = library(site)? else {
         return read(site, move |view, history| {
@@ -96,8 +97,8 @@ pub(crate) async fn order(site: &Site, order: OrderId) -> Result<Option<Past>, T
     Ok(as_new(site, library.look_up(|told| Question::Named { orders, told })).await?.pop())
 }
 
-/// Orders by their ids: those that there are, in this order. One that is no longer kept is left out, and takes nothing
-/// from the others.
+/// Returns the existing orders of these ids, in this order. An order that is no longer kept is left out; the others are
+/// complete.
 pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past>, Trouble> {
     if orders.is_empty() {
         return Ok(Vec::new());
@@ -115,7 +116,7 @@ pub(crate) async fn orders(site: &Site, orders: Vec<OrderId>) -> Result<Vec<Past
     as_new(site, library.look_up(|told| Question::Named { orders, told })).await
 }
 
-/// What was taken off an order by the command `from` and later ones, oldest first: the first `most`.
+/// Returns the first `most` reductions of an order by the command `from` and later ones, oldest first.
 pub(crate) async fn amendments(
     site: &Site,
     order: OrderId,
@@ -128,8 +129,8 @@ pub(crate) async fn amendments(
     as_new(site, library.look_up(|told| Question::Amendments { order, from, most, told })).await
 }
 
-/// What had been traded when a command had been applied, with some trades of a symbol; none where the history does not reach back so
-/// far. Where there are files alone.
+/// Returns how many trades there were when a command had been applied, with some trades of a symbol; `None` where the
+/// history does not reach back that far. Works with files alone.
 pub(crate) async fn traded_then(
     site: &Site,
     then: Sequence,
@@ -144,7 +145,7 @@ pub(crate) async fn traded_then(
     .await
 }
 
-/// What was reported of an account's orders, as the database has it: see `Question::Reports`.
+/// Returns the reports of an account's orders from the database: see `Question::Reports`.
 pub(crate) async fn reports(
     site: &Site,
     account: AccountIndex,
@@ -155,7 +156,7 @@ pub(crate) async fn reports(
     as_new(site, library.page(|told| Question::Reports { account, behind, through, most, told })).await
 }
 
-/// An order of the files, with what befell it and with what the view knows is open of it.
+/// Makes an order of the files, with its notes and the shares that the view knows as open.
 fn as_known(view: &View, history: &HistoryAt<'_>, order: &PastOrder) -> Result<Past, HistoryError> {
     let triggered = history.triggered_at(order)?;
     let open = view.open_order(order.order).filter(|_| order.ended.is_none());
@@ -176,7 +177,7 @@ async fn look<T: Send + 'static>(
     site.look(look).await.map_err(|_| Trouble::NotReady)
 }
 
-/// The answer from the files.
+/// Reads the answer from the files.
 async fn read<T: Send + 'static>(
     site: &Site,
     read: impl FnOnce(&View, &HistoryAt<'_>) -> Result<T, HistoryError> + Send + 'static,
@@ -188,7 +189,7 @@ async fn read<T: Send + 'static>(
     .await?
 }
 
-/// The database's answer, held until the view has reached its sequence.
+/// Returns the database's answer, held until the view has reached its sequence.
 async fn as_new<T>(site: &Site, asked: impl Future<Output = Result<(T, Sequence), Trouble>>) -> Result<T, Trouble> {
     let (found, through) = asked.await?;
     come_as_far(site, through).await?;
@@ -196,7 +197,7 @@ async fn as_new<T>(site: &Site, asked: impl Future<Output = Result<(T, Sequence)
 }
 
 /// Waits until the view has reached the sequence of the rows that were read. Then it knows all accounts and symbols
-/// that they name, and nothing that it is asked afterwards is older than they are.
+/// that they name, and later answers from it are at least as new.
 async fn come_as_far(site: &Site, through: Sequence) -> Result<(), Trouble> {
     for _ in 0..LOOKS_MAX {
         if look(site, |scene| scene.view.sequence()).await? >= through {
@@ -204,6 +205,6 @@ async fn come_as_far(site: &Site, through: Sequence) -> Result<(), Trouble> {
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    // The writer has not heard yet of a commit, or another server writes.
+    // The writer has not heard of a commit yet, or another server writes.
     Err(Trouble::Away)
 }

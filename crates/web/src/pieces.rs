@@ -1,5 +1,5 @@
 //! Long lists as answers, made in pieces. The feed makes a piece when the client has taken the one before, so an answer
-//! holds up the feed no longer, and takes no more memory, than one piece does.
+//! delays the feed no longer, and takes no more memory, than one piece does.
 //!
 //! A list that fits in one piece is answered as a whole. In a longer list each piece is as of its own moment. If
 //! something goes wrong after the first piece, the answer is broken off, so that no client takes a part for the whole.
@@ -16,9 +16,9 @@ use serde::Serialize;
 
 use crate::site::Site;
 
-/// Some elements of a list, and where the next piece begins; none when it ends here.
+/// Some elements of a list, and the start of the next piece; `None` when the list ends here.
 pub(crate) struct Piece<At> {
-    /// Written, with commas between them.
+    /// The elements as text, with commas between them.
     text: String,
     pub(crate) next: Option<At>,
 }
@@ -28,7 +28,7 @@ impl<At> Piece<At> {
         Piece::written(elements.into_iter().map(|element| crate::json::text(&element)), next)
     }
 
-    /// Of elements that are JSON already.
+    /// Makes a piece of elements that are JSON already.
     pub(crate) fn written(elements: impl IntoIterator<Item = String>, next: Option<At>) -> Piece<At> {
         let mut text = String::new();
         for element in elements {
@@ -41,14 +41,14 @@ impl<At> Piece<At> {
     }
 }
 
-/// A JSON document with one list: what stands before its elements and behind them.
+/// A JSON document with one list: the text before its elements and behind them.
 pub(crate) struct Frame {
     head: String,
     tail: &'static str,
 }
 
 impl Frame {
-    /// The list alone.
+    /// A document that is the list alone.
     pub(crate) fn bare() -> Frame {
         Frame { head: "[".to_owned(), tail: "]" }
     }
@@ -71,7 +71,8 @@ impl Frame {
     }
 }
 
-/// Answers with the list whose pieces `ask` gives, beginning with the one at `first`. Errors: that of the first piece.
+/// Answers with the list whose pieces `ask` returns, beginning with the one at `first`. Errors: that of the first
+/// piece.
 pub(crate) async fn answer<At, Refused, Asked>(
     site: &Site,
     frame: Frame,
@@ -105,25 +106,25 @@ where
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// What is still to come of a list.
+/// The rest of a list.
 struct RemainingPieces<At, Ask> {
     site: Site,
     ask: Ask,
-    /// Where the next piece begins; none when only the tail is left, which ends it.
+    /// The start of the next piece; `None` when only the tail is left.
     at: Option<At>,
     /// Whether there was an element.
     begun: bool,
     tail: &'static str,
-    /// What was made and is not taken yet.
+    /// Bytes that were made and are not taken yet.
     made: Bytes,
-    /// Time that it took since it last rested.
+    /// Time of work since the last rest.
     worked: Duration,
 }
 
-/// Time that pieces take before others have as much: a rest of less is rounded up to a millisecond or two.
+/// Time that pieces take before others have as much: a shorter rest is rounded up to a millisecond or two.
 const WORKED_AT_ONCE: Duration = Duration::from_millis(5);
-/// Bytes that are handed on at once. The connection takes a number of such parts, however long they are, before its client takes
-/// any.
+/// Bytes that are handed on at once. The connection takes a number of such parts, however long they are, before its
+/// client takes any.
 const PART: usize = 8 << 10;
 
 impl<At, Ask, Refused, Asked> RemainingPieces<At, Ask>
@@ -147,7 +148,7 @@ where
         self.site.ascertain().await.map_err(broken_off)?;
         let begun = Instant::now();
         let piece = in_turn(&self.site, (self.ask)(self.site.clone(), at)).await;
-        // The thread is everybody's: at least half of its time is left to others.
+        // At least half of the thread's time is left to others.
         self.worked += begun.elapsed();
         if self.worked >= WORKED_AT_ONCE {
             tokio::time::sleep(std::mem::take(&mut self.worked)).await;
@@ -174,7 +175,8 @@ fn broken_off(refused: impl Display) -> io::Error {
     io::Error::other(refused.to_string())
 }
 
-/// Few are asked for at a time, however many long answers there are: whoever asks for something short waits for no more than these.
+/// Waits for a permit: few pieces are made at a time, however many long answers there are, so that a short answer waits
+/// for no more than these.
 pub(crate) async fn in_turn<T>(site: &Site, asked: impl Future<Output = T>) -> T {
     // The semaphore is never closed.
     let _turn = site.pieces().acquire().await;

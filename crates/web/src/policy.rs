@@ -1,45 +1,45 @@
-//! What a request needs, by its route: one table for all of HTTP. A route that does not stand here is answered to nobody where members
-//! are known.
+//! The rights that a request needs, by its route: one table for all of HTTP. Where there are members, a route that is
+//! missing here is refused to all.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What whoever asks has to be allowed to.
+/// The right that the asker needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Nothing.
+    /// No right.
     Nothing,
-    /// Who asks is told or noted, and may be anybody.
+    /// No right: the asker gets or leaves something about itself.
     Told,
-    /// To look at the market.
+    /// Looking at the market.
     Market,
-    /// To look at all accounts.
+    /// Looking at all accounts.
     AllAccounts,
-    /// To look at the server.
+    /// Looking at the server.
     Venue,
-    /// To look at an account, or to act for it: the one in the path or in the query.
+    /// Looking at an account, or acting for it: the one in the path or in the query.
     Read(Where),
     Act(Where),
-    /// To make accounts and shares.
+    /// Creating accounts and shares.
     Issue,
-    /// To be an operator.
+    /// Being an operator.
     Operator,
-    /// To be somebody: it is a command, which the exchange checks.
+    /// Being a member: the exchange checks the command.
     Command,
-    /// A signature in the words of the compatible interface, which its handler checks.
+    /// A signature of the compatible interface, which its handler checks.
     Signature,
-    /// Each topic is checked when it is asked for.
+    /// The right to each topic, checked when a client subscribes to it.
     Topics,
 }
 
-/// Where a request names its account.
+/// The place of the account in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
     Path,
     Query,
 }
 
-/// Under `/api/v1`, and beside it.
+/// Routes under `/api/v1`, and beside it.
 const OURS: [(&str, &str, Need); 63] = [
     ("GET", "/health", Need::Nothing),
     ("GET", "/ready", Need::Nothing),
@@ -52,7 +52,7 @@ const OURS: [(&str, &str, Need); 63] = [
     ("GET", "/api/v1/status", Need::Market),
     ("GET", "/api/v1/sandbox", Need::Market),
     ("PUT", "/api/v1/sandbox", Need::Operator),
-    // Whoever may not look at the venue is told what it asked for itself.
+    // An asker that may not look at the venue gets its own commands.
     ("GET", "/api/v1/audit", Need::Market),
     ("GET", "/api/v1/sessions", Need::Told),
     ("POST", "/api/v1/sessions", Need::Told),
@@ -60,9 +60,9 @@ const OURS: [(&str, &str, Need); 63] = [
     ("GET", "/api/v1/symbols", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}", Need::Market),
     ("GET", "/api/v1/symbols/{symbol}/book", Need::Market),
-    // They say whose orders they are.
+    // The answer names the accounts of orders.
     ("GET", "/api/v1/symbols/{symbol}/book/orders", Need::AllAccounts),
-    // Of an account, too, if one is named.
+    // A named account is checked, too.
     ("GET", "/api/v1/symbols/{symbol}/past/book", Need::Read(Where::Query)),
     ("GET", "/api/v1/symbols/{symbol}/past/book/orders", Need::AllAccounts),
     ("GET", "/api/v1/symbols/{symbol}/past/events", Need::Read(Where::Query)),
@@ -73,7 +73,7 @@ const OURS: [(&str, &str, Need); 63] = [
     ("PUT", "/api/v1/symbols/{symbol}/rules", Need::Command),
     ("PUT", "/api/v1/symbols/{symbol}/phase", Need::Command),
     ("POST", "/api/v1/symbols/{symbol}/shares", Need::Issue),
-    // Of the accounts those are listed that may be looked at.
+    // The answer lists accounts that the asker may look at.
     ("GET", "/api/v1/accounts", Need::Market),
     ("POST", "/api/v1/accounts", Need::Issue),
     ("GET", "/api/v1/accounts/{account}", Need::Read(Where::Path)),
@@ -111,7 +111,7 @@ const OURS: [(&str, &str, Need); 63] = [
     ("GET", "/api/v1/status/seconds", Need::Market),
 ];
 
-/// Under `/binance`. Its handlers check the signatures; what is public there is the market.
+/// Routes under `/binance`. Their handlers check the signatures; public routes need the market.
 const COMPATIBLE: [(&str, &str, Need); 67] = [
     ("GET", "/ws", Need::Topics),
     ("GET", "/ws/{*streams}", Need::Topics),
@@ -178,7 +178,7 @@ const COMPATIBLE: [(&str, &str, Need); 67] = [
     ("GET", "/sapi/v1/asset/tradeFee", Need::Signature),
     ("GET", "/sapi/v1/asset/assetDetail", Need::Signature),
     ("GET", "/sapi/v1/capital/config/getall", Need::Signature),
-    // These are empty, and a key is enough.
+    // The answers are empty, and a key is enough.
     ("GET", "/sapi/v1/spot/delist-schedule", Need::Signature),
     ("GET", "/sapi/v1/margin/allPairs", Need::Signature),
     ("GET", "/sapi/v1/margin/isolated/allPairs", Need::Signature),
@@ -193,7 +193,8 @@ fn by_route(all: &[(&'static str, &'static str, Need)]) -> Needs {
     all.iter().map(|(method, path, need)| ((*method, *path), *need)).collect()
 }
 
-/// What a request needs by its method and its route, with the names of the path's parts between braces; none if nobody thought of it.
+/// Returns the need of a method and a route, with the names of the path's parts between braces; `None` if the tables
+/// lack it.
 pub(crate) fn need(method: &str, route: &str) -> Option<Need> {
     let method = if method == "HEAD" { "GET" } else { method };
     match route.strip_prefix("/binance") {

@@ -1,4 +1,5 @@
-//! Refusals as `application/problem+json`: a stable code for programs, a sentence for people, the field where there is one.
+//! Refusals as `application/problem+json`: a stable code for programs, a sentence for people, the field where there is
+//! one.
 
 use std::fmt;
 
@@ -21,13 +22,13 @@ pub struct Problem {
     kind: &'static str,
     title: &'static str,
     status: u16,
-    /// For programs; never changes its meaning.
+    /// The code, for programs; it never changes its meaning.
     pub code: &'static str,
-    /// For people.
+    /// The reason, for people.
     pub detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
-    /// Seconds after which it is worth to ask again: the header `Retry-After`.
+    /// Seconds after which it is worth asking again: the header `Retry-After`.
     #[serde(skip)]
     again_in_s: Option<u32>,
 }
@@ -45,7 +46,7 @@ impl Problem {
         }
     }
 
-    /// It will have passed after so many seconds.
+    /// Sets `Retry-After`.
     pub fn again_in(self, seconds: u32) -> Problem {
         Problem { again_in_s: Some(seconds), ..self }
     }
@@ -54,12 +55,12 @@ impl Problem {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// A field is missing, unknown or of the wrong form.
+    /// The refusal of a field that is missing, unknown or of the wrong form.
     pub fn field(field: &str, detail: impl Into<String>) -> Problem {
         Problem { field: Some(field.to_owned()), ..Problem::malformed(detail) }
     }
 
-    /// The same, of a part of the request: its field is one of that part, or the part itself.
+    /// Names the part of the request at fault: the field is one of that part, or the part itself.
     pub fn within(self, part: &str) -> Problem {
         let field = self.field.map_or_else(|| part.to_owned(), |field| format!("{part}.{field}"));
         Problem { field: Some(field), ..self }
@@ -85,44 +86,44 @@ impl Problem {
         Problem::of(&Reject::NothingOpen)
     }
 
-    /// The server is starting, waiting or stopping.
+    /// The refusal of a server that is starting, waiting or stopping.
     pub fn not_ready() -> Problem {
         let detail = "the server does not serve clients at the moment; /ready says why";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail)
     }
 
-    /// A panic in what answers this request, or in what it asked.
+    /// The refusal after a panic in answering this request.
     pub fn fault() -> Problem {
         let detail = "a fault of the server, which its log tells: what was asked for may have been done, so look before it is \
                       asked for again";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal-fault", "Internal fault", detail)
     }
 
-    /// The feed has failed, and nothing was done.
+    /// The refusal of a server whose feed has failed; nothing was done.
     pub fn no_feed() -> Problem {
         let detail = "the server has no feed any more, by a fault of its own: nothing was done; trade over XML, or ask when it was \
                       started again";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "feed-unavailable", "Feed unavailable", detail)
     }
 
-    /// The connection has one of the places that are kept for other questions.
+    /// The refusal on a place that is reserved for other questions.
     pub fn too_many_connections() -> Problem {
         let detail = "all connections are taken; until one is free, /health, /ready and /metrics are answered";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-connections", "Too many connections", detail)
     }
 
-    /// What is kept of the past is damaged where the answer stands.
+    /// The refusal where the record of the answer is damaged.
     pub fn damaged(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "record-damaged", "Record damaged", detail)
     }
 
-    /// It was there, and was removed as the server's settings say.
+    /// The refusal where the answer was removed, as the server's settings say.
     pub fn no_longer_kept() -> Problem {
         let detail = "no longer kept: the server keeps what is newer";
         Problem::new(StatusCode::GONE, "no-longer-kept", "No longer kept", detail)
     }
 
-    /// The history cannot be read, and the log says why.
+    /// The refusal where the history cannot be read; the log has the cause.
     pub fn unreadable(error: &HistoryError) -> Problem {
         if matches!(error, HistoryError::NoLongerKept { .. }) {
             return Problem::no_longer_kept();
@@ -139,13 +140,13 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, "History unreadable", error.to_string())
     }
 
-    /// What became of the request will be known later.
+    /// The refusal where the result of the request is not known yet.
     pub fn unknown_outcome() -> Problem {
         let detail = "what became of the request is not known yet: it may still be done; ask for its order later";
         Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome-unknown", "Outcome unknown", detail)
     }
 
-    /// Why the engine refused.
+    /// Translates the engine's refusal.
     pub fn of(reject: &Reject) -> Problem {
         use StatusCode as Is;
         let (status, code, title) = match reject {
@@ -203,7 +204,7 @@ impl Problem {
         Problem::new(status, code, title, reject.to_string())
     }
 
-    /// The server's settings do not allow that much.
+    /// The refusal by a bound of the server's settings.
     fn past(bound: Bound) -> Problem {
         let (code, title) = match bound {
             Bound::Accounts { .. } => ("too-many-accounts", "Too many accounts"),
@@ -216,44 +217,44 @@ impl Problem {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, title, bound.to_string())
     }
 
-    /// It is for members of other roles.
+    /// The refusal of a request that is for members of other roles.
     pub fn not_permitted() -> Problem {
         Problem::new(StatusCode::FORBIDDEN, "not-permitted", "Not permitted", Unavailable::NotPermitted.to_string())
     }
 
-    /// Nobody has proven who asks, or what was shown is no proof.
+    /// The refusal of an asker without a valid proof.
     pub fn unauthenticated(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "Not authenticated", detail)
     }
 
-    /// Somebody who has proven nothing asks for what is not for everybody.
+    /// The refusal of an anonymous asker that asks for something that is not public.
     pub fn unknown_asker() -> Problem {
         Problem::unauthenticated(
             "who asks is not known: log in at /api/v1/sessions, or sign the request; docs/API.md says how",
         )
     }
 
-    /// The same words for whatever is wrong with a proof: nobody learns which keys and members there are.
+    /// The refusal of a wrong proof, always in the same words, so that nobody learns which keys and members exist.
     pub fn unproven() -> Problem {
         Problem::unauthenticated(
             "what was shown is not the proof of any member: its key, secret, signature or session is wrong or over",
         )
     }
 
-    /// A secret would be read by whoever listens.
+    /// The refusal of a secret that others on the network could read.
     pub fn not_private() -> Problem {
         Problem::unauthenticated(
             "a password, secret or token may be sent over TLS or from this machine only: sign the request instead",
         )
     }
 
-    /// Of wrong proofs, or of passwords in all.
+    /// The refusal after too many wrong proofs, or of too many passwords at once.
     pub fn too_many_tries() -> Problem {
         let detail = "too many wrong proofs came from this address, or too much is being proven: try again later";
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-tries", "Too many tries", detail)
     }
 
-    /// It is past a limit of the member.
+    /// The refusal past a limit of the member.
     pub fn past_limit(limit: Limit) -> Problem {
         let detail = limit.to_string();
         match limit {
@@ -279,7 +280,7 @@ impl Problem {
         }
     }
 
-    /// Why an op did not get as far as the engine.
+    /// Translates why an op did not reach the engine.
     pub fn unavailable(why: Unavailable) -> Problem {
         let (code, title) = match why {
             Unavailable::DiskLow => ("disk-low", "Disk nearly full"),
@@ -306,7 +307,7 @@ impl Problem {
     }
 }
 
-/// The reply of the engine, if it was not a refusal.
+/// Returns the engine's reply, if it was not a refusal.
 pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
     match answer {
         Answer::Reply(engine::Reply::Rejected(reject)) => Err(Problem::of(&reject)),
@@ -315,7 +316,7 @@ pub fn reply(answer: Answer) -> Result<engine::Reply, Problem> {
     }
 }
 
-/// Where it is a part of an answer, it is what it is as an answer: `describe` says what.
+/// A refusal as a part of an answer has the schema that `describe` gives it.
 impl PartialSchema for Problem {
     fn schema() -> RefOr<Schema> {
         Ref::from_schema_name("Problem").into()
@@ -345,7 +346,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The code of an order that is past a limit of its account.
+/// Returns the code of an order that exceeds a limit of its account.
 fn past_account_limit(limit: AccountLimit) -> &'static str {
     match limit {
         AccountLimit::OpenOrders => "past-open-orders",
@@ -356,7 +357,7 @@ fn past_account_limit(limit: AccountLimit) -> &'static str {
     }
 }
 
-/// Status, code and title of an order that breaks a rule of its symbol.
+/// Returns status, code and title of an order that breaks a rule of its symbol.
 fn broken(rule: &BrokenRule) -> (StatusCode, &'static str, &'static str) {
     match rule {
         BrokenRule::Halted => (StatusCode::CONFLICT, "halted", "Trading is halted"),

@@ -1,29 +1,29 @@
-//! What the operating system says of this process, where it says it.
+//! Facts about this process from the operating system, where it has them.
 
 use std::fs::{read_dir, read_to_string};
 
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 
-/// What a process uses.
+/// The resources of a process.
 pub(crate) struct Process {
-    /// Of the processor, by program and kernel.
+    /// Processor time, of program and kernel.
     pub(crate) cpu_seconds: f64,
-    /// Since the Unix epoch.
+    /// The time of its start since the Unix epoch.
     pub(crate) started_seconds: f64,
     pub(crate) resident_bytes: u64,
     pub(crate) open_files: usize,
-    /// None: as many as it likes.
+    /// `None` without a limit.
     pub(crate) open_files_max: Option<u64>,
 }
 
 impl Process {
-    /// This one, now.
+    /// Reads those of this process.
     pub(crate) fn look() -> Option<Process> {
         let stat = read_to_string("/proc/self/stat").ok()?;
         // The name before it, in brackets, may hold anything.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        // Counted from 1 in proc(5), where the state is the third.
+        // Fields are counted from 1 in proc(5), where the state is the third.
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         let ticks = clock_ticks_per_second() as f64;
         Some(Process {
@@ -36,7 +36,7 @@ impl Process {
     }
 }
 
-/// When the machine was started, in seconds since the Unix epoch.
+/// Returns the time at which the machine was started, in seconds since the Unix epoch.
 fn booted() -> Option<f64> {
     let stat = read_to_string("/proc/stat").ok()?;
     stat.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok())

@@ -1,4 +1,4 @@
-//! Cancel on disconnect over a WebSocket: as long as it is open, somebody is there for the accounts that it protects.
+//! Cancel on disconnect over a WebSocket: while it is open, the accounts that it protects keep their orders.
 
 use engine::{AccountId, Command, Grace, Op};
 use exchange::{PROTECTED_ACCOUNTS_MAX, ProtectorId};
@@ -10,12 +10,12 @@ use crate::site::Site;
 use crate::submitter::Submitter;
 use crate::text::Text;
 
-/// What a client asks for.
+/// A request about protection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
-    /// To protect these accounts.
+    /// Protects these accounts.
     Protect(Vec<AccountId>, Grace),
-    /// To do so no longer.
+    /// Ends their protection.
     Unprotect(Vec<AccountId>),
 }
 
@@ -31,7 +31,7 @@ impl Drop for Protector {
     }
 }
 
-/// The accounts that a request names. Errors: what is wrong with the field.
+/// Reads the accounts of a request. Errors: the fault of the field.
 pub(crate) fn accounts(request: &Value) -> Result<Vec<AccountId>, Problem> {
     let missing = || Problem::field("accounts", "accounts is missing, or no list of strings");
     let listed = request.get("accounts").and_then(Value::as_array).ok_or_else(missing)?;
@@ -62,7 +62,7 @@ pub(crate) fn read(op: &str, request: &Value) -> Result<Protection, Problem> {
     }
 }
 
-/// Has it done. Errors: why the first account that is not as it was asked for is not; the others are.
+/// Performs it. Errors: the refusal of the first account that failed; the others are done.
 pub(crate) async fn change(
     site: &Site,
     protector: &mut Option<Protector>,

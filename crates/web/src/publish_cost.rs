@@ -1,4 +1,4 @@
-//! What publishing to subscribers costs: the processor time of the threads that make the messages and write them to
+//! The cost of publishing to subscribers: the processor time of the threads that make the messages and write them to
 //! sockets. Time on a clock would include waiting for a busy core.
 
 use std::future::poll_fn;
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Counts what writing to sockets costs, until it is taken into account.
+/// Counts the cost of writing to sockets, until it is taken.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PublishCost(Arc<AtomicU64>);
 
 impl PublishCost {
-    /// Does something, and counts the processor time that it takes.
+    /// Runs `work`, and counts the processor time that it takes.
     pub(crate) async fn count<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         poll_fn(|context| {
@@ -27,13 +27,13 @@ impl PublishCost {
         .await
     }
 
-    /// The time since the last call.
+    /// Takes the time since the last call.
     pub(crate) fn take(&self) -> Duration {
         Duration::from_nanos(self.0.swap(0, Ordering::Relaxed))
     }
 }
 
-/// Processor time of the calling thread so far.
+/// Returns the processor time of the calling thread so far.
 pub(crate) fn own_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))

@@ -1,6 +1,6 @@
-//! Answers that are as new as what their client was told before, also by another server of the cluster. Every answer says up to which
-//! command its server stands; a client says with its next request up to which one it has been told, and the server answers when it stands
-//! there, too. For one server alone it is always so.
+//! Answers that are as new as what their client got before, also from another server of the cluster. Every answer names
+//! the server's last command; a client names in its next request the last one that it knows, and the server answers
+//! once it has applied that, too. With a single server that is always so.
 
 use std::time::{Duration, Instant};
 
@@ -16,17 +16,18 @@ use crate::certain::is_of_the_market;
 use crate::problem::Problem;
 use crate::site::Site;
 
-/// In an answer: the last command that the server had applied.
+/// Header of an answer: the last command that the server had applied.
 const SEQUENCE: HeaderName = HeaderName::from_static("pricetime-sequence");
-/// In a request: answer when this command is applied.
+/// Header of a request: answer when this command is applied.
 const AT_LEAST: HeaderName = HeaderName::from_static("pricetime-at-least");
 
-/// Nobody waits longer: another server is asked sooner.
+/// The longest wait: another server is asked sooner.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long after the first look the next one is; then twice as long each time, so that those who wait in vain cost little.
+/// The time between the first two looks; each further one takes twice as long, so that clients that wait in vain cost
+/// little.
 const LOOK_AFTER: Duration = Duration::from_millis(2);
 
-/// Lets a request through when this server is as new as it asks for, or refuses it.
+/// Passes a request on when this server is as new as it asks for, or refuses it.
 pub(crate) async fn as_new(State(site): State<Site>, request: Request, next: Next) -> Response {
     if !is_of_the_market(request.uri().path()) {
         return next.run(request).await;
@@ -42,19 +43,19 @@ pub(crate) async fn as_new(State(site): State<Site>, request: Request, next: Nex
         Err(problem) if is_compatible => binance::Refusal::from(problem).into_response(),
         Err(problem) => problem.into_response(),
     };
-    // Whoever may not look at the market is not told how far it is.
+    // An asker that may not look at the market does not learn how far it is.
     if let Some(sequence) = sequence(&site).filter(|_| site.may_read(Read::Market)) {
         response.headers_mut().insert(SEQUENCE, HeaderValue::from(sequence.0));
     }
     response
 }
 
-/// The last command that is applied, and told to whoever shows the market.
+/// Returns the last command that is applied and handed to the feed.
 fn sequence(site: &Site) -> Option<Sequence> {
     site.instruments().metrics.get(Gauge::Commands).map(Sequence)
 }
 
-/// The command that an answer is to be as new as, if that is asked for.
+/// Reads the command that an answer has to be as new as, if the request names one.
 fn asked(headers: &HeaderMap) -> Result<Option<Sequence>, Problem> {
     let mut named = headers.get_all(&AT_LEAST).iter();
     let Some(value) = named.next() else { return Ok(None) };

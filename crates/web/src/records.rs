@@ -1,62 +1,62 @@
-//! The port to a database that keeps the history: which questions it answers, and with what.
+//! The port to a database that keeps the history: its questions and their answers.
 
 use engine::{AccountIndex, Money, OrderId, Sequence, Shares, SymbolIndex, Time};
 use feed::{Amended, Candle, HistoryError, Interval, Open, PastOrder, Relatives, Report, Trade};
 
-/// A page, newest first, and where the next one begins.
+/// A page, newest first, and the start of the next one.
 pub type Page<T> = (Vec<T>, Option<u64>);
 
-/// An order that was placed, and what is open of it.
+/// An order that was placed, and its open part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Past {
     pub order: PastOrder,
-    /// As it was when it was looked up; none if it was done.
+    /// Its state when it was looked up; `None` if it was done.
     pub open: Option<Open>,
-    /// When it was triggered; none where nobody knows.
+    /// The time at which it was triggered; `None` where that is not known.
     pub triggered: Option<Time>,
-    /// The order that it was linked with; none where nobody knows.
+    /// The order that it was linked with; `None` where that is not known.
     pub linked: Option<OrderId>,
-    /// The order that it waited for, or waits; none where nobody knows.
+    /// The working order on which it pends or pended; `None` where that is not known.
     pub pended: Option<OrderId>,
 }
 
-/// Which trades of an account.
+/// A selection of an account's trades.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfAccount {
     pub account: AccountIndex,
-    /// Of this symbol alone.
+    /// Only trades of this symbol.
     pub symbol: Option<SymbolIndex>,
-    /// Of this order alone.
+    /// Only trades of this order.
     pub order: Option<OrderId>,
 }
 
-/// Where trades of a symbol begin: with the first one that is neither before this one nor before this time.
+/// The start of a symbol's trades: the first one that is neither before this number nor before this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since {
-    /// None for any.
+    /// `None` for any.
     pub trade: Option<u64>,
-    /// None for any.
+    /// `None` for any.
     pub time: Option<Time>,
 }
 
-/// Which candles: those that begin from one time on and before another one.
+/// A stretch of candles: those that begin from one time on and before another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first ones from here on are meant; without it the last ones.
+    /// The time from which the first ones count; without it the last ones count.
     pub from: Option<Time>,
-    /// None for all that there are.
+    /// `None` without an end.
     pub before: Option<Time>,
 }
 
-/// A question to the database. What it gives is at least as new as all that was answered when it was asked.
+/// A question to the database. The answer is at least as new as everything that was answered when it was asked.
 pub enum Question {
-    /// Trades of a symbol before one of them; told none if that is not one of them.
+    /// Trades of a symbol before one of them; `None` if that is not one of them.
     Trades { symbol: SymbolIndex, before: Option<u64>, limit: usize, told: Told<Option<Page<Trade>>> },
     /// The first trades of a symbol from somewhere on, oldest first.
     TradesSince { symbol: SymbolIndex, since: Since, limit: usize, told: Told<Vec<Trade>> },
-    /// Trades of an account, as those of a symbol.
+    /// Trades of an account, like those of a symbol.
     TradesOf { of: OfAccount, before: Option<u64>, limit: usize, told: Told<Option<Page<Trade>>> },
-    /// Orders of an account, of one symbol or of all, as its trades.
+    /// Orders of an account, of one symbol or of all, like its trades.
     Orders {
         account: AccountIndex,
         symbol: Option<SymbolIndex>,
@@ -64,12 +64,12 @@ pub enum Question {
         limit: usize,
         told: Told<Option<Page<Past>>>,
     },
-    /// Orders by their ids, in this order: those that there are.
+    /// The existing orders of these ids, in this order.
     Named { orders: Vec<OrderId>, told: Told<Vec<Past>> },
-    /// What was taken off an order by the command `from` and later ones, oldest first: the first `most`.
+    /// The first `most` reductions of an order by the command `from` and later ones, oldest first.
     Amendments { order: OrderId, from: Sequence, most: usize, told: Told<Vec<Amended>> },
-    /// What was reported of an account's orders behind one command and up to another one, in order: some from the beginning,
-    /// about `most`, and the command up to which that is all.
+    /// The reports of an account's orders behind one command and up to another one, in order: about `most` from the
+    /// beginning, and the command up to which they are complete.
     Reports {
         account: AccountIndex,
         behind: Sequence,
@@ -81,34 +81,34 @@ pub enum Question {
     Candles { symbol: SymbolIndex, interval: Interval, stretch: Stretch, limit: usize, told: Told<Vec<Candle>> },
 }
 
-/// Called with the answer, once: what was found, and the last command whose effects were there.
+/// Called with the answer, once: the rows, and the last command whose effects they include.
 pub type Told<T> = Box<dyn FnOnce(Result<(T, Sequence), NoAnswer>) + Send>;
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoAnswer {
     /// The database does not answer.
     Away,
-    /// What is asked for was removed, as it was to be. All that was removed of its kind happened up to this time.
+    /// The rows were removed, as intended. All removed rows of this kind are from up to this time.
     NoLongerKept { until: Time },
 }
 
-/// Who asks the database.
+/// The database.
 pub trait Records: Send + Sync {
-    /// Leaves a question, and waits for nothing.
+    /// Queues a question, and does not wait.
     fn ask(&self, question: Question);
 
-    /// Whether it knows of every order that there ever was.
+    /// Whether it knows every order that ever existed.
     fn is_whole(&self) -> bool;
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 pub(crate) enum Trouble {
-    /// Its files cannot be read.
+    /// The history's files cannot be read.
     Unreadable(HistoryError),
     /// The database does not answer in time.
     Away,
-    /// The server serves nobody at the moment.
+    /// The server serves no client at the moment.
     NotReady,
 }
 
@@ -128,7 +128,7 @@ impl From<HistoryError> for Trouble {
 }
 
 impl Past {
-    /// An order as a database has it.
+    /// Makes an order as a database has it.
     pub fn of(
         order: PastOrder,
         (open, money): (Shares, Money),

@@ -1,6 +1,6 @@
 //! Replays the reports of an account from the history, in files or in a database, for a client that was away. It sends
-//! them in pieces, so that the feed's thread is never held up and a client is sent no more than it reads. Then the
-//! client joins those who are told as it happens.
+//! them in pieces, so that it never delays the feed's thread for long and a client gets no more than it reads. Then the
+//! client joins the live subscribers.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,43 +17,43 @@ use crate::site::Site;
 use crate::sql_history::SqlHistory;
 use crate::topic::Topic;
 
-/// Records looked at in one go.
+/// Records that are read in one step.
 const RECORDS_AT_ONCE: usize = 512;
 
-/// How long a replay waits for a database that does not answer before it asks again.
+/// Pause before a database that did not answer is asked again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A replay takes this part of the feed's time at most: it rests four times as long as it worked.
+/// The rest after each step, as a multiple of its time: so a replay takes a bounded part of the feed's time.
 const SHARE: u32 = 4;
 
-/// A replay on its way.
+/// A replay under way.
 pub(crate) struct Replay {
     number: u64,
     account: AccountIndex,
     outbox: Outbox,
-    /// Up to here the history is looked at; what came later waits at the hub.
+    /// The command up to which the history is read; later reports wait at the hub.
     through: Sequence,
-    /// The last that was told.
+    /// The last report that was sent.
     told: ReportKey,
     stage: Stage,
 }
 
 enum Stage {
     Looking(Sweep),
-    /// Reports that were found and not told yet, and the sweep for the later ones, if there are more.
+    /// Reports that were found and not sent yet, and the sweep for later ones, if there are more.
     PublishCost(VecDeque<ReportKey>, Option<Sweep>),
-    /// Behind this command the database is to be asked for more.
+    /// The database has to be asked for more behind this command.
     Asking(Sequence),
-    /// It answered this, which is all up to a command.
+    /// The database's answer, complete up to a command.
     Answered(VecDeque<Report>, Sequence),
-    /// It cannot be read: the client is told so.
+    /// The history cannot be read: the client gets this error.
     Unreadable(HistoryError),
-    /// All of the history is told. What happened meanwhile comes next.
+    /// All of the history is sent. Reports from meanwhile come next.
     Joining,
 }
 
-/// Subscribes to the reports behind `from`. None if that is subscribed to already. `library` is the history, where it is in
-/// a database.
+/// Subscribes to the reports behind `from`. Returns `None` if the client is subscribed already. `library` is the
+/// history, where it is in a database.
 pub(crate) fn begin(
     scene: &mut ReadModel<Hub>,
     library: Option<&SqlHistory>,
@@ -96,15 +96,15 @@ pub(crate) fn ahead(from: Sequence, through: Sequence) -> Problem {
     Problem::new(axum::http::StatusCode::CONFLICT, "from-ahead", "Ahead of the present", detail)
 }
 
-/// Runs a replay until all is told or its client is gone.
+/// Runs a replay until everything is sent or its client is gone.
 pub(crate) async fn run(site: Site, mut replay: Replay) {
     while replay.outbox.has_room().await {
-        // One replay at a time is at work.
+        // One replay at a time works.
         let Ok(_turn) = site.replays().acquire().await else { return };
         if let Stage::Asking(behind) = replay.stage {
             match past::reports(&site, replay.account, (behind, replay.through), REPORTS_AT_ONCE).await {
                 Ok((found, through)) => replay.stage = Stage::Answered(found.into(), through),
-                // Nobody hears less for it, only later: what comes meanwhile is held.
+                // The client misses nothing, and only waits: reports from meanwhile are held.
                 Err(Trouble::Away) => tokio::time::sleep(PAUSE).await,
                 Err(Trouble::Unreadable(error)) => replay.stage = Stage::Unreadable(error),
                 // The server ends.
@@ -130,7 +130,7 @@ pub(crate) async fn run(site: Site, mut replay: Replay) {
 }
 
 impl Replay {
-    /// Does a little more. False when it is over.
+    /// Does one step. Returns false when it is over.
     fn step(&mut self, scene: &mut ReadModel<Hub>) -> Result<bool, HistoryError> {
         if !scene.watcher.holds(self.account, &self.outbox, self.number) {
             // It was unsubscribed meanwhile.
@@ -168,7 +168,7 @@ impl Replay {
                 }
             }
             Stage::Unreadable(error) => return Err(error),
-            // It did not answer.
+            // The database did not answer.
             Stage::Asking(behind) => self.stage = Stage::Asking(behind),
             Stage::Answered(mut found, complete) => {
                 let reports: Vec<Report> = found.drain(..found.len().min(REPORTS_AT_ONCE)).collect();
@@ -194,7 +194,7 @@ impl Replay {
         self.outbox.send(messages::reports(&scene.view, self.account, reports, through, false));
     }
 
-    /// Tells what happened meanwhile. When nothing of that is left, the subscriber is told like all others.
+    /// Sends the reports from meanwhile. When none is left, the subscriber becomes a live one.
     fn join(&mut self, scene: &mut ReadModel<Hub>) -> bool {
         Hub::publish(scene);
         let (reports, next) = scene.watcher.take_held(self.account, &self.outbox, REPORTS_AT_ONCE);

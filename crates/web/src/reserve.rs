@@ -1,6 +1,6 @@
-//! Reserved places, beyond all others, for those who look after the server: only its state can be asked for there.
-//! Nobody keeps one: the connection ends with the answer, and when all places are held, the oldest connection of the
-//! address that holds the most of them is closed.
+//! Reserved places, beyond all others, for supervisors of the server: only its state can be asked for there. No
+//! connection keeps one: it ends with its answer, and when all places are held, the oldest connection of the address
+//! that holds the most of them is closed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,13 +12,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 /// The number of reserved places.
 pub(crate) const RESERVED: usize = 16;
 
-/// How long one may be kept, whatever happens on it.
+/// Time for which one may be kept, whatever happens on it.
 pub(crate) const RESERVED_FOR: Duration = Duration::from_secs(5);
 
 /// All reserved places.
 pub(crate) struct Reserve {
     room: Arc<Semaphore>,
-    /// Those that are held, oldest first.
+    /// The holders, oldest first.
     held: Vec<Holder>,
 }
 
@@ -29,7 +29,7 @@ struct Holder {
 
 /// A reserved place that is held.
 pub(crate) struct Reserved {
-    /// Resolves when somebody else needs it.
+    /// Resolves when another client needs it.
     pub(crate) wanted: oneshot::Receiver<()>,
     _place: Option<OwnedSemaphorePermit>,
 }
@@ -47,14 +47,14 @@ impl Reserve {
         {
             drop(self.held.remove(who));
         }
-        // The semaphore is never closed, and whoever was told to go does so at once.
+        // The semaphore is never closed, and a client that has to leave does so at once.
         let place = self.room.clone().acquire_owned().await.ok();
         let (held, wanted) = oneshot::channel();
         self.held.push(Holder { address, wanted: held });
         Reserved { wanted, _place: place }
     }
 
-    /// The oldest of the address that holds the most.
+    /// Returns the oldest holder of the address that holds the most.
     fn largest(&self) -> Option<usize> {
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         self.held.iter().for_each(|holder| *counts.entry(holder.address).or_default() += 1);
@@ -63,7 +63,7 @@ impl Reserve {
     }
 }
 
-/// Whether a path is for those who look after the server.
+/// Whether a path is for supervisors of the server.
 pub(crate) fn is_for(path: &str) -> bool {
     matches!(path, "/health" | "/ready" | "/metrics")
 }

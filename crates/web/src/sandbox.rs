@@ -1,8 +1,8 @@
-//! Simulated traders that somebody may start on an empty market. Who they are and what they do, the program says.
+//! The port to simulated traders, which an operator may start on an empty market. The program implements them.
 
 use engine::{AccountId, Symbol};
 
-/// Orders and cancels a second of all traders together, at most.
+/// Orders and cancels of all traders together per second, at most.
 pub const SANDBOX_RATE_MAX: u32 = 1_000;
 
 /// An account of a sandbox.
@@ -10,41 +10,42 @@ pub const SANDBOX_RATE_MAX: u32 = 1_000;
 pub struct SandboxAccount {
     pub account: AccountId,
     pub name: &'static str,
-    /// What the trader does; none of the account that is for people.
+    /// The trader's strategy; `None` for the account that is for people.
     pub strategy: Option<&'static str>,
 }
 
-/// How the traders are to trade.
+/// The plan of the traders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxPlan {
     pub rate: u32,
-    /// What they do is drawn from it.
+    /// The seed of their random choices.
     pub seed: u64,
-    /// Those that trade.
+    /// The strategies that trade.
     pub strategies: Vec<&'static str>,
 }
 
-/// How the traders stand.
+/// The state of the traders.
 #[derive(Clone, Debug)]
 pub struct SandboxStanding {
     pub running: bool,
-    /// They are told to stop, and take their orders back.
+    /// Whether they have to stop, and cancel their orders.
     pub stopping: bool,
-    /// As they trade, or traded last.
+    /// The present plan, or the last one.
     pub plan: SandboxPlan,
-    /// What they have sent since they were started.
+    /// The commands that they have sent since they were started.
     pub commands: u64,
 }
 
-/// The traders. None of this waits for the market.
+/// The traders. No call waits for the market.
 pub trait Sandbox: Send + Sync + 'static {
     fn accounts(&self) -> Vec<SandboxAccount>;
     fn symbols(&self) -> Vec<Symbol>;
-    /// All that there are.
+    /// Returns all strategies.
     fn strategies(&self) -> &'static [&'static str];
     fn standing(&self) -> SandboxStanding;
-    /// Lets them trade; first makes their accounts and symbols, if `opens`. Errors: they trade already, or the system gives no thread.
+    /// Starts them; makes their accounts and symbols first, if `opens`. Errors: they trade already, or the system has
+    /// no thread left.
     fn start(&self, plan: SandboxPlan, opens: bool) -> Result<(), String>;
-    /// Has them take their orders back and stop.
+    /// Lets them cancel their orders and stop.
     fn stop(&self);
 }

@@ -31,34 +31,34 @@ use crate::vitals::Counting;
 use crate::wire::Acceptance;
 use crate::{binance, body, describe, metrics, page, rest, session, timing};
 
-/// How long a stopping server waits for requests that are being answered. WebSockets are closed then.
+/// Time that a stopping server waits for requests that are being answered. WebSockets are closed then.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where to listen, and as whom.
+/// The settings of the server.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub address: SocketAddr,
-    /// Where the compatible interface is at the root, besides.
+    /// The address that has the compatible interface at its root, besides.
     pub compatible_address: Option<SocketAddr>,
     /// Names of this server that requests may use, beyond addresses and `localhost`.
     pub hosts: Vec<String>,
     /// Connections that may wait to be accepted; the kernel's own bound applies, too.
     pub backlog: u32,
-    /// Connections at once; further ones may ask how the server does.
+    /// The places for connections; further ones may only ask for the server's state.
     pub places: Places,
-    /// The places of each gateway, by its name, which are measured.
+    /// The places of each gateway, by its name, for metrics.
     pub all_places: Vec<(&'static str, Places)>,
-    /// A connection that is no WebSocket is closed when it asks nothing for so long.
+    /// Time without a request after which a connection that is no WebSocket is closed.
     pub idle_timeout: Duration,
-    /// The longest that a market takes to answer.
+    /// The longest time that a market takes to answer.
     pub answer_timeout: Duration,
-    /// Who may do what; none if whoever reaches the server may do everything.
+    /// The members; `None` if every client may do everything.
     pub access: Option<Access>,
-    /// Servers of its cluster that signed requests may be sent to as well.
+    /// Servers of its cluster to which signed requests may be sent as well.
     pub elsewhere: Option<Elsewhere>,
-    /// Whether requests say whose they are.
+    /// Whether requests carry their callers.
     pub audit: bool,
-    /// What connections begin with that are encrypted; none if they are plain.
+    /// The TLS of connections; `None` if they are plain.
     pub tls: Option<ServerTls>,
 }
 
@@ -73,8 +73,8 @@ pub struct Web {
 }
 
 impl Web {
-    /// Listens, and answers from `status` and `metrics` until a market is given.
-    /// Errors: the address that is in use, is not ours or may not be used, and why.
+    /// Listens, and answers from `status` and `metrics` until it gets a market. Errors: the address that is in use, is
+    /// not ours or may not be used, and why.
     pub fn start(
         settings: Settings,
         status: Status,
@@ -82,7 +82,7 @@ impl Web {
         metrics: Metrics,
     ) -> Result<Web, (SocketAddr, io::Error)> {
         let of_main = |error: io::Error| (settings.address, error);
-        // What is asked may come slowly, too.
+        // A request may arrive slowly, too.
         let idle = settings.idle_timeout;
         let handshake = settings.tls.as_ref().map_or(idle, ServerTls::handshake_patience);
         let bounds = Bounds { idle, answer: idle + settings.answer_timeout, handshake };
@@ -145,17 +145,17 @@ impl Web {
         Ok(Web { address, compatible_address, site, runtime: handle, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it listens for the compatible interface alone.
+    /// Returns the address on which it serves the compatible interface alone.
     pub fn compatible_addr(&self) -> Option<SocketAddr> {
         self.compatible_address
     }
 
-    /// Tells what the XML gateway does from now on. Comes before `open`.
+    /// Shows the counters of the XML gateway from now on. Must be called before `open`.
     pub fn watch(&self, gateway: Counting) {
         if self.site.instruments().counters.set(gateway).is_err() {
             tracing::error!("a gateway is watched already");
@@ -173,7 +173,7 @@ impl Drop for Web {
     fn drop(&mut self) {
         let _ = self.stop.send(true);
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported there.
+            // The thread reported its own panic.
             drop(thread.join());
         }
     }
@@ -181,22 +181,22 @@ impl Drop for Web {
 
 /// Returns when the server is to stop.
 async fn told(mut stopped: watch::Receiver<bool>) {
-    // Its sender lives as long as the server.
+    // The sender lives as long as the server.
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
-/// Bytes that the system takes for a connection beyond what it could send. It would take megabytes, for each client that
-/// does not read, and copying them for many at once would hold up everybody else.
+/// Bytes that the system takes for a connection beyond what it could send. It would take megabytes, for each client
+/// that does not read, and copying them for many clients at once would delay all others.
 const UNSENT_MAX: u32 = 128 << 10;
 
-/// The library's own listening holds 128 that wait; from then on, others are late by a second or more.
+/// Listens. The library's own listening holds 128 connections that wait; further ones are late by a second or more.
 fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
     socket.set_reuseaddr(true)?;
-    // Accepted sockets inherit these. Small answers are not to wait for more.
+    // Accepted sockets inherit these options. Small answers are sent at once.
     socket.set_nodelay(true)?;
     SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT_MAX)?;
     socket.bind(address)?;

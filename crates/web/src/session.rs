@@ -21,7 +21,7 @@ use crate::text::Text;
 use crate::topic::Topic;
 use crate::upgrade::Upgrade;
 
-/// Subscriptions of one connection at most.
+/// Subscriptions of one connection, at most.
 const SUBSCRIPTIONS_MAX: usize = 64;
 
 pub(crate) async fn upgrade(State(site): State<Site>, upgrade: Upgrade) -> Result<Response, Problem> {
@@ -40,15 +40,15 @@ struct Session {
     site: Site,
     outbox: Outbox,
     topics: usize,
-    /// Since it protects accounts.
+    /// The protector, once it protects accounts.
     protector: Option<Protector>,
     drop_copy: Option<Running>,
 }
 
-/// What a client asks for.
+/// A request of a client.
 enum Request {
     Subscribe(Channel),
-    /// To the reports of an account behind a command.
+    /// A subscription to the reports of an account behind a command.
     Replay(engine::AccountId, engine::Sequence),
     Unsubscribe(Channel),
     Protection(Protection),
@@ -96,7 +96,7 @@ impl Party for Session {
 }
 
 impl Session {
-    /// Refuses a message that is no request, for that it is one too many if it is.
+    /// Refuses a message that is no request, or that exceeds the member's limit.
     fn refuse_unread(&self, room: Result<(), Problem>, why: &str) {
         match room {
             Ok(()) => self.outbox.send(refusal(None, "malformed", why)),
@@ -126,7 +126,7 @@ impl Session {
             Request::Subscribe(channel) => {
                 self.room_for_one()?;
                 self.site.follow(channel.read())?;
-                // A long snapshot comes later, and says no less for that.
+                // A long snapshot comes later, and is as certain.
                 if !matches!(channel, Channel::Status) {
                     self.site.ascertain().await?;
                 }
@@ -244,7 +244,7 @@ fn field<'a>(request: &'a Value, name: &str) -> Result<&'a str, Problem> {
 }
 
 impl Channel {
-    /// What whoever subscribes has to be allowed to look at.
+    /// Returns the read that a subscriber needs the right to.
     fn read(&self) -> Read {
         match self {
             Channel::Orders(account) => Read::Account(*account),

@@ -1,4 +1,4 @@
-//! What all handlers share: the server's status, and the market once there is one.
+//! The state that all handlers share: the server's status, and the market once there is one.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -32,17 +32,17 @@ use crate::sql_history::SqlHistory;
 use crate::submitter::Submitter;
 use crate::vitals::{Counting, ModeNow, Vitals};
 
-/// What the server says of itself.
+/// Facts about the server.
 #[derive(Clone, Debug)]
 pub struct About {
     pub version: &'static str,
-    /// A market of play money and simulated traders.
+    /// Whether it is a market of play money and simulated traders.
     pub demo: bool,
-    /// Where the market is kept: `journal` or `postgres`.
+    /// The store of the market: `journal` or `postgres`.
     pub store: &'static str,
-    /// Whether the venue's calendar says when the days of symbols end, of some at least.
+    /// Whether the venue's calendar has the day's end of some symbols.
     pub days: bool,
-    /// Whether the server only follows what other nodes of its cluster do.
+    /// Whether the server only follows the other nodes of its cluster.
     pub read_only: bool,
 }
 
@@ -55,20 +55,20 @@ impl About {
 /// The gateway's name, in metrics, for all requests over HTTP.
 const GATEWAY: &str = "rest";
 
-/// What the server measures of itself.
+/// The measurements of the server.
 pub(crate) struct Instruments {
     pub(crate) about: About,
     pub(crate) metrics: Metrics,
-    /// Those of REST.
+    /// The metrics of REST.
     pub(crate) rest: GatewayMetrics,
     /// Set once the XML gateway runs.
     pub(crate) counters: OnceLock<Counting>,
-    /// Those of HTTP.
+    /// The connections of HTTP.
     pub(crate) connections: LiveCount,
     pub(crate) websockets: LiveCount,
-    /// None where connections are plain.
+    /// `None` where connections are plain.
     pub(crate) tls: Option<ServerTls>,
-    /// Each gateway's.
+    /// The places of each gateway.
     pub(crate) places: Vec<(&'static str, Places)>,
 }
 
@@ -76,19 +76,19 @@ pub(crate) struct Instruments {
 pub struct Market {
     pub exchange: Arc<dyn Exchange>,
     pub asker: Asker<Hub>,
-    /// Who may sign requests of the compatible interface.
+    /// The keys that may sign requests of the compatible interface.
     pub keys: Keys,
-    /// The database that has the history; none if the feed has it in files.
+    /// The database that has the history; `None` if the feed has it in files.
     pub records: Option<Arc<dyn Records>>,
-    /// The port of the XML protocol, which is told to whoever asks how the server stands; 0 if there is none.
+    /// The port of the XML protocol, for the server's status; 0 without one.
     pub xml_port: u16,
-    /// That of FIX.
+    /// The port of FIX; 0 without one.
     pub fix_port: u16,
-    /// Simulated traders that can be started here; none where they cannot.
+    /// Simulated traders that can be started here; `None` where they cannot.
     pub sandbox: Option<Arc<dyn Sandbox>>,
-    /// Who asked for which command; none where that is not in files of this server.
+    /// The audit trail; `None` where it is not in files of this server.
     pub audit: Option<Arc<dyn AuditTrail>>,
-    /// Who makes markets of the past; none where the market has no journal of its own, or the settings want none.
+    /// The past markets; `None` where the market has no journal of its own, or the settings want none.
     pub past: Option<Arc<dyn PastMarkets>>,
     /// The time of the last command before this server; 0 where there was none.
     pub time: Time,
@@ -111,7 +111,7 @@ pub(crate) struct Served {
     pub(crate) past: Option<Arc<dyn PastMarkets>>,
 }
 
-/// Shared by all handlers.
+/// The state that all handlers share.
 #[derive(Clone)]
 pub(crate) struct Site(Arc<Inner>);
 
@@ -121,14 +121,14 @@ struct Inner {
     market: OnceLock<Served>,
     /// Hosts that requests may name, beyond the usual ones.
     hosts: Vec<String>,
-    /// None if whoever reaches the server may do everything.
+    /// `None` if every client may do everything.
     members: Option<Members>,
-    /// Whether requests say whose they are.
+    /// Whether requests carry their callers.
     audit: bool,
     instruments: Instruments,
     /// Permits for replays at the same time.
     replays: Semaphore,
-    /// Permits for reading who asked for which command.
+    /// Permits for reading the audit trail.
     audits: Arc<Semaphore>,
     /// Permits for making a piece of a long answer.
     pieces: Semaphore,
@@ -138,13 +138,13 @@ struct Inner {
     writing: Semaphore,
     telling: PublishCost,
     spool: Spool,
-    /// How long a client of a WebSocket may say nothing, or take nothing of what it is told.
+    /// Time for which a client of a WebSocket may send nothing, or take nothing.
     silence_max: Duration,
 }
 
 /// Pieces of long answers that are made at once.
 const PIECES_AT_ONCE: usize = 2;
-/// Long answers that are gathered at once, for all clients together: each takes memory until it is told.
+/// Long answers that are gathered at once, over all clients: each takes memory until it is sent.
 const GATHERED_AT_ONCE: usize = 4;
 
 impl Site {
@@ -179,7 +179,7 @@ impl Site {
         }))
     }
 
-    /// Serves a market from now on. Within the runtime.
+    /// Serves a market from now on. Must be called within the runtime.
     pub(crate) fn open(&self, market: Market) {
         let Market { exchange, asker, keys, records, xml_port, fix_port, sandbox, audit, past, time } = market;
         let Instruments { about, metrics, rest, counters, .. } = &self.0.instruments;
@@ -228,12 +228,12 @@ impl Site {
         self.0.started
     }
 
-    /// Counts what writing to subscribers costs.
+    /// Returns the counter of the cost of writing to subscribers.
     pub(crate) fn telling(&self) -> &PublishCost {
         &self.0.telling
     }
 
-    /// What waits for all clients of WebSockets.
+    /// Returns the budget of what waits for all clients of WebSockets.
     pub(crate) fn spool(&self) -> &Spool {
         &self.0.spool
     }
@@ -250,28 +250,28 @@ impl Site {
         self.0.members.as_ref()
     }
 
-    /// Whether requests say whose they are.
+    /// Whether requests carry their callers.
     pub(crate) fn audits(&self) -> bool {
         self.0.audit
     }
 
-    /// How far the venue is open.
+    /// Returns the mode of the venue.
     pub(crate) fn mode(&self) -> Mode {
         self.members().map_or(Mode::Normal, |members| members.access().mode().get())
     }
 
-    /// Whether whoever asks may look at this.
+    /// Whether the asker may look at this.
     pub(crate) fn may_read(&self, read: Read) -> bool {
         let may = |rights: &Rights| rights.may_read(read) && rights.may_look_in(self.mode());
         self.members().is_none() || asking::asker().is_some_and(|asker| may(&asker.rights()))
     }
 
-    /// Notes that whoever asks is told this from now on. Errors: they may not be.
+    /// Notes that the asker follows this from now on. Errors: it may not.
     pub(crate) fn follow(&self, read: Read) -> Result<(), Problem> {
         self.follow_as(asking::asker(), read)
     }
 
-    /// The same of somebody else, who has proven it.
+    /// Notes the same for another asker, which has proven its identity.
     pub(crate) fn follow_as(&self, asker: Option<asking::Asker>, read: Read) -> Result<(), Problem> {
         if self.members().is_none() {
             return Ok(());
@@ -298,8 +298,8 @@ impl Site {
         Err(problem)
     }
 
-    /// Counts the connection that is spoken over among those of a member who has proven it. Errors: that has as many as
-    /// it may have.
+    /// Counts the connection among those of a member that has proven its identity. Errors: the member has as many as it
+    /// may have.
     pub(crate) fn connects(&self, asker: &asking::Asker) -> Result<(), Problem> {
         let all = self.members().map(|members| members.access().connections());
         all.map_or(Ok(()), |all| asking::connects(all, &asker.principal)).map_err(Problem::past_limit)
@@ -310,8 +310,8 @@ impl Site {
         access::turn_away(&self.instruments().rest, why, address);
     }
 
-    /// Counts a client that is turned away, and waits for the turn of a wrong proof's answer where members are known.
-    /// False if that is too far off: it is one try too many.
+    /// Counts a client that is turned away, and, where there are members, waits for the turn of a wrong proof's answer.
+    /// Returns false if that is too far off: it is one try too many.
     pub(crate) async fn turn_away(&self, why: TurnedAway, address: IpAddr) -> bool {
         let turn = self.members().filter(|_| why == TurnedAway::WrongProof).map(|members| members.wrong_turn(address));
         let is_too_many = turn.is_some_and(|turn| turn.is_err());
@@ -342,8 +342,8 @@ impl Site {
         &self.0.writing
     }
 
-    /// The market. Errors: there is none yet, or its feed has failed, without which no client is told what became of
-    /// its requests.
+    /// Returns the market. Errors: there is none yet, or its feed has failed, without which no client gets the results
+    /// of its requests.
     pub(crate) fn market(&self) -> Result<&Served, Problem> {
         let market = self.0.market.get().ok_or_else(Problem::not_ready)?;
         match market.asker.failure() {
@@ -352,19 +352,19 @@ impl Site {
         }
     }
 
-    /// Counts an order that was placed. It has no errors: what was done is not told as refused.
+    /// Counts an order that was placed. It has no errors: an order that was placed must not be refused.
     pub(crate) fn count_order(&self, account: AccountId) {
         if let Some(market) = self.0.market.get() {
             market.order_counts.add(account);
         }
     }
 
-    /// Whether there is a market that is looked at.
+    /// Whether there is a market with a feed.
     pub(crate) fn has_market(&self) -> bool {
         self.0.market.get().is_some()
     }
 
-    /// The fault by which the feed has ended; none while it goes on, and where there never was one.
+    /// Returns the fault by which the feed has ended; `None` while it runs, and where there never was one.
     pub(crate) fn feed_failure(&self) -> Option<&FeedFailure> {
         self.0.market.get().and_then(|market| market.asker.failure())
     }
@@ -373,9 +373,8 @@ impl Site {
         self.market().map(|market| &market.submitter)
     }
 
-    /// Returns once it is certain that what is looked at from now on is true: with a database, another server may have taken
-    /// over without this one's knowing, and goes on where this one's view stands still. A file has no other server.
-    /// Errors: the database is away.
+    /// Returns once reads from now on are certain: with a database, another server may have taken over unnoticed, and
+    /// goes on where this one's view stands still. Files have no other server. Errors: the database is away.
     pub(crate) async fn ascertain(&self) -> Result<(), Problem> {
         let market = self.market()?;
         match market.about.is_database() {
@@ -384,7 +383,7 @@ impl Site {
         }
     }
 
-    /// Looks at the market as it is after all that was answered so far.
+    /// Looks at the market as it is after everything that was answered so far.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&mut ReadModel<Hub>) -> T + Send + 'static,
@@ -392,7 +391,7 @@ impl Site {
         let (told, seen) = oneshot::channel();
         self.market()?.asker.ask(move |scene| drop(told.send(look(scene))));
         seen.await.map_err(|_| match self.status().get() {
-            // The feed goes on as long as the server does: the question panicked, or the feed.
+            // The feed runs as long as the server: the question panicked, or the feed.
             State::Ready => Problem::fault(),
             State::Standby | State::Recovering | State::StoreAway | State::Stopping | State::Failed(_) => {
                 Problem::not_ready()

@@ -1,24 +1,25 @@
-//! Bounds what waits for all connections together, so that many clients that do not read cost no more than a few.
+//! Bounds the bytes that wait for all connections together, so that many clients that do not read cost no more than a
+//! few.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Bytes that may wait for all clients together, a message that waits for many counted once. Beyond that, whoever holds the
-/// most is disconnected.
+/// Bytes that may wait for all clients together, with a message for several clients counted once. Past it, the client
+/// with the most is disconnected.
 const HELD_MAX: usize = 256 * 1024 * 1024;
 
-/// One of those that hold what waits.
+/// A holder of bytes that wait.
 pub(crate) trait Holder: Debug + Send + Sync {
-    /// How many bytes it holds.
+    /// Returns how many bytes it holds.
     fn held(&self) -> usize;
 
-    /// Its client proved too slow: its connection is to end.
+    /// Ends its connection: its client proved too slow.
     fn overflow(&self);
 }
 
-/// All outboxes of a server. Clones are the same one.
+/// All outboxes of a server. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spool(Arc<Shared>);
 
@@ -32,7 +33,7 @@ struct Shared {
     outboxes: Mutex<HashMap<u64, Weak<dyn Holder>>>,
 }
 
-/// So many bytes, held until this is dropped.
+/// A number of bytes, counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Counted {
     spool: Spool,
@@ -74,7 +75,7 @@ impl Spool {
         self.count(bytes)
     }
 
-    /// Bytes of all messages that were made so far.
+    /// Returns the bytes of all messages that were made so far.
     pub(crate) fn made(&self) -> u64 {
         self.0.made.load(Ordering::Relaxed)
     }
@@ -84,7 +85,7 @@ impl Spool {
         self.0.too_slow.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Clients that proved too slow so far.
+    /// Returns how many clients proved too slow so far.
     pub(crate) fn too_slow(&self) -> u64 {
         self.0.too_slow.load(Ordering::Relaxed)
     }
@@ -97,19 +98,19 @@ impl Spool {
         self.lock().remove(&number);
     }
 
-    /// Bytes that are held.
+    /// Returns the bytes that are held.
     pub(crate) fn held(&self) -> usize {
         self.0.held.load(Ordering::Relaxed)
     }
 
-    /// Ends the connections for which the most waits, until what waits for all of them is within its bound.
+    /// Ends the connections for which the most waits, until all of them together are within the bound.
     pub(crate) fn relieve(&self) {
         while self.0.held.load(Ordering::Relaxed) > HELD_MAX {
             let outboxes: Vec<Arc<dyn Holder>> = self.lock().values().filter_map(Weak::upgrade).collect();
             let largest = outboxes.iter().max_by_key(|outbox| outbox.held());
             match largest.filter(|outbox| outbox.held() > 0) {
                 Some(outbox) => outbox.overflow(),
-                // What is left is being handed over, or nobody's.
+                // The rest is being handed over, or has no holder.
                 None => return,
             }
         }

@@ -1,5 +1,5 @@
-//! The database as the history: bounds how many questions wait for it, and gives each answer with the sequence that it
-//! is true for.
+//! The database as the history: bounds how many questions wait for it, and returns each answer with the sequence that
+//! it is true for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::records::{Question, Records, Told, Trouble};
 
-/// Questions of a kind that are not answered yet, at most; others wait for room, so long at most.
+/// Questions of a kind without an answer, at most; others wait for room, for a bounded time.
 const UNANSWERED_MAX: usize = 64;
 const ROOM_PATIENCE: Duration = Duration::from_secs(1);
-/// The database, with room for so many questions.
+/// The database, with room for a number of questions.
 #[derive(Clone)]
 pub(crate) struct SqlHistory {
     records: Arc<dyn Records>,
@@ -26,12 +26,12 @@ impl SqlHistory {
         SqlHistory { records, pages: room(), look_ups: room() }
     }
 
-    /// Whether it knows of every order that there ever was.
+    /// Whether it knows every order that ever existed.
     pub(crate) fn is_whole(&self) -> bool {
         self.records.is_whole()
     }
 
-    /// Asks for what may take long.
+    /// Asks a question that may take long.
     pub(super) async fn page<T: Send + 'static>(
         &self,
         question: impl FnOnce(Told<T>) -> Question,
@@ -39,7 +39,7 @@ impl SqlHistory {
         self.ask(&self.pages, question).await
     }
 
-    /// Asks for a few rows, which pages do not hold up: a cancel is answered with such.
+    /// Asks for a few rows, without waiting for pages: answers to cancels need them.
     pub(super) async fn look_up<T: Send + 'static>(
         &self,
         question: impl FnOnce(Told<T>) -> Question,
@@ -56,7 +56,7 @@ impl SqlHistory {
         let room = room.map_err(|_| Trouble::Away)?.map_err(|_| Trouble::NotReady)?;
         let (answer, answered) = oneshot::channel();
         self.records.ask(question(Box::new(move |found| {
-            // Room is given back with the answer, also where nobody waits for it any more.
+            // Room is given back with the answer, also when its client has gone.
             drop(room);
             drop(answer.send(found));
         })));

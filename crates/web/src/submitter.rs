@@ -1,6 +1,5 @@
 //! Hands ops to the exchange and brings back their answers. All ops that handlers submit in one turn of the event loop
-//! go as one batch, but for those of who asks much at once: they go by themselves, so that the others do not wait for
-//! them.
+//! go as one batch, except heavy requests: those go by themselves, so that light ones do not wait for them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -13,11 +12,11 @@ use exchange::{
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// The most ops in flight, of light requests and of heavy ones each; further ones wait. A part of what one gateway
-/// worker may have.
+/// Ops in flight, at most: this number of light requests and as many again of heavy ones; further ones wait. It is a
+/// part of what one gateway worker may have.
 const IN_FLIGHT_MAX: usize = 4096;
 
-/// Why there is no answer: nobody knows yet what becomes of the request.
+/// The error where the result of a request is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown;
 
@@ -29,41 +28,41 @@ struct Inner {
     exchange: Arc<dyn Exchange>,
     metrics: GatewayMetrics,
     room: Semaphore,
-    /// For those who ask much at once: the others wait for none of them.
+    /// The permits for heavy requests: light ones wait for none of them.
     heavy_room: Semaphore,
     waiting: Mutex<Waiting>,
     answered: mpsc::UnboundedSender<(Box<Batch>, Askers)>,
 }
 
-/// What the next batch takes along.
+/// The requests of the next batch.
 #[derive(Default)]
 struct Waiting {
     requests: Requests,
     askers: Askers,
-    /// Whether one of them wants to know how long it takes.
+    /// Whether one of them asks how long it takes.
     timed: bool,
 }
 
-/// Who waits for a batch.
+/// The tasks that wait for a batch.
 #[derive(Default)]
 struct Askers {
-    /// For what is told to them, one for each request.
+    /// Senders of the answers, one for each request.
     asked: Vec<oneshot::Sender<Told>>,
-    /// Only for the batch to be answered.
+    /// Senders that only say that the batch is answered.
     passing: Vec<oneshot::Sender<()>>,
 }
 
-/// What an asker is told.
+/// The answers for one request.
 struct Told {
     answers: Vec<Answer>,
     /// The ops as they were decided, if they asked for orders that end with the day.
     decided: Vec<Op>,
-    /// When the batch was where, and when it was back, if somebody wanted to know.
+    /// The times of the batch on its way, and when it was back, if a request asked for them.
     journey: Option<(Times, Instant)>,
 }
 
 impl Submitter {
-    /// Of the runtime that it is made in.
+    /// Makes the submitter. Must be called within its runtime.
     pub fn new(exchange: Arc<dyn Exchange>, metrics: GatewayMetrics) -> Submitter {
         let (answered, mut batches) = mpsc::unbounded_channel::<(Box<Batch>, Askers)>();
         let watched = metrics.clone();
@@ -74,8 +73,7 @@ impl Submitter {
                     watched.came_back(&batch, back, done);
                     hand_out(&batch, back, askers);
                 });
-                // Whoever was not handed an answer is told that the outcome is unknown; the next batch is handed out as
-                // ever.
+                // A request without an answer gets an unknown outcome; the next batch is handed out as ever.
                 if let Err(panicked) = handed_out {
                     tracing::error!(%panicked, "answers were lost by a fault of the server; please report it");
                 }
@@ -86,20 +84,20 @@ impl Submitter {
         Submitter(Arc::new(Inner { exchange, metrics, room, heavy_room, waiting, answered }))
     }
 
-    /// Has consecutive ops done, and gives an answer for each.
+    /// Submits consecutive ops, and returns an answer for each.
     pub async fn ask(&self, ops: &[Op]) -> Result<Vec<Answer>, Unknown> {
         Ok(self.ask_decided(ops).await?.0)
     }
 
-    /// The same; gives also the ops as they were decided, if they ask for orders that end with the day. Otherwise none, for nothing was to
-    /// be decided.
+    /// Submits ops, and also returns them as they were decided, if they ask for orders that end with the day. Otherwise
+    /// it returns none, because nothing was to be decided.
     pub async fn ask_decided(&self, ops: &[Op]) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
         self.ask_all(ops, None).await
     }
 
     async fn ask_all(&self, ops: &[Op], protector: Option<ProtectorId>) -> Result<(Vec<Answer>, Vec<Op>), Unknown> {
         let permits = u32::try_from(ops.len().min(IN_FLIGHT_MAX)).map_err(|_| Unknown)?;
-        // What protects accounts stands before the end of its connection, which is light.
+        // Ops that protect accounts come before the end of their connection, which is light.
         let is_heavy = protector.is_none() && cost_of(ops) > LIGHT_COST;
         let room = if is_heavy { &self.0.heavy_room } else { &self.0.room };
         let _room = room.acquire_many(permits).await.map_err(|_| Unknown)?;
@@ -137,14 +135,14 @@ impl Submitter {
         Ok((answers, decided))
     }
 
-    /// Has consecutive ops done by which a connection protects accounts, or does so no longer.
+    /// Submits consecutive ops by which a connection protects accounts, or ends their protection.
     pub async fn ask_on(&self, ops: &[Op], protector: ProtectorId) -> Result<Vec<Answer>, Unknown> {
         Ok(self.ask_all(ops, Some(protector)).await?.0)
     }
 
-    /// Says that a connection which protected accounts has ended, behind all that came over it.
+    /// Tells the exchange that a connection which protected accounts has ended, behind all its requests.
     pub fn depart(&self, protector: ProtectorId) {
-        // While the runtime ends there is nobody to hand it in, and the server ends with it.
+        // While the runtime ends, nothing can hand it in, and the server ends with it.
         if tokio::runtime::Handle::try_current().is_ok() {
             let (passing, _) = oneshot::channel();
             self.add(|waiting| {
@@ -154,16 +152,16 @@ impl Submitter {
         }
     }
 
-    /// Takes the way of a query that asks for nothing: returns when what was asked at the same time is answered, so that
-    /// the exchange was there after this was called, and all that it had answered before is known. Errors: it refuses to
-    /// answer, or nobody knows.
+    /// Goes the way of a query that asks for nothing: returns when requests of the same time are answered, so that the
+    /// exchange was there after this was called, and everything that it had answered before is known. Errors: it
+    /// refuses to answer, or that is not known.
     pub async fn pass(&self) -> Result<(), Unknown> {
         let (passing, passed) = oneshot::channel();
         self.add(|waiting| waiting.askers.passing.push(passing));
         passed.await.map_err(|_| Unknown)
     }
 
-    /// Adds to the next batch. The first one hands it in, when handlers that are ready now have come along.
+    /// Adds to the next batch. The first request hands it in, after handlers that are ready now have added theirs.
     fn add(&self, add: impl FnOnce(&mut Waiting)) {
         let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let first = waiting.askers.asked.is_empty() && waiting.askers.passing.is_empty();
@@ -188,11 +186,11 @@ impl Inner {
     fn submit(&self, waiting: Waiting, source: Option<Source>) {
         let Waiting { mut requests, askers, timed } = waiting;
         if !askers.passing.is_empty() {
-            // Whatever becomes of the others, this one is for the exchange.
+            // This request is for the exchange, whatever happens to the others.
             requests.push(&[]);
         }
         let answered = self.answered.clone();
-        // When the runtime has ended nobody waits.
+        // When the runtime has ended, nothing waits.
         let mut batch = Batch::calling(move |batch| drop(answered.send((batch, askers))));
         batch.requests = requests;
         (batch.timed, batch.source) = (timed, source);
@@ -200,17 +198,18 @@ impl Inner {
     }
 }
 
-/// What becomes of an op about an order that is done: it is looked up in the history.
+/// The outcome, as it is counted, of an op about a done order, which is looked up in the history.
 fn done(kind: Kind) -> Option<Outcome> {
     Some(if kind == Kind::Cancel { Outcome::Conflict } else { Outcome::Accepted })
 }
 
-/// Gives everybody the answers to its ops. Of an abandoned batch nobody gets any, and nobody passes with a refused one.
+/// Hands each request the answers to its ops. An abandoned batch has none, and its senders are dropped; nothing passes
+/// with a refused one.
 fn hand_out(batch: &Batch, back: Instant, askers: Askers) {
     if batch.is_abandoned() {
         return;
     }
-    // Whoever hung up does not want to know.
+    // A client that hung up does not want to know.
     for (request, asked) in askers.asked.into_iter().enumerate() {
         let ops = batch.requests.ops_of(request);
         let decided = if batch.requests.asks_for_days() { &batch.requests.ops()[ops.clone()] } else { &[] };
@@ -229,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is handed in.
+    /// An exchange that keeps what is handed in.
     #[derive(Default)]
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     struct Keeps(Mutex<Vec<Box<Batch>>>);
@@ -243,14 +242,14 @@ mod tests {
     }
 
     impl Keeps {
-        /// Of each batch, whether it is heavy and how many ops it has.
+        /// Returns, for each batch, whether it is heavy and how many ops it has.
         fn kept(&self) -> Vec<(bool, usize)> {
             let batches = self.0.lock().expect("nobody panics");
             batches.iter().map(|batch| (batch.source.is_some(), batch.requests.ops().len())).collect()
         }
     }
 
-    /// A request of 4,096 commands took all the room there was, and every other request waited until it was answered.
+    /// A request of 4,096 commands took all the room there was, and all other requests waited until it was answered.
     #[tokio::test]
     async fn who_asks_little_waits_for_nobody_who_asks_much() {
         let behind = Arc::new(Keeps::default());

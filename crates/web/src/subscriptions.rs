@@ -1,5 +1,5 @@
-//! Who is subscribed to what, found from the topic and from the connection. So leaving costs as much as joining did,
-//! however many others there are.
+//! Subscriptions, found by topic and by connection. So leaving costs as much as joining did, however many others there
+//! are.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,11 +9,11 @@ use crate::outbox::Outbox;
 use crate::text::{Remembered, Text};
 use crate::topic::{Subject, Topic};
 
-/// Those who are told of one topic.
+/// The subscribers of one topic.
 #[derive(Default)]
 struct Followers {
     outboxes: BTreeMap<u64, Outbox>,
-    /// The snapshot that was told last, and what it is of.
+    /// The last snapshot that was sent, and its command.
     snapshot: Option<(Sequence, Remembered)>,
 }
 
@@ -22,18 +22,18 @@ struct Followers {
 pub(crate) struct Subscriptions {
     by_topic: HashMap<Topic, Followers>,
     by_connection: HashMap<u64, HashSet<Topic>>,
-    /// Topics about each that somebody is subscribed to.
+    /// The number of subscribed topics about each subject.
     about: HashMap<Subject, usize>,
 }
 
-/// What changed when a subscription began or ended.
+/// The change that began or ended a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Nothing: it was so already.
+    /// No change: it was so already.
     None,
     /// Others are subscribed, too.
     OneOfMany,
-    /// Nobody else is.
+    /// No other subscriber is there.
     OnlyOne,
 }
 
@@ -87,44 +87,44 @@ impl Subscriptions {
         self.by_connection.get(&outbox.number()).is_some_and(|topics| topics.contains(&topic))
     }
 
-    /// Whether anybody is subscribed to anything about this.
+    /// Whether anything about this subject is subscribed to.
     pub(crate) fn has_about(&self, subject: Subject) -> bool {
         self.about.contains_key(&subject)
     }
 
-    /// Those who are subscribed to a topic.
+    /// Lists the subscribers of a topic.
     pub(crate) fn of(&self, topic: Topic) -> impl Iterator<Item = &Outbox> {
         self.by_topic.get(&topic).into_iter().flat_map(|followers| followers.outboxes.values())
     }
 
-    /// All who are told of anything, each once for each of its topics.
+    /// Lists all subscribers, each once for each of its topics.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Outbox> {
         self.by_topic.values().flat_map(|followers| followers.outboxes.values())
     }
 
-    /// Connections that are to end, and are subscribed still.
+    /// Returns connections that are to end, and are still subscribed.
     pub(crate) fn ended(&self) -> Vec<Outbox> {
         let ended = self.all().filter(|outbox| !outbox.is_open());
         ended.map(|outbox| (outbox.number(), outbox.clone())).collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
-    /// What a connection is subscribed to.
+    /// Returns the topics of a connection.
     pub(crate) fn topics(&self, outbox: &Outbox) -> Vec<Topic> {
         self.by_connection.get(&outbox.number()).into_iter().flatten().copied().collect()
     }
 
-    /// Connections that are subscribed to anything.
+    /// Returns how many connections have a subscription.
     pub(crate) fn connections(&self) -> usize {
         self.by_connection.len()
     }
 
-    /// The snapshot of a topic as it is now, if it was told and waits for somebody still.
+    /// Returns the snapshot of a topic as it is now, if it was sent and still waits for a client.
     pub(crate) fn snapshot(&self, topic: Topic, sequence: Sequence) -> Option<Text> {
         let (of, remembered) = self.by_topic.get(&topic)?.snapshot.as_ref()?;
         remembered.recall().filter(|_| *of == sequence)
     }
 
-    /// Whoever subscribes while nothing happens is told the same one.
+    /// Remembers a snapshot: later subscribers get the same one while nothing happens.
     pub(crate) fn remember(&mut self, topic: Topic, sequence: Sequence, snapshot: &Text) {
         if let Some(followers) = self.by_topic.get_mut(&topic) {
             followers.snapshot = Some((sequence, snapshot.remember()));

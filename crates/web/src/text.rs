@@ -1,4 +1,4 @@
-//! The text of a message: made once, shared by all who get it, and counted once as long as anybody holds it.
+//! The text of a message: made once, shared by all clients that get it, and counted once as long as something holds it.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock, Weak};
@@ -10,7 +10,7 @@ use crate::spool::Counted;
 /// Bytes of a message that are handed over at once, or a little more.
 pub(crate) const PIECE: usize = 32 * 1024;
 
-/// What one message says. Clones are the same one.
+/// The text of one message. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Text(Arc<Made>);
 
@@ -39,19 +39,19 @@ pub(crate) struct Long {
 pub(crate) trait Rows: Debug + Send + Sync {
     fn count(&self) -> usize;
 
-    /// What one costs while it waits.
+    /// Returns the bytes that a row counts for while it waits.
     fn bytes_each(&self) -> usize;
 
-    /// Writes one, with what parts it from the one before.
+    /// Writes a row, with what parts it from the one before.
     fn write(&self, row: usize, into: &mut String);
 }
 
-/// A message that is there as long as somebody holds it.
+/// A message that exists as long as something holds it.
 #[derive(Debug)]
 pub(crate) struct Remembered(Weak<Made>);
 
 impl Text {
-    /// Bytes that it costs from a place on; from place zero all of it.
+    /// Returns the bytes that it costs from a place on; from place zero all of it.
     pub(crate) fn cost(&self, from: usize) -> usize {
         match &self.0.content {
             Content::Written(bytes) => bytes.len() - from,
@@ -64,7 +64,7 @@ impl Text {
         matches!(self.0.content, Content::ToWrite(_))
     }
 
-    /// The next piece from a place on, and the place behind it. None when that is the end.
+    /// Returns the next piece from a place on, and the place behind it; `None` when that is the end.
     pub(crate) fn piece(&self, from: usize) -> (Bytes, Option<usize>) {
         match &self.0.content {
             Content::Written(bytes) => {
@@ -75,12 +75,12 @@ impl Text {
         }
     }
 
-    /// Has `count` count the message, unless it is counted already.
+    /// Counts the message with `count`, unless it is counted already.
     pub(crate) fn count(&self, count: impl FnOnce() -> Counted) {
         self.0.counted.get_or_init(count);
     }
 
-    /// Does not keep it.
+    /// Returns a reference that does not keep it.
     pub(crate) fn remember(&self) -> Remembered {
         Remembered(Arc::downgrade(&self.0))
     }
@@ -110,7 +110,7 @@ impl Long {
 }
 
 impl Remembered {
-    /// The message, if somebody holds it still.
+    /// Returns the message, if something still holds it.
     pub(crate) fn recall(&self) -> Option<Text> {
         self.0.upgrade().map(Text)
     }

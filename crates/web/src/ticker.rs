@@ -1,4 +1,5 @@
-//! Tells the followers of all symbols which symbols changed, some at a time. It lives in the feed's thread, in the hub.
+//! Sends the subscribers of all symbols which symbols changed, some at a time. It lives in the feed's thread, in the
+//! hub.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,13 +9,13 @@ use feed::{SymbolFollowers, View};
 use crate::clock::now;
 use crate::shapes::SymbolShape;
 
-/// How many symbols are checked between two turns of the feed. A market with no more symbols is sent as a whole.
+/// Symbols that are checked between two turns of the feed. A market with no more symbols is sent as a whole.
 pub(crate) const AT_ONCE: usize = 500;
 
-/// What was told of symbols.
+/// The last messages about symbols.
 #[derive(Default)]
 pub(crate) struct Ticker {
-    /// For each symbol, a hash of what was last told of it; none before the first time.
+    /// A hash of each symbol's last message; `None` before the first.
     told: Vec<Option<u64>>,
     hasher: RandomState,
     /// The next symbol to check only because time passes, which changes its last 24 hours.
@@ -22,8 +23,8 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// Symbols of which something else is to be told than last time. Those where something happened come first, in that
-    /// order; the others are checked in turn.
+    /// Returns symbols whose message would differ from the last one. Those with events come first, in that order; the
+    /// others are checked in turn.
     pub(crate) fn look(&mut self, view: &mut View) -> Vec<SymbolShape> {
         let (time, there) = (Time(now()), view.listings().len());
         self.told.resize(there, None);

@@ -1,5 +1,5 @@
-//! How long the parts of an answer's way took, for whoever asks: a request with the header `pricetime-timing` is answered with
-//! `server-timing`, as browsers know it. Who does not ask costs nothing but the look for the header.
+//! The times that the parts of an answer's way took, for clients that ask: a request with the header `pricetime-timing`
+//! gets an answer with `server-timing`, as browsers know it. Other requests pay only for the look at the header.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -11,27 +11,27 @@ use axum::middleware::Next;
 use axum::response::Response;
 use exchange::Times;
 
-/// In a request: the answer is to say how long it took. Its value does not matter.
+/// Header of a request that asks for times. Its value does not matter.
 const ASKED: HeaderName = HeaderName::from_static("pricetime-timing");
-/// In an answer.
+/// Header of the answer.
 const TOLD: HeaderName = HeaderName::from_static("server-timing");
 
 tokio::task_local! {
-    /// What the last batch of this request went through, and when it came back.
+    /// The way of the last batch of this request, and when it came back.
     static JOURNEY: Cell<Option<(Times, Instant)>>;
 }
 
-/// Whether whoever is answered at the moment wants to know.
+/// Whether the present request asks for times.
 pub(crate) fn is_wanted() -> bool {
     JOURNEY.try_with(|_| ()).is_ok()
 }
 
-/// Notes what a batch of the request went through.
+/// Notes the way of a batch of the request.
 pub(crate) fn note(times: Times, back: Instant) {
     let _ = JOURNEY.try_with(|journey| journey.set(Some((times, back))));
 }
 
-/// Answers a request of a market that is kept in a database or not, and says how long that took if it asks for it.
+/// Answers a request of a market that is kept in a database or not, and adds the times if it asks for them.
 pub(crate) async fn timing(State(is_database): State<bool>, request: Request, next: Next) -> Response {
     if !request.headers().contains_key(&ASKED) {
         return next.run(request).await;
@@ -48,7 +48,8 @@ pub(crate) async fn timing(State(is_database): State<bool>, request: Request, ne
     response
 }
 
-/// The parts in order, and all of them together, in milliseconds. Only what changed something was written and synced.
+/// Writes the parts in order, and their sum, in milliseconds. Only requests that changed something were written and
+/// synced.
 fn tell(begun: Instant, journey: Option<(Times, Instant)>, ended: Instant, is_database: bool) -> String {
     let mut told = String::new();
     let mut add = |name: &str, time: Duration| {

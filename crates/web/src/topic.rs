@@ -1,4 +1,4 @@
-//! What can be subscribed to over a WebSocket, of any interface.
+//! The topics of subscriptions over a WebSocket, of all interfaces.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use feed::Interval;
 use crate::kline::KlineInterval;
 use crate::listen_keys::ListenKeyText;
 
-/// What can be subscribed to.
+/// A topic to which a client can subscribe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     Book(SymbolIndex),
     Trades(SymbolIndex),
     Candles(SymbolIndex, Interval),
     Orders(AccountIndex),
-    /// What happens to its orders, each of it, in order.
+    /// All that happens to the account's orders, one thing at a time, in order.
     Reports(AccountIndex),
     Symbols,
     Status,
-    /// Of the compatible interface.
+    /// A stream of the compatible interface.
     Stream(SymbolIndex, Stream, Envelope),
-    /// Of all symbols that changed.
+    /// The tickers of all symbols that changed.
     Tickers(Tickers, Envelope),
     User(AccountIndex, Envelope),
-    /// The same, each event with the listen key that it was asked for by: `{"stream":…,"data":…}`.
+    /// An account's stream whose events carry the listen key that the client used: `{"stream":…,"data":…}`.
     UserByKey(AccountIndex, ListenKeyText, TimeUnit),
 }
 
@@ -44,16 +44,16 @@ impl Topic {
     }
 }
 
-/// What a topic is about whose followers are counted together.
+/// The subject of topics whose subscribers are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
     Symbol(SymbolIndex),
     Account(AccountIndex),
-    /// All symbols, as the compatible interface tells of them.
+    /// All symbols, for the compatible interface.
     AllSymbols,
 }
 
-/// What is told of a symbol.
+/// A stream of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Stream {
     /// Levels that changed, gathered.
@@ -61,7 +61,7 @@ pub(crate) enum Stream {
     /// The best levels.
     BestLevels(u8, Every),
     Trade,
-    /// The same, each trade as an aggregate of its own.
+    /// Trades, each as an aggregate of its own.
     AggregateTrade,
     Kline(KlineInterval),
     BookTicker,
@@ -71,7 +71,7 @@ pub(crate) enum Stream {
     AveragePrice,
 }
 
-/// What is told of all symbols.
+/// A stream of all symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Tickers {
     Day,
@@ -79,7 +79,7 @@ pub(crate) enum Tickers {
     Window(Window),
 }
 
-/// How far back a ticker goes.
+/// The window of a ticker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Window {
     Hour,
@@ -90,7 +90,7 @@ pub(crate) enum Window {
 impl Window {
     pub(crate) const ALL: [Window; 3] = [Window::Hour, Window::FourHours, Window::Day];
 
-    /// The name that it goes by.
+    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Window::Hour => "1h",
@@ -125,17 +125,17 @@ impl Every {
     }
 }
 
-/// How events are told to those who follow them.
+/// The form of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Envelope {
     pub(crate) wrap: Wrap,
     pub(crate) unit: TimeUnit,
 }
 
-/// What events are wrapped in.
+/// The wrapping of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Wrap {
-    /// Nothing.
+    /// No wrapping.
     Raw,
     /// The stream's name: `{"stream":…,"data":…}`.
     Combined,
@@ -143,7 +143,7 @@ pub(crate) enum Wrap {
     Api,
 }
 
-/// In which unit times are told.
+/// The unit of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum TimeUnit {
     #[default]

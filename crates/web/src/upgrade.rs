@@ -1,5 +1,5 @@
-//! How a request becomes a WebSocket. This is our own code and not axum's, so that a message can leave in pieces: the
-//! framing library would copy the whole of a long message for each client that does not read.
+//! The upgrade of a request to a WebSocket. This is our own code and not axum's, so that a message can leave in pieces:
+//! the framing library would copy the whole of a long message for each client that does not read.
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, FromRequestParts};
@@ -18,21 +18,21 @@ use crate::problem::Problem;
 /// A WebSocket.
 pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// The longest message from a client, and the longest part of one.
+/// Bytes of the longest message from a client, and of the longest part of one.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
-/// The size of the library's buffer for reading. The library fills all of it with zeros each time that it reads.
+/// Bytes of the library's buffer for reading. The library fills all of it with zeros each time that it reads.
 const READ_BYTES: usize = 1024;
-/// The library hands so much to the kernel at once.
+/// Bytes that the library hands to the kernel at once.
 const WRITE_BYTES: usize = 16 * 1024;
-/// The most that the library may hold back when the kernel takes nothing: a full buffer, a piece of a message, and
-/// answers to pings. Nothing is read while something waits to be written, so this bound is never reached.
+/// Bytes that the library may hold back when the kernel takes nothing: a full buffer, a piece of a message, and answers
+/// to pings. Nothing is read while something waits to be written, so this bound is never reached.
 const WRITE_BYTES_MAX: usize = 256 * 1024;
 
 /// A request to become a WebSocket.
 pub(crate) struct Upgrade {
     accept: String,
     on_upgrade: OnUpgrade,
-    /// The connection's.
+    /// The state of the connection.
     pub(crate) life: Life,
 }
 
@@ -66,7 +66,7 @@ impl Upgrade {
     {
         let Upgrade { accept, on_upgrade, .. } = self;
         tokio::spawn(async move {
-            // Who hung up meanwhile does not want to talk.
+            // A client that hung up meanwhile does not want to talk.
             let Ok(upgraded) = on_upgrade.await else { return };
             let socket = Socket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config())).await;
             talk(socket).await;
@@ -82,7 +82,7 @@ impl Upgrade {
     }
 }
 
-/// With the bounds of every connection.
+/// Returns the bounds of every connection.
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(MESSAGE_BYTES_MAX))
@@ -97,7 +97,7 @@ fn refusal(detail: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "malformed", "Malformed request", detail)
 }
 
-/// Whether a header's list has a word in it, in any case.
+/// Whether a header's list has a word, in any case.
 fn has_word(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|part| part.trim().eq_ignore_ascii_case(word))

@@ -1,4 +1,4 @@
-//! The values that requests and answers are made of, as schemas: what they may look like, and an example of each.
+//! The values in requests and answers, as schemas: their form, and an example of each.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ macro_rules! values {
         }
     )+
 
-        /// All of them, by name.
+        /// Returns all of them, by name.
         pub(crate) fn all() -> Vec<(String, RefOr<Schema>)> {
             let mut all = vec![$((<$name as ToSchema>::name().into_owned(), <$name as PartialSchema>::schema())),+];
             all.push((Level::name().into_owned(), Level::schema()));
@@ -52,19 +52,19 @@ values! {
     Account "AccountId" text("^[0-9]{1,32}$", "1");
     /// A symbol: ASCII letters and digits.
     Symbol "SymbolName" text("^[A-Za-z0-9]{1,32}$", "SPY");
-    /// What its client calls an order: ASCII letters, digits and the five . _ : / -
+    /// The name that a client gives its order: ASCII letters, digits and the five . _ : / -
     ClientOrder "ClientOrderId" text("^[A-Za-z0-9._:/-]{1,36}$", "mine-1");
     /// The id that the exchange gives an order.
     Order "OrderId" number(1, 7);
     /// A trade: 1, 2, 3 … over all symbols, from where the history begins.
     Trade "TradeId" number(1, 3);
-    /// How many commands the exchange has taken.
+    /// The number of commands that the exchange has taken.
     Sequence "Sequence" number(0, 1042);
     /// A connection's number: the microsecond since the Unix epoch in which it began, or a later one.
     Connection "Connection" number(0, 1_763_690_000_000_000);
     /// Microseconds since the Unix epoch.
     Time "Time" number(0, 1_763_690_000_000_000);
-    /// How many there are.
+    /// A count.
     Count "Count" number(0, 2);
     /// Dollars a share, exact: at most 8 decimals, above 0, at most 92233720368.54775807.
     Price "Price" text(r"^(0|[1-9][0-9]{0,10})(\.[0-9]{0,7}[1-9])?$", "145.67");
@@ -98,52 +98,56 @@ values! {
     Tier "Tier" number(0, 0);
     /// Accounts of one owner: 1 to 999999999; 0 for none.
     Group "Group" number(0, 0);
-    /// Of what a fee was taken: of the shares that were bought, or of the dollars that shares were sold for.
+    /// The asset that a fee was taken of: the shares that were bought, or the dollars that shares were sold for.
     FeeOf "FeeOf" one_of(&["shares", "dollars"]);
     /// Seconds, whole ones above zero, at most 86400.
     Pause "Pause" text(r"^([0-9]+\.?[0-9]{0,8}|\.[0-9]{1,8})$", "300");
     /// Shares more or fewer, exact.
     Surplus "Surplus" text(r"^-?(0|[1-9][0-9]{0,30})(\.[0-9]{0,7}[1-9])?$", "-20");
-    /// What the orders in a symbol do. `open`: they execute as they come. `halted`: none is placed and none executes. `auction`: they gather,
-    /// and execute at one price when the symbol opens.
+    /// The phase of a symbol. `open`: orders execute as they come. `halted`: none is placed and none executes.
+    /// `auction`: they gather, and execute at one price when the symbol opens.
     Phase "PhaseName" one_of(&["open", "halted", "auction"]);
-    /// Which way an order goes.
+    /// The side of an order.
     Side "Side" one_of(&["buy", "sell"]);
-    /// `limit` orders rest with what does not execute at once. `post_only` ones are refused instead of executing at once. `post_only_move`
-    /// ones get the next price at which they do not, and are `post_only` once they are placed: no order is shown as one. The
-    /// others never rest: `immediate_or_cancel` ones execute what they can up to their limit, `fill_or_kill` ones all or
-    /// nothing, `market` ones at any price.
+    /// The kind of an order. `limit` orders rest with the shares that do not execute at once. `post_only` ones are
+    /// refused instead of executing at once. `post_only_move` ones get the next price at which they do not, and are
+    /// `post_only` once they are placed: no order is shown as one. The others never rest: `immediate_or_cancel` ones
+    /// execute what they can up to their limit, `fill_or_kill` ones all or nothing, `market` ones at any price.
     OrderKind "OrderKind" one_of(&["limit", "post_only", "immediate_or_cancel", "fill_or_kill", "market", "post_only_move"]);
-    /// What becomes of an order where it would execute with an open one of its own account. `allowed`: they execute. `cancel_newest`: what
-    /// is left of the order that arrives is canceled; `cancel_oldest`: the open one is, and the other goes on; `cancel_both`: both are.
-    /// `decrement`: both lose the shares that they would have executed, and the one that has none left is canceled.
+    /// The self-trade prevention: what happens where an order would execute with an open one of its own account.
+    /// `allowed`: they execute. `cancel_newest`: the rest of the arriving order is canceled; `cancel_oldest`: the open
+    /// one is, and the other goes on; `cancel_both`: both are. `decrement`: both lose the shares that they would have
+    /// executed, and the one that has none left is canceled.
     SelfTrade "SelfTrade" one_of(&["allowed", "cancel_newest", "cancel_oldest", "cancel_both", "decrement"]);
-    /// Why shares of an order were canceled. `asked`: its account canceled it; `not_resting`: it is of a kind whose rest does not stay;
-    /// `refused`: it was triggered, or the order that it waited for was executed, and it would have been refused then; `expired`: its time came; `self_trade`: it met an order of its own
-    /// account; `linked`: something happened to the order that it was linked with; `not_placed`: it waited for an order that ended without
-    /// being executed wholly; `disconnected`: nobody was there for its account any more.
+    /// The reason why shares of an order were canceled. `asked`: its account canceled it; `not_resting`: it is of a
+    /// kind that never rests; `refused`: it was triggered, or its working order was executed, and it would have been
+    /// refused then; `expired`: its deadline came; `self_trade`: it met an order of its own account; `linked`:
+    /// something happened to the order that it was linked with; `not_placed`: its working order ended without being
+    /// executed wholly; `disconnected`: no client was there for its account any more.
     CancelReason "CancelReason" one_of(&["asked", "not_resting", "refused", "expired", "self_trade", "linked", "not_placed", "disconnected"]);
     /// A time at which an order ends: microseconds since the Unix epoch.
     DeadlineAsked "DeadlineAsked" number(1, 4_102_444_800_000_000).maximum(Some(exchange::DEADLINE_MAX.0));
-    /// How long an order stays. `DAY`: until the day of its symbol ends.
+    /// The time in force. `DAY`: until the day of its symbol ends.
     TimeInForce "TimeInForce" one_of(&["DAY"]);
     /// An order is open until all of it is executed, or the rest is canceled.
     OrderStatus "OrderStatus" one_of(&["open", "executed", "canceled"]);
     /// The maker's order was there first; the aggressor's executed with it as it came.
     Role "Role" one_of(&["maker", "aggressor"]);
-    /// How long a candle lasts.
+    /// The length of a candle.
     Interval "Interval" one_of(&["1s", "1m", "5m", "15m", "1h", "1d"]);
-    /// CRC-32 (IEEE) of the ten best levels a side as text `limit:shares`: best bid, best ask, second bid …, joined by `:`.
+    /// CRC-32 (IEEE) of the ten best levels of each side as text `limit:shares`: best bid, best ask, second bid …,
+    /// joined by `:`.
     Checksum "Checksum" number(0, 2_774_097_411).maximum(Some(u32::MAX));
     /// A member or a key: ASCII letters, digits and the five . _ - : @
     Name "Name" text("^[A-Za-z0-9._:@-]{1,64}$", "alice");
-    /// What a member may do.
+    /// A role of a member.
     MemberRole "MemberRole" one_of(&["trader", "operator", "issuer", "viewer", "auditor"]);
-    /// How far the venue is open to members. `read-only`: they look, and change nothing. `maintenance`: there are none but operators.
+    /// The mode of the venue for members. `read-only`: they look, and change nothing. `maintenance`: only operators are
+    /// admitted.
     Mode "Mode" one_of(&["normal", "read-only", "maintenance"]);
-    /// What a key proves itself with: a secret to sign with, one to send, or something else.
+    /// The kind of a key: a secret to sign with, one to send, or another proof.
     KeyKind "KeyKind" one_of(&["hmac", "secret", "ed25519", "certificate", "address", "password"]);
-    /// How a server stands.
+    /// The state of a server.
     Standing "Standing" one_of(&["ready", "standby", "recovering", "store-away", "stopping", "failed"]);
 }
 

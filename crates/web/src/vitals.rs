@@ -17,13 +17,13 @@ use crate::values;
 /// Seconds that are remembered.
 const REMEMBERED: usize = 300;
 
-/// Says what the XML gateway has done so far.
+/// Returns the counters of the XML gateway.
 pub type Counting = Arc<dyn Fn() -> Counters + Send + Sync>;
 
-/// Says how far the venue is open.
+/// Returns the mode of the venue.
 pub(crate) type ModeNow = Box<dyn Fn() -> Mode + Send + Sync>;
 
-/// Measures, and remembers the figures of the last time, which rates are computed from.
+/// Measures, and remembers the last figures, from which rates are computed.
 pub(crate) struct Vitals {
     counters: Counting,
     metrics: Metrics,
@@ -31,7 +31,7 @@ pub(crate) struct Vitals {
     mode: ModeNow,
     started: Instant,
     before: Before,
-    /// Oldest first.
+    /// The last seconds, oldest first.
     last: VecDeque<Measured>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// None if nothing was measured.
+    /// Returns `None` if nothing was measured.
     fn of(reading: &Reading, with_p999: bool) -> Option<Spread> {
         let (p50, p99) = (reading.quantile(0.5)?, reading.quantile(0.99)?);
         Some(Spread { p50, p99, p999: reading.quantile(0.999).filter(|_| with_p999) })
@@ -99,18 +99,18 @@ pub(crate) struct Measured {
     memory_bytes: Option<u64>,
     #[schema(value_type = values::Count)]
     uptime_seconds: u64,
-    /// How far the venue is open; absent while it is.
+    /// The mode of the venue; absent while it is normal.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = values::Mode, required = false)]
     mode: Option<&'static str>,
-    /// True while everything is killed.
+    /// Whether everything is killed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     killed: bool,
 }
 
 impl Vitals {
-    /// The vitals of a server whose XML gateway has these counters.
+    /// Returns the vitals of a server whose XML gateway has these counters.
     pub(crate) fn new(
         counters: Counting,
         metrics: Metrics,
@@ -177,7 +177,7 @@ impl Vitals {
         measured
     }
 
-    /// The last seconds, oldest first.
+    /// Returns the last seconds, oldest first.
     pub(crate) fn last(&self) -> Vec<Measured> {
         self.last.iter().cloned().collect()
     }

@@ -1,5 +1,5 @@
-//! Clients that wait for a long snapshot. Long snapshots are made one at a time, with pauses, so that others are
-//! answered meanwhile. All who wait for the same one get the same one.
+//! Clients that wait for a long snapshot. Long snapshots are made one at a time, with pauses, so that other clients get
+//! answers meanwhile. All clients that wait for the same one get the same one.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use crate::outbox::Outbox;
 use crate::text::Text;
 use crate::topic::Topic;
 
-/// After a snapshot that took some time, so many times that time are left to others before the next one.
+/// The rest after a snapshot, as a multiple of its time, which is left to others before the next one.
 const REST: u32 = 127;
 
-/// All that wait.
+/// All clients that wait.
 pub(crate) struct WaitingList {
     line: VecDeque<Topic>,
     by_topic: HashMap<Topic, Vec<(Outbox, Text)>>,
-    /// When the next may be made.
+    /// The time of the next snapshot.
     next: Instant,
 }
 
@@ -24,7 +24,7 @@ impl WaitingList {
         WaitingList { line: VecDeque::new(), by_topic: HashMap::new(), next: Instant::now() }
     }
 
-    /// Adds a connection, with what it is told first. False if it waits already.
+    /// Adds a connection, with its first message. Returns false if it waits already.
     pub(crate) fn add(&mut self, topic: Topic, outbox: &Outbox, answer: Text) -> bool {
         let waiting = self.by_topic.entry(topic).or_insert_with(|| {
             self.line.push_back(topic);
@@ -38,7 +38,7 @@ impl WaitingList {
         is_new
     }
 
-    /// False if it was not there.
+    /// Removes a connection. Returns false if it was not there.
     pub(crate) fn remove(&mut self, topic: Topic, outbox: &Outbox) -> bool {
         let Some(waiting) = self.by_topic.get_mut(&topic) else { return false };
         let before = waiting.len();
@@ -46,12 +46,12 @@ impl WaitingList {
         waiting.len() < before
     }
 
-    /// Takes those whose turn it is; none while it is nobody's turn.
+    /// Takes the clients whose turn it is; `None` while it is no client's turn.
     pub(crate) fn take_due(&mut self) -> Option<(Topic, Vec<(Outbox, Text)>)> {
         while self.next <= Instant::now() {
             let topic = self.line.pop_front()?;
             let mut waiting = self.by_topic.remove(&topic).unwrap_or_default();
-            // Whose connection has ended is in no other list.
+            // Connections that have ended are in no other list.
             waiting.retain(|(outbox, _)| outbox.is_open());
             if !waiting.is_empty() {
                 return Some((topic, waiting));
@@ -65,7 +65,7 @@ impl WaitingList {
         self.next = Instant::now() + took.saturating_mul(REST);
     }
 
-    /// When it is somebody's turn; none while nobody waits.
+    /// Returns the time of the next turn; `None` while no client waits.
     pub(crate) fn due(&self) -> Option<Instant> {
         (!self.line.is_empty()).then_some(self.next)
     }

@@ -1,6 +1,6 @@
-//! A connection's bytes, with TLS or without, and how TLS begins. Handshakes are tasks of their connections, so nobody
-//! waits to be accepted because of them. They are bounded in number, by address and in time, and one at a time
-//! computes: between two of them everybody else in the thread has a turn.
+//! A connection's bytes, with TLS or without, and the start of TLS. Handshakes are tasks of their connections, so that
+//! accepting others does not wait for them. They are bounded in number, by address and in time, and one at a time
+//! computes: between two of them everything else in the thread has a turn.
 
 use std::future::pending;
 use std::io;
@@ -21,25 +21,25 @@ use tokio_rustls::server::TlsStream;
 /// Handshakes that have begun and not ended, at most.
 const AT_ONCE: usize = 256;
 
-/// The answer to whoever speaks no TLS where it is spoken.
+/// The answer to a client that speaks no TLS where it is required.
 const SPEAK_TLS: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 40\r\nconnection: close\r\n\r\n\
     this port speaks TLS: ask it by https://";
 
-/// While others wait for a place, a handshake may take this part of its time.
+/// The part of its time that a handshake may take while others wait for a place: one in this many.
 const HURRIED: u32 = 5;
 
-/// What begins TLS, for all listeners together.
+/// Begins TLS, for all listeners together.
 #[derive(Clone)]
 pub(crate) struct Acceptance {
     tls: ServerTls,
     places: Places,
-    /// Told when a place is free.
+    /// Notified when a place is free.
     freed: Arc<Notify>,
     turns: Turns,
 }
 
-/// A place among those whose handshake goes on.
+/// The place of a handshake.
 struct ShakingPlace {
     place: Option<Place>,
     freed: Arc<Notify>,
@@ -76,8 +76,8 @@ impl Acceptance {
         self.tls.handshakes(Protocol::Http)
     }
 
-    /// TLS over a connection from this address. `is_reserved`: it has a place already that is for those who look after
-    /// the server.
+    /// Begins TLS over a connection from this address. `is_reserved`: it has one of the places for supervisors of the
+    /// server.
     pub(crate) fn begin(&self, stream: TcpStream, address: IpAddr, is_reserved: bool) -> Wire {
         let acceptance = self.clone();
         Wire::Shaking(Box::pin(async move { acceptance.shake(stream, address, is_reserved).await }))
@@ -90,7 +90,7 @@ impl Acceptance {
         is_reserved: bool,
     ) -> io::Result<TlsStream<TcpStream>> {
         let mut first = [0];
-        // Whoever says nothing takes no place.
+        // A client that sends nothing takes no place.
         if stream.peek(&mut first).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -123,7 +123,7 @@ impl Acceptance {
             Err((error, mut stream)) => {
                 self.handshakes().failed();
                 tracing::debug!(%error, "a TLS handshake failed");
-                // The client is told why before it is told that this is the end.
+                // The client gets the alert before the end.
                 let _ = stream.shutdown().await;
                 Err(error)
             }
@@ -145,7 +145,7 @@ impl Acceptance {
         }
     }
 
-    /// Returns when a handshake that begins now has taken too long: soon if others wait.
+    /// Returns when a handshake that begins now has taken too long: sooner if others wait.
     async fn overdue(&self) {
         let patience = self.tls.handshake_patience();
         for _ in 0..HURRIED {
@@ -169,7 +169,7 @@ async fn wanted(place: &mut Option<ShakingPlace>) {
 }
 
 async fn refuse_plain(stream: &mut TcpStream) -> io::Error {
-    // What has come is read, or the system would answer it with a reset that may overtake the words.
+    // Bytes that arrived are read, or the system would answer them with a reset that may overtake the message.
     let _ = stream.try_read(&mut [0; 16 << 10]);
     let _ = stream.write_all(SPEAK_TLS).await;
     let _ = stream.shutdown().await;
@@ -181,7 +181,7 @@ impl Wire {
         matches!(self, Wire::Shaking(_))
     }
 
-    /// Ready when TLS has begun, if it is to. Errors: it cannot.
+    /// Ready when TLS has begun, if it has to. Errors: it cannot begin.
     pub(crate) fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Wire::Shaking(shaking) = self {
             *self = Wire::Tls(Box::new(ready!(shaking.as_mut().poll(cx))?));
@@ -189,7 +189,7 @@ impl Wire {
         Poll::Ready(Ok(()))
     }
 
-    /// What the client's certificate says, if it showed one.
+    /// Returns the contents of the client's certificate, if it showed one.
     pub(crate) fn client_certificate(&self) -> Option<ClientCertificate> {
         match self {
             Wire::Tls(stream) => ClientCertificate::of(stream.get_ref().1.peer_certificates()),

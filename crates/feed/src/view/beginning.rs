@@ -1,4 +1,4 @@
-//! The begin of a view: from the engine's state, and from what a history or a database knows beside it.
+//! The start of a view: from the engine's state, and from what a history or a database knows beside it.
 
 use std::collections::{BTreeMap, HashMap};
 

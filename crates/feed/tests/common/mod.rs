@@ -448,7 +448,7 @@ impl Market {
         }
     }
 
-    /// Checks that the view knows when orders were triggered, those before its begin included, where a history knew.
+    /// Checks that the view knows when orders were triggered, those before its start included, where a history knew.
     pub fn check_triggered(&self, view: &View) {
         for account in (0..).map(AccountIndex).take(self.model.accounts().count()) {
             for order in view.orders_of(account) {

@@ -36,7 +36,7 @@ impl Wanted {
         })
     }
 
-    /// Returns the begin; `None` where the last entries are wanted.
+    /// Returns the start; `None` where the last entries are wanted.
     pub(super) fn since(&self) -> Option<Since> {
         let since = Since { trade: self.from, time: self.start };
         (self.from.is_some() || self.start.is_some()).then_some(since)
@@ -88,7 +88,7 @@ impl Dated for Past {
     }
 }
 
-/// A page, newest first, and the begin of the next one; `None` if it cannot follow the previous one.
+/// A page, newest first, and the start of the next one; `None` if it cannot follow the previous one.
 pub(super) type Page<T> = Result<Option<(Vec<T>, Option<u64>)>, Trouble>;
 
 /// Puts the wanted part together from pages, each of which begins where the previous one ended.
@@ -96,7 +96,7 @@ pub(super) async fn gather<T: Dated, F: Future<Output = Page<T>> + Send>(
     wanted: Wanted,
     page: impl Fn(Option<u64>) -> F + Send,
 ) -> Result<Vec<T>, Refusal> {
-    // Without a begin the last entries are wanted.
+    // Without a start the last entries are wanted.
     let newest = wanted.since().is_none();
     let (mut found, mut before): (Vec<T>, Option<u64>) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {

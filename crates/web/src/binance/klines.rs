@@ -64,7 +64,7 @@ fn kline_shape(candle: &Candle, interval: Zoned, unit: TimeUnit) -> Value {
     ])
 }
 
-/// Returns the candles that begin in a stretch of time, oldest first: the first `limit` of it if it has a begin, or
+/// Returns the candles that begin in a stretch of time, oldest first: the first `limit` of it if it has a start, or
 /// else the last.
 async fn candles(
     site: &Site,

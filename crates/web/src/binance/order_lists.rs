@@ -212,7 +212,7 @@ fn all_of(first: OrderId) -> [OrderId; 3] {
     [0, 1, 2].map(|behind| OrderId(first.0.saturating_add(behind)))
 }
 
-/// The begin of a list, as one of its orders reveals it.
+/// The start of a list, as one of its orders reveals it.
 struct Begun {
     first: OrderId,
     time: Time,

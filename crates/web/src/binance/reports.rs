@@ -42,7 +42,7 @@ enum Happened<'a> {
 }
 
 impl Told {
-    /// Returns the state at the begin of a stream.
+    /// Returns the state at the start of a stream.
     pub(super) fn begin(view: &View, account: AccountIndex) -> Told {
         let through = view.orders_of(account).next().map_or(OrderId(0), |newest| newest.order);
         let Account { balance, held, holdings, .. } = view.account(account);

@@ -31,7 +31,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
     OpenApiRouter::new().merge(health::routes()).nest(BASE, rest)
 }
 
-/// This description.
+/// Shows this description of REST.
 #[utoipa::path(
     get, path = "/openapi.json", operation_id = "getOpenApi", tag = "Descriptions",
     responses((status = 200, description = "OpenAPI 3.1", body = Object)),
@@ -40,7 +40,7 @@ pub(crate) async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI_TEXT.as_str())
 }
 
-/// The description of the WebSocket, `/ws/v1`.
+/// Shows the description of the WebSocket, `/ws/v1`.
 #[utoipa::path(
     get, path = "/asyncapi.json", operation_id = "getAsyncApi", tag = "Descriptions",
     responses((status = 200, description = "AsyncAPI 3.0", body = Object)),

@@ -1,5 +1,5 @@
-//! Signed requests that another server of the cluster took. What this one takes it tells the others, and hears whether
-//! one of them was first.
+//! Signed requests that other servers of the cluster took. This server marks each request that it takes in their log,
+//! and learns whether another server was first.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,32 +12,32 @@ use tokio::time::sleep;
 use super::COMPATIBLE_LASTING;
 use super::replays::{Mark, NotTaken};
 
-/// The log's servers remember a mark for so long.
+/// Time for which the log's servers remember a mark.
 const REMEMBERED: Duration = Duration::from_secs(180);
-/// The most that the others are told of for a member in such a time: a sixteenth of what the log's servers remember, so
-/// that no member takes the room of the others. Looks leave half of it for what changes something.
+/// Marks for one member in that time, at most: a sixteenth of what the log's servers remember, so that no member takes
+/// the room of the others. Reads leave half of it for requests that change something.
 const SHARE: usize = 1 << 16;
 const SHARE_OF_LOOKS: usize = SHARE / 2;
-/// The most looks that wait until the others know of them; further ones are refused.
+/// Reads that wait for their marks, at most; further ones are refused.
 const UNTOLD_MAX: usize = 1 << 12;
-/// The time until the others are told again who could not be reached.
+/// Pause before a mark is tried again after the log could not be reached.
 const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Where the servers of a cluster tell each other which signed requests they took.
+/// The log in which the servers of a cluster mark the signed requests that they took.
 pub trait MarkLog: Send + Sync {
-    /// Tells of one. `tell` gets to know, once, what came of it.
+    /// Marks a request. Calls `tell` once with the result.
     fn mark(&self, mark: Mark, tell: Box<dyn FnOnce(Marked) + Send>);
 }
 
-/// What came of telling of a signed request.
+/// The result of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
-    /// Nobody had told of it before.
+    /// No server had marked it before.
     First,
     Again,
-    /// Nobody knows, for the others cannot be reached.
+    /// The log cannot be reached, so the result is not known.
     Away,
-    /// Too many wait to be told.
+    /// Too many marks wait.
     Full,
 }
 
@@ -49,7 +49,7 @@ pub struct Elsewhere {
     untold: Arc<Semaphore>,
 }
 
-/// Counts of what the others were told of for each member in a stretch of time.
+/// The numbers of marks for each member in a stretch of time.
 struct Told {
     since: Instant,
     of_members: HashMap<Box<str>, usize>,
@@ -61,7 +61,7 @@ impl Elsewhere {
         Elsewhere { log, told: Arc::new(Mutex::new(told)), untold: Arc::new(Semaphore::new(UNTOLD_MAX)) }
     }
 
-    /// Takes a signed request of a member that changes something, unless another server was told of it.
+    /// Takes a signed request of a member that changes something, unless another server has marked it.
     pub(super) async fn take(&self, member: &str, mark: Mark) -> Result<(), NotTaken> {
         self.count(member, SHARE)?;
         match self.tell(mark).await {
@@ -72,8 +72,8 @@ impl Elsewhere {
         }
     }
 
-    /// Tells of one that only looks, until the others know of it or it would be too old for them. Nobody waits for
-    /// that. Errors: too many wait to be told.
+    /// Marks a request that only reads, until the mark succeeds or the request is too old for other servers. Does not
+    /// wait for that. Errors: too many marks wait.
     pub(super) fn note(&self, member: &str, mark: Mark) -> Result<(), NotTaken> {
         let room = Arc::clone(&self.untold).try_acquire_owned().map_err(|_| NotTaken::Full)?;
         self.count(member, SHARE_OF_LOOKS)?;
@@ -97,7 +97,7 @@ impl Elsewhere {
         told.await.unwrap_or(Marked::Away)
     }
 
-    /// Errors: there were as many of the member.
+    /// Counts a mark. Errors: the member has as many already.
     fn count(&self, member: &str, most: usize) -> Result<(), NotTaken> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.since.elapsed() >= REMEMBERED {
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// Servers that are away for so many marks, and count those that came.
+    /// A log that is away for the first marks, and counts the marks that succeed.
     #[derive(Default)]
     struct Log {
         away: AtomicUsize,
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// It was forgotten, and canceled orders at another server.
+    /// A request of this kind was forgotten, and canceled orders at another server.
     #[tokio::test]
     async fn the_others_are_told_again_of_what_only_looked() {
         let log = Arc::new(Log { away: AtomicUsize::new(1), ..Log::default() });

@@ -1,5 +1,5 @@
-//! Who has proven to be a member: by a signature, a secret, a password, or a session that one of these began. It knows no route, and
-//! not what a member may do.
+//! The members that have proven their identity: by a signature, a secret, a password, or a session that one of these
+//! began. It knows no route, and not what a member may do.
 
 mod asker;
 mod editing;
@@ -35,24 +35,24 @@ use passwords::Passwords;
 use replays::{Replays, mark};
 use sessions::Sessions;
 
-/// How old a signed request of the compatible interface may be at most, and how far ahead.
+/// Time by which a signed request of the compatible interface may be old or ahead, together.
 const COMPATIBLE_LASTING: Duration = Duration::from_secs(62);
 
-/// All members, and what they have proven.
+/// All members, and their proofs.
 pub(crate) struct Members {
     access: Access,
     sessions: Sessions,
-    /// Signed requests that were taken: ours, and those of the compatible interface.
+    /// Signed requests that were taken: of our interface, and of the compatible one.
     taken: Replays,
     compatible_taken: Replays,
-    /// Signed requests of the compatible interface that only looked: their signatures say no method.
+    /// Signed requests of the compatible interface that only read: their signatures cover no method.
     compatible_read: Replays,
-    /// Servers that these requests may be sent to as well; none where there is this one.
+    /// Servers to which these requests may be sent as well; `None` for a single server.
     elsewhere: Option<Elsewhere>,
-    /// Since when this server knows what it took, in microseconds since the Unix epoch.
+    /// The time since when this server knows which requests it took, in microseconds since the Unix epoch.
     began: AtomicU64,
     passwords: Passwords,
-    /// Members are changed one after the other.
+    /// The permit to change members, one after the other.
     editing: Arc<Semaphore>,
 }
 
@@ -75,7 +75,8 @@ impl Members {
         &self.access
     }
 
-    /// Somebody whose request proves nothing: a member whose certificate or address the connection shows, or anonymous.
+    /// Returns the asker of a request that proves nothing: a member whose certificate or address the connection shows,
+    /// or an anonymous one.
     pub(crate) fn unproven(&self, address: IpAddr, certificate: Option<&[u8; 32]>) -> Asker {
         let now = SystemTime::now();
         let by_certificate = certificate.and_then(|sha256| self.access.by_certificate(sha256, now));
@@ -83,21 +84,22 @@ impl Members {
         Asker::of(bound.unwrap_or_else(Principal::anonymous))
     }
 
-    /// The member whose session a token is.
+    /// Finds the member of a session by its token.
     pub(crate) fn by_token(&self, token: &str) -> Option<Asker> {
         let session = self.sessions.find(token, Instant::now())?;
         Some(Asker { principal: session.principal.clone(), session: Some(session) })
     }
 
-    /// Begins to take requests for a market whose last command before was of this time. Another server may have taken
-    /// what was signed earlier, and nothing later: none has served it for [`SIGNED_AHEAD_MAX`]. Its clock may have been
-    /// ahead of this one's.
+    /// Begins to take requests for a market whose last earlier command has this time. Another server may have taken
+    /// requests that were signed earlier, and none later: no other has served it for [`SIGNED_AHEAD_MAX`]. Its clock
+    /// may have been ahead of this one's.
     pub(crate) fn begin(&self, market_time: Time) {
         let ahead = u64::try_from(SIGNED_AHEAD_MAX.as_micros()).unwrap_or(u64::MAX);
         self.began.store(now().max(market_time.0.saturating_add(ahead)), Ordering::Relaxed);
     }
 
-    /// Errors: what was signed at this time may have been taken before this server began. Clients write milliseconds.
+    /// Checks that a request was signed since this server began: earlier ones may have been taken before. Clients write
+    /// milliseconds. Errors: it was signed earlier.
     fn check_signed_since_start(&self, Time(signed_at): Time) -> Result<(), NotTaken> {
         match signed_at >= self.began.load(Ordering::Relaxed) / 1000 * 1000 {
             true => Ok(()),
@@ -105,8 +107,8 @@ impl Members {
         }
     }
 
-    /// The member that has signed a request just now, and not sent it before. One that changes something was signed
-    /// since this server began.
+    /// Finds the member that has signed a recent request and not sent it before. A request that changes something must
+    /// be signed since this server began.
     pub(crate) async fn by_signature(
         &self,
         signed: &Signed<'_>,
@@ -125,12 +127,13 @@ impl Members {
         Ok(Asker::of(principal))
     }
 
-    /// The member that has signed a text with a key: in hexadecimal digits or in base64, as the key's kind has it.
+    /// Finds the member that has signed a text with a key: in hexadecimal digits or in base64, by the kind of the key.
     pub(crate) fn signer(&self, key: &str, text: &[&[u8]], signature: &str) -> Option<Principal> {
         self.access.by_signature(key, text, signature, SystemTime::now())
     }
 
-    /// Takes a signed request of the compatible interface that changes something, unless it was taken before, or came to look.
+    /// Takes a signed request of the compatible interface that changes something, unless it was taken before, or came
+    /// as a read.
     pub(crate) async fn take_compatible(
         &self,
         (principal, key): (&Principal, &str),
@@ -147,17 +150,17 @@ impl Members {
         self.take_elsewhere(principal, key, text).await
     }
 
-    /// Takes what this server did not take before, unless another one did.
+    /// Takes a request that this server did not take before, unless another one did.
     async fn take_elsewhere(&self, principal: &Principal, key: &str, text: &[&[u8]]) -> Result<(), NotTaken> {
         let Some(elsewhere) = &self.elsewhere else { return Ok(()) };
         principal.rights().limits.take_told().map_err(NotTaken::PastPace)?;
         elsewhere.take(principal.member(), mark(key, text)).await
     }
 
-    /// Notes one that only looks, which may come again. Errors: too many came.
+    /// Notes a request that only reads, which may come again. Errors: too many came.
     pub(crate) fn note_compatible(&self, signer: Signer<'_>, text: &[&[u8]], signed_at: Time) -> Result<(), NotTaken> {
         match (self.compatible_read.take(signer, text, signed_at, Time(now())), &self.elsewhere) {
-            // This server takes no change that was signed at a time of which it forgot others; another one may.
+            // This server takes no change signed at a time of which it forgot requests; another server may.
             (Ok(()) | Err(NotTaken::BeforeStart), Some(elsewhere)) => {
                 elsewhere.note(signer.member, mark(signer.key, text))
             }
@@ -166,13 +169,13 @@ impl Members {
         }
     }
 
-    /// The member that has the secret of a key.
+    /// Finds the member that has the secret of a key.
     pub(crate) fn by_secret(&self, key: &str, secret: &str) -> Option<Asker> {
         self.access.by_secret(key, secret, SystemTime::now()).map(Asker::of)
     }
 
-    /// A member by its password. It is compared when its turn has come, beside the event loop.
-    /// Errors: it is wrong, which has had its wait, or too many are being compared.
+    /// Finds a member by its password. Compares it when its turn has come, beside the event loop. Errors: it is wrong,
+    /// which has had its wait, or too many are being compared.
     pub(crate) async fn by_password(
         &self,
         member: String,
@@ -182,8 +185,8 @@ impl Members {
         let too_many = || Denied::new(TurnedAway::TooManyTries, Problem::too_many_tries());
         let mut guess = self.access.tries().guess(address, &member, Instant::now()).map_err(|_| too_many())?;
         sleep_until(guess.turn().into()).await;
-        // Whoever waits for its turn takes no place from others. It is held until the comparison is done, also when the
-        // client has hung up.
+        // A password that waits for its turn takes no permit from others. The permit is held until the comparison is
+        // done, also when the client has hung up.
         let comparing = self.passwords.turn(&member, address, guess.is_familiar()).await.ok_or_else(too_many)?;
         guess.compared();
         let access = self.access.clone();
@@ -197,13 +200,14 @@ impl Members {
         Ok(principal)
     }
 
-    /// The turn of a wrong proof's answer: each of an address waits longer than the one before. A right secret or
-    /// signature waits for none of them, since nobody can guess one. Errors: that is too far off, by so much.
+    /// Returns the turn of the answer to a wrong proof: each from an address waits longer than the one before. A right
+    /// secret or signature waits for none of them, since nobody can guess one. Errors: the turn is too far off, by this
+    /// much.
     pub(crate) fn wrong_turn(&self, address: IpAddr) -> Result<Instant, Duration> {
         self.access.tries().turn(address, "", Instant::now())
     }
 
-    /// Begins a session, and gives its token.
+    /// Begins a session, and returns its token.
     pub(crate) fn begin_session(&self, principal: Principal, is_cookie: bool) -> Result<String, Problem> {
         match self.sessions.begin(principal, is_cookie, Instant::now()) {
             Ok(Some(token)) => Ok(token),
@@ -216,7 +220,7 @@ impl Members {
     }
 }
 
-/// The advice to a client whose signed request is older than what this server knows.
+/// The advice to a client whose signed request is older than this server's knowledge.
 pub(crate) const SIGNED_BEFORE_START: &str = "this request was signed before this server started, or its clock was set back, and may have been done: look whether it was, or sign it again";
 
 /// The advice where other servers cannot be asked: these bytes are taken once, and were taken here.
@@ -240,7 +244,8 @@ fn not_taken(why: NotTaken) -> Denied {
 mod tests {
     use super::*;
 
-    /// A clock that was ahead was set right, and the server was started again: what was signed by the one was done
+    /// A clock that was ahead was set right, and the server was started again: the second server repeated requests that
+    /// the first had taken.
     /// again by the other.
     #[test]
     fn what_was_signed_before_the_markets_last_command_is_not_taken_whatever_the_clock_shows() {

@@ -1,6 +1,6 @@
-//! Turns at comparing passwords. Each takes a core and megabytes for tens of milliseconds, so few are compared at once.
-//! A member that has logged in from an address before comes first there; of all others the address that tries the most,
-//! and the member that is tried the most, give way.
+//! Turns at comparing passwords. Each comparison takes a core and megabytes for tens of milliseconds, so few run at
+//! once. A member that has logged in from an address before comes first there; of all others the address that tries the
+//! most, and the member that is tried the most, give way.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -14,14 +14,14 @@ const AT_ONCE: usize = 2;
 /// Passwords that wait for their turn.
 const WAITING_MAX: usize = 64;
 
-/// The passwords that are compared, or wait. Clones are the same ones.
+/// The passwords that are compared, or wait. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Passwords(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Names are as long as somebody likes, so their hashes are kept.
+    /// Names may have any length, so their hashes are kept.
     hasher: RandomState,
 }
 
@@ -31,7 +31,7 @@ struct State {
     waiting: Vec<Waiting>,
 }
 
-/// A member's name as its hash, and a source address.
+/// The hash of a member's name, and a source address.
 type Who = (u64, IpAddr);
 
 struct Waiting {
@@ -44,8 +44,8 @@ struct Waiting {
 pub(crate) struct Turn(Arc<Shared>);
 
 impl Passwords {
-    /// Waits for a turn to compare a password of this member from this address. None: there are too many, and this one
-    /// gives way. `is_familiar`: it has logged in from there before.
+    /// Waits for a turn to compare a password of this member from this address. Returns `None` if too many wait and
+    /// this one gives way. `is_familiar`: the member has logged in from there before.
     pub(crate) async fn turn(&self, member: &str, address: IpAddr, is_familiar: bool) -> Option<Turn> {
         let begun = {
             let mut state = self.0.lock();
@@ -73,8 +73,8 @@ impl Shared {
 }
 
 impl State {
-    /// Sends away the newest of those of the address that waits the most, and of these of the member that is tried the
-    /// most.
+    /// Sends away the newest try of the address with the most waiting ones, and among these of the member that is tried
+    /// the most.
     fn one_gives_way(&mut self) {
         let of_address = |who: Who| self.waiting.iter().filter(|other| other.who.1 == who.1).count();
         let of_member = |who: Who| self.waiting.iter().filter(|other| other.who.0 == who.0).count();
@@ -84,7 +84,7 @@ impl State {
         self.waiting.remove(worst);
     }
 
-    /// The one who is next.
+    /// Takes the next waiting try.
     fn next(&mut self) -> Option<Waiting> {
         self.waiting.retain(|waiting| !waiting.begins.is_closed());
         let familiar = self.waiting.iter().position(|waiting| waiting.is_familiar);
@@ -98,7 +98,8 @@ impl Drop for Turn {
         while let Some(waiting) = state.next() {
             match waiting.begins.send(Turn(Arc::clone(&self.0))) {
                 Ok(()) => return,
-                // It hung up just now. Its turn is given to the next one here, and not once more when it is dropped.
+                // The client hung up just now. Its turn goes to the next one here, and not once more when it is
+                // dropped.
                 Err(turn) => std::mem::forget(turn),
             }
         }
@@ -116,7 +117,7 @@ mod tests {
 
     type Asked = Pin<Box<dyn Future<Output = Option<Turn>>>>;
 
-    /// Alice has logged in from 10.0.0.1 before.
+    /// Asks for a turn. Alice has logged in from 10.0.0.1 before.
     fn ask(passwords: &Passwords, member: &str, address: [u8; 4]) -> Asked {
         let (passwords, member) = (passwords.clone(), member.to_owned());
         let is_familiar = (member.as_str(), address) == ("alice", [10, 0, 0, 1]);
@@ -134,7 +135,7 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(test);
     }
 
-    /// Holds all turns, and has others wait.
+    /// Takes all turns, and lets others wait.
     async fn busy(passwords: &Passwords, members: impl Iterator<Item = (String, [u8; 4])>) -> (Vec<Turn>, Vec<Asked>) {
         let mut held = Vec::new();
         for _ in 0..AT_ONCE {

@@ -1,6 +1,6 @@
-//! Signed requests that came lately: one that changes something is taken once, and not at all if it came to look at
-//! something. They are remembered by the clock that says whether a request is of now, so that none is of now again and
-//! forgotten, however that clock is set.
+//! Recent signed requests: one that changes something is taken once, and not at all if it came as a read before. They
+//! are remembered by the clock that decides whether a request is recent, so that no forgotten request becomes recent
+//! again, however that clock is set.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::now;
 
-/// So many are remembered in each of two stretches of time.
+/// Requests that are remembered in each of two stretches of time.
 const REMEMBERED_MAX: usize = 1 << 20;
-/// The part of the room that is left which a member may take, as a divisor. A key may take as much as is left of its
-/// member's part. So one member has a third of the table at most, and one key a fifth.
+/// The part of the remaining room that a member may take, as a divisor. A key may take the same part of its member's.
+/// So one member has a third of the table at most, and one key a fifth.
 const PART: usize = 2;
 
-/// A part of the digest of a signed text: one that is signed again is known by what it says, and not by how its
-/// signature is written.
+/// A part of the digest of a signed text: a text that is signed again is recognized by its contents, not by its
+/// signature.
 pub type Mark = [u8; 16];
 
 /// Signed requests of two stretches of time, the last one and this one.
@@ -33,41 +33,41 @@ struct Seen {
     since: Time,
     this: HashSet<Mark>,
     last: HashSet<Mark>,
-    /// The latest times at which any of these stretches were signed, and any that are forgotten.
+    /// The latest times at which requests of these stretches were signed, and forgotten ones.
     this_until: Time,
     last_until: Time,
     forgotten_until: Time,
-    /// How many of this stretch are of each member, and of each key.
+    /// The requests of this stretch by member, and by key.
     of_members: HashMap<Box<str>, usize>,
     of_keys: HashMap<Box<str>, usize>,
 }
 
-/// The key that signed something, and its member.
+/// The key that signed a request, and its member.
 #[derive(Clone, Copy)]
 pub(crate) struct Signer<'a> {
     pub(crate) member: &'a str,
     pub(crate) key: &'a str,
 }
 
-/// Why a signed request is not taken.
+/// The reason why a signed request is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotTaken {
     Again,
-    /// It came before, and only looked.
+    /// The request came before as a read.
     WasRead,
-    /// It was signed before this server started, or so long before its clock was set back that it is forgotten whether
-    /// it came.
+    /// The request was signed before this server started, or so long before its clock was set back that it is not known
+    /// whether it came.
     BeforeStart,
-    /// Other servers, which may have taken it, cannot be asked.
+    /// Other servers, which may have taken it, cannot be reached.
     Away,
     /// Its member sends too many.
     PastPace(Limit),
-    /// Nothing is forgotten before its time, so nothing more can be remembered.
+    /// The table is full: no entry may be forgotten before its time.
     Full,
 }
 
 impl NotTaken {
-    /// The reason as it is counted; none where it is the servers' own.
+    /// Returns the reason as it is counted; `None` where the servers are at fault.
     pub(crate) fn turned_away(self) -> Option<TurnedAway> {
         match self {
             NotTaken::Again | NotTaken::WasRead | NotTaken::BeforeStart => Some(TurnedAway::Replayed),
@@ -79,7 +79,7 @@ impl NotTaken {
 }
 
 impl Replays {
-    /// Requests that are remembered for so long at least.
+    /// Returns a memory of requests for at least this long.
     pub(crate) fn lasting(lasting: Duration) -> Replays {
         let seen = Seen {
             since: Time(now()),
@@ -94,7 +94,7 @@ impl Replays {
         Replays { lasting, seen: Mutex::new(seen) }
     }
 
-    /// Takes what was signed with a key of a member at a time, unless it was taken before.
+    /// Takes a text that was signed with a member's key at a time, unless it was taken before.
     pub(crate) fn take(
         &self,
         Signer { member, key }: Signer<'_>,
@@ -124,7 +124,7 @@ impl Replays {
         Ok(())
     }
 
-    /// Asks whether what was signed at a time was taken before. Errors: that is forgotten.
+    /// Whether a text that was signed at a time was taken before. Errors: that is forgotten.
     pub(crate) fn has(&self, key: &str, text: &[&[u8]], signed_at: Time, now: Time) -> Result<bool, NotTaken> {
         let mark = mark(key, text);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,9 +146,9 @@ pub(super) fn mark(key: &str, text: &[&[u8]]) -> Mark {
 }
 
 impl Seen {
-    /// Forgets what was taken before the last stretch of time.
+    /// Forgets requests from before the last stretch of time.
     fn go_on(&mut self, now: Time, lasting: Duration) {
-        // None where the clock was set back: all are remembered until it is where it was.
+        // No time has passed where the clock was set back: all requests are remembered until it is where it was.
         let passed = Duration::from_micros(now.0.saturating_sub(self.since.0));
         if passed < lasting {
             return;
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(["one", "two"].map(|key| replays.has(key, &[b"xy"], then, then)), [Ok(true), Ok(false)]);
     }
 
-    /// A clock that was set back had requests be of now again that were forgotten meanwhile.
+    /// A clock that was set back made requests recent again that were forgotten meanwhile.
     #[test]
     fn what_was_signed_is_taken_once_however_the_clock_is_set() {
         for leaps in [&[40, 50, 39, 40, 43, 60, 40][..], &[40, 400, 40, 41], &[40, 47, 54, 40], &[40, 0, 7, 14, 40]] {
@@ -226,7 +226,7 @@ mod tests {
         );
     }
 
-    /// Four keys of one member took the whole table: each other member was refused until the window was over.
+    /// Four keys of one member took the whole table: all other members were refused until the window was over.
     #[test]
     fn neither_keys_nor_members_take_the_room_of_others() {
         let (replays, begun) = (Replays::lasting(LASTING), Time(now()));

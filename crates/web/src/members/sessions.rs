@@ -1,4 +1,4 @@
-//! Sessions: who has logged in, for how long. They are kept in memory, by the digest of their token.
+//! Sessions of logged-in members. They are kept in memory, by the digest of their token.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,27 +9,27 @@ use access::random_text;
 use exchange::Principal;
 use sha2::{Digest, Sha256};
 
-/// A session ends when nothing is asked by it for so long, and after so long in any case.
+/// Times after which a session ends: without a request, and in any case.
 pub(crate) const IDLE_MAX: Duration = Duration::from_secs(3600);
 pub(crate) const LASTS_MAX: Duration = Duration::from_secs(12 * 3600);
-/// Of one member at once: the one that was used least lately ends when there is another one.
+/// Sessions of one member at once: with a further one, the one that was used least lately ends.
 const OF_MEMBER_MAX: usize = 16;
-/// Of all members.
+/// Sessions of all members.
 const ALL_MAX: usize = 1 << 16;
 
 type Mark = [u8; 32];
 
-/// Those that were begun and are not over.
+/// The sessions that were begun and are not over.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<HashMap<Mark, Arc<Session>>>);
 
-/// Somebody has logged in.
+/// A login.
 pub(crate) struct Session {
     pub(crate) principal: Principal,
-    /// It is a cookie in a browser, which sends it with whatever a page has it ask.
+    /// Whether it is a cookie in a browser, which sends it with all requests of a page.
     pub(crate) is_cookie: bool,
     begun: Instant,
-    /// When it was last used, in milliseconds since it was begun.
+    /// The time of its last use, in milliseconds since it was begun.
     used_ms: AtomicU64,
     ended: AtomicBool,
 }
@@ -55,14 +55,15 @@ impl Session {
             || self.principal.rights().roles.is_empty()
     }
 
-    /// Ends it, also on connections that are open.
+    /// Ends it, also on open connections.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 }
 
 impl Sessions {
-    /// Begins one, and gives its token, which nobody can guess and nobody had before. None when there are too many.
+    /// Begins a session, and returns its token, which cannot be guessed and is new. Returns `None` when there are too
+    /// many sessions.
     pub(crate) fn begin(&self, principal: Principal, is_cookie: bool, now: Instant) -> std::io::Result<Option<String>> {
         let token = random_text()?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +86,7 @@ impl Sessions {
         Ok(Some(token))
     }
 
-    /// The session of a token, which is used just now; none if it is over, or there was none.
+    /// Finds the session of a token, and notes its use; `None` if it is over, or never existed.
     pub(crate) fn find(&self, token: &str, now: Instant) -> Option<Arc<Session>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mark = mark(token);
@@ -100,7 +101,8 @@ impl Sessions {
     }
 }
 
-/// What is kept of a token: from it nobody can make the token, and finding it takes no longer the more of a token is right.
+/// Returns the digest of a token: the token cannot be made from it, and finding it takes no longer the more of a token
+/// is right.
 fn mark(token: &str) -> Mark {
     Sha256::digest(token.as_bytes()).into()
 }

@@ -1,4 +1,4 @@
-//! Signed requests: three headers, and what is signed.
+//! Signed requests: three headers, and the text that is signed.
 
 use std::time::Duration;
 
@@ -6,39 +6,39 @@ use axum::http::{HeaderMap, HeaderName, Method, Uri};
 
 use crate::clock::now;
 
-/// How old a signed request may be, and how far ahead its client's clock.
+/// Times by which a signed request may be old, and its client's clock ahead.
 pub(crate) const WINDOW: Duration = Duration::from_secs(5);
 const AHEAD_MAX: Duration = Duration::from_secs(1);
-/// What is taken was signed by a client's clock that shows no later time than the server's and this: `AHEAD_MAX`, and
-/// the part of a millisecond that clients leave out.
+/// Time by which the clock of a client whose request is taken may be ahead of the server's: `AHEAD_MAX`, and the part
+/// of a millisecond that clients leave out.
 pub const SIGNED_AHEAD_MAX: Duration = Duration::from_millis(1001);
 
 const KEY: HeaderName = HeaderName::from_static("pricetime-key");
 const TIME: HeaderName = HeaderName::from_static("pricetime-time");
 const SIGNATURE: HeaderName = HeaderName::from_static("pricetime-signature");
 
-/// What a request's headers say of its signature.
+/// The headers of a request's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signed<'a> {
     pub(crate) key: &'a str,
-    /// Microseconds since the Unix epoch, as it is written.
+    /// Microseconds since the Unix epoch, as text.
     pub(crate) time: &'a str,
     pub(crate) signature: &'a str,
 }
 
-/// Why headers say nothing of a signature.
+/// The reason why headers hold no valid signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsigned {
-    /// There is none.
+    /// No signature.
     Not,
-    /// Not all of it is there, or twice.
+    /// A part of it is missing, or there twice.
     Partly,
-    /// It is of another time.
+    /// Its time is not recent.
     NotOfNow,
 }
 
 impl Signed<'_> {
-    /// Errors: there is no signature, or no whole one, or it is not of now.
+    /// Reads the headers. Errors: there is no signature, or a part of it is missing, or it is not recent.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Signed<'_>, Unsigned> {
         let all = [KEY, TIME, SIGNATURE].map(|name| {
             let mut values = headers.get_all(name).iter();
@@ -62,12 +62,12 @@ impl Signed<'_> {
         is_of_now(self.time, now())
     }
 
-    /// The time; 0 if it is none.
+    /// Returns the time; 0 if it is invalid.
     pub(super) fn micros(&self) -> u64 {
         self.time.parse().unwrap_or_default()
     }
 
-    /// What stands before the body in what is signed: the method, the path with its query, and the time, a line each.
+    /// Returns the signed text before the body: the method, the path with its query, and the time, a line each.
     pub(crate) fn head(&self, method: &Method, uri: &Uri) -> String {
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         format!("{method}\n{path}\n{}\n", self.time)
@@ -76,7 +76,7 @@ impl Signed<'_> {
 
 fn is_of_now(time: &str, now: u64) -> bool {
     let in_micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-    // One way to write a time: another one would be another text to sign.
+    // A time has one valid form: another one would be another text to sign.
     let is_plain = !time.starts_with('0') && time.bytes().all(|byte| byte.is_ascii_digit());
     let time = time.parse::<u64>().ok().filter(|_| is_plain);
     time.is_some_and(|time| {

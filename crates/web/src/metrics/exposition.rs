@@ -9,16 +9,16 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Unit;
 
-/// What precedes the figures of a family.
+/// The header of a family's figures.
 #[derive(Clone, Copy)]
 pub(super) struct Family {
-    /// Without its unit.
+    /// The name without its unit.
     pub(super) name: &'static str,
     pub(super) unit: Option<In>,
     pub(super) help: &'static str,
 }
 
-/// What a family is measured in.
+/// The unit of a family.
 #[derive(Clone, Copy)]
 pub(super) enum In {
     Seconds,
@@ -29,32 +29,32 @@ pub(super) enum In {
 /// Labels with their values.
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
-/// Where families are written to.
+/// The writer of families.
 pub(super) struct Exposition<'a>(pub(super) DescriptorEncoder<'a>);
 
-/// Buckets up to so much, each twice the one before: from 2^first to 2^last.
+/// The bounds of buckets, each twice the one before: from 2^first to 2^last.
 pub(super) struct Scale {
     first: u32,
     last: u32,
-    /// What one is in the family's unit.
+    /// The value of one in the family's unit.
     one: f64,
-    /// What one of the sum is.
+    /// The value of one of the sum.
     one_of_sum: f64,
 }
 
-/// From 4 microseconds to 17 seconds.
+/// Buckets from 4 microseconds to 17 seconds.
 pub(super) const TIMES: Scale = Scale { first: 2, last: 24, one: 1e-6, one_of_sum: 1e-9 };
-/// From 1 to 32,768.
+/// Buckets from 1 to 32,768.
 pub(super) const NUMBERS: Scale = Scale { first: 0, last: 15, one: 1.0, one_of_sum: 1.0 };
 
 impl Exposition<'_> {
-    /// One figure; nothing where there is none.
+    /// Writes one figure, if there is one.
     pub(super) fn gauge<V: EncodeGaugeValue>(&mut self, family: Family, value: Option<V>) -> fmt::Result {
         let Some(value) = value else { return Ok(()) };
         self.gauges(family, &[(&[], value)])
     }
 
-    /// A figure for each of some labels.
+    /// Writes a figure for each set of labels.
     pub(super) fn gauges<V: EncodeGaugeValue>(&mut self, family: Family, values: &[(Labels<'_>, V)]) -> fmt::Result {
         self.family(family, MetricType::Gauge, |mut metric| {
             values.iter().try_for_each(|(labels, value)| match labels {
@@ -64,19 +64,19 @@ impl Exposition<'_> {
         })
     }
 
-    /// One count of what only grows; nothing where there is none.
+    /// Writes one count of something that only grows, if there is one.
     pub(super) fn counter(&mut self, family: Family, value: Option<u64>) -> fmt::Result {
         let Some(value) = value else { return Ok(()) };
         self.family(family, MetricType::Counter, |metric| ConstCounter::new(value).encode(metric))
     }
 
-    /// The same, for time.
+    /// Writes a count of time, if there is one.
     pub(super) fn counter_of_time(&mut self, family: Family, seconds: Option<f64>) -> fmt::Result {
         let Some(seconds) = seconds else { return Ok(()) };
         self.family(family, MetricType::Counter, |metric| ConstCounter::new(seconds).encode(metric))
     }
 
-    /// A count for each of some labels.
+    /// Writes a count for each set of labels.
     pub(super) fn counters<'l, const N: usize>(
         &mut self,
         family: Family,
@@ -90,7 +90,7 @@ impl Exposition<'_> {
         })
     }
 
-    /// How often values of which size came, for each of some labels.
+    /// Writes the distribution of values for each set of labels.
     pub(super) fn histograms<'l>(
         &mut self,
         family: Family,
@@ -114,7 +114,7 @@ impl Exposition<'_> {
         })
     }
 
-    /// What never changes.
+    /// Writes facts that never change.
     pub(super) fn info(&mut self, family: Family, labels: Labels<'_>) -> fmt::Result {
         self.family(family, MetricType::Info, |mut metric| metric.encode_info(&Set(labels)))
     }
@@ -135,7 +135,7 @@ impl Exposition<'_> {
 }
 
 impl Scale {
-    /// How many are in each bucket, with its bound, and in all.
+    /// Returns the count of each bucket with its bound, and the count in all.
     fn buckets(&self, reading: &Reading) -> (Vec<(f64, u64)>, u64) {
         let mut before = 0;
         let mut buckets: Vec<(f64, u64)> = (self.first..=self.last)
@@ -143,7 +143,7 @@ impl Scale {
                 let up_to = reading.count_up_to_power(power);
                 let here = up_to - before;
                 before = up_to;
-                // Divided, so that the bound is the number closest to its decimals.
+                // The division makes the bound the number closest to its decimals.
                 ((1u64 << power) as f64 / (1.0 / self.one).round(), here)
             })
             .collect();

@@ -1,4 +1,4 @@
-//! What is measured of TLS; nothing where connections are plain.
+//! The metrics of TLS; none where connections are plain.
 
 use std::fmt;
 use std::time::UNIX_EPOCH;

@@ -8,11 +8,11 @@ use crate::hub::Hub;
 use crate::records::{Question, Stretch};
 use crate::site::Site;
 
-/// Windows of the files looked at for one answer, where trades were rare.
+/// Windows of the files that are read for one answer, at most, where trades were rare.
 const WINDOWS_MAX: usize = 20;
 
-/// Candles of a symbol that begin in a stretch of time, oldest first: the first `limit` of it if it begins somewhere, or else
-/// the last. A stretch may begin and end within a candle: those whose beginnings lie in it are meant.
+/// Returns candles of a symbol that begin in a stretch of time, oldest first: the first `limit` of it if it has a
+/// begin, or else the last. A stretch may begin and end within a candle: the candles that begin in it count.
 pub(crate) async fn candles(
     site: &Site,
     symbol: SymbolIndex,
@@ -20,7 +20,7 @@ pub(crate) async fn candles(
     stretch: Stretch,
     limit: usize,
 ) -> Result<Vec<Candle>, Trouble> {
-    // A candle that is cut in two would be a wrong one.
+    // The stretch moves to whole candles, or the first and last would be cut.
     let whole = |time: Time| interval.start_of(Time(time.0.saturating_add(interval.micros() - 1)));
     let stretch = Stretch { from: stretch.from.map(whole), before: stretch.before.map(whole) };
     let Some(library) = library(site)? else {
@@ -30,7 +30,7 @@ pub(crate) async fn candles(
         });
         return Ok(read.await??);
     };
-    // Memory knows those since the start; the first of them it may have seen the end of alone.
+    // Memory knows the candles since the start; of the first it may have seen only the end.
     let asked = if stretch.from.is_some() { usize::MAX } else { limit.saturating_add(1) };
     let mut late = look(site, move |scene| scene.candles(symbol, interval, stretch.before, asked)).await??;
     late.drain(..late.len().min(1));
@@ -43,7 +43,7 @@ pub(crate) async fn candles(
         let stretch = Stretch { from: None, before };
         let older = as_new(site, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told }));
         let mut candles = match older.await {
-            // What is gone is before those that memory knows.
+            // Candles that are no longer kept are before those that memory knows.
             Err(Trouble::Unreadable(HistoryError::NoLongerKept { .. })) if !late.is_empty() => Vec::new(),
             older => older?,
         };
@@ -58,7 +58,7 @@ pub(crate) async fn candles(
     as_new(site, library.page(|told| Question::Candles { symbol, interval, stretch, limit, told })).await
 }
 
-/// The first `limit` candles from a time on; fewer, where trades are rare.
+/// Returns the first `limit` candles from a time on; fewer where trades are rare.
 fn of_files(
     scene: &ReadModel<Hub>,
     symbol: SymbolIndex,
@@ -67,7 +67,7 @@ fn of_files(
     before: Option<Time>,
     limit: usize,
 ) -> Result<Vec<Candle>, HistoryError> {
-    // Days and hours without a trade are passed over.
+    // Days and hours without a trade are skipped.
     let days = scene.candles(symbol, Interval::Day, None, usize::MAX)?;
     let end = before.unwrap_or(Time(u64::MAX));
     let ends_after = |time: u64, interval: Interval| move |candle: &&Candle| candle.start.0 + interval.micros() > time;
@@ -83,7 +83,8 @@ fn of_files(
             continue;
         };
         let first = Time(from.max(interval.start_of(hour.start).0));
-        // As many candles as there could be, and an hour's at least: where there are fewer, the next window goes on.
+        // A window has as many candles as there could be, and an hour's at least: where there are fewer, the next
+        // window goes on.
         let most = limit.max((Interval::Hour.micros() / interval.micros()) as usize);
         let until = interval.start_of(first).0.saturating_add(interval.micros().saturating_mul(most as u64));
         let window = scene.candles(symbol, interval, Some(Time(until).min(end)), most)?;

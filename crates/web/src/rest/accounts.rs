@@ -1,4 +1,4 @@
-//! Accounts: creating them, what they have, and what they executed.
+//! Accounts: creates them, and shows their balances, positions and executions.
 
 use axum::Json;
 use axum::extract::State;
@@ -33,7 +33,7 @@ pub(crate) struct List {
     limit: Option<usize>,
 }
 
-/// What an account can spend.
+/// The balance of an account.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Balance)]
 pub(crate) struct BalanceShape {
@@ -43,7 +43,7 @@ pub(crate) struct BalanceShape {
     balance: String,
 }
 
-/// Accounts, and where the next page begins.
+/// Accounts, and the start of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Accounts)]
 pub(crate) struct AccountsShape {
@@ -52,7 +52,7 @@ pub(crate) struct AccountsShape {
     next: Option<String>,
 }
 
-/// Accounts, in order of their creation: those that whoever asks may look at.
+/// Lists the accounts that the asker may look at, in order of their creation.
 #[utoipa::path(
     get, path = "/accounts", operation_id = "listAccounts", tag = "Accounts",
     params(List),
@@ -85,7 +85,7 @@ pub(crate) async fn list(
     shown.await?.map(Json)
 }
 
-/// The accounts that whoever asks may look at; none if these are all.
+/// Returns the accounts that the asker may look at; `None` for all.
 pub(super) fn theirs(site: &Site) -> Option<AccountSet> {
     site.members()?;
     let rights = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
@@ -93,7 +93,7 @@ pub(super) fn theirs(site: &Site) -> Option<AccountSet> {
     (!rights.may_read(Read::AllAccounts)).then(|| may_any().collect())
 }
 
-/// A page of these accounts.
+/// Returns a page of these accounts.
 fn list_of(view: &View, theirs: &AccountSet, after: Option<AccountId>, limit: usize) -> Result<AccountsShape, Problem> {
     let bad_after = || Problem::field("after", "after is the `next` of a page of this list");
     let after = match after {
@@ -155,7 +155,7 @@ pub(crate) struct Positions {
     limit: Option<usize>,
 }
 
-/// What an account has, with its positions in order of their symbols' creation.
+/// Shows an account, with its positions in order of their symbols' creation.
 #[utoipa::path(
     get, path = "/accounts/{account}", operation_id = "getAccount", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id"), Positions),
@@ -180,7 +180,7 @@ pub(crate) async fn one(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Executions {
-    /// Of this symbol alone.
+    /// The symbol of the entries; all symbols without it.
     #[param(value_type = Option<values::Symbol>)]
     symbol: Option<String>,
     /// Trades of a page.
@@ -193,7 +193,7 @@ pub(crate) struct Executions {
     before: Option<u64>,
 }
 
-/// Executions, and where the next page begins.
+/// Executions, and the start of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Executions)]
 pub(crate) struct ExecutionsShape {
@@ -202,7 +202,7 @@ pub(crate) struct ExecutionsShape {
     next: Option<u64>,
 }
 
-/// What an account executed, newest first.
+/// Lists the executions of an account, newest first.
 #[utoipa::path(
     get, path = "/accounts/{account}/executions", operation_id = "listExecutions", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id"), Executions),
@@ -232,7 +232,7 @@ pub(crate) async fn executions(
     Ok(Json(ExecutionsShape { executions: shown.await?, next }))
 }
 
-/// The sides that an account took in a trade: both, when it traded with itself.
+/// Returns the sides that an account took in a trade: both, when it traded with itself.
 fn sides(trade: &Trade, account: AccountIndex) -> impl Iterator<Item = Side> {
     let took = [
         (trade.aggressor_account == account).then_some(trade.aggressor),
@@ -241,7 +241,7 @@ fn sides(trade: &Trade, account: AccountIndex) -> impl Iterator<Item = Side> {
     took.into_iter().flatten()
 }
 
-/// What `show` makes of an account, if there is one of this id.
+/// Calls `show` for an account, if there is one of this id.
 pub(super) async fn of_account<T: Send + 'static>(
     site: &Site,
     id: &str,

@@ -1,4 +1,4 @@
-//! Amending an order: shares are taken off it, and it keeps its place.
+//! Amends orders: takes shares off an order, which keeps its place.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,15 +14,15 @@ use crate::shapes::OrderShape;
 use crate::site::Site;
 use crate::values;
 
-/// How many shares an order is to have.
+/// The number of shares that an order is to have.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = AmendOrder)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AmendBody {
-    /// Whose order it is.
+    /// The account of the order.
     #[schema(value_type = values::Account)]
     account: String,
-    /// Fewer than it has, and more than were executed, which are among them.
+    /// The new number of shares: less than it has, and more than were executed, which count in it.
     #[schema(value_type = values::SharesAsked)]
     shares: String,
 }
@@ -73,7 +73,7 @@ async fn amend_by(
 ) -> Result<Json<OrderShape>, Problem> {
     match ask(site, Op::Command(Command::AmendOrder { account, order, shares })).await? {
         Reply::Amended { order, .. } => show(site, order, account, untold).await.map(Json).map_err(done),
-        // It was done long ago: whose it was, only the history knows.
+        // The order was done long ago: only the history knows its account.
         Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::of(&Reject::NothingToAmend))),
         Reply::Created
         | Reply::Opened(_)

@@ -1,4 +1,4 @@
-//! Who asked for which command.
+//! The audit trail: which client asked for which command.
 
 use std::sync::Arc;
 
@@ -29,29 +29,29 @@ pub(crate) struct Audit {
     #[param(value_type = Option<values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
-    /// Only what this member asked for.
+    /// Only commands of this member.
     #[param(value_type = Option<values::Name>)]
     member: Option<String>,
-    /// Only what was asked for on this connection.
+    /// Only commands of this connection.
     #[param(value_type = Option<values::Connection>)]
     #[serde(default, deserialize_with = "input::number")]
     session: Option<u64>,
-    /// Only what names this account.
+    /// Only commands that name this account.
     #[param(value_type = Option<values::Account>)]
     account: Option<String>,
 }
 
-/// Commands, and where the next page begins.
+/// Commands, and the start of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Audit)]
 pub(crate) struct AuditShape {
     commands: Vec<AuditedShape>,
-    /// The next page is of commands before this one. A page may have few commands, or none, and older ones behind it.
+    /// The command before which the next page begins. A page may have few commands, or none, and older ones behind it.
     #[schema(value_type = Option<values::Sequence>, required = true)]
     next: Option<u64>,
 }
 
-/// A command, and who asked for it.
+/// A command, and its caller.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditedCommand)]
 struct AuditedShape {
@@ -64,12 +64,12 @@ struct AuditedShape {
     account: Option<String>,
     /// The command in words, for people.
     what: String,
-    /// Null if that was not kept.
+    /// The caller; null if that was not kept.
     #[schema(required = true)]
     by: Option<CallerShape>,
 }
 
-/// Who asked for a command. All of it is null of what the server does by itself.
+/// The caller of a command. All of it is null where the server itself gave the command.
 #[derive(Default, Serialize, ToSchema)]
 #[schema(as = AuditedCaller)]
 struct CallerShape {
@@ -77,17 +77,17 @@ struct CallerShape {
     protocol: Option<String>,
     #[schema(value_type = Option<values::Connection>, required = true)]
     session: Option<u64>,
-    /// Null where there is no access file.
+    /// The member; null where there is no access file.
     #[schema(required = true)]
     member: Option<String>,
-    /// What the member proved itself with.
+    /// The key with which the member proved its identity.
     #[schema(required = true)]
     key: Option<String>,
     #[schema(required = true)]
     address: Option<String>,
 }
 
-/// Commands with who asked for them, newest first: for operators and auditors; a member gets what it asked for itself.
+/// Lists commands with their callers, newest first: for operators and auditors; a member gets its own commands.
 #[utoipa::path(
     get, path = "/audit", operation_id = "listAudit", tag = "Server",
     params(Audit),
@@ -107,12 +107,12 @@ pub(crate) async fn list(
     asked.member.as_ref().map(named).transpose()?;
     let member = whose(&site, asked.member)?;
     let trail = site.market()?.audit.clone().ok_or_else(in_a_database)?;
-    // Nothing is told of what is not durable, and all of what was answered.
+    // Commands that are not durable are not shown; all that were answered are.
     let last = site.look(|scene| scene.view.sequence()).await?;
     let before = asked.before.map_or(last.next(), |before| Sequence(before).min(last.next()));
     let question = AuditQuestion { before, limit, member, session: asked.session, account };
     let turn = Arc::clone(site.audits_at_once()).acquire_owned().await.map_err(|_| Problem::not_ready())?;
-    // It is held until all is read, also when the client has hung up.
+    // The permit is held until everything is read, also when the client has hung up.
     let read = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         trail.page(&question)
@@ -130,7 +130,8 @@ pub(crate) async fn list(
     Ok(Json(AuditShape { commands, next: page.next.map(|next| next.0) }))
 }
 
-/// Whose commands are told: everybody's or those of the member asked for, or, to somebody who may not look at the venue, its own.
+/// Returns the member whose commands are shown: the requested one or all, or, for an asker that may not look at the
+/// venue, itself.
 fn whose(site: &Site, asked: Option<String>) -> Result<Option<String>, Problem> {
     if site.may_read(Read::Venue) {
         return Ok(asked);

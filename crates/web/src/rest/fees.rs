@@ -1,4 +1,4 @@
-//! Fees: who pays which, and which tier an account is of.
+//! Fees: which account pays which, and the tiers of accounts.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,11 +20,11 @@ use crate::values;
 pub(crate) struct SymbolFeesShape {
     #[schema(value_type = values::Symbol)]
     symbol: String,
-    /// Of each tier that pays any.
+    /// The fees of each tier that pays any.
     fees: Vec<FeesShape>,
 }
 
-/// The fees of a symbol, by tier.
+/// Shows the fees of a symbol, by tier.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/fees", operation_id = "getFees", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
@@ -36,12 +36,12 @@ pub(crate) async fn of(State(site): State<Site>, Named(name): Named<String>) -> 
         Ok(SymbolFeesShape { symbol: name, fees: FeesShape::all(&scene.view, symbol) })
     })
     .await?;
-    // Which accounts there are is not for everybody who may look at the market.
+    // Not every asker that may look at the market may know which accounts exist.
     fees.fees.iter_mut().for_each(|fees| fees.hide_unless(|account| site.may_read(Read::Account(account))));
     Ok(Json(fees))
 }
 
-/// Has the accounts of a tier pay these fees in place of those that they pay. Executions that were cost what they did.
+/// Changes the fees that the accounts of a tier pay in a symbol. Earlier executions keep their fees.
 #[utoipa::path(
     put, path = "/symbols/{symbol}/fees", operation_id = "changeFees", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
@@ -69,7 +69,7 @@ pub(crate) struct TierShape {
     tier: u64,
 }
 
-/// Puts an account into a tier. It pays the fees of that from now on.
+/// Puts an account into a tier. It pays the tier's fees from now on.
 #[utoipa::path(
     put, path = "/accounts/{account}/tier", operation_id = "changeTier", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id")),

@@ -1,4 +1,4 @@
-//! Groups: which accounts belong together where an order is not to execute with its own.
+//! Groups: the accounts that count as one where an order is not to execute with its own account.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +20,7 @@ pub(crate) struct GroupShape {
     group: u64,
 }
 
-/// Puts an account into a group, or into none. What orders of its accounts do where they meet holds from now on.
+/// Puts an account into a group, or into none. The self-trade prevention of its orders follows from now on.
 #[utoipa::path(
     put, path = "/accounts/{account}/group", operation_id = "changeGroup", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id")),

@@ -1,5 +1,5 @@
-//! The kill switch of operators: what is open of an account, in a symbol, or at all is canceled, and nothing is placed there until it is
-//! released.
+//! The kill switch of operators: cancels all open orders of an account, in a symbol, or of everybody, and refuses new
+//! ones there until it is released.
 
 use axum::Json;
 use axum::extract::State;
@@ -19,16 +19,17 @@ use crate::problem::{self, Problem};
 use crate::site::Site;
 use crate::values;
 
-/// Whether it is to take orders.
+/// The state that the kill switch is to have.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = KillAsked)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KillAsked {
-    /// `true` cancels what is open and has new orders refused, `false` has them placed again.
+    /// Whether orders are refused: `true` cancels all open orders and has new ones refused, `false` has new orders
+    /// placed again.
     killed: bool,
 }
 
-/// Whether it takes orders.
+/// The state of the kill switch after a change.
 #[derive(Serialize, ToSchema)]
 #[schema(as = KillGiven)]
 pub(crate) struct KillGiven {
@@ -51,7 +52,7 @@ pub(crate) async fn everything(
     change(&site, KillScope::Everything, &asked).await
 }
 
-/// Whether everything is killed.
+/// The scopes that are killed.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Killed)]
 pub(crate) struct KilledShape {
@@ -60,16 +61,16 @@ pub(crate) struct KilledShape {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<values::Symbol>, required = false)]
     symbols: Vec<String>,
-    /// Accounts that are, of those that whoever asks may look at.
+    /// Accounts that are killed themselves, among those that the asker may look at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<values::Account>, required = false)]
     accounts: Vec<String>,
 }
 
-/// The most that are named of a kind.
+/// Symbols, or accounts, that are listed, at most.
 const NAMED_MAX: usize = 1000;
 
-/// Whether everything is killed, and what is by itself.
+/// Shows whether everything is killed, and which symbols and accounts are killed themselves.
 #[utoipa::path(
     get, path = "/kill", operation_id = "getKill", tag = "Accounts",
     responses((status = 200, description = "Whether no orders are taken at all", body = KilledShape)),
@@ -133,7 +134,7 @@ pub(crate) async fn symbol(
     change(&site, KillScope::Symbol(symbol), &asked).await
 }
 
-/// Kills a member, which is all accounts that it has now, together, or releases them. A member may kill itself.
+/// Kills a member or releases it: all accounts that it has now, together. A member may kill itself.
 #[utoipa::path(
     put, path = "/members/{member}/kill", operation_id = "killMember", tag = "Members",
     params(("member" = values::Name, Path, description = "The member's name")),

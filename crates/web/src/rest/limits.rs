@@ -1,4 +1,4 @@
-//! Limits of accounts: how much each may do.
+//! Limits of accounts.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +11,7 @@ use crate::shapes::LimitsShape;
 use crate::site::Site;
 use crate::values;
 
-/// The limits of an account. What is missing is no limit.
+/// Shows the limits of an account. A missing field is no limit.
 #[utoipa::path(
     get, path = "/accounts/{account}/limits", operation_id = "getLimits", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id")),
@@ -29,8 +29,8 @@ pub(crate) async fn of(State(site): State<Site>, Named(name): Named<String>) -> 
     limits.map(Json).ok_or_else(Problem::unknown_account)
 }
 
-/// Gives an account these limits in place of all that it has. They hold for what it places, and for what comes to a book, from now on; what
-/// is open stays.
+/// Replaces all limits of an account. They hold from now on, for orders that it places and for orders that come to a
+/// book; open orders stay.
 #[utoipa::path(
     put, path = "/accounts/{account}/limits", operation_id = "changeLimits", tag = "Accounts",
     params(("account" = values::Account, Path, description = "The account's id")),

@@ -1,4 +1,4 @@
-//! Members, for operators: who they are, what they may do, and their keys. No secret is told but once, to who makes it.
+//! Members, for operators: their names, rights and keys. A secret is shown once, to the operator that makes it.
 
 use access::{BudgetText, Change, KeyKind, LimitsText, ListedKey, ListedMember, NewKey, NewMember, Revoked};
 use axum::Json;
@@ -16,10 +16,10 @@ use crate::problem::Problem;
 use crate::site::Site;
 use crate::values;
 
-/// Shorter passwords can be guessed.
+/// Bytes of the shortest password: shorter ones can be guessed.
 const PASSWORD_BYTES_MIN: usize = 8;
 
-/// Bounds of a member, over all its keys and connections; those that are left out bound nothing.
+/// Limits of a member, over all its keys and connections; a missing field limits nothing.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = MemberLimits)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +27,7 @@ pub(crate) struct LimitsShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     orders_per_second: Option<u32>,
-    /// Of one order.
+    /// Shares of one order.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::SharesAsked>, nullable = false)]
     order_shares: Option<String>,
@@ -38,13 +38,13 @@ pub(crate) struct LimitsShape {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     messages_per_second: Option<u32>,
-    /// Over XML, and WebSockets.
+    /// Connections over XML and FIX, and WebSockets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     connections: Option<u32>,
 }
 
-/// Bounds of what an issuer gives; those that are left out bound nothing.
+/// Bounds of what an issuer gives; a missing field bounds nothing.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = MemberBudget)]
 #[serde(deny_unknown_fields)]
@@ -59,25 +59,25 @@ pub(crate) struct BudgetShape {
     accounts: Option<String>,
 }
 
-/// What a member may do from now on.
+/// The rights that a member is to have.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = MemberRights)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RightsAsked {
     #[schema(value_type = Vec<values::MemberRole>)]
     roles: Vec<String>,
-    /// What a trader or viewer may do, it may do to these.
+    /// The accounts for which a trader or viewer has its rights.
     #[serde(default)]
     #[schema(value_type = Vec<values::Account>)]
     accounts: Vec<String>,
     #[schema(nullable = false)]
     limits: Option<LimitsShape>,
-    /// Of an issuer.
+    /// The budget of an issuer.
     #[schema(nullable = false)]
     budget: Option<BudgetShape>,
 }
 
-/// A member to be.
+/// A member to add.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewMember)]
 #[serde(deny_unknown_fields)]
@@ -86,28 +86,28 @@ pub(crate) struct MemberAsked {
     name: String,
     #[schema(value_type = Vec<values::MemberRole>)]
     roles: Vec<String>,
-    /// What a trader or viewer may do, it may do to these.
+    /// The accounts for which a trader or viewer has its rights.
     #[serde(default)]
     #[schema(value_type = Vec<values::Account>)]
     accounts: Vec<String>,
     #[schema(nullable = false)]
     limits: Option<LimitsShape>,
-    /// Of an issuer.
+    /// The budget of an issuer.
     #[schema(nullable = false)]
     budget: Option<BudgetShape>,
 }
 
-/// A key, and none of its secret.
+/// A key, without its secret.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MemberKey)]
 pub(crate) struct KeyShape {
     id: String,
     #[schema(value_type = values::KeyKind)]
     kind: &'static str,
-    /// When it stops counting; null for never.
+    /// The time at which it expires; null for never.
     #[schema(required = true)]
     expires: Option<String>,
-    /// Of a key that was made just now, what it proves itself with. It is told this once.
+    /// The secret of a key that was made just now. Only this answer shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     secret: Option<String>,
@@ -130,7 +130,7 @@ pub(crate) struct MemberShape {
     keys: Vec<KeyShape>,
 }
 
-/// Members, and where the next page begins.
+/// Members, and the start of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Members)]
 pub(crate) struct MembersShape {
@@ -139,7 +139,7 @@ pub(crate) struct MembersShape {
     next: Option<String>,
 }
 
-/// Which page of members.
+/// A page of members.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
@@ -193,7 +193,7 @@ impl From<ListedMember> for MemberShape {
     }
 }
 
-/// Does something with the file of members, as whoever asks.
+/// Works on the file of members as the asker.
 pub(super) async fn edit<T: Send + 'static>(
     site: &Site,
     life: &Life,
@@ -204,7 +204,7 @@ pub(super) async fn edit<T: Send + 'static>(
     members.edit(Editor { name, from: life.there().to_string() }, work).await
 }
 
-/// Who is a member, in the order of the access file.
+/// Lists the members, in the order of the access file.
 #[utoipa::path(
     get, path = "/members", operation_id = "listMembers", tag = "Members",
     params(List),
@@ -253,7 +253,7 @@ pub(crate) async fn add(
     Ok((StatusCode::CREATED, Json(added.await?.into())))
 }
 
-/// Says what a member may do from now on, also on connections that are open. Its keys stay.
+/// Changes the rights of a member, also on open connections. Its keys stay.
 #[utoipa::path(
     put, path = "/members/{member}", operation_id = "changeMember", tag = "Members",
     params(("member" = values::Name, Path, description = "The member's name")),
@@ -279,7 +279,7 @@ pub(crate) async fn change(
     Ok(Json(changed.await?.into()))
 }
 
-/// Takes a member away, with all its keys: it is logged in nowhere any more.
+/// Removes a member with all its keys, and ends all its logins.
 #[utoipa::path(
     delete, path = "/members/{member}", operation_id = "removeMember", tag = "Members",
     params(("member" = values::Name, Path, description = "The member's name")),
@@ -301,26 +301,26 @@ pub(crate) async fn remove(
     Ok(Json(removed.await?.into()))
 }
 
-/// A key to be.
+/// A key to add.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewKey)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeyAsked {
-    /// 64 random letters and digits if there is none.
+    /// The key's id; 64 random letters and digits without one.
     #[schema(value_type = Option<values::Name>, nullable = false)]
     id: Option<String>,
     #[schema(value_type = values::KeyKind)]
     kind: String,
-    /// Of `ed25519` the public key, of `certificate` its SHA-256 fingerprint, of `address` it or a network, of `password` the password. The
-    /// others get a secret that nobody can guess.
+    /// The public key of `ed25519`, the SHA-256 fingerprint of `certificate`, the address or network of `address`, the
+    /// password of `password`. The other kinds get a random secret.
     #[schema(nullable = false)]
     value: Option<String>,
-    /// When it stops counting.
+    /// The time at which it expires.
     #[schema(nullable = false)]
     expires: Option<String>,
 }
 
-/// Adds a key of a member. A secret is told in the answer and nowhere else.
+/// Adds a key of a member. Only this answer shows its secret.
 #[utoipa::path(
     post, path = "/members/{member}/keys", operation_id = "addKey", tag = "Members",
     params(("member" = values::Name, Path, description = "The member's name")),
@@ -360,7 +360,7 @@ fn random() -> Result<String, Problem> {
     })
 }
 
-/// What the file holds of a key, and the secret that its owner is to have.
+/// Returns the proof that the file holds of a key, and the secret for its owner.
 fn proof(kind: KeyKind, value: Option<String>) -> Result<(String, Option<String>), Problem> {
     let fault = |why: &str| Problem::field("value", format!("value {why}"));
     match (kind, value) {
@@ -378,7 +378,7 @@ fn proof(kind: KeyKind, value: Option<String>) -> Result<(String, Option<String>
     }
 }
 
-/// Takes a key of a member away: it is logged in nowhere any more.
+/// Removes a key of a member, and ends the logins that it proved.
 #[utoipa::path(
     delete, path = "/members/{member}/keys/{key}", operation_id = "removeKey", tag = "Members",
     params(

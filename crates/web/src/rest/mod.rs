@@ -31,7 +31,7 @@ use crate::past::Trouble;
 use crate::problem::Problem;
 use crate::site::Site;
 
-/// All of it but the descriptions.
+/// Returns all of it but the descriptions.
 pub(crate) fn routes() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(status::status))
@@ -81,7 +81,7 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
         .routes(routes!(orders::one, orders::cancel, replace::replace, amend::amend))
 }
 
-/// For paths under it that lead nowhere.
+/// Answers for unknown paths under it.
 pub(crate) async fn nothing_here() -> Problem {
     let detail = "there is nothing at this path; docs/API.md lists what there is";
     Problem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
@@ -96,7 +96,7 @@ fn unreadable(error: HistoryError) -> Problem {
     Problem::unreadable(&error)
 }
 
-/// Why nothing can be told of the past.
+/// The refusal for a history that cannot answer.
 fn troubled(trouble: Trouble) -> Problem {
     match trouble {
         Trouble::Unreadable(error) => unreadable(error),
@@ -105,7 +105,7 @@ fn troubled(trouble: Trouble) -> Problem {
     }
 }
 
-/// `before` is where a page before ended.
+/// The refusal of a `before` at which no page ended.
 fn bad_cursor() -> Problem {
     Problem::field("before", "before is the `next` of a page of the same list")
 }

@@ -1,4 +1,4 @@
-//! How far the venue is open to its members.
+//! The mode of the venue: how far it is open to its members.
 
 use access::Change;
 use axum::Json;
@@ -29,7 +29,7 @@ impl From<Mode> for ModeShape {
     }
 }
 
-/// How far the venue is open. Without members it always is.
+/// Shows how far the venue is open. Without members it is always open.
 #[utoipa::path(
     get, path = "/mode", operation_id = "getMode", tag = "Server",
     responses((status = 200, description = "How far it is open", body = ModeShape)),
@@ -38,7 +38,7 @@ pub(crate) async fn mode(State(site): State<Site>) -> Json<ModeShape> {
     Json(site.mode().into())
 }
 
-/// Says how far the venue is open from now on, also after a restart. Operators may do in each mode what they may do.
+/// Sets how far the venue is open, also after a restart. Operators keep their rights in each mode.
 #[utoipa::path(
     put, path = "/mode", operation_id = "changeMode", tag = "Server",
     request_body = ModeShape,

@@ -1,5 +1,5 @@
-//! Placing orders that belong together: two of which one cancels the other, or one and those that are placed when it is executed. All are
-//! placed, or none.
+//! Places orders that belong together: two of which one cancels the other, or a working order and those that pend on
+//! it. All are placed, or none.
 
 use axum::Json;
 use axum::extract::State;
@@ -27,10 +27,10 @@ pub(crate) struct PlaceOrderListBody {
     orders: Vec<PlaceOrderBody>,
 }
 
-/// What the orders of a list have to do with each other. `oco`: of two orders of one side and number of shares one is canceled as soon as
-/// something happens to the other; one waits for a price, and the other one waits too, or is post-only. `oto`: the second order is placed
-/// when the first one, a limit or post-only order, is executed wholly. `otoco`: so are the second and the third, which are then as two of
-/// `oco` are.
+/// The contingency of a list's orders. `oco`: of two orders of one side and number of shares one is canceled as soon as
+/// something happens to the other; one waits for a price, and the other one waits too, or is post-only. `oto`: the
+/// second order is placed when the first one, a limit or post-only order, is executed wholly. `otoco`: the second and
+/// the third are placed then, and are linked like the two of `oco`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(as = OrderListKind)]
 #[serde(rename_all = "lowercase")]
@@ -45,16 +45,16 @@ pub(crate) enum ListKind {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PlacedOrderList)]
 pub(crate) struct PlacedOrderListShape {
-    /// The id of the first one.
+    /// The id of the first order.
     #[schema(value_type = values::Order)]
     order_list_id: u64,
     #[schema(min_items = 2, max_items = 3)]
     orders: Vec<PlacedShape>,
 }
 
-/// Places two orders of which one is canceled as soon as something happens to the other: it executes, is triggered, canceled or ends. Or
-/// an order, and one or two that wait until it is executed wholly; they have their ids at once, hold nothing until then, and are canceled
-/// if it ends otherwise.
+/// Places two orders of which one is canceled as soon as something happens to the other: it executes, is triggered,
+/// canceled or ends. Or places an order, and one or two that wait until it is executed wholly; they have their ids at
+/// once, hold nothing until then, and are canceled if it ends otherwise.
 #[utoipa::path(
     post, path = "/order-lists", operation_id = "placeOrderList", tag = "Orders",
     request_body = PlaceOrderListBody,
@@ -103,7 +103,7 @@ pub(crate) async fn place(
 const ORDERS: [&str; 3] = ["orders.0", "orders.1", "orders.2"];
 
 impl ListKind {
-    /// How many orders it has.
+    /// Returns the number of its orders.
     fn orders(self) -> usize {
         match self {
             ListKind::Oco | ListKind::Oto => 2,
@@ -133,7 +133,8 @@ impl ListKind {
         }
     }
 
-    /// The ids of the orders, and whether they were placed before. Errors: which one was refused, and with what.
+    /// Returns the ids of the orders, and whether they were placed before. Errors: which order was refused, and the
+    /// answer.
     fn placed(self, answers: &[Answer]) -> Result<(Vec<OrderId>, bool), (usize, Box<Answer>)> {
         match (self, answers) {
             (ListKind::Oco, [first, second]) => match placed_pair(first, second) {

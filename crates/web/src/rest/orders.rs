@@ -1,4 +1,4 @@
-//! Orders that were placed: looking up, listing, canceling. How they are placed, replaced and amended stands beside it.
+//! Orders that were placed: looks them up, lists and cancels them. Other modules place, replace and amend them.
 
 use axum::Json;
 use axum::extract::State;
@@ -19,14 +19,14 @@ use crate::shapes::{OrderShape, PlaceShape};
 use crate::site::Site;
 use crate::values;
 
-/// Has one op done; gives also the op as it was decided, if that was left to the market.
+/// Submits one op; also returns the op as it was decided, if that was left to the market.
 pub(super) async fn ask_decided(site: &Site, op: Op) -> Result<(Reply, Vec<Op>), Problem> {
     let (answers, decided) = site.submitter()?.ask_decided(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
     let answer = answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?;
     Ok((problem::reply(answer)?, decided))
 }
 
-/// Has one op done.
+/// Submits one op.
 pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
     let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Problem::unknown_outcome())?;
     problem::reply(answers.into_iter().next().ok_or_else(Problem::unknown_outcome)?)
@@ -36,12 +36,12 @@ pub(super) async fn ask(site: &Site, op: Op) -> Result<Reply, Problem> {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Owner {
-    /// Whose order it is.
+    /// The account of the order.
     #[param(value_type = values::Account)]
     account: String,
 }
 
-/// An order, open or done.
+/// Shows an order, open or done.
 #[utoipa::path(
     get, path = "/orders/{order}", operation_id = "getOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
@@ -57,7 +57,7 @@ pub(crate) async fn one(
     show(&site, order, account, troubled).await.map(Json)
 }
 
-/// What stands before an open order, as far as it is shown.
+/// Shows the queue position of an open order, counting shares that are shown.
 #[utoipa::path(
     get, path = "/orders/{order}/place", operation_id = "getOrderPlace", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
@@ -70,12 +70,12 @@ pub(crate) async fn place_in_queue(
     Parameters(owner): Parameters<Owner>,
 ) -> Result<Json<PlaceShape>, Problem> {
     let (order, account) = (input::order(&order)?, input::account(&owner.account)?);
-    // Whose it is, and whether it ever was, is told as of any order.
+    // The order's existence and its account are checked as for any look-up.
     show(&site, order, account, troubled).await?;
     site.look(move |scene| PlaceShape::of(&scene.view, order)).await.map(Json)
 }
 
-/// Cancels what is open of an order.
+/// Cancels an open order.
 #[utoipa::path(
     delete, path = "/orders/{order}", operation_id = "cancelOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The order's id"), Owner),
@@ -91,7 +91,7 @@ pub(crate) async fn cancel(
     cancel_by(&site, account, Command::CancelOrder { account, order: order.into() }).await
 }
 
-/// The order that a client order id stands for.
+/// Shows the order that a client order id stands for.
 #[utoipa::path(
     get, path = "/orders/by-client-id/{*client_order_id}", operation_id = "getOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
@@ -121,7 +121,7 @@ pub(crate) async fn one_by_client_id(
     }
 }
 
-/// Cancels what is open of the order that a client order id stands for.
+/// Cancels the open order that a client order id stands for.
 #[utoipa::path(
     delete, path = "/orders/by-client-id/{*client_order_id}", operation_id = "cancelOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order"), Owner),
@@ -141,11 +141,11 @@ async fn cancel_by(site: &Site, account: AccountId, command: Command) -> Result<
     canceled(site, account, ask(site, Op::Command(command)).await?).await.map(Json)
 }
 
-/// What a cancel was answered with.
+/// Returns the answer to a cancel.
 pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> Result<OrderShape, Problem> {
     match reply {
         Reply::Canceled(status) => show(site, status.order, account, untold).await.map_err(done),
-        // It was done long ago: whose it was, only the history knows.
+        // The order was done long ago: only the history knows its account.
         Reply::Done(order) => show(site, order, account, troubled).await.and(Err(Problem::nothing_open())),
         Reply::Created
         | Reply::Opened(_)
@@ -161,12 +161,12 @@ pub(super) async fn canceled(site: &Site, account: AccountId, reply: Reply) -> R
     }
 }
 
-/// The fault of an answer to what was done: without a feed nobody can be shown it, and it is not refused for that.
+/// Turns a failed feed into an unknown outcome: the command was done, and its answer must not say that it was refused.
 pub(super) fn done(fault: Problem) -> Problem {
     if fault.code == Problem::no_feed().code { Problem::unknown_outcome() } else { fault }
 }
 
-/// What was done and cannot be shown: nobody must take it for refused.
+/// The fault where something was done and cannot be shown: it must not look like a refusal.
 pub(super) fn untold(trouble: Trouble) -> Problem {
     match trouble {
         Trouble::Away | Trouble::NotReady => Problem::unknown_outcome(),
@@ -174,7 +174,7 @@ pub(super) fn untold(trouble: Trouble) -> Problem {
     }
 }
 
-/// An order as its owner sees it; nobody else learns that it exists.
+/// Shows an order to its owner; other askers do not learn that it exists.
 pub(super) async fn show(
     site: &Site,
     order: OrderId,
@@ -200,10 +200,10 @@ pub(super) async fn show(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
-    /// Those that are open, or all that the history knows.
+    /// The orders to list: the open ones, or all that the history knows.
     #[param(inline, default = "open")]
     status: Option<Which>,
-    /// Of this symbol alone.
+    /// The symbol of the entries; all symbols without it.
     #[param(value_type = Option<values::Symbol>)]
     symbol: Option<String>,
     /// Orders of a page.
@@ -223,7 +223,7 @@ enum Which {
     All,
 }
 
-/// Orders, and where the next page begins.
+/// Orders, and the start of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Orders)]
 pub(crate) struct OrdersShape {
@@ -232,7 +232,7 @@ pub(crate) struct OrdersShape {
     next: Option<u64>,
 }
 
-/// Orders of an account, newest first.
+/// Lists the orders of an account, newest first.
 #[utoipa::path(
     get, path = "/accounts/{account}/orders", operation_id = "listOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), List),
@@ -274,7 +274,7 @@ pub(crate) async fn list(
     }
 }
 
-/// A page of open orders.
+/// Returns a page of open orders.
 async fn open_page(
     site: &Site,
     mut walk: Walk,
@@ -282,7 +282,7 @@ async fn open_page(
     limit: usize,
 ) -> Result<OrdersShape, Problem> {
     let mut orders: Vec<OrderShape> = Vec::new();
-    // One more than shown says whether there are more.
+    // One order more than shown says whether there are more.
     let (mut more, wanted) = (true, limit + 1);
     while more && orders.len() < wanted {
         let room = wanted - orders.len();
@@ -309,7 +309,7 @@ async fn open_page(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OfSymbol {
-    /// Of this symbol alone.
+    /// The symbol of the entries; all symbols without it.
     #[param(value_type = Option<values::Symbol>)]
     symbol: Option<String>,
 }
@@ -321,7 +321,8 @@ pub(crate) struct CanceledShape {
     canceled: Vec<OrderShape>,
 }
 
-/// Cancels all that is open, with one command: nothing comes between. What ends with an order of these is among the canceled.
+/// Cancels all open orders with one command, so that nothing comes between. Orders that end with these are among the
+/// canceled.
 #[utoipa::path(
     delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), OfSymbol),
@@ -350,7 +351,7 @@ pub(crate) async fn cancel_all(
         Stopped::NotReady(problem) => problem,
         Stopped::Untold(trouble) => untold(trouble),
     })?;
-    // All is canceled by now; how it ended is told as fast as the client takes it.
+    // All are canceled by now; the answer lists them as fast as the client takes it.
     let shown = |site: Site, canceled: Canceled| async move {
         let (some, left) = canceled.take_some(&site).await.map_err(untold)?;
         let shapes = site.look(move |scene| -> Vec<OrderShape> {

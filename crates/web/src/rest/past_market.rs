@@ -1,4 +1,4 @@
-//! A symbol's market as it was behind a command, and what followed. Nobody who trades waits for it.
+//! A symbol's market as it was behind a command, and what followed. It delays no trading.
 
 use axum::Json;
 use axum::extract::State;
@@ -23,28 +23,28 @@ use crate::shapes::{
 use crate::site::Site;
 use crate::values;
 
-/// Trades that a book of the past is shown with.
+/// Trades that a book of the past shows.
 const TRADES_SHOWN: usize = 100;
-/// Orders of an account that it is shown with.
+/// Orders of an account that it shows.
 const ORDERS_SHOWN: usize = 1_000;
-/// Events of a page: shown unless asked otherwise, and at most.
+/// Events of a page: shown by default, and at most.
 const EVENTS: (usize, usize) = (500, 1_000);
-/// Commands that are gone through for a page, whatever they changed.
+/// Commands that are read for a page, whatever they changed.
 const COMMANDS_MAX: usize = 100_000;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct At {
-    /// Behind this command; without it, and without a time, behind the last one.
+    /// The command behind which the market is shown; without it, and without a time, the last one.
     #[param(value_type = Option<values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     at: Option<u64>,
-    /// Behind the last command of this time or of an earlier one.
+    /// The time whose last command counts, or the last command of an earlier time.
     #[param(value_type = Option<values::Time>)]
     #[serde(default, deserialize_with = "input::number")]
     time: Option<u64>,
-    /// Levels, or orders, a side.
+    /// Levels, or orders, of a side.
     #[param(minimum = 1, maximum = 1000, default = 50)]
     #[serde(default, deserialize_with = "input::number")]
     depth: Option<usize>,
@@ -54,24 +54,24 @@ pub(crate) struct At {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BookAt {
-    /// Behind this command; without it, and without a time, behind the last one.
+    /// The command behind which the market is shown; without it, and without a time, the last one.
     #[param(value_type = Option<values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     at: Option<u64>,
-    /// Behind the last command of this time or of an earlier one.
+    /// The time whose last command counts, or the last command of an earlier time.
     #[param(value_type = Option<values::Time>)]
     #[serde(default, deserialize_with = "input::number")]
     time: Option<u64>,
-    /// Levels a side.
+    /// Levels of a side.
     #[param(minimum = 1, maximum = 1000, default = 50)]
     #[serde(default, deserialize_with = "input::number")]
     depth: Option<usize>,
-    /// Whose orders and fills are told.
+    /// The account whose orders and fills are shown.
     #[param(value_type = Option<values::Account>)]
     account: Option<String>,
 }
 
-/// The best price levels at a moment of the past, with the trades before it.
+/// Shows the best price levels at a moment of the past, with the trades before it.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/past/book", operation_id = "getPastBook", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), BookAt),
@@ -116,14 +116,15 @@ pub(crate) async fn book(
     Ok(Json(shown))
 }
 
-/// What an account had in the book.
+/// Returns the orders of an account in the book.
 fn orders(view: &View, account: AccountId, symbol: Option<SymbolIndex>) -> Vec<PastOrderShape> {
     let Some(account) = view.find_account(account) else { return Vec::new() };
     let in_it = |open: &Open| Some(open.symbol) == symbol && stands(open);
     view.orders_of(account).filter(in_it).take(ORDERS_SHOWN).map(|open| PastOrderShape::of(&open)).collect()
 }
 
-/// The best open orders at a moment of the past, in priority. When an order was placed is told where it was placed since the snapshot.
+/// Shows the best open orders at a moment of the past, in priority. An order's time is shown if it was placed since the
+/// snapshot.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/past/book/orders", operation_id = "getPastBookOrders", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), At),
@@ -160,7 +161,7 @@ pub(crate) async fn queues(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct From {
-    /// What followed this command; without it the last one, which nothing has followed yet.
+    /// The command behind which events are listed; without it the last one, which nothing has followed yet.
     #[param(value_type = Option<values::Sequence>)]
     #[serde(default, deserialize_with = "input::number")]
     from: Option<u64>,
@@ -168,12 +169,12 @@ pub(crate) struct From {
     #[param(minimum = 1, maximum = 1000, default = 500)]
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
-    /// Whose orders and fills are told.
+    /// The account whose orders and fills are shown.
     #[param(value_type = Option<values::Account>)]
     account: Option<String>,
 }
 
-/// What changed in a symbol behind a command, command by command. A page goes through 100,000 commands at most.
+/// Lists what changed in a symbol behind a command, command by command. A page reads 100,000 commands at most.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/past/events", operation_id = "listPastEvents", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), From),
@@ -206,7 +207,7 @@ pub(crate) async fn events(
             gone_through += 1;
         };
         watch.end(market.view());
-        // What comes before it is told, and whoever asks on is told what is wrong.
+        // Events from before the error are shown, and the next question gets the error.
         if let Err(why) = stepped
             && gone_through == 0
         {
@@ -238,13 +239,13 @@ async fn number(
     Ok(())
 }
 
-/// What a question is about, as it is known by now.
+/// The subject of a question, as it is known by now.
 struct Ground {
     name: Symbol,
     symbol: SymbolIndex,
     account_id: Option<AccountId>,
     account: Option<AccountIndex>,
-    /// The last command that others have been told of.
+    /// The last command that other clients know of.
     newest: Sequence,
 }
 
@@ -277,7 +278,7 @@ impl Ground {
         if at > self.newest { Err(beyond()) } else { Ok(()) }
     }
 
-    /// Has `look` look at the market of that moment.
+    /// Runs `look` on the market of that moment.
     fn look<T: Send + 'static>(
         &self,
         site: &Site,
@@ -287,7 +288,7 @@ impl Ground {
         let markets = site.market()?.past.clone().ok_or_else(no_journal)?;
         let (told, seen) = oneshot::channel();
         let answer = move |found: Result<&mut dyn PastMarket, NotShown>| {
-            // Whoever has gone away needs no answer.
+            // A client that has gone away needs no answer.
             if !told.is_closed() {
                 drop(told.send(found.map_err(problem).and_then(look)));
             }
@@ -298,17 +299,17 @@ impl Ground {
     }
 }
 
-/// What is found in a market of the past.
+/// The result of a look at a past market.
 struct Seen<T>(oneshot::Receiver<Result<T, Problem>>);
 
 impl<T> Seen<T> {
     async fn found(self) -> Result<T, Problem> {
-        // A question that nobody has answered went with the thread that had it.
+        // A question without an answer went with the thread that had it.
         self.0.await.map_err(|_| problem(NotShown::Ended))?
     }
 }
 
-/// Watches a symbol, and an account, in a past market, once they are there.
+/// Watches a symbol, and an account, in a past market, once they exist.
 struct Watch {
     symbol: Symbol,
     account: Option<AccountId>,
@@ -332,7 +333,7 @@ impl Watch {
         self.watched.1.inspect(|account| view.watch_account(*account, false));
     }
 
-    /// What the last command changed.
+    /// Returns what the last command changed.
     fn news(&mut self, view: &mut View) -> Option<PastEventShape> {
         let (symbols, news) = (view.take_symbols(), view.take_news());
         self.begin(view);
@@ -357,7 +358,7 @@ impl Watch {
     }
 }
 
-/// Orders in a symbol that came to its book, changed there or left it, each once.
+/// Returns the orders in a symbol that came to its book, changed there or left it, each once.
 fn changed(view: &View, symbol: SymbolIndex, news: &[News]) -> Vec<PastOrderShape> {
     let mut orders: Vec<Open> = Vec::new();
     for news in news {
@@ -385,7 +386,7 @@ fn no_journal() -> Problem {
 }
 
 fn busy(detail: impl Into<String>) -> Problem {
-    // By then whoever is shown the past may be done, and what is on its way is further on.
+    // By then other questions may be answered, and this market is further on.
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "replay-busy", "Replay busy", detail).again_in(1)
 }
 
@@ -430,7 +431,7 @@ mod tests {
         assert_eq!(problem(NotShown::Busy).into_response().headers()[RETRY_AFTER], "1");
     }
 
-    // A question went with the thread that was to answer it, and whoever asked was told to ask again, for ever.
+    // A question ended with the thread that was to answer it, and its client was asked to try again, for ever.
     #[tokio::test]
     async fn who_asks_a_thread_that_has_ended_is_told_that_it_has() {
         let (told, seen) = oneshot::channel::<Result<(), Problem>>();

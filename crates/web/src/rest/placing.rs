@@ -1,4 +1,4 @@
-//! Placing an order: what a request asks for, and what is told of the order.
+//! Places orders: reads a request, and writes the answer.
 
 use axum::Json;
 use axum::extract::State;
@@ -30,45 +30,47 @@ pub(crate) struct PlaceOrderBody {
     symbol: String,
     #[schema(value_type = values::Side)]
     side: SideName,
-    /// `limit` if none is given.
+    /// The kind; `limit` if none is given.
     #[schema(value_type = Option<values::OrderKind>)]
     kind: Option<KindName>,
-    /// Needed, but for a market order, which has none.
+    /// The limit. Required, except for a market order, which has none.
     #[schema(value_type = Option<values::LimitAsked>)]
     limit: Option<String>,
-    /// The order waits until an execution is at this price or beyond, where the market goes against it: at it or above of a buy, at
-    /// it or below of a sell. Then it does what its kind does.
+    /// The price at which the order is triggered, where the market goes against it: a buy waits for an execution at it
+    /// or above, a sell for one at it or below. Then it does what its kind does.
     #[schema(value_type = Option<values::LimitAsked>)]
     stop: Option<String>,
-    /// The same the other way: at it or below of a buy, at it or above of a sell.
+    /// The trigger price the other way: a buy waits for an execution at it or below, a sell for one at it or above.
     #[schema(value_type = Option<values::LimitAsked>)]
     take_profit: Option<String>,
-    /// The order waits as with `stop`, for a price that follows the market: so many dollars below the highest price since it was placed,
-    /// or, of a buy, above the lowest.
+    /// The distance in dollars of a trigger that follows the market like `stop`: below the highest price since the
+    /// order was placed or, for a buy, above the lowest.
     #[schema(value_type = Option<values::LimitAsked>)]
     trail: Option<String>,
-    /// The same in hundredths of a per cent of that price.
+    /// The distance of such a trigger in hundredths of a per cent of that price.
     #[schema(value_type = Option<u16>, minimum = 1, maximum = 9999)]
     trail_bips: Option<serde_json::Value>,
-    /// Needed, unless a market order has `funds`.
+    /// The number of shares. Required, unless a market order has `funds`.
     #[schema(value_type = Option<values::SharesAsked>)]
     shares: Option<String>,
-    /// Of a market order without `shares`: the dollars to spend, or to bring in at most.
+    /// The dollars that a market order without `shares` spends, or brings in, at most.
     #[schema(value_type = Option<values::FundsAsked>)]
     funds: Option<String>,
-    /// What becomes of the order where it would execute with an open one of its own account; `allowed` if none is given.
+    /// The self-trade prevention: what happens where the order would execute with an open one of its own account;
+    /// `allowed` if none is given.
     #[schema(value_type = Option<values::SelfTrade>)]
     self_trade: Option<SelfTradeName>,
-    /// When what is open of the order is canceled. It belongs to an order that rests or waits.
+    /// The time at which open shares of the order are canceled. It belongs to an order that rests or waits.
     #[schema(value_type = Option<values::DeadlineAsked>)]
     until: Option<serde_json::Value>,
-    /// `DAY`: the order ends when the day of its symbol does, which the server's calendar says, and is told with that time as its `until`.
-    /// It belongs to an order that rests or waits, and excludes `until`. Sent again under its `client_order_id` it is the same order until
-    /// then. How long others stay their `kind` and `until` say.
+    /// The time in force. `DAY`: the order ends when the day of its symbol does, which the server's calendar says, and
+    /// the answer has that time as its `until`. It belongs to an order that rests or waits, and excludes `until`. Sent
+    /// again under its `client_order_id` it is the same order until then. How long other orders stay follows from their
+    /// `kind` and `until`.
     #[schema(value_type = Option<values::TimeInForce>)]
     tif: Option<TifName>,
-    /// How many shares the order shows at a time, if not all. What it hides executes, too, behind all that is shown at its price. It
-    /// belongs to an order that rests.
+    /// The number of shares that the order shows at a time, if not all. Hidden shares execute, too, behind all that are
+    /// shown at its price. It belongs to an order that rests.
     #[schema(value_type = Option<values::SharesAsked>)]
     display: Option<String>,
     /// A name by which the order can be sent again without being placed twice.
@@ -173,14 +175,14 @@ pub(crate) async fn place(
     Ok((status, Json(placing.placed(&site, order).await?)))
 }
 
-/// An order as it is asked for.
+/// An order as it is requested.
 pub(super) struct Placing {
     account: AccountId,
     client_id: Option<ClientOrderId>,
     symbol: Symbol,
     side: Side,
     kind: OrderKind,
-    /// What it asks for; once it is placed, what it got.
+    /// The requested limit; once it is placed, the limit that it got.
     pub(super) limit: Price,
     trigger: Option<Trigger>,
     trail: Option<Trail>,
@@ -190,7 +192,7 @@ pub(super) struct Placing {
     amount: Amount,
 }
 
-/// How much is to be traded.
+/// The amount to trade.
 enum Amount {
     Shares(Shares),
     Funds(Money),
@@ -297,20 +299,20 @@ impl Placing {
         }
     }
 
-    /// When it ends, if it is to end with the day: as it was decided among these ops, which are those of the request with it alone, or
-    /// behind others.
+    /// Sets the deadline of an order for the day, as the market decided it: these ops are those of the request, and the
+    /// order's is the last.
     pub(super) fn decide(&mut self, decided: &[Op]) {
         if let Some(op) = decided.last().filter(|_| self.until == Some(Deadline::UNDECIDED)) {
             self.until = deadline(op);
         }
     }
 
-    /// What is told of it when it has this id.
+    /// Writes the answer for the order of this id.
     pub(super) async fn placed(&self, site: &Site, order: OrderId) -> Result<PlacedShape, Problem> {
         let Placing { account, client_id, symbol, side, kind, limit, trigger, self_trade, until, .. } = *self;
         let shares = match self.amount {
             Amount::Shares(shares) => shares,
-            // It is placed: whoever cannot be told of it must not be told to try again.
+            // The order is placed: an error in writing the answer must not invite the client to try again.
             Amount::Funds(_) => shares_of(site, order).await.ok_or_else(Problem::unknown_outcome)?,
         };
         let placed = NewOrder { symbol, side, limit, shares, kind: kind.once_placed(), trigger, self_trade };
@@ -322,7 +324,7 @@ impl Placing {
     }
 }
 
-/// When it ends.
+/// Reads the deadline.
 fn until_of(asked: &PlaceOrderBody) -> Result<Option<Deadline>, Problem> {
     match (asked.tif, &asked.until) {
         (Some(TifName::Day), Some(_)) => {
@@ -333,7 +335,7 @@ fn until_of(asked: &PlaceOrderBody) -> Result<Option<Deadline>, Problem> {
     }
 }
 
-/// How far behind the market it waits, if it follows that.
+/// Reads the distance at which its trigger follows the market.
 fn trail_of(asked: &PlaceOrderBody) -> Result<Option<Trail>, Problem> {
     let (field, trail) = match (&asked.trail, &asked.trail_bips) {
         (None, None) => return Ok(None),
@@ -350,7 +352,7 @@ fn trail_of(asked: &PlaceOrderBody) -> Result<Option<Trail>, Problem> {
     Ok(Some(trail))
 }
 
-/// What an order that is done was placed for.
+/// Returns the number of shares for which a done order was placed.
 async fn shares_of(site: &Site, order: OrderId) -> Option<Shares> {
     Some(past::order(site, order).await.ok()??.order.shares)
 }

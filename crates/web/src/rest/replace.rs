@@ -1,4 +1,4 @@
-//! Replacing an order: it is canceled and another one placed, and nothing happens between the two.
+//! Replaces orders: cancels one and places another one, with nothing in between.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +20,7 @@ use crate::values;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
-    /// What becomes of the new order when the old one cannot be canceled.
+    /// The condition of the new order: whether it is placed when the old one cannot be canceled.
     #[param(inline, default = "stop")]
     on_failure: Option<OnFailureName>,
 }
@@ -32,25 +32,25 @@ enum OnFailureName {
     Place,
 }
 
-/// What became of the old order and of the new one.
+/// The results for the old order and the new one.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Replaced)]
 pub(crate) struct ReplacedShape {
     /// The old order, if it was canceled.
     #[schema(required = true)]
     canceled: Option<OrderShape>,
-    /// Why it was not.
+    /// The reason why it was not canceled.
     #[schema(required = true)]
     not_canceled: Option<Problem>,
     /// The new order, if it was placed.
     #[schema(required = true)]
     placed: Option<PlacedShape>,
-    /// Why it was not.
+    /// The reason why it was not placed.
     #[schema(required = true)]
     not_placed: Option<Problem>,
 }
 
-/// Cancels what is open of an order and places another one of the same account in its stead.
+/// Cancels an open order and places another one of the same account in its stead.
 #[utoipa::path(
     put, path = "/orders/{order}", operation_id = "replaceOrder", tag = "Orders",
     params(("order" = values::Order, Path, description = "The id of the order to cancel"), Condition),
@@ -68,8 +68,7 @@ pub(crate) async fn replace(
     replace_by(&site, input::order(&order)?.into(), condition, Placing::read(asked)?).await
 }
 
-/// Cancels what is open of the order that a client order id stands for, and places another one of the same account in its
-/// stead.
+/// Cancels the open order that a client order id stands for, and places another one of the same account in its stead.
 #[utoipa::path(
     put, path = "/orders/by-client-id/{*client_order_id}", operation_id = "replaceOrderByClientId", tag = "Orders",
     params(("client_order_id" = values::ClientOrder, Path, description = "What its client calls the order to cancel"), Condition),
@@ -87,7 +86,7 @@ pub(crate) async fn replace_by_client_id(
     replace_by(&site, input::client_order_id(&id)?.into(), condition, Placing::read(asked)?).await
 }
 
-/// A refusal means that nothing was changed.
+/// Replaces an order. A refusal means that nothing was changed.
 async fn replace_by(
     site: &Site,
     order: OrderName,
@@ -104,7 +103,7 @@ async fn replace_by(
     let [cancel, place] = <[_; 2]>::try_from(answers).map_err(|_| Problem::unknown_outcome())?;
     let (cancel, place) = (problem::reply(cancel), problem::reply(place));
     let changed = matches!(cancel, Ok(Reply::Canceled(_))) || place.is_ok();
-    // What was done and cannot be shown must not be taken for refused.
+    // A result that cannot be shown must not look like a refusal.
     let untold = |problem: Problem| if changed { Problem::unknown_outcome() } else { problem };
     let canceled = match cancel {
         Ok(reply @ Reply::Canceled(_)) => Ok(canceled(site, placing.account(), reply).await.map_err(untold)?),
@@ -136,7 +135,7 @@ async fn replace_by(
         Err(problem) => (StatusCode::OK, Err(problem)),
     };
     match (canceled, placed) {
-        // Where the new order was to be placed all the same, what refused it is the last word.
+        // If the new order was to be placed in any case, its refusal is the answer.
         (Err(why), Err(_)) if on_failure == OnFailure::Stop => Err(why),
         (Err(_), Err(why)) => Err(why),
         (canceled, placed) => {

@@ -1,4 +1,4 @@
-//! Starting and stopping simulated traders.
+//! Starts and stops simulated traders.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,27 +15,27 @@ use crate::sandbox::{SANDBOX_RATE_MAX, Sandbox, SandboxPlan, SandboxStanding};
 use crate::site::Site;
 use crate::values;
 
-/// How simulated traders stand.
+/// The state of the simulated traders.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Sandbox)]
 pub(crate) struct SandboxShape {
     /// Whether they can be started: the market is empty, or theirs.
     possible: bool,
-    /// Why they cannot; null where they can.
+    /// The reason why they cannot; null where they can.
     #[schema(required = true)]
     why: Option<&'static str>,
     running: bool,
-    /// They take their orders back.
+    /// Whether they are stopping, and cancel their orders.
     stopping: bool,
-    /// Whether all their accounts and symbols are there. While they run and these are not, they are being made.
+    /// Whether all their accounts and symbols exist. While they run and this is false, these are being made.
     made: bool,
-    /// Orders and cancels a second of all together.
+    /// Orders and cancels of all traders together, per second.
     #[schema(value_type = values::Count)]
     rate: u32,
     seed: u64,
-    /// Those that trade.
+    /// The strategies that trade.
     strategies: Vec<&'static str>,
-    /// What they have sent since they were started.
+    /// The commands that they have sent since they were started.
     #[schema(value_type = values::Count)]
     commands: u64,
     accounts: Vec<SandboxAccountShape>,
@@ -50,24 +50,24 @@ struct SandboxAccountShape {
     #[schema(value_type = values::Account)]
     account: String,
     name: &'static str,
-    /// Null of the account that is for people.
+    /// The strategy; null for the account that is for people.
     #[schema(required = true)]
     strategy: Option<&'static str>,
 }
 
-/// Whether simulated traders are to trade, and how.
+/// The state that the simulated traders are to have.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = RunSandbox)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunBody {
     running: bool,
-    /// Orders and cancels a second of all together; 50 unless it is given.
+    /// Orders and cancels of all traders together, per second; 50 by default.
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 1000)]
     rate: Option<u32>,
-    /// What they do is drawn from it; 1 unless it is given.
+    /// The seed of their random choices; 1 by default.
     #[schema(value_type = Option<u32>)]
     seed: Option<u32>,
-    /// Those that trade: `makers`, `noise`, `momentum`, `patient`; all unless they are given.
+    /// The strategies that trade: `makers`, `noise`, `momentum`, `patient`; all by default.
     strategies: Option<Vec<String>>,
 }
 
@@ -75,15 +75,15 @@ const NOT_HERE: &str = "no simulated traders can be started here: this is a demo
 const AMONG_OTHERS: &str = "this market has accounts or symbols of others, among which no simulated traders are let";
 const ENDED_BEFORE: &str =
     "the traders were stopped, or ended, before all their accounts and symbols were there; the server's log says more";
-/// An answer waits so long for the accounts and symbols of the traders.
+/// Time for which an answer waits for the accounts and symbols of the traders.
 const MADE_WITHIN: Duration = Duration::from_secs(10);
-/// And looks for them so often.
+/// Pause between two looks for them.
 const MADE_AGAIN: Duration = Duration::from_millis(20);
 const RATE: u32 = 50;
-/// What descriptions call a number of 32 bits.
+/// The largest number that descriptions call one of 32 bits.
 const SEED_MAX: u32 = i32::MAX.unsigned_abs();
 
-/// Simulated traders: whether they can be started, and how they trade.
+/// Shows whether simulated traders can be started, and how they trade.
 #[utoipa::path(
     get, path = "/sandbox", operation_id = "getSandbox", tag = "Server",
     responses((status = 200, description = "How they stand", body = SandboxShape)),
@@ -95,8 +95,8 @@ pub(crate) async fn of(State(site): State<Site>) -> Result<Json<SandboxShape>, P
     }
 }
 
-/// Starts simulated traders, with accounts and symbols of their own, on a market that is empty or theirs, and answers when these are there, or
-/// after ten seconds with 202; or stops them, and their orders are canceled.
+/// Starts simulated traders, with accounts and symbols of their own, on a market that is empty or theirs, and answers
+/// when these exist, or after ten seconds with 202; or stops them, and cancels their orders.
 #[utoipa::path(
     put, path = "/sandbox", operation_id = "runSandbox", tag = "Server",
     request_body = RunBody,
@@ -124,7 +124,7 @@ pub(crate) async fn run(
     Ok((begun(told.made, told.running)?, told))
 }
 
-/// What whoever had traders started is told of them: whether their market was made, and whether they still run.
+/// Returns the answer after a start: whether their market was made, and whether they still run.
 fn begun(made: bool, running: bool) -> Result<StatusCode, Problem> {
     match (made, running) {
         (true, _) => Ok(StatusCode::OK),
@@ -138,7 +138,7 @@ fn sandbox(site: &Site) -> Result<Arc<dyn Sandbox>, Problem> {
     here.ok_or_else(|| refused(NOT_HERE))
 }
 
-/// Waits until all accounts and symbols of the traders can be seen, or they trade no more, or it takes too long.
+/// Waits until all accounts and symbols of the traders exist, or they trade no more, or it takes too long.
 async fn made(site: &Site, sandbox: &dyn Sandbox) -> Result<(), Problem> {
     let begun = Instant::now();
     while ground(site, sandbox).await? != Ground::Theirs && sandbox.standing().running && begun.elapsed() < MADE_WITHIN
@@ -174,11 +174,11 @@ fn plan(asked: &RunBody, there_are: &[&'static str]) -> Result<SandboxPlan, Prob
     Ok(SandboxPlan { rate, seed: seed.into(), strategies })
 }
 
-/// What a market is, for simulated traders.
+/// The kind of a market, for simulated traders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ground {
     Empty,
-    /// A sandbox has made all of what it needs.
+    /// A sandbox has made everything that it needs.
     Theirs,
     Others,
 }
@@ -199,7 +199,7 @@ async fn ground(site: &Site, sandbox: &dyn Sandbox) -> Result<Ground, Problem> {
 }
 
 impl SandboxShape {
-    /// Of a server on which there are none.
+    /// The state on a server that has none.
     fn none() -> SandboxShape {
         SandboxShape {
             possible: false,
@@ -220,7 +220,7 @@ impl SandboxShape {
 async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, Problem> {
     let SandboxStanding { running, stopping, plan, commands } = sandbox.standing();
     let ground = ground(site, sandbox).await?;
-    // While they make their accounts and symbols these are theirs, though not all of them are there.
+    // While they make their accounts and symbols the market is theirs, though some are missing.
     let possible = ground != Ground::Others || running;
     let accounts = sandbox.accounts();
     let accounts = accounts.iter().map(|one| SandboxAccountShape {
@@ -247,7 +247,8 @@ async fn tell(site: &Site, sandbox: &dyn Sandbox) -> Result<Json<SandboxShape>, 
 mod tests {
     use super::*;
 
-    // Whoever had traders started was told after ten seconds that all was there, whether it was or not.
+    // A client that had traders started got the answer after ten seconds that everything was there, whether it was or
+    // not.
     #[test]
     fn a_market_that_is_not_made_is_not_said_to_be_there() {
         assert_eq!(begun(true, true), Ok(StatusCode::OK));

@@ -1,4 +1,4 @@
-//! What the server measured of itself in the last minutes, for whoever begins to look at it.
+//! The measurements of the last minutes, for clients that begin to watch the server.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,16 +9,16 @@ use crate::problem::Problem;
 use crate::site::Site;
 use crate::vitals::Measured;
 
-/// The last five minutes.
+/// The measurements of the last five minutes.
 #[derive(Serialize, ToSchema)]
 #[schema(as = StatusSeconds)]
 pub(crate) struct SecondsShape {
-    /// Oldest first, as the `status` channel told them.
+    /// The seconds, oldest first, as the `status` channel sent them.
     #[schema(max_items = 300)]
     seconds: Vec<Measured>,
 }
 
-/// What the `status` channel told in the last five minutes.
+/// Lists what the `status` channel sent in the last five minutes.
 #[utoipa::path(
     get, path = "/status/seconds", operation_id = "getStatusSeconds", tag = "Server",
     responses((status = 200, description = "What was measured", body = SecondsShape)),

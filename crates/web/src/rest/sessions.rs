@@ -1,4 +1,4 @@
-//! Sessions: logging in, who is logged in, and logging out.
+//! Sessions: logging in, the present asker, and logging out.
 
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
@@ -18,23 +18,23 @@ use crate::problem::Problem;
 use crate::site::Site;
 use crate::values;
 
-/// The most accounts that are named.
+/// Accounts that are listed, at most.
 const NAMED_MAX: usize = 1000;
 
-/// Who asks.
+/// The asker and its rights.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
 pub(crate) struct SessionShape {
-    /// Whether members are known here; without an access file whoever reaches the server may do everything.
+    /// Whether there are members; without an access file every client may do everything.
     members: bool,
-    /// The member's name; null for somebody who has proven nothing.
+    /// The member's name; null for an asker that has proven nothing.
     #[schema(required = true)]
     member: Option<String>,
     roles: Vec<&'static str>,
-    /// What a trader or viewer may look at, the first thousand.
+    /// The accounts that a trader or viewer may look at, the first thousand.
     #[schema(value_type = Vec<values::Account>)]
     accounts: Vec<String>,
-    /// Of a session that began just now, unless it is a cookie: what proves it from now on.
+    /// The token of a session that began just now, unless it is a cookie: it proves the session from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     token: Option<String>,
@@ -53,7 +53,7 @@ impl SessionShape {
     }
 }
 
-/// Who asks, and what they may do.
+/// Shows the asker, and its rights.
 #[utoipa::path(
     get, path = "/sessions", operation_id = "getSession", tag = "Members",
     responses((status = 200, description = "Who asks", body = SessionShape)),
@@ -63,7 +63,8 @@ pub(crate) async fn who(State(site): State<Site>) -> Json<SessionShape> {
     Json(SessionShape::of(asker.as_ref().map(|asker| &asker.principal), site.members().is_some()))
 }
 
-/// What proves who somebody is: a member's name and password, or a key and its secret. With neither the request itself is signed.
+/// The proof of a login: a member's name and password, or a key and its secret. With neither the request itself is
+/// signed.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = LogIn)]
 #[serde(deny_unknown_fields)]
@@ -76,12 +77,12 @@ pub(crate) struct LogIn {
     key: Option<String>,
     #[schema(nullable = false)]
     secret: Option<String>,
-    /// The session is a cookie, for a browser, and no token.
+    /// Whether the session is a cookie, for a browser, instead of a token.
     #[serde(default)]
     cookie: bool,
 }
 
-/// Begins a session of a member. It ends after an hour in which nothing is asked by it, after twelve hours, when it is logged out,
+/// Begins a session of a member. It ends after an hour without a request, after twelve hours, when it is logged out,
 /// and with the key that it began with.
 #[utoipa::path(
     post, path = "/sessions", operation_id = "logIn", tag = "Members",
@@ -107,7 +108,7 @@ pub(crate) async fn log_in(
             return Err(problem);
         }
     };
-    // Whoever shows a proof in the body was not known before.
+    // A member that proves its identity in the body was not known before.
     if asking::asker().is_none_or(|asker| asker.principal != principal) {
         asking::take_message_as(&Asker::of(principal.clone())).map_err(Problem::past_limit)?;
     }
@@ -133,14 +134,14 @@ async fn proven(members: &Members, life: &Life, asked: LogIn) -> Result<Principa
             match members.by_secret(&key, &secret) {
                 Some(asker) => Ok(asker.principal),
                 None => {
-                    // It is counted, and waits for its turn, at the gate.
+                    // The gate counts it, and waits for its turn.
                     asking::turned_away(TurnedAway::WrongProof);
                     Err(Problem::unproven().into())
                 }
             }
         }
         LogIn { member: None, password: None, key: None, secret: None, .. } => match asking::asker() {
-            // A session does not beget others: it would last for ever.
+            // A session begins no other ones: it would last for ever.
             Some(asker) if asker.session.is_none() && !asker.rights().roles.is_empty() => Ok(asker.principal),
             _ => {
                 let problem = Problem::unauthenticated("nothing proves who logs in: no password, secret or signature");
@@ -158,7 +159,7 @@ pub(super) fn no_members() -> Problem {
     Problem::new(StatusCode::CONFLICT, "no-members", "No members", detail)
 }
 
-/// Ends the session that asks, also where it listens. It is nothing to end none.
+/// Ends the session of the request, also on its connections. Without a session nothing happens.
 #[utoipa::path(
     delete, path = "/sessions", operation_id = "logOut", tag = "Members",
     responses((status = 200, description = "Nobody is logged in by it any more", body = SessionShape)),

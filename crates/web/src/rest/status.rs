@@ -17,25 +17,25 @@ use crate::values;
 pub(crate) struct StatusShape {
     #[schema(value_type = values::Standing)]
     status: &'static str,
-    /// Of the program.
+    /// The version of the program.
     version: &'static str,
     /// Whether it is a market of play money and simulated traders.
     demo: bool,
-    /// Where the market is kept: `journal` or `postgres`.
+    /// The store of the market: `journal` or `postgres`.
     store: &'static str,
-    /// The port of the XML protocol; absent where it is not spoken.
+    /// The port of the XML protocol; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u16>, required = false)]
     xml_port: Option<u16>,
-    /// The port of FIX; absent where it is not spoken.
+    /// The port of FIX; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u16>, required = false)]
     fix_port: Option<u16>,
-    /// True where orders may end with the day: the calendar says of some symbols when their day ends.
+    /// Whether orders may end with the day: the calendar has the day's end of some symbols.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     orders_for_the_day: bool,
-    /// How far the venue is open; absent while it is.
+    /// The mode of the venue; absent while it is normal.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = values::Mode, required = false)]
     mode: Option<&'static str>,
@@ -51,13 +51,14 @@ pub(crate) struct StatusShape {
     symbols: usize,
     #[schema(value_type = values::Count)]
     open_orders: usize,
-    /// Accounts whose orders are canceled when nobody is there for them; there is none while no account is protected.
+    /// The number of accounts that are protected: their orders are canceled when their client is gone; absent while
+    /// there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Count>)]
     protected: Option<usize>,
 }
 
-/// How the server stands, and how much there is.
+/// Shows the state of the server, and how much its market has.
 #[utoipa::path(
     get, path = "/status", operation_id = "getStatus", tag = "Server",
     responses((status = 200, description = "How it stands", body = StatusShape)),
@@ -106,7 +107,7 @@ pub(crate) struct TimeShape {
     time: u64,
 }
 
-/// What time it is at the server.
+/// Shows the server's time.
 #[utoipa::path(
     get, path = "/time", operation_id = "getTime", tag = "Server",
     responses((status = 200, description = "The time", body = TimeShape)),

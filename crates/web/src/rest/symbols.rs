@@ -33,7 +33,7 @@ pub(crate) struct List {
     limit: Option<usize>,
 }
 
-/// Symbols, and where the next page begins.
+/// Symbols, and the start of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Symbols)]
 pub(crate) struct SymbolsShape {
@@ -42,10 +42,10 @@ pub(crate) struct SymbolsShape {
     next: Option<String>,
 }
 
-/// Symbols that are looked at between two turns of the feed.
+/// Symbols that are read between two turns of the feed.
 const AT_ONCE: usize = 100;
 
-/// Symbols, in order of their creation.
+/// Lists the symbols, in order of their creation.
 #[utoipa::path(
     get, path = "/symbols", operation_id = "listSymbols", tag = "Symbols",
     params(List),
@@ -79,7 +79,7 @@ pub(crate) async fn list(
     Ok(Json(SymbolsShape { symbols, next }))
 }
 
-/// One symbol, with its last day.
+/// Shows one symbol, with its last day.
 #[utoipa::path(
     get, path = "/symbols/{symbol}", operation_id = "getSymbol", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
@@ -94,16 +94,16 @@ pub(crate) async fn one(State(site): State<Site>, Named(name): Named<String>) ->
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Depth {
-    /// Levels, or orders, a side.
+    /// Levels, or orders, of a side.
     #[param(minimum = 1, maximum = 1000, default = 50)]
     #[serde(default, deserialize_with = "input::number")]
     depth: Option<usize>,
 }
 
-/// Levels a side: shown unless asked otherwise, and at most.
+/// Levels of a side: shown by default, and at most.
 pub(super) const DEPTH: (usize, usize) = (50, 1000);
 
-/// The best price levels.
+/// Shows the best price levels.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/book", operation_id = "getBook", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Depth),
@@ -131,7 +131,7 @@ pub(crate) struct QueuesShape {
     pub(super) asks: Vec<QueuedShape>,
 }
 
-/// The best open orders, in priority.
+/// Lists the best open orders, in priority.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/book/orders", operation_id = "getBookOrders", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Depth),
@@ -174,7 +174,7 @@ pub(crate) struct Trades {
     before: Option<u64>,
 }
 
-/// Trades, and where the next page begins.
+/// Trades, and the start of the next page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Trades)]
 pub(crate) struct TradesShape {
@@ -183,7 +183,7 @@ pub(crate) struct TradesShape {
     next: Option<u64>,
 }
 
-/// Trades, newest first.
+/// Lists trades, newest first.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/trades", operation_id = "listTrades", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Trades),
@@ -207,20 +207,20 @@ pub(crate) async fn trades(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Candles {
-    /// How long each lasts.
+    /// The length of each candle.
     #[param(value_type = Option<values::Interval>, default = "1m")]
     interval: Option<String>,
     /// Candles of a page.
     #[param(minimum = 1, maximum = 1500, default = 500)]
     #[serde(default, deserialize_with = "input::number")]
     limit: Option<usize>,
-    /// Those that began before this time.
+    /// The time before which they begin.
     #[param(value_type = Option<values::Time>)]
     #[serde(default, deserialize_with = "input::number")]
     before: Option<u64>,
 }
 
-/// Candles, oldest first.
+/// Lists candles, oldest first.
 #[utoipa::path(
     get, path = "/symbols/{symbol}/candles", operation_id = "listCandles", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name"), Candles),
@@ -241,7 +241,7 @@ pub(crate) async fn candles(
     Ok(Json(CandlesShape { symbol: name, interval: interval.name(), candles }))
 }
 
-/// Shares to make, and whose they will be.
+/// Shares to issue, and the account that gets them.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Issue {
@@ -251,7 +251,7 @@ pub(crate) struct Issue {
     shares: String,
 }
 
-/// Shares that were made.
+/// Shares that were issued.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Issued)]
 pub(crate) struct IssuedShape {
@@ -263,7 +263,7 @@ pub(crate) struct IssuedShape {
     shares: String,
 }
 
-/// Issues shares of a symbol; makes the symbol if there is none of this name.
+/// Issues shares of a symbol; creates the symbol if there is none of this name.
 #[utoipa::path(
     post, path = "/symbols/{symbol}/shares", operation_id = "issueShares", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
@@ -278,7 +278,7 @@ pub(crate) async fn issue(
 ) -> Result<(StatusCode, Json<IssuedShape>), Problem> {
     let (symbol, account) = (input::symbol(&name)?, input::account(&asked.account)?);
     let shares: Position = input::position(&asked.shares)?;
-    // Shares for nobody make no symbol. An account that is there stays there.
+    // Shares for an unknown account create no symbol. An account that exists stays.
     let is_there = site.look(move |scene| scene.view.find_account(account).is_some());
     if !is_there.await? {
         return Err(Problem::unknown_account());
@@ -292,7 +292,7 @@ pub(crate) async fn issue(
     Ok((StatusCode::CREATED, Json(told)))
 }
 
-/// Gives a symbol rules in place of all that it has. Orders that are there stay.
+/// Replaces all rules of a symbol. Open orders stay.
 #[utoipa::path(
     put, path = "/symbols/{symbol}/rules", operation_id = "changeRules", tag = "Symbols",
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
@@ -315,13 +315,13 @@ pub(crate) async fn change_rules(
     Ok(Json(RulesShape::of(&rules)))
 }
 
-/// What `show` makes of a symbol, if there is one of this name.
+/// Calls `show` for a symbol, if there is one of this name.
 pub(super) async fn of_symbol<T: Send + 'static>(
     site: &Site,
     name: &str,
     show: impl FnOnce(&mut ReadModel<Hub>, SymbolIndex) -> Result<T, Problem> + Send + 'static,
 ) -> Result<Json<T>, Problem> {
-    // What cannot be a symbol's name is the name of none.
+    // An invalid name is no symbol's.
     let name = input::symbol(name).map_err(|_| Problem::unknown_symbol())?;
     let shown = site.look(move |scene| match scene.view.find_symbol(name) {
         Some(symbol) => show(scene, symbol),

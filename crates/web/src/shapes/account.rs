@@ -1,4 +1,4 @@
-//! Accounts with what they own.
+//! Accounts with their balances and positions.
 
 use engine::{AccountIndex, AccountLimits, Group, KillScope, Position, SymbolIndex, Tier};
 use feed::{Holding, View};
@@ -20,31 +20,32 @@ pub(crate) struct AccountShape {
     positions: Vec<HoldingShape>,
     #[schema(value_type = values::Count)]
     open_orders: u32,
-    /// Which fees it pays; there is none of an account that was not put into a tier.
+    /// The tier whose fees it pays; absent for an account that was not put into one.
     #[schema(value_type = Option<values::Tier>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     tier: Option<u8>,
-    /// Which accounts belong to it; there is none of an account that is of no group.
+    /// The group that it belongs to; absent without one.
     #[schema(value_type = Option<values::Group>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<u32>,
-    /// Whether it takes no orders until it is released; there is none of an account that takes them.
+    /// Whether it takes no orders until it is released; absent for an account that takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     killed: Option<bool>,
-    /// How long nobody may be there for it before its orders are canceled, as `5s`; there is none of an account that is not protected.
+    /// The grace after which its orders are canceled when its client is gone, as `5s`; absent for an account that is
+    /// not protected.
     #[serde(skip_serializing_if = "Option::is_none")]
     cancel_on_disconnect: Option<String>,
-    /// How much it may do; there is none of an account without limits.
+    /// The limits of the account; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     limits: Option<LimitsShape>,
     #[schema(value_type = values::Sequence)]
     sequence: u64,
-    /// Where the next positions begin.
+    /// The symbol behind which the next positions begin.
     #[schema(value_type = Option<values::Symbol>, required = true)]
     next: Option<String>,
 }
 
-/// Positions that are shown at most.
+/// Positions that are shown, at most.
 pub(crate) const POSITIONS_MAX: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -59,12 +60,12 @@ struct HoldingShape {
 }
 
 impl AccountShape {
-    /// With its first positions.
+    /// Returns the account with its first positions.
     pub(crate) fn of(view: &View, account: AccountIndex) -> AccountShape {
         AccountShape::page(view, account, None, POSITIONS_MAX)
     }
 
-    /// With `limit` of its positions behind those in `after`.
+    /// Returns the account with `limit` of its positions behind the symbol `after`.
     pub(crate) fn page(view: &View, account: AccountIndex, after: Option<SymbolIndex>, limit: usize) -> AccountShape {
         let (tier, group) = (view.fees().tier(account), view.groups().of(account));
         let killed = view.kills().is_killed(KillScope::Account(account)).then_some(true);

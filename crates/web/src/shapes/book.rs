@@ -32,7 +32,7 @@ pub(crate) struct BookShape {
     asks: Vec<LevelShape>,
     #[schema(value_type = values::Checksum)]
     checksum: u32,
-    /// Its phase; there is none while it is open.
+    /// The phase of the symbol; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<PhaseShape>,
 }
@@ -57,10 +57,10 @@ impl BookShape {
     }
 }
 
-/// Levels a side that the checksum covers.
+/// Levels of a side that the checksum covers.
 const CHECKED_LEVELS: usize = 10;
 
-/// The CRC-32 of the best levels, by which a follower sees that its book is ours.
+/// Returns the CRC-32 of the best levels, by which a follower sees that its book is ours.
 pub(crate) fn checksum(view: &View, symbol: SymbolIndex) -> u32 {
     let book = &view.listing(symbol).book;
     let (mut bids, mut asks) = (book.levels(Side::Buy), book.levels(Side::Sell));
@@ -95,7 +95,7 @@ impl QueuedShape {
         Ok(QueuedShape { time: time.map(|time| time.0), ..QueuedShape::in_the_past(&scene.view, open) })
     }
 
-    /// Of a view without a history: when it was placed is told if the view has seen it.
+    /// Makes an order of a view without a history: it has its time if the view has seen its placing.
     pub(crate) fn in_the_past(view: &View, open: &Open) -> QueuedShape {
         QueuedShape {
             order_id: open.order.0,

@@ -1,4 +1,4 @@
-//! Fees, as they are shown and as they are asked for.
+//! Fees, in answers and in requests.
 
 use engine::{AccountId, AccountIndex, Fee, FeeRate, Fees, Price, Shares, SymbolIndex, Taken, Tier};
 use feed::View;
@@ -9,8 +9,8 @@ use crate::input;
 use crate::problem::Problem;
 use crate::values;
 
-/// What the accounts of a tier pay for executions in a symbol: per cent of the shares that a buyer receives, and of the dollars that a seller
-/// does. A rate that is missing is zero, and so is the tier.
+/// The fees that the accounts of a tier pay for executions in a symbol: per cent of the shares that a buyer receives,
+/// and of the dollars that a seller does. A missing rate is zero, and so is a missing tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Fees)]
 #[serde(deny_unknown_fields)]
@@ -18,15 +18,15 @@ pub(crate) struct FeesShape {
     #[schema(value_type = Option<values::Tier>)]
     #[serde(default)]
     tier: u64,
-    /// Of whose order was on the book first.
+    /// The maker's rate: of the order that was on the book first.
     #[schema(value_type = Option<values::FeeRate>)]
     #[serde(default = "nothing")]
     maker: String,
-    /// Of whose order came to it.
+    /// The taker's rate: of the order that executed with it as it came.
     #[schema(value_type = Option<values::FeeRate>)]
     #[serde(default = "nothing")]
     taker: String,
-    /// Who gets them. It may be missing where both rates are zero.
+    /// The account that gets the fees. It may be missing where both rates are zero.
     #[schema(value_type = Option<values::Account>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     account: Option<String>,
@@ -46,13 +46,13 @@ impl FeesShape {
         }
     }
 
-    /// Those of each tier that pays any.
+    /// Returns the fees of each tier that pays any.
     pub(crate) fn all(view: &View, symbol: SymbolIndex) -> Vec<FeesShape> {
         let of = |tier| Some(FeesShape::of(tier, &view.fees().get(symbol, tier)?, view));
         Tier::all().filter_map(of).collect()
     }
 
-    /// Does not say who gets them, unless that may be said.
+    /// Hides the account that gets them, unless the asker may know it.
     pub(crate) fn hide_unless(&mut self, may: impl Fn(AccountId) -> bool) {
         let account = self.account.as_deref().and_then(|account| input::account(account).ok());
         if !account.is_some_and(may) {
@@ -60,7 +60,7 @@ impl FeesShape {
         }
     }
 
-    /// Errors: the field that cannot be.
+    /// Reads the fees. Errors: the field that is invalid.
     pub(crate) fn read(&self) -> Result<(Tier, Option<Fees>), Problem> {
         let tier = tier(self.tier)?;
         let maker = input::amount("maker", &self.maker, FeeRate::of)?;
@@ -74,14 +74,14 @@ impl FeesShape {
     }
 }
 
-/// Errors: there is no such tier.
+/// Reads a tier. Errors: there is no such tier.
 pub(crate) fn tier(number: u64) -> Result<Tier, Problem> {
     let tier = u8::try_from(number).ok().and_then(Tier::new);
     tier.ok_or_else(|| Problem::field("tier", format!("tier {}", engine::TierError)))
 }
 
-/// What an order paid for an execution, and of what: of the shares that it bought, or of the dollars that it sold for. None where it paid
-/// nothing.
+/// Returns what an order paid for an execution, and of what: of the shares that it bought, or of the dollars that it
+/// sold for. `None` where it paid nothing.
 pub(super) fn paid(fee: Fee, price: Price, shares: Shares) -> (Option<String>, Option<&'static str>) {
     let said = |taken: Taken| (taken.text().as_str().to_owned(), if taken.is_shares() { "shares" } else { "dollars" });
     fee.taken(price, shares).map(said).unzip()

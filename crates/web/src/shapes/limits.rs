@@ -1,4 +1,4 @@
-//! The limits of an account, as they are shown and as they are asked for.
+//! The limits of an account, in answers and in requests.
 
 use engine::{AccountLimit, AccountLimits};
 use serde::{Deserialize, Serialize};
@@ -8,28 +8,28 @@ use crate::input;
 use crate::problem::Problem;
 use crate::values;
 
-/// How much an account may do. What is missing is no limit.
+/// The limits of an account. A missing field is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = AccountLimits)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsShape {
-    /// So many of its orders are open at most, those that wait included: a whole number above zero.
+    /// Open orders, at most, those that wait included: a whole number above zero.
     #[schema(value_type = Option<values::Count>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_orders: Option<u64>,
-    /// An order has so many shares at most.
+    /// Shares of an order, at most.
     #[schema(value_type = Option<values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     order_shares: Option<String>,
-    /// An order is worth so many dollars at most.
+    /// Dollars that an order is worth, at most.
     #[schema(value_type = Option<values::BalanceAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     order_value: Option<String>,
-    /// It has so many shares of a symbol at most, those included that its open buys may bring.
+    /// Shares of a symbol, at most, those included that its open buys may bring.
     #[schema(value_type = Option<values::SharesIssued>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     position: Option<String>,
-    /// It pays at most so many per cent more than the market asks for, and takes at most so many less.
+    /// Per cent by which its orders may pay more than the market asks for, or take less than it offers.
     #[schema(value_type = Option<values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     collar: Option<String>,
@@ -47,7 +47,7 @@ impl LimitsShape {
         }
     }
 
-    /// Errors: the field that cannot be.
+    /// Reads the limits. Errors: the field that is invalid.
     pub(crate) fn read(&self) -> Result<AccountLimits, Problem> {
         let mut limits = AccountLimits::NONE;
         let open_orders = self.open_orders.map(|most| most.to_string());

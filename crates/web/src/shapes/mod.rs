@@ -1,4 +1,4 @@
-//! What is shown, as JSON: amounts are strings, exact; times are microseconds since the Unix epoch.
+//! Shapes of answers, as JSON: amounts are strings, exact; times are microseconds since the Unix epoch.
 
 mod account;
 mod book;
@@ -28,7 +28,7 @@ pub(crate) use rules::RulesShape;
 pub(crate) use symbol::{CandleShape, CandlesShape, SymbolShape};
 pub(crate) use trade::{ExecutionShape, TradeShape};
 
-/// `buy` or `sell`.
+/// Returns `buy` or `sell`.
 pub(crate) fn side_name(side: Side) -> &'static str {
     match side {
         Side::Buy => "buy",

@@ -1,4 +1,4 @@
-//! Orders: as they were placed, and with all that became of them.
+//! Orders: as they were placed, and with their whole history.
 
 use engine::{ClientOrderId, Deadline, Money, NewOrder, OrderId, OrderKind, Price, Shares, Side, Time, Trail, Trigger};
 use feed::{Ended, HistoryError, Open, PastOrder, ReadModel, View};
@@ -10,7 +10,7 @@ use crate::values;
 
 use super::side_name;
 
-/// An accepted order, as it was placed: the same each time that it is told.
+/// An accepted order, as it was placed: the same in each answer.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Placed)]
 pub(crate) struct PlacedShape {
@@ -26,7 +26,7 @@ pub(crate) struct PlacedShape {
     pub(crate) side: &'static str,
     #[schema(value_type = values::OrderKind)]
     pub(crate) kind: &'static str,
-    /// None of a market order.
+    /// The limit; null for a market order.
     #[schema(value_type = Option<values::Price>, required = true)]
     pub(crate) limit: Option<String>,
     /// The price that it waits for, or waited for, to limit a loss.
@@ -37,18 +37,19 @@ pub(crate) struct PlacedShape {
     pub(crate) take_profit: Option<String>,
     #[schema(value_type = values::SelfTrade)]
     pub(crate) self_trade: &'static str,
-    /// When what is open of it is canceled.
+    /// The time at which its open shares are canceled.
     #[schema(value_type = Option<values::Time>, required = true)]
     pub(crate) until: Option<u64>,
-    /// How many shares it shows at a time; absent of one that shows all.
+    /// The number of shares that it shows at a time; absent for an order that shows all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Shares>)]
     pub(crate) display: Option<String>,
-    /// How many dollars the price that it waits for stays behind the market; absent of one whose price stands still, or was reached.
+    /// The distance in dollars at which its trigger follows the market; absent for a trigger that stands still, or was
+    /// reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Price>)]
     pub(crate) trail: Option<String>,
-    /// How many hundredths of a per cent of the best price it stays behind.
+    /// The distance in hundredths of a per cent of the best price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trail_bips: Option<u16>,
     #[schema(value_type = values::Shares)]
@@ -84,7 +85,7 @@ impl PlacedShape {
     }
 }
 
-/// A limit as it is shown; none of a market order.
+/// Writes a limit; `None` for a market order.
 pub(super) fn limit_text(kind: OrderKind, limit: Price) -> Option<String> {
     (kind != OrderKind::Market).then(|| limit.to_string())
 }
@@ -93,13 +94,13 @@ fn micros(until: Option<Deadline>) -> Option<u64> {
     until.map(|until| until.time().0)
 }
 
-/// The price of a trigger, as what an order of this side would give it: `stop` and `take_profit`.
+/// Writes the price of a trigger in the field that an order of this side has it in: `stop` or `take_profit`.
 pub(super) fn trigger_texts(side: Side, trigger: Option<Trigger>) -> [Option<String>; 2] {
     let price = trigger.map(|trigger| (trigger.is_stop_loss(side), trigger.price().to_string()));
     [true, false].map(|is_stop| price.clone().filter(|(stop, _)| *stop == is_stop).map(|(_, price)| price))
 }
 
-/// An order with all that became of it.
+/// An order with its whole history.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Order)]
 pub(crate) struct OrderShape {
@@ -115,7 +116,7 @@ pub(crate) struct OrderShape {
     side: &'static str,
     #[schema(value_type = values::OrderKind)]
     kind: &'static str,
-    /// None of a market order.
+    /// The limit; null for a market order.
     #[schema(value_type = Option<values::Price>, required = true)]
     limit: Option<String>,
     /// The price that it waits for, or waited for, to limit a loss.
@@ -126,33 +127,35 @@ pub(crate) struct OrderShape {
     take_profit: Option<String>,
     #[schema(value_type = values::SelfTrade)]
     self_trade: &'static str,
-    /// The order that it is, or was, linked with, if it was: what happens to one of them first cancels the other.
+    /// The order that it is, or was, linked with: what happens first to one of them cancels the other.
     #[schema(value_type = values::Order)]
     #[serde(skip_serializing_if = "Option::is_none")]
     linked_with: Option<u64>,
-    /// The order that is to be executed wholly before it is placed; absent once it is. Until then it holds nothing and stands in no book.
+    /// The working order that has to execute wholly before this one is placed; absent once it is placed. Until then it
+    /// holds nothing and stands in no book.
     #[schema(value_type = values::Order)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pends_on: Option<u64>,
-    /// When what is open of it is canceled. None of an order that is done.
+    /// The time at which its open shares are canceled; null for an order that is done.
     #[schema(value_type = Option<values::Time>, required = true)]
     until: Option<u64>,
-    /// How many shares it shows at a time; absent of one that shows all, or is done.
+    /// The number of shares that it shows at a time; absent for an order that shows all, or is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Shares>)]
     display: Option<String>,
-    /// How many of those that are open it shows now; absent of one that shows all.
+    /// The open shares that it shows now; absent for an order that shows all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Shares>)]
     shown: Option<String>,
-    /// How many dollars the price that it waits for stays behind the market; absent of one whose price stands still, or was reached.
+    /// The distance in dollars at which its trigger follows the market; absent for a trigger that stands still, or was
+    /// reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<values::Price>)]
     trail: Option<String>,
-    /// How many hundredths of a per cent of the best price it stays behind.
+    /// The distance in hundredths of a per cent of the best price.
     #[serde(skip_serializing_if = "Option::is_none")]
     trail_bips: Option<u16>,
-    /// Whether it waits still: it stands in no book.
+    /// Whether it still waits: it stands in no book.
     waits: bool,
     /// Whether it is under way, or waits behind an order that is. It stands in no book.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -169,7 +172,7 @@ pub(crate) struct OrderShape {
     status: &'static str,
     #[schema(value_type = Option<values::Time>, required = true)]
     time: Option<u64>,
-    /// When it was triggered, if it waited for a price and that is known.
+    /// The time at which it was triggered, if it waited for a price and that is known.
     #[schema(value_type = Option<values::Time>, required = true)]
     triggered_time: Option<u64>,
     #[schema(value_type = Option<values::Time>, required = true)]
@@ -189,7 +192,7 @@ impl OrderShape {
         Ok(OrderShape::new(Names::of(&scene.view, &order), &order, ended.client_id, ended.canceled, Some(ended.time)))
     }
 
-    /// One that is open, of which all is known.
+    /// Makes an open order with all its fields.
     pub(crate) fn still_open(
         account: String,
         symbol: String,
@@ -199,21 +202,21 @@ impl OrderShape {
         OrderShape::new(Names { account, symbol }, open, client_id, Shares::ZERO, None)
     }
 
-    /// One of the history.
+    /// Makes an order of the history.
     pub(crate) fn past(view: &View, past: &Past) -> OrderShape {
         let PastOrder { order, client_id, .. } = past.order;
         match (past.open, past.order.ended) {
             (Some(open), _) => {
-                // A database does not say it.
+                // A database does not have these.
                 let (self_trade, standing) = (past.order.self_trade, view.open_order(order));
                 let (waits, until) = standing.map_or((false, None), |standing| (standing.waits, standing.until));
                 let delayed = standing.is_some_and(|standing| standing.delayed);
                 let iceberg = standing.and_then(|standing| standing.iceberg);
                 let trail = standing.and_then(|standing| standing.trail);
-                // What it waits for may have moved since it was placed.
+                // Its trigger may have moved since it was placed.
                 let trigger = standing.and_then(|standing| standing.trigger).or(open.trigger);
                 let pends_on = standing.and_then(|standing| standing.pends_on);
-                // Of a pair that was imported, only the state says it.
+                // Only the state knows the partner of an order that was imported.
                 let linked = open.linked.or(standing.and_then(|standing| standing.linked));
                 OrderShape::new(
                     Names::of(view, &open),
@@ -286,7 +289,7 @@ impl OrderShape {
     }
 }
 
-/// What an order's account and symbol are called.
+/// The names of an order's account and symbol.
 struct Names {
     account: String,
     symbol: String,
@@ -301,7 +304,7 @@ impl Names {
     }
 }
 
-/// Money divided by shares, rounded down to the decimals of a price; none without shares.
+/// Divides money by shares, rounded down to the decimals of a price; `None` without shares.
 fn average(money: Money, shares: Shares) -> Option<String> {
     let average = money.units().checked_div(shares.units().into())?;
     i64::try_from(average).ok().and_then(Price::from_units).map(|price| price.to_string())

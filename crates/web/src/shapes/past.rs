@@ -9,7 +9,7 @@ use super::trade::role;
 use super::{LevelShape, PhaseShape, level, side_name};
 use crate::values;
 
-/// The levels that changed, by side.
+/// Returns the levels that changed, by side.
 pub(crate) fn sides(changes: impl IntoIterator<Item = LevelChange>) -> (Vec<LevelShape>, Vec<LevelShape>) {
     let (bids, asks): (Vec<LevelChange>, Vec<LevelChange>) =
         changes.into_iter().partition(|change| change.side == Side::Buy);
@@ -17,11 +17,11 @@ pub(crate) fn sides(changes: impl IntoIterator<Item = LevelChange>) -> (Vec<Leve
     (shapes(bids), shapes(asks))
 }
 
-/// A trade of the past; with what an account got of it, if that is asked for.
+/// A trade of the past; with the fills of the requested account, if there is one.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastTrade)]
 pub(crate) struct PastTradeShape {
-    /// Null where the history does not reach back so far.
+    /// The trade's id; null where the history does not reach back that far.
     #[schema(value_type = Option<values::Trade>, required = true)]
     pub(crate) trade_id: Option<u64>,
     #[schema(value_type = values::Price)]
@@ -36,7 +36,7 @@ pub(crate) struct PastTradeShape {
     buy_order: u64,
     #[schema(value_type = values::Order)]
     sell_order: u64,
-    /// What was executed of the account that is asked for: one side, or both.
+    /// The fills of the requested account: one side, or both.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fills: Vec<FillShape>,
 }
@@ -103,13 +103,13 @@ impl PastOrderShape {
 pub(crate) struct PastBookShape {
     #[schema(value_type = values::Symbol)]
     pub(crate) symbol: String,
-    /// The command behind which it was so.
+    /// The command behind which the book stood like this.
     #[schema(value_type = values::Sequence)]
     pub(crate) sequence: u64,
-    /// That command's time.
+    /// The time of that command.
     #[schema(value_type = values::Time)]
     pub(crate) time: u64,
-    /// The last command by now.
+    /// The newest command.
     #[schema(value_type = values::Sequence)]
     pub(crate) newest: u64,
     #[schema(value_type = Vec<values::Level>)]
@@ -118,18 +118,18 @@ pub(crate) struct PastBookShape {
     pub(crate) asks: Vec<LevelShape>,
     #[schema(value_type = values::Checksum)]
     pub(crate) checksum: u32,
-    /// Its phase; there was none while it was open.
+    /// The phase of the symbol then; absent if it was open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phase: Option<PhaseShape>,
-    /// The last trades until then, newest first; null where the history does not reach back so far.
+    /// The last trades until then, newest first; null where the history does not reach back that far.
     #[schema(required = true)]
     pub(crate) trades: Option<Vec<PastTradeShape>>,
-    /// What the account that is asked for had in the book, the newest 1,000.
+    /// The requested account's orders in the book, the newest 1,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) orders: Option<Vec<PastOrderShape>>,
 }
 
-/// What one command changed in a symbol.
+/// The changes that one command made in a symbol.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastEvent)]
 pub(crate) struct PastEventShape {
@@ -137,24 +137,24 @@ pub(crate) struct PastEventShape {
     pub(crate) sequence: u64,
     #[schema(value_type = values::Time)]
     pub(crate) time: u64,
-    /// Levels that changed; without orders: they were gone.
+    /// Levels that changed; a level without orders was gone.
     #[schema(value_type = Vec<values::Level>)]
     pub(crate) bids: Vec<LevelShape>,
     #[schema(value_type = Vec<values::Level>)]
     pub(crate) asks: Vec<LevelShape>,
     #[schema(value_type = values::Checksum)]
     pub(crate) checksum: u32,
-    /// The phase behind it; there was none while the symbol was open.
+    /// The phase of the symbol after it; absent if it was open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phase: Option<PhaseShape>,
-    /// Oldest first.
+    /// Trades, oldest first.
     pub(crate) trades: Vec<PastTradeShape>,
-    /// Orders of the account that is asked for that came, changed or went.
+    /// Orders of the requested account that came, changed or went.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) orders: Vec<PastOrderShape>,
 }
 
-/// What followed a command.
+/// The events behind a command.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = PastEvents)]
 pub(crate) struct PastEventsShape {
@@ -162,15 +162,15 @@ pub(crate) struct PastEventsShape {
     pub(crate) symbol: String,
     #[schema(value_type = values::Sequence)]
     pub(crate) from: u64,
-    /// All commands up to here are in it: the next page begins here.
+    /// The command up to which all are included: the next page begins behind it.
     #[schema(value_type = values::Sequence)]
     pub(crate) through: u64,
     /// The time of that command.
     #[schema(value_type = values::Time)]
     pub(crate) time: u64,
-    /// The last command by now.
+    /// The newest command.
     #[schema(value_type = values::Sequence)]
     pub(crate) newest: u64,
-    /// Of the commands that changed something in the symbol, in order.
+    /// Events of the commands that changed something in the symbol, in order.
     pub(crate) events: Vec<PastEventShape>,
 }

@@ -1,4 +1,4 @@
-//! The phase of a symbol: as it is asked for, and as it is shown while the symbol is not open.
+//! The phase of a symbol: in requests, and in answers while the symbol is not open.
 
 use engine::{AuctionPrice, Phase, SymbolPhase};
 use feed::Listing;
@@ -26,7 +26,7 @@ pub(crate) struct PhaseGiven {
 }
 
 impl PhaseAsked {
-    /// Errors: a name that no phase has.
+    /// Reads the phase. Errors: no phase has this name.
     pub(crate) fn read(&self) -> Result<Phase, Problem> {
         let unknown = || Problem::field("phase", "phase must be open, halted or auction");
         Phase::named(&self.phase).ok_or_else(unknown)
@@ -39,22 +39,22 @@ impl PhaseAsked {
 pub(crate) struct PhaseShape {
     #[schema(value_type = values::Phase)]
     name: &'static str,
-    /// When an auction ends by itself that an order brought about.
+    /// The time at which an auction ends by itself that an order brought about.
     #[schema(value_type = Option<values::Time>, required = true)]
     until: Option<u64>,
-    /// What the orders would execute at if the symbol opened now; null if nothing would execute.
+    /// The price at which the orders would execute if the symbol opened now; null if none would execute.
     #[schema(value_type = Option<values::Price>, required = true)]
     price: Option<String>,
-    /// How many shares would execute.
+    /// The number of shares that would execute.
     #[schema(value_type = Option<values::Position>, required = true)]
     shares: Option<String>,
-    /// How many more shares would be bought at that price than sold; below zero if fewer would.
+    /// The number of shares by which buyers exceed sellers at that price; below zero if sellers exceed.
     #[schema(value_type = Option<values::Surplus>, required = true)]
     surplus: Option<String>,
 }
 
 impl PhaseShape {
-    /// None of a symbol that is open.
+    /// Returns the phase; `None` for a symbol that is open.
     pub(crate) fn of(listing: &Listing) -> Option<PhaseShape> {
         let SymbolPhase { phase, until } = listing.phase;
         if phase == Phase::Open {

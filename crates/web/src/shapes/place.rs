@@ -1,4 +1,4 @@
-//! Where an open order stands.
+//! The queue position of an open order.
 
 use engine::OrderId;
 use feed::{Place, Queued, View};
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::book::{LevelShape, level};
 use crate::values;
 
-/// The place of an order; null of one that stands in no book because it waits or is done.
+/// The queue position of an order; null for an order that stands in no book because it waits or is done.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OrderPlace)]
 pub(crate) struct PlaceShape {
@@ -20,22 +20,22 @@ pub(crate) struct PlaceShape {
     place: Option<InQueueShape>,
 }
 
-/// What executes before it. What others hide is not counted.
+/// The orders that execute before it. Hidden shares of others are not counted.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PlaceInQueue)]
 struct InQueueShape {
-    /// All that stands at its price, the order included.
+    /// The level at its price, with the order itself.
     #[schema(value_type = values::Level)]
     level: LevelShape,
-    /// What came to its price before it.
+    /// Orders that are before it at its price.
     ahead: QueuedSumShape,
-    /// What stands at better prices.
+    /// Orders at better prices.
     better: QueuedSumShape,
-    /// False where there is more before it than was counted.
+    /// Whether all of them were counted; false where there are more.
     exact: bool,
 }
 
-/// A number of orders, and what they show together.
+/// A number of orders, and the shares that they show together.
 #[derive(Serialize, ToSchema)]
 #[schema(as = QueuedSum)]
 struct QueuedSumShape {

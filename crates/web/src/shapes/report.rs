@@ -1,4 +1,4 @@
-//! Reports of an account: what happened to its orders, one thing at a time.
+//! Reports of an account: each says one thing that happened to an order.
 
 use engine::CancelReason;
 use feed::{Noted, Report, View};
@@ -12,7 +12,7 @@ use super::order::{limit_text, trigger_texts};
 use super::side_name;
 use super::trade::role;
 
-/// Something that happened to an order.
+/// An event of an order.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(tag = "report", rename_all = "lowercase")]
 #[schema(as = Report)]
@@ -44,7 +44,7 @@ pub(crate) struct PlacedReport {
     side: &'static str,
     #[schema(value_type = values::OrderKind)]
     kind: &'static str,
-    /// None of a market order.
+    /// The limit; null for a market order.
     #[schema(value_type = Option<values::Price>, required = true)]
     limit: Option<String>,
     /// The price that it waits for to limit a loss.
@@ -78,7 +78,7 @@ pub(crate) struct ExecutedReport {
     price: String,
     #[schema(value_type = values::Shares)]
     shares: String,
-    /// What it paid for this, if anything.
+    /// The fee that it paid for this execution, if any.
     #[schema(value_type = Option<values::Money>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     fee: Option<String>,
@@ -87,7 +87,7 @@ pub(crate) struct ExecutedReport {
     fee_of: Option<&'static str>,
 }
 
-/// An execution had reached what an order waited for: it is active from now on.
+/// An order was triggered: an execution reached its trigger price, and it is active from now on.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct TriggeredReport {
     #[schema(value_type = values::Sequence)]
@@ -108,7 +108,8 @@ pub(crate) struct TriggeredReport {
     take_profit: Option<String>,
 }
 
-/// An order was linked with another one, which has a report of its own: what happens to one of them first cancels the other.
+/// An order was linked with another one, which has a report of its own: what happens first to one of them cancels the
+/// other.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct LinkedReport {
     #[schema(value_type = values::Sequence)]
@@ -138,17 +139,17 @@ pub(crate) struct AmendedReport {
     symbol: String,
     #[schema(value_type = values::Side)]
     side: &'static str,
-    /// What it had before, those included that were executed.
+    /// The number of shares that it had before, executed ones included.
     #[schema(value_type = values::Shares)]
     shares_before: String,
-    /// What it was left.
+    /// The number of shares that it kept.
     #[schema(value_type = values::Shares)]
     shares: String,
     #[schema(value_type = values::CancelReason)]
     why: &'static str,
 }
 
-/// An order that was placed waits until another one is executed wholly.
+/// An order was accepted that waits until another one is executed wholly.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct PendingReport {
     #[schema(value_type = values::Sequence)]
@@ -165,7 +166,7 @@ pub(crate) struct PendingReport {
     pends_on: u64,
 }
 
-/// The order that it waited for was executed wholly: from now on it is what an order is that was just placed.
+/// A pending order was placed: its working order was executed wholly.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct ReleasedReport {
     #[schema(value_type = values::Sequence)]
@@ -180,7 +181,7 @@ pub(crate) struct ReleasedReport {
     side: &'static str,
 }
 
-/// What was open of an order was canceled.
+/// The open shares of an order were canceled.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct CanceledReport {
     #[schema(value_type = values::Sequence)]
@@ -195,7 +196,7 @@ pub(crate) struct CanceledReport {
     side: &'static str,
     #[schema(value_type = values::Shares)]
     shares: String,
-    /// None where nobody wrote it down.
+    /// The reason; null where it was not kept.
     #[schema(value_type = Option<values::CancelReason>, required = true)]
     why: Option<&'static str>,
 }

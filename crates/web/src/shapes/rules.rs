@@ -1,4 +1,4 @@
-//! The rules of a symbol, as they are shown and as they are asked for.
+//! The rules of a symbol, in answers and in requests.
 
 use engine::{Rule, SymbolRules};
 use serde::{Deserialize, Serialize};
@@ -8,44 +8,44 @@ use crate::input;
 use crate::problem::Problem;
 use crate::values;
 
-/// What the orders in a symbol have to obey. What is missing is no rule.
+/// The rules that orders in a symbol have to obey. A missing field is no rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[schema(as = Rules)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RulesShape {
-    /// Limits and stops are multiples of it.
+    /// The tick: limits and stops are multiples of it.
     #[schema(value_type = Option<values::LimitAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tick: Option<String>,
-    /// Shares are multiples of it.
+    /// The lot: shares are multiples of it.
     #[schema(value_type = Option<values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lot: Option<String>,
-    /// An order has at least so many shares.
+    /// Shares of an order, at least.
     #[schema(value_type = Option<values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_shares: Option<String>,
-    /// And at most so many.
+    /// Shares of an order, at most.
     #[schema(value_type = Option<values::SharesAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_shares: Option<String>,
-    /// Limit times shares are at least so many dollars.
+    /// Dollars that limit times shares come to, at least.
     #[schema(value_type = Option<values::BalanceAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     min_value: Option<String>,
-    /// And at most so many.
+    /// Dollars that limit times shares come to, at most.
     #[schema(value_type = Option<values::BalanceAsked>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_value: Option<String>,
-    /// A limit is at most so many per cent above the last price.
+    /// Per cent by which a limit may be above the last price.
     #[schema(value_type = Option<values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     band_up: Option<String>,
-    /// And at most so many per cent below it.
+    /// Per cent by which a limit may be below the last price.
     #[schema(value_type = Option<values::Distance>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     band_down: Option<String>,
-    /// An order that would execute outside the band begins an auction of so many seconds.
+    /// Seconds of the auction that an order begins which would execute outside the band.
     #[schema(value_type = Option<values::Pause>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     interruption: Option<String>,
@@ -67,7 +67,7 @@ impl RulesShape {
         shape
     }
 
-    /// Errors: the field that cannot be, or rules that no order could obey.
+    /// Reads the rules. Errors: the field that is invalid, or rules that no order could obey.
     pub(crate) fn read(mut self) -> Result<SymbolRules, Problem> {
         let mut rules = SymbolRules { is_halted: !self.trading, ..SymbolRules::NONE };
         for rule in Rule::ALL {

@@ -39,13 +39,13 @@ pub(crate) struct SymbolShape {
     best_ask: Option<String>,
     #[schema(value_type = values::Position)]
     issued: String,
-    /// What its orders have to obey; there is none where it has no rules.
+    /// The rules that its orders have to obey; absent without rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<RulesShape>,
-    /// Its phase; there is none while it is open.
+    /// The phase of the symbol; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<PhaseShape>,
-    /// Whether it takes no orders until it is released; there is none of a symbol that takes them.
+    /// Whether it takes no orders until it is released; absent for a symbol that takes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     killed: Option<bool>,
 }
@@ -83,7 +83,7 @@ fn text(amount: Option<impl ToString>) -> Option<String> {
     amount.map(|amount| amount.to_string())
 }
 
-/// Of a price, with two decimals.
+/// Writes a change in per cent of a price, with two decimals.
 fn percent(change: i64, of: Price) -> String {
     format!("{:.2}", change as f64 / of.units() as f64 * 100.0)
 }

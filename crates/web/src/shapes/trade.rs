@@ -1,4 +1,4 @@
-//! Trades, as everybody sees them and as one side does.
+//! Trades, as everyone sees them and as one side does.
 
 use engine::Side;
 use feed::{Trade, View};
@@ -46,7 +46,7 @@ impl TradeShape {
     }
 }
 
-/// What an order on this side of a trade was: placed just then, or open before.
+/// Returns the role of an order on this side of a trade: placed just then, or open before.
 pub(super) fn role(trade: &Trade, side: Side) -> &'static str {
     match side == trade.aggressor {
         true => "aggressor",
@@ -76,7 +76,7 @@ pub(crate) struct ExecutionShape {
     shares: String,
     #[schema(value_type = values::Time)]
     time: u64,
-    /// What it paid for this, if anything.
+    /// The fee that it paid for this execution, if any.
     #[schema(value_type = Option<values::Money>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     fee: Option<String>,
