@@ -1,4 +1,4 @@
-//! Notes which compiler builds the program: it belongs to what a benchmark states.
+//! Records which compiler builds the program: a benchmark states it.
 
 use std::process::Command;
 

@@ -1,5 +1,6 @@
-//! Packs the files of the page and the documents, as the program carries them. In gzip they take a third of the room, and that is what
-//! browsers are sent. A page takes its style sheets and its first script along: its first paint waits for no other file.
+//! Packs the files of the page and the documents into the program. In gzip they take a third of the room, and browsers
+//! get them in this form. A page includes its style sheets and its first script: its first paint waits for no other
+//! file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,11 +12,12 @@ use base64::prelude::BASE64_STANDARD;
 use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
 
-/// What is packed, by its path in the repository: files, and all that is in folders. Of `docs` itself the documents alone.
+/// The packed paths in the repository: files, and folders with everything in them. Of `docs` itself only the documents
+/// are packed.
 const PACKED: [&str; 7] =
     ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "deploy/README.md", "docs", "docs/pictures", "web/page"];
 
-/// What pages took along, as a policy names it: by its hash.
+/// The styles and scripts that pages include, by the hashes in a policy.
 #[derive(Default)]
 struct Inlined {
     styles: BTreeSet<String>,
@@ -34,7 +36,7 @@ fn main() -> io::Result<()> {
     let (mut list, mut contents, mut inlined) = (String::from("&[\n"), Vec::new(), Inlined::default());
     for file in files {
         let begin = contents.len();
-        // Without a time in it, so that the same files make the same program.
+        // The archive has no time in it, so that the same files make the same program.
         let mut encoder = GzBuilder::new().write(&mut contents, Compression::best());
         let is_page = file.extension().is_some_and(|extension| extension == "html");
         encoder.write_all(&if is_page { inlined.page(&file)? } else { fs::read(&file)? })?;
@@ -49,7 +51,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("packed.rs"), list + "]\n")
 }
 
-/// The files at a path, sorted; of a folder's own files only documents, if it says so.
+/// Collects the files at a path, sorted; only the documents of a folder itself, if `documents_alone`.
 fn gather(path: &Path, documents_alone: bool, into: &mut Vec<PathBuf>) -> io::Result<()> {
     if path.is_file() {
         into.push(path.to_owned());
@@ -62,7 +64,8 @@ fn gather(path: &Path, documents_alone: bool, into: &mut Vec<PathBuf>) -> io::Re
 }
 
 impl Inlined {
-    /// A page with the sheets and the classic scripts that its head names in their places, sheets that follow one another as one.
+    /// Returns a page with the sheets and the classic scripts of its head in their places; consecutive sheets become
+    /// one.
     fn page(&mut self, page: &Path) -> io::Result<Vec<u8>> {
         let read = |name: &str| fs::read_to_string(page.with_file_name(name));
         let (mut whole, mut sheets) = (String::new(), String::new());
@@ -88,12 +91,12 @@ impl Inlined {
     }
 }
 
-/// The file that a line names between these.
+/// Returns the file that a line names between these.
 fn named<'a>(line: &'a str, before: &str, behind: &str) -> Option<&'a str> {
     line.trim().strip_prefix(before)?.strip_suffix(behind)
 }
 
-/// As a policy names it.
+/// Returns the hash in the form of a policy.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }

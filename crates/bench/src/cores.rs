@@ -1,14 +1,15 @@
-//! Which cores a server gets and which its load: what the command line says, and who gets the others.
+//! The cores of a server and of its load: the command line's choice, and the default for the rest.
 
 use clap::Args;
 
-/// Cores of both sides, as far as somebody names them.
+/// The cores of both sides, as far as the command line names them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CoreFlags {
     /// Cores of the own server, as 0 or 0,2-4 [default: the first that the load leaves; in a sweep all that it leaves]
     #[arg(long, value_name = "LIST", value_parser = cores)]
     pub server_cores: Option<Cores>,
-    /// Cores of the load generator [default: those that the server leaves, if there are any; in a sweep a quarter of all]
+    /// Cores of the load generator [default: those that the server leaves, if there are any; in a sweep a quarter of
+    /// all]
     #[arg(long, value_name = "LIST", value_parser = cores)]
     pub client_cores: Option<Cores>,
 }
@@ -18,8 +19,8 @@ pub struct CoreFlags {
 pub struct Cores(pub Vec<usize>);
 
 impl CoreFlags {
-    /// Cores of the server and of the load. Whom nobody names cores for gets those that the other leaves, so many at most, and
-    /// shares the other's where it leaves none. Errors: a core that may not be used.
+    /// Returns the cores of the server and of the load. A side without named cores gets those that the other leaves, at
+    /// most the given number, and shares the other's where it leaves none. Errors: a core that may not be used.
     pub fn sides(&self, allowed: &[usize], [servers, clients]: [usize; 2]) -> Result<[Vec<usize>; 2], String> {
         let [server, client] =
             [&self.server_cores, &self.client_cores].map(|cores| cores.as_ref().map(|cores| &cores.0));
@@ -40,7 +41,7 @@ impl CoreFlags {
     }
 }
 
-/// Numbers from `0,2-4`, ascending.
+/// Reads numbers from `0,2-4`, ascending.
 fn cores(text: &str) -> Result<Cores, String> {
     let wrong = || "a list of cores, each once, like 0 or 0,2-4".to_string();
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! A raw durable echo: what one thread with the same durability can answer when it does nothing else. The bound beside
+//! A raw durable echo: the speed of one thread with the same durability that does nothing else. It is the bound beside
 //! which `pricetime-bench compare` puts the server.
 //!
-//! One epoll loop; whatever came in during a turn is appended to a preallocated file, synced once, then answered with a
-//! fixed reply a request. It counts requests by their length lines and reads nothing else.
+//! One epoll loop: it appends what arrived during a turn to a preallocated file, syncs once, then answers each request
+//! with a fixed reply. It counts requests by their length lines and reads nothing else.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -21,7 +21,7 @@ const REPLY: &[u8] = b"<results><opened sym=\"SYM0\" amount=\"100\" limit=\"145.
 const PREALLOCATED_BYTES: u64 = 64 << 20;
 const SCRATCH_BYTES: usize = 64 << 10;
 
-/// What `pricetime-bench echo` is told.
+/// The arguments of `pricetime-bench echo`.
 #[derive(Args, Debug)]
 pub struct EchoArgs {
     /// Address to listen on
@@ -35,8 +35,8 @@ pub struct EchoArgs {
     no_sync: bool,
 }
 
-/// Answers every request with a fixed reply, after its bytes are on the disk, until the process is ended. Prints where
-/// it listens. Errors: an address or a file that cannot be used.
+/// Answers every request with a fixed reply, after its bytes are on the disk, until the process is ended. Prints its
+/// address. Errors: an address or a file that cannot be used.
 pub fn run(args: EchoArgs) -> Result<(), String> {
     let listener = TcpListener::bind(args.listen).map_err(|error| format!("{}: {error}", args.listen))?;
     let file = File::create(&args.file).map_err(|error| format!("{}: {error}", args.file.display()))?;
@@ -50,7 +50,7 @@ fn answer_all(mut listener: TcpListener, mut file: AppendFile) -> io::Result<()>
     let mut poll = Poll::new()?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
     let (mut events, mut connections) = (Events::with_capacity(1024), Slab::new());
-    // What came in during a turn of the loop.
+    // The bytes that arrived during a turn of the loop.
     let (mut scratch, mut turn) = (vec![0; SCRATCH_BYTES], Vec::new());
     loop {
         match poll.poll(&mut events, None) {
@@ -128,7 +128,7 @@ impl Connection {
     }
 }
 
-/// Counts the requests whose last byte has come.
+/// Counts the requests whose last byte has arrived.
 #[derive(Default)]
 struct RequestCounter {
     /// Bytes of the body that are still to come; `None` within a length line.

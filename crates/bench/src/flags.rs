@@ -1,19 +1,19 @@
-//! What several commands are told in the same words: a load, cores, times.
+//! Arguments that several commands share: a load, cores, times.
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 
 use crate::record::{LoadSettings, Mode, Recipe};
 
-/// Requests in flight on a pipelined connection when nobody says.
+/// Requests in flight on a pipelined connection by default.
 const DEPTH_DEFAULT: u64 = 16;
 
-/// The word that stands for this value on the command line and in files.
+/// Returns the word for this value on the command line and in files.
 pub fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())
 }
 
-/// A load, of one run or of each of a series.
+/// The load of one run, or of each of a series.
 #[derive(Args, Clone, Debug)]
 pub struct LoadFlags {
     /// Connections at once [default: 50]
@@ -29,16 +29,17 @@ pub struct LoadFlags {
     /// scheduled time. Without it the loop is closed: a connection sends again when it is answered
     #[arg(long, value_parser = rate)]
     pub rate: Option<f64>,
-    /// Load before the measured part: seconds, or 500ms, 10s, 2m [default: 1s; in a sweep none with a number of requests]
+    /// Load before the measured part: seconds, or 500ms, 10s, 2m [default: 1s; in a sweep none with a number of
+    /// requests]
     #[arg(long, value_parser = seconds)]
     pub warmup: Option<f64>,
-    /// How requests use connections [default: persistent, or pipelined with --depth]
+    /// Use of connections by requests [default: persistent, or pipelined with --depth]
     #[arg(long, value_enum)]
     pub mode: Option<Mode>,
     /// Requests in flight on each connection [default: 1, or 16 when pipelined]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub depth: Option<u64>,
-    /// What is sent [default: order]
+    /// Kind of requests [default: order]
     #[arg(long, value_enum)]
     workload: Option<Recipe>,
     /// Accounts that send orders [default: 10000]
@@ -53,7 +54,8 @@ pub struct LoadFlags {
 }
 
 impl LoadFlags {
-    /// How requests use connections: as is said, or as is usual where nothing is. Errors: a depth that the mode has no use for.
+    /// Returns the use of connections: the given one, or else the usual one. Errors: a depth that the mode has no use
+    /// for.
     pub fn mode(&self, usual: Mode) -> Result<Mode, String> {
         let pipelines = self.depth.is_some_and(|depth| depth > 1);
         let mode = self.mode.unwrap_or(if pipelines { Mode::Pipelined } else { usual });
@@ -64,7 +66,7 @@ impl LoadFlags {
         Ok(mode)
     }
 
-    /// The load that they ask for in this mode, so many seconds long where neither requests nor a length are given.
+    /// Returns the load in this mode, this many seconds long if neither requests nor a length are given.
     pub fn settings(&self, mode: Mode, seed: u64, seconds: f64) -> LoadSettings {
         let all = LoadSettings::default();
         LoadSettings {
@@ -83,7 +85,7 @@ impl LoadFlags {
     }
 }
 
-/// Seconds, from `10`, `10s`, `500ms`, `2m`.
+/// Reads seconds from `10`, `10s`, `500ms`, `2m`.
 pub fn seconds(text: &str) -> Result<f64, String> {
     let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
     let parsed = units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * factor));
@@ -93,7 +95,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Of one measurement among several.
+/// Reads the seconds of one measurement among several.
 pub fn measured_seconds(text: &str) -> Result<f64, String> {
     match seconds(text) {
         Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
@@ -101,7 +103,7 @@ pub fn measured_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A second.
+/// Reads a rate per second.
 pub fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),

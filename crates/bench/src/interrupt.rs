@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM as a flag that loops look at: whoever started a server or made a folder then drops it, and dropping
-//! cleans up. It knows nothing of what is cleaned up.
+//! Ctrl-C and SIGTERM as a flag that loops look at: the owner of a server or folder then drops it, and dropping cleans
+//! up. It knows nothing of what is cleaned up.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Some who pass a signal on (`timeout`) send it to the process and to its group: both are meant as one.
+/// Time within which two signals count as one: some programs that pass a signal on (`timeout`) send it to the process
+/// and to its group.
 const SAME_MOMENT: Duration = Duration::from_millis(300);
 
 /// The first signal; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// From now on the first signal is noted, and a second ends the process at once. Errors: the system's.
+/// Notes the first signal from now on; a second one ends the process at once. Errors: the system's.
 pub fn watch() -> Result<(), String> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| format!("cannot catch signals: {error}"))?;
     let note = move || {
@@ -33,7 +34,7 @@ pub fn watch() -> Result<(), String> {
     thread.map(drop).map_err(|error| format!("cannot start a thread: {error}"))
 }
 
-/// The signal that asked to stop, if one did.
+/// Returns the signal that asked to stop, if one did.
 pub fn signal() -> Option<i32> {
     Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
@@ -43,7 +44,7 @@ pub fn is_asked() -> bool {
     signal().is_some()
 }
 
-/// Errors: a signal asked to stop.
+/// Checks that no signal asked to stop. Errors: one did.
 pub fn check() -> Result<(), String> {
     match signal() {
         None => Ok(()),

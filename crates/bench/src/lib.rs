@@ -55,18 +55,19 @@ enum Command {
     Sweep(Box<sweep::SweepArgs>),
     /// One page with tables and plots, from the raw files of sweeps and comparisons
     Report(report::ReportArgs),
-    /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores; as a cluster beside replicated systems
+    /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores; as a cluster beside replicated
+    /// systems
     Compare(compare::CompareArgs),
     /// Subscribers beside the order path, how soon they are told of trades, and orders over REST
     Live(Box<live::LiveArgs>),
-    /// What earlier systems did: one transaction an order, straight on the tables of a PostgreSQL
+    /// An exchange like earlier systems: one transaction an order, straight on the tables of a PostgreSQL
     Baseline(baseline::BaselineArgs),
     /// The raw durable echo: appends what comes, syncs once a turn, answers, parses nothing
     Echo(echo::EchoArgs),
 }
 
-/// Runs a command; fails when what it measured is not valid, and with 130 or 143 when SIGINT or SIGTERM ended it. Errors:
-/// a line for people.
+/// Runs a command; fails when its measurement is not valid, and with 130 or 143 when SIGINT or SIGTERM ended it.
+/// Errors: a line for people.
 pub fn run(cli: Cli) -> Result<ExitCode, String> {
     cli.server.into_iter().for_each(program::choose);
     let valid = match cli.command {
@@ -74,7 +75,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, String> {
         Command::Sweep(args) => cleaning_up(|| sweep::run(*args)),
         Command::Compare(args) => cleaning_up(|| compare::run(args)),
         Command::Live(args) => cleaning_up(|| live::run(&args)),
-        // These leave nothing behind: a signal just ends them.
+        // These commands leave nothing behind: a signal just ends them.
         Command::Baseline(args) => baseline::run(args),
         Command::Report(args) => report::run(args),
         Command::Echo(args) => echo::run(args).map(|()| true),
@@ -89,7 +90,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, String> {
         (Err(said), _) => eprintln!("pricetime-bench: {said}"),
         (Ok(_), _) => {}
     }
-    // As shells name an end by a signal.
+    // Shells report an end by a signal in this way.
     Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
 }
 

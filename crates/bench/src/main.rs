@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-// The load generator allocates as the server does, so that neither waits for the other's allocator.
+// The load generator uses the server's allocator, so that neither waits for a slower one.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

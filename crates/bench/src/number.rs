@@ -2,10 +2,10 @@
 
 use indicatif::{BinaryBytes, HumanCount, HumanFloatCount};
 
-/// Stands where nothing was measured.
+/// The sign for a value that was not measured.
 pub const NOTHING: &str = "–";
 
-/// As many places as a number deserves: `25,312`, `126.4`, `9.86`, `0.0513`.
+/// Writes a number with as many places as it deserves: `25,312`, `126.4`, `9.86`, `0.0513`.
 pub fn figure(value: f64) -> String {
     let places = match value.abs() {
         size if size < 1.0 => 4,
@@ -16,17 +16,17 @@ pub fn figure(value: f64) -> String {
     format!("{:.places$}", HumanFloatCount(value))
 }
 
-/// A count with a comma between each three digits.
+/// Writes a count with a comma between each three digits.
 pub fn grouped(value: u64) -> String {
     HumanCount(value).to_string()
 }
 
-/// A part of a whole: `62%`.
+/// Writes a part of a whole: `62%`.
 pub fn percent(part: f64) -> String {
     format!("{:.0}%", part * 100.0)
 }
 
-/// `120 k`, `1.5 M`, `0.051`: for axes, where a round number has no digits to spare.
+/// Writes `120 k`, `1.5 M`, `0.051`: for axes, where a round number has no digits to spare.
 pub fn short(value: f64) -> String {
     let (scaled, letter) = match value.abs() {
         size if size >= 999_950_000.0 => (value / 1e9, " G"),
@@ -37,7 +37,7 @@ pub fn short(value: f64) -> String {
     format!("{}{letter}", significant(scaled, 6))
 }
 
-/// A duration given in microseconds: `85 µs`, `1.25 ms`, `2 s`.
+/// Writes a duration given in microseconds: `85 µs`, `1.25 ms`, `2 s`.
 pub fn micros(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
         size if size >= 999_500.0 => (value / 1e6, "s"),
@@ -48,25 +48,25 @@ pub fn micros(value: f64) -> String {
     format!("{} {unit}", significant(scaled, 3))
 }
 
-/// `15.60 GiB`.
+/// Writes a number of bytes: `15.60 GiB`.
 pub fn bytes(value: u64) -> String {
     BinaryBytes(value).to_string()
 }
 
-/// With at most so many significant digits, and no zeros behind the point.
+/// Writes a value with at most this many significant digits, and no zeros behind the point.
 pub fn significant(value: f64, digits: i32) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let text = format!("{value:.*}", (digits - 1 - magnitude).clamp(0, 12) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
-/// The start of a title.
+/// Capitalizes the start of a title.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// `1, 2, 4`.
+/// Writes a list: `1, 2, 4`.
 pub fn list<T: ToString>(values: &[T]) -> String {
     values.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -14,12 +14,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::processor::on_cores;
 use crate::{interrupt, processor};
 
-/// How long a start or an end may take.
+/// Time that a start or an end may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(5);
-/// How often a server is started on another port.
+/// Ports on which a server is tried.
 const STARTS_MAX: usize = 5;
-/// What is shown of what a program said.
+/// Bytes of a program's output that are shown.
 const SAID_BYTES_MAX: usize = 1000;
 
 /// A server. Ended when dropped.
@@ -30,7 +30,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it on these cores, with all that it says in the file `log`. Errors: the system's; a signal asked to stop.
+    /// Starts it on these cores, with its output in the file `log`. Errors: the system's; a signal asked to stop.
     pub fn start(command: &mut Command, cores: &[usize], log: PathBuf, stop_with: Signal) -> Result<Server, String> {
         interrupt::check()?;
         let failed = |error: std::io::Error| format!("{}: {error}", log.display());
@@ -44,17 +44,17 @@ impl Server {
         self.child.id()
     }
 
-    /// Processor time of it and its children so far.
+    /// Returns the processor time of it and its children so far.
     pub fn cpu(&self) -> Duration {
         processor::family(self.child.id())
     }
 
-    /// All that it said.
+    /// Returns all its output.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Waits until `ready` gives something. Errors: it ended, or takes too long, with what it said.
+    /// Waits until `ready` returns something. Errors: it ended, or takes too long, with its output.
     pub fn await_ready<T>(&mut self, mut ready: impl FnMut(&Server) -> Option<T>) -> Result<T, String> {
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
@@ -71,7 +71,7 @@ impl Server {
         Err(format!("the server did not start within {} s; it said: {}", PATIENCE.as_secs(), self.said()))
     }
 
-    /// Tells it to stop, and waits. Errors: how it ended otherwise.
+    /// Stops it, and waits. Errors: how it ended otherwise.
     pub fn stop(mut self) -> Result<(), String> {
         if let Ok(Some(status)) = self.child.try_wait() {
             return Err(format!("the server ended by itself ({status}); it said: {}", self.said()));
@@ -81,16 +81,16 @@ impl Server {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(format!("the server ended with {status}; it said: {}", self.said())),
             None => {
-                // It was asked kindly.
+                // The next signal is not polite any more.
                 self.stop_with = Signal::KILL;
                 Err(format!("the server did not stop within {} s and was killed", asked.elapsed().as_secs()))
             }
         }
     }
 
-    /// Tells it to stop, and waits as long as there is patience. How it ended, if it did.
+    /// Signals it to stop, and waits as long as there is patience. Returns its status, if it ended.
     fn end(&mut self, is_hurried: fn() -> bool) -> Option<ExitStatus> {
-        // Fails where it has ended already.
+        // The signal fails where the process has ended already.
         let _ = kill_process(Pid::from_child(&self.child), self.stop_with);
         let asked = Instant::now();
         while asked.elapsed() < PATIENCE && !is_hurried() {
@@ -115,7 +115,7 @@ impl Drop for Server {
     }
 }
 
-/// What a client printed, and the processor time and the time that it took.
+/// The output of a client, and the processor time and the time that it took.
 pub struct Finished {
     pub stdout: String,
     pub cpu: Duration,
@@ -123,13 +123,14 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The part of a core that it used.
+    /// Returns the part of a core that it used.
     pub fn cpu_share(&self) -> f64 {
         self.cpu.as_secs_f64() / self.took.as_secs_f64()
     }
 }
 
-/// Runs a client on these cores to its end. Errors: it failed, with what it said; a signal asked to stop, and it was ended.
+/// Runs a client on these cores to its end. Errors: it failed, with its output; a signal asked to stop, and it was
+/// ended.
 pub fn finish(command: &mut Command, cores: &[usize]) -> Result<Finished, String> {
     interrupt::check()?;
     let program = command.get_program().to_string_lossy().into_owned();
@@ -143,7 +144,7 @@ pub fn finish(command: &mut Command, cores: &[usize]) -> Result<Finished, String
         match child.try_wait().map_err(failed)? {
             Some(status) => break status,
             None if interrupt::is_asked() => {
-                // It is not waited for yet, so the id is still its own.
+                // The process is not waited for yet, so the id is still its own.
                 let _ = kill_process(Pid::from_child(&child), Signal::TERM);
                 break child.wait().map_err(failed)?;
             }
@@ -159,20 +160,20 @@ pub fn finish(command: &mut Command, cores: &[usize]) -> Result<Finished, String
     Ok(Finished { stdout, cpu: processor::of_ended_children().saturating_sub(before), took })
 }
 
-/// A file that takes what a client says, however much, without anybody who reads it meanwhile.
+/// Returns a file for a client's output, however long, that needs no reader meanwhile.
 fn said_in_memory() -> std::io::Result<File> {
     Ok(rustix::fs::memfd_create("said", MemfdFlags::CLOEXEC)?.into())
 }
 
 fn text_of(said: &mut File) -> String {
     let mut bytes = Vec::new();
-    // What cannot be read is missing in what is shown.
+    // Output that cannot be read is missing in the message.
     let _ = said.rewind().and_then(|()| said.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Starts a server, as `prepare` says for a port that nobody has, and waits until it is ready there. Somebody else may take the
-/// port before it does: then it ends, and is started again on another. Errors: what it said the last time.
+/// Starts a server, as `prepare` sets it up for a free port, and waits until it is ready there. Another program may
+/// take the port first: then the server ends, and is started again on another port. Errors: what it said the last time.
 pub fn start_on_free_port(
     cores: &[usize],
     stop_with: Signal,
@@ -193,7 +194,7 @@ pub fn start_on_free_port(
     Err(last)
 }
 
-/// Ports that nobody has, for servers that have to know each other's: somebody else may still take one before they do.
+/// Returns free ports, for servers that have to know each other's: another program may still take one before they do.
 pub fn free_ports(count: usize) -> Result<Vec<u16>, String> {
     let failed = |error: std::io::Error| format!("no free port: {error}");
     let listen = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed);
@@ -201,13 +202,13 @@ pub fn free_ports(count: usize) -> Result<Vec<u16>, String> {
     listeners.iter().map(|listener| Ok(listener.local_addr().map_err(failed)?.port())).collect()
 }
 
-/// Where a program is, as the shell finds it.
+/// Finds a program as the shell does.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| is_program(file))
 }
 
-/// The word of what a program says of its version that `read` finds.
+/// Returns the word of a program's version output that `read` finds.
 pub fn version(program: &Path, read: impl Fn(&str) -> Option<&str>) -> String {
     let output = Command::new(program).arg("--version").output();
     let printed = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -218,7 +219,7 @@ pub fn is_program(file: &Path) -> bool {
     file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// A child runs where the thread that starts it does.
+/// Starts a child on these cores: it runs where the thread that starts it does.
 fn spawn(command: &mut Command, cores: &[usize]) -> Result<Child, String> {
     let child = on_cores(cores, || command.spawn())?;
     child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))

@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// The unit of `/proc`, the same on every Linux that Rust runs on.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Processor time of a process and its children, ended or not.
+/// Returns the processor time of a process and its children, ended or not.
 pub fn family(process: u32) -> Duration {
     let Some(parent) = stat(process) else { return Duration::ZERO };
     let is_child = |stat: &Stat| stat.ppid as u32 == process;
@@ -19,18 +19,18 @@ pub fn family(process: u32) -> Duration {
     own(&parent) + of_ended(&parent) + children
 }
 
-/// Processor time of one process, without its children; none where it is gone.
+/// Returns the processor time of one process, without its children; `None` where it is gone.
 pub fn of(process: u32) -> Option<Duration> {
     stat(process).map(|stat| own(&stat))
 }
 
-/// The most memory that a process had, in bytes.
+/// Returns the most memory that a process had, in bytes.
 pub fn memory_peak(process: u32) -> Option<u64> {
     let status = Process::new(process as i32).and_then(|process| process.status()).ok()?;
     status.vmhwm.map(|kib| kib * 1024)
 }
 
-/// Processor time of all children of this process that have ended.
+/// Returns the processor time of all children of this process that have ended.
 pub fn of_ended_children() -> Duration {
     stat(std::process::id()).map_or(Duration::ZERO, |stat| of_ended(&stat))
 }
@@ -43,7 +43,7 @@ fn own(stat: &Stat) -> Duration {
     ticks(stat.utime + stat.stime)
 }
 
-/// Of children that have ended and were waited for.
+/// Returns the processor time of children that have ended and were waited for.
 fn of_ended(stat: &Stat) -> Duration {
     ticks((stat.cutime + stat.cstime).max(0) as u64)
 }
@@ -52,7 +52,7 @@ fn ticks(count: u64) -> Duration {
     TICK * u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The part of all cores that is in use, in percent, over a moment.
+/// Measures the part of all cores that is in use, in percent, over a moment.
 pub fn busy_percent(moment: Duration) -> f64 {
     let look = || KernelStats::current().map(|stats| all_and_idle(&stats.total));
     let before = look();
@@ -63,7 +63,8 @@ pub fn busy_percent(moment: Duration) -> f64 {
     }
 }
 
-/// Ticks of the machine so far. One that waits for a disk is idle, and what a neighbour took is not.
+/// Returns the machine's ticks so far, all and idle ones. A core that waits for a disk is idle, one that a neighbour
+/// took is not.
 fn all_and_idle(time: &CpuTime) -> [u64; 2] {
     let idle = time.idle + time.iowait.unwrap_or(0);
     let interrupts = time.irq.unwrap_or(0) + time.softirq.unwrap_or(0);
@@ -88,14 +89,14 @@ pub fn run_on(cores: &[usize]) -> Result<(), String> {
         .map_err(|error| format!("cannot run on cores {cores:?}: {error}; choose some that `taskset -cp $$` lists"))
 }
 
-/// The cores that this process may use.
+/// Returns the cores that this process may use.
 pub fn cores_allowed() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()
 }
 
-/// Does something on these cores (any when none are given), and returns to where the thread ran. Errors: cores that there
-/// are not.
+/// Runs `work` on these cores (any when none are given), and returns to where the thread ran. Errors: cores that do not
+/// exist.
 pub fn on_cores<T>(cores: &[usize], work: impl FnOnce() -> T) -> Result<T, String> {
     if cores.is_empty() {
         return Ok(work());

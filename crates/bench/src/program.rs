@@ -1,5 +1,5 @@
-//! Which server is started: the program `pricetime` beside this one, or the one that `--server` names; and how this program
-//! itself was called. It starts nothing.
+//! The server's program: `pricetime` beside this one, or the one that `--server` names; and this program's own command
+//! line. It starts nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,23 +11,23 @@ const NAME: &str = "pricetime";
 
 static GIVEN: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on this program is the server. Said once, when the command line is read.
+/// Chooses this program as the server. Called once, when the command line is read.
 pub fn choose(server: PathBuf) {
     GIVEN.get_or_init(|| server);
 }
 
-/// The one that was chosen, if one was.
+/// Returns the program that was chosen, if one was.
 pub fn given() -> Option<&'static Path> {
     GIVEN.get().map(PathBuf::as_path)
 }
 
-/// The server's program. Errors: it is not there, with what to build.
+/// Returns the server's program. Errors: it does not exist, with what to build.
 pub fn server() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     found(given().map_or_else(|| own.with_file_name(NAME), Path::to_path_buf))
 }
 
-/// The same, to be run with what the command line says and nothing else.
+/// Returns a command of the server's program that sees the command line and no settings of the environment.
 pub fn server_command() -> Result<Command, String> {
     let mut command = Command::new(server()?);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PRICETIME_")) {
@@ -36,8 +36,8 @@ pub fn server_command() -> Result<Command, String> {
     Ok(command)
 }
 
-/// The command line that repeats what this program does: as it was given, without the folder of the results, which is taken
-/// now, and without a database's password; with one preset's name where all were asked for.
+/// Returns the command line that repeats what this program does: as it was given, without the folder of the results,
+/// which is taken now, and without a database's password; with one preset's name where `all` was given.
 pub fn command_line(preset: Option<&str>) -> String {
     repeating(&std::env::args().collect::<Vec<_>>(), preset)
 }
@@ -61,7 +61,7 @@ fn repeating(words: &[String], preset: Option<&str>) -> String {
     line
 }
 
-/// The URL of a database as it is shown; any other word as it is.
+/// Removes the password from a database's URL; other words stay as they are.
 fn without_password(word: &str) -> String {
     let (flag, value) = match word.strip_prefix("--store=") {
         Some(value) => ("--store=", value),

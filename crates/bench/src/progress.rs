@@ -1,22 +1,22 @@
-//! How far a series of measurements is: a bar on a terminal, nothing elsewhere.
+//! The progress of a series of measurements: a bar on a terminal, nothing elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Steps of the bar in one measurement.
 const STEPS: u64 = 1000;
 
-/// Gone when it is dropped.
+/// The bar. Gone when it is dropped.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// Of so many measurements.
+    /// Begins a bar for this many measurements.
     pub fn new(measurements: usize) -> Progress {
         let style = ProgressStyle::with_template("[{bar:30}] {percent}% {elapsed}, {eta} left  {msg}");
         let style = style.expect("invariant: the template is right").progress_chars("=> ");
         Progress(ProgressBar::new(measurements as u64 * STEPS).with_style(style))
     }
 
-    /// So many are made, and this part of the one of this name.
+    /// Shows how many are made, and this part of the one of this name.
     pub fn at(&self, made: usize, part: f64, name: &str) {
         self.0.set_message(name.to_string());
         self.0.set_position(made as u64 * STEPS + (part.clamp(0.0, 1.0) * STEPS as f64) as u64);

@@ -1,31 +1,31 @@
-//! What is measured: its name and unit, where a record holds it, and how it is written. Tables, plots and texts are made of
-//! these.
+//! The quantities that are measured: name and unit, their place in a record, and their form. Tables, plots and texts
+//! are made of these.
 
 use crate::number::{NOTHING, figure, micros, percent, short, significant};
 use crate::record::{Recipe, RunRecord, Shows};
 
-/// One thing that is known of a run.
+/// A quantity of a run.
 pub struct Quantity {
-    /// Of files.
+    /// The name in files.
     pub slug: &'static str,
-    /// In titles.
+    /// The name in titles.
     pub name: &'static str,
-    /// As the head of a column.
+    /// The head of a column.
     pub head: &'static str,
     pub unit: Unit,
-    /// None where the run does not know it.
+    /// Reads it from a run; `None` where the run does not know it.
     pub of: fn(&RunRecord) -> Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unit {
-    /// So many a second: more is better.
+    /// A number a second: more is better.
     ASecond(&'static str),
     Seconds,
     Microseconds,
     /// A part of a whole.
     Part,
-    /// So many for each of something.
+    /// A number for each of something.
     Each,
 }
 
@@ -45,12 +45,12 @@ impl From<Shows> for &'static Quantity {
     }
 }
 
-/// One that stands in tables only.
+/// Makes a quantity that stands in tables only.
 const fn column(head: &'static str, unit: Unit, of: fn(&RunRecord) -> Option<f64>) -> Quantity {
     Quantity { slug: "", name: "", head, unit, of }
 }
 
-/// One that is drawn, too: its column, with its name in files and in titles.
+/// Makes a quantity that is drawn, too: its column, with its name in files and in titles.
 const fn drawn(slug: &'static str, name: &'static str, column: Quantity) -> Quantity {
     Quantity { slug, name, ..column }
 }
@@ -93,7 +93,7 @@ static MEGABYTES: Quantity = column("MB/s", Unit::ASecond("MB/s"), |record| {
 });
 static READERS_CPU: Quantity =
     column("readers' CPU", Unit::Part, |record| record.heard.as_ref().map(|heard| heard.cpu_share));
-/// From when an order was due to be sent until a subscriber had read of its trade.
+/// The time from when an order was due until a subscriber had read its trade.
 pub static TRADE_P50: Quantity =
     column("told of trades, p50", Unit::Microseconds, |record| record.trade_to_socket.as_ref()?.p50);
 pub static TRADE_P99: Quantity =
@@ -101,7 +101,7 @@ pub static TRADE_P99: Quantity =
 pub static TRADE_P999: Quantity =
     column("told of trades, p99.9", Unit::Microseconds, |record| record.trade_to_socket.as_ref()?.p999);
 
-/// What stands in a table beside the quantity that it is about, where somebody has it.
+/// Quantities that stand in a table beside its own, if they were measured.
 pub static BESIDE: [&Quantity; 14] = [
     &REQUESTS,
     &ORDERS,
@@ -120,12 +120,12 @@ pub static BESIDE: [&Quantity; 14] = [
 ];
 
 impl Quantity {
-    /// How many times as good `ours` is.
+    /// Returns how many times as good `ours` is.
     pub fn times_as_good(&self, ours: f64, theirs: f64) -> f64 {
         if matches!(self.unit, Unit::ASecond(_)) { ours / theirs } else { theirs / ours }
     }
 
-    /// What stands along an axis of it.
+    /// Returns the label of its axis.
     pub fn axis_label(&self) -> String {
         match self.unit {
             Unit::ASecond(unit) => format!("{} ({unit})", self.name),
@@ -133,12 +133,12 @@ impl Quantity {
         }
     }
 
-    /// What stands above a table of it, whose cells may leave the unit out.
+    /// Returns the caption of its table, whose cells may leave the unit out.
     pub fn caption(&self) -> String {
         if self.unit == Unit::Seconds { format!("{} (s)", self.name) } else { self.axis_label() }
     }
 
-    /// How a value stands at an axis.
+    /// Returns the form of a value at an axis.
     pub fn tick(&self) -> fn(f64) -> String {
         match self.unit {
             Unit::ASecond(_) | Unit::Each => short,
@@ -148,12 +148,12 @@ impl Quantity {
         }
     }
 
-    /// Its column in a table.
+    /// Returns its column in a table.
     pub fn column(&self) -> String {
         format!("#{}", self.head)
     }
 
-    /// How a value stands below its head.
+    /// Writes a value below its head.
     pub fn cell(&self, value: f64) -> String {
         match self.unit {
             Unit::Microseconds => micros(value),
@@ -162,12 +162,12 @@ impl Quantity {
         }
     }
 
-    /// The cell of a run.
+    /// Writes the cell of a run.
     pub fn cell_of(&self, record: &RunRecord) -> String {
         (self.of)(record).map_or(NOTHING.to_string(), |value| self.cell(value))
     }
 
-    /// With its unit.
+    /// Writes a value with its unit.
     pub fn text(&self, value: f64) -> String {
         match self.unit {
             Unit::ASecond(unit) => format!("{} {unit}", figure(value)),
@@ -182,7 +182,7 @@ fn us_a_request(record: &RunRecord, seconds: Option<f64>) -> Option<f64> {
 }
 
 fn orders_a_second(record: &RunRecord) -> Option<f64> {
-    // Whoever answers anything to anything opens no orders, whatever it says.
+    // A server that accepts anything opens no orders, whatever it says.
     let orders = record.counts.kinds.get("opened").filter(|_| record.load.workload != Recipe::Raw)?;
     Some(*orders as f64 / record.seconds).filter(|rate| rate.is_finite())
 }

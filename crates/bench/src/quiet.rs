@@ -1,31 +1,31 @@
-//! Whether the machine is busy with other things, and the patience to wait until it is not.
+//! Checks whether the machine is busy with other things, and waits patiently until it is not.
 
 use std::time::{Duration, Instant};
 
 use crate::interrupt;
 use crate::processor::busy_percent;
 
-/// More disturbs a measurement, in percent of all cores.
+/// Percent of all cores above which other work disturbs a measurement.
 pub const QUIET_PERCENT: f64 = 5.0;
-/// How long it is looked at.
+/// Time of one look.
 const LOOK: Duration = Duration::from_millis(300);
-/// What is waited in all, and how often one measurement is made again.
+/// Time that is waited in all, and how often one measurement is repeated, at most.
 const WAIT_MAX: Duration = Duration::from_secs(20 * 60);
 const REPEATS_MAX: u32 = 10;
 
-/// How long is still waited.
+/// The waiting time that is left.
 pub struct Patience {
     left: Duration,
     repeats: u32,
 }
 
 impl Patience {
-    /// None, or that of `--patient`.
+    /// Returns no patience, or that of `--patient`.
     pub fn new(patient: bool) -> Patience {
         Patience { left: if patient { WAIT_MAX } else { Duration::ZERO }, repeats: 0 }
     }
 
-    /// Looks how busy the machine is, in percent, and waits until it is quiet as long as there is patience.
+    /// Measures how busy the machine is, in percent, and waits until it is quiet as long as there is patience.
     pub fn await_quiet(&mut self) -> f64 {
         loop {
             let started = Instant::now();
@@ -37,7 +37,7 @@ impl Patience {
         }
     }
 
-    /// Whether what was just measured is to be measured again: the machine is not quiet now.
+    /// Whether to repeat the measurement that was just made: the machine is not quiet now.
     pub fn wants_again(&mut self) -> bool {
         let again = !self.left.is_zero()
             && !interrupt::is_asked()

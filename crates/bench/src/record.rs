@@ -1,5 +1,6 @@
-//! The raw files of experiments: one record a run with all that is needed to compute everything again, and one file
-//! that says what the runs are. Sweeps, comparisons and live benchmarks write them, the report reads them; it knows none.
+//! The raw files of experiments: one record a run with everything that is needed to compute the results again, and one
+//! file that says what the runs are. Sweeps, comparisons and live benchmarks write them, the report reads them; this
+//! module knows none of these.
 //!
 //! A folder of results holds `experiment.json` and `runs/NNNN.json`; a folder of such folders is several experiments.
 
@@ -15,11 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::{figure, short};
 
-/// Of these files. A reader refuses another.
+/// The format of these files. A reader refuses another one.
 pub const FORMAT: u32 = 3;
 
-/// Writes a file of JSON whole: beside it, then renamed, so that whoever reads sees the old text or the new one. Errors: the
-/// system's, with its name.
+/// Writes a file of JSON as a whole: beside it, then renamed, so that a reader gets the old text or the new one.
+/// Errors: the system's, with its name.
 pub fn write_json(file: &Path, content: &impl Serialize) -> Result<(), String> {
     let text = serde_json::to_string_pretty(content).map_err(|error| format!("{}: {error}", file.display()))? + "\n";
     if file.exists() && !file.is_file() {
@@ -36,12 +37,12 @@ pub fn write_text(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
-/// What one run was, and what came out: of our load on any server, or of another program's load on its own server, of which
-/// less is known.
+/// The record of one run, and its results: of our load on any server, or of another program's load on its own server,
+/// which reports less.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunRecord {
     pub format: u32,
-    /// UTC, as RFC 3339.
+    /// The start in UTC, as RFC 3339.
     pub started: String,
     /// The command line that repeats it.
     pub command: String,
@@ -60,20 +61,20 @@ pub struct RunRecord {
     pub connections_max: u64,
     pub client: ClientRecord,
     pub conservation: Conservation,
-    /// Why the figures must not be used; empty for a valid run.
+    /// The reasons why the figures must not be used; empty for a valid run.
     pub invalid_because: Vec<String>,
-    /// What to keep in mind when reading the figures of a valid run.
+    /// Warnings for readers of the figures of a valid run.
     pub warnings: Vec<String>,
-    /// How busy the machine was with other things just before, in percent of all its cores, where somebody looked.
+    /// Percent of all cores that were busy with other things just before, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_percent: Option<f64>,
-    /// The database that the market is kept in, where it was looked at.
+    /// The use of the market's database, if it was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseUse>,
-    /// What subscribers were told meanwhile, where there were any.
+    /// The messages of subscribers, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Heard>,
-    /// From when an order was due to be sent until a subscriber had read of its trade.
+    /// The time from when an order was due until a subscriber had read its trade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trade_to_socket: Option<Latency>,
 }
@@ -84,12 +85,12 @@ impl RunRecord {
         self.invalid_because.is_empty()
     }
 
-    /// One that could not be made.
+    /// Returns the record of a run that could not be made.
     pub fn failed(why: String) -> RunRecord {
         RunRecord { format: FORMAT, invalid_because: vec![why], ..RunRecord::default() }
     }
 
-    /// How fast it was, in a line.
+    /// Returns its speed in a line.
     pub fn text(&self) -> String {
         let speed = format!("{} requests/s, {} s", figure(self.throughput), figure(self.seconds));
         match self.invalid_because.as_slice() {
@@ -98,7 +99,7 @@ impl RunRecord {
         }
     }
 
-    /// Replies of this kind in the measured part.
+    /// Returns the number of replies of this kind in the measured part.
     pub fn replies(&self, kind: &str) -> u64 {
         self.counts.kinds.get(kind).copied().unwrap_or(0)
     }
@@ -112,7 +113,7 @@ pub enum Recipe {
     Create,
     /// Two orders in three requests, half of them executing, and cancels that keep the number of open orders
     Order,
-    /// The same, but of those that execute every other one is a market order or immediate or cancel
+    /// Like order, but every other one of the orders that execute is a market order or immediate or cancel
     OrderTaking,
     /// Orders, none of which executes
     OrderResting,
@@ -130,7 +131,7 @@ pub enum Recipe {
     Raw,
 }
 
-/// How requests use connections.
+/// The use of connections by requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -142,7 +143,7 @@ pub enum Mode {
     Pipelined,
 }
 
-/// What was asked of the load generator.
+/// The settings of the load generator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSettings {
     pub workload: Recipe,
@@ -166,7 +167,7 @@ pub struct LoadSettings {
 }
 
 impl Default for LoadSettings {
-    /// The load of a run that is told nothing, without a length.
+    /// Returns the load of a run without arguments, without a length.
     fn default() -> LoadSettings {
         LoadSettings {
             workload: Recipe::Order,
@@ -189,9 +190,9 @@ impl Default for LoadSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ServerRecord {
     pub address: String,
-    /// Started by the run on a fresh data folder or database; the fields below are known only then.
+    /// Whether the run started it on a fresh data folder or database; the fields below are known only then.
     pub own: bool,
-    /// `pricetime 0.1.0`, or what it calls itself; with its database, if it keeps its market in one.
+    /// `pricetime 0.1.0`, or its own name; with its database, if it keeps its market in one.
     pub version: Option<String>,
     /// Its command line.
     pub command: Option<String>,
@@ -201,7 +202,7 @@ pub struct ServerRecord {
     pub durability: Option<String>,
     /// `journal` or `postgres`.
     pub store: Option<String>,
-    /// What `listen` really got: the setting, cut by `somaxconn`.
+    /// The backlog that `listen` really got: the setting, cut by `somaxconn`.
     pub backlog: Option<u64>,
     /// Processor seconds of the measured part; without those of a database.
     pub cpu_seconds: Option<f64>,
@@ -209,17 +210,17 @@ pub struct ServerRecord {
     pub memory_peak: Option<u64>,
 }
 
-/// What a run took of a database, in the measured part.
+/// The use of a database by a run, in the measured part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DatabaseUse {
     pub cpu_seconds: Option<f64>,
     /// Transactions that wrote.
     pub transactions: u64,
-    /// Those that were begun again because of a conflict.
+    /// Transactions that were begun again because of a conflict.
     pub retries: Option<u64>,
 }
 
-/// What subscribers were told in the measured part, and what was wrong with it.
+/// The messages of subscribers in the measured part, and their faults.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Heard {
     pub subscribers: u64,
@@ -230,16 +231,16 @@ pub struct Heard {
     pub gaps: u64,
     /// Subscribers that the server disconnected because too much waited for them.
     pub dropped: u64,
-    /// Anything that a subscriber must not be told.
+    /// Messages that a subscriber must not get.
     pub wrong: u64,
     pub first_wrong: Option<String>,
-    /// Who heard nothing.
+    /// Subscribers that got nothing.
     pub deaf: u64,
     /// Part of a core that reading took.
     pub cpu_share: f64,
 }
 
-/// Where it ran.
+/// The machine of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
     pub cpu: String,
@@ -252,12 +253,12 @@ pub struct Machine {
     pub fsync_us: Option<[f64; 2]>,
     pub congestion_control: String,
     pub somaxconn: u64,
-    /// Of the source, with `+` where it had changes; none outside a repository.
+    /// The commit of the source, with `+` where it had changes; `None` outside a repository.
     pub commit: Option<String>,
     pub compiler: String,
 }
 
-/// What was sent and what came back in the measured part.
+/// The requests and replies of the measured part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     pub sent: u64,
@@ -279,7 +280,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds those of another, but for the kinds.
+    /// Adds those of another, except the kinds.
     pub fn add(&mut self, other: &Counts) {
         self.sent += other.sent;
         self.answered += other.answered;
@@ -291,7 +292,7 @@ impl Counts {
         self.first_wrong = self.first_wrong.take().or_else(|| other.first_wrong.clone());
     }
 
-    /// Why the figures of a run with these must not be used.
+    /// Returns the reasons why the figures of a run with these must not be used.
     pub fn faults(&self) -> Vec<String> {
         let faults = [
             (self.errors, "unexpected errors"),
@@ -305,8 +306,8 @@ impl Counts {
     }
 }
 
-/// From sending to the whole reply in a closed loop, from the scheduled time of sending in an open one. Microseconds; none
-/// where nothing is known of it.
+/// Microseconds from sending to the whole reply in a closed loop, from the scheduled time of sending in an open one;
+/// `None` where a figure is not known.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     /// `closed` or `open`.
@@ -320,12 +321,13 @@ pub struct Latency {
     pub p999: Option<f64>,
     pub max: Option<f64>,
     pub count: u64,
-    /// The histogram of nanoseconds in HdrHistogram's V2 form, compressed by nothing, in base64; empty where there is none.
+    /// The histogram of nanoseconds in HdrHistogram's V2 form, without compression, in base64; empty where there is
+    /// none.
     pub histogram: String,
 }
 
 impl Latency {
-    /// Of a histogram in nanoseconds.
+    /// Makes the figures of a histogram in nanoseconds.
     pub fn of(histogram: &Histogram<u64>, from: &str) -> Latency {
         let from = from.to_string();
         if histogram.is_empty() {
@@ -350,7 +352,7 @@ impl Latency {
         }
     }
 
-    /// All of them, in nanoseconds. Errors: a damaged histogram.
+    /// Returns all latencies, in nanoseconds. Errors: a damaged histogram.
     pub fn decode(&self) -> Result<Histogram<u64>, String> {
         if self.histogram.is_empty() {
             return Histogram::new(3).map_err(|error| error.to_string());
@@ -361,13 +363,13 @@ impl Latency {
     }
 }
 
-/// What the load generator itself used.
+/// The resources that the load generator itself used.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClientRecord {
     pub cores: Vec<usize>,
     /// The largest part of a core that one of its threads used in the measured part.
     pub cpu_share: f64,
-    /// Loopback source addresses that it took turns with; 1 when it did not need to.
+    /// Loopback source addresses that it took in turn; 1 when it did not need to.
     pub source_addresses: u64,
 }
 
@@ -375,16 +377,16 @@ pub struct ClientRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conservation {
-    /// The server is somebody else's.
+    /// The server is not ours to check.
     #[default]
     NotChecked,
-    /// They are.
+    /// The sums are equal.
     Holds,
-    /// They are not: what differs.
+    /// The sums differ; the difference.
     Broken(String),
 }
 
-/// What a series of runs varies.
+/// The parameter that a series of runs varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
@@ -403,7 +405,7 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// What it counts, for labels: `server cores`.
+    /// Returns its label: `server cores`.
     pub fn label(self) -> &'static str {
         match self {
             Axis::Cores => "server cores",
@@ -416,14 +418,14 @@ impl Axis {
     }
 }
 
-/// What a point of a series shows first.
+/// The main quantity of a series' points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shows {
     /// Requests a second.
     #[default]
     Throughput,
-    /// From the first request to the last reply.
+    /// Seconds from the first request to the last reply.
     Seconds,
     /// The 99th percentile, in microseconds.
     Latency,
@@ -433,36 +435,37 @@ pub enum Shows {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Experiment {
     pub format: u32,
-    /// Of its folder and its plots: `one-shot`, `sweep-cores`, `compare`.
+    /// The name of its folder and its plots: `one-shot`, `sweep-cores`, `compare`.
     pub name: String,
     /// A line for people.
     pub title: String,
-    /// What is done, in a paragraph: also where it differs from what was published, and what this machine cannot do.
+    /// The description in a paragraph: also where it differs from what was published, and what this machine cannot do.
     pub description: String,
     /// The command line that repeats it.
     pub command: String,
-    /// UTC, as RFC 3339.
+    /// The start in UTC, as RFC 3339.
     pub started: String,
-    /// What a sweep varies; none where several take turns in rounds, and are compared mode by mode.
+    /// The parameter that a sweep varies; `None` where several subjects take turns in rounds, and are compared mode by
+    /// mode.
     pub axis: Option<Axis>,
-    /// Of the order of a sweep's runs.
+    /// The seed of the order of a sweep's runs.
     pub seed: u64,
     pub shows: Shows,
-    /// Draw the axis logarithmically.
+    /// Whether the axis is logarithmic.
     pub log_axis: bool,
     pub published: Vec<Published>,
-    /// Who takes part in a comparison, with versions and settings.
+    /// The subjects of a comparison, with versions and settings.
     pub subjects: Vec<String>,
-    /// Who does not, and why.
+    /// The subjects that are left out, and why.
     pub left_out: Vec<String>,
-    /// How many runs there are when it is done.
+    /// The number of runs when it is done.
     pub planned: u64,
     /// The runs, in the order in which they were made.
     pub runs: Vec<RunEntry>,
 }
 
 impl Experiment {
-    /// What it is, for a terminal.
+    /// Returns its introduction for a terminal.
     pub fn introduction(&self) -> String {
         let lines = self.subjects.iter().map(|subject| format!("with {subject}\n"));
         let lines = lines.chain(self.left_out.iter().map(|left_out| format!("left out: {left_out}\n")));
@@ -475,18 +478,18 @@ impl Experiment {
 pub struct RunEntry {
     /// `runs/0001.json`.
     pub file: String,
-    /// What those who are compared have in common: `persistent`; empty where that is nothing.
+    /// The mode that compared runs share: `persistent`; empty where there is none.
     pub mode: String,
     /// Its line in the plot, or its row in the table: `published size`, `2 cores`, `raw durable echo`.
     pub series: String,
     /// Its place on the axis.
     pub value: f64,
-    /// From 1; 0 where there are no rounds.
+    /// The round, from 1; 0 where there are no rounds.
     pub round: u32,
 }
 
 impl RunEntry {
-    /// Which one it is.
+    /// Returns the text that identifies it.
     pub fn text(&self) -> String {
         match self.round {
             0 => format!("{} at {}", self.series, short(self.value)),
@@ -494,18 +497,18 @@ impl RunEntry {
         }
     }
 
-    /// Its mode and series.
+    /// Returns its mode and series.
     pub fn label(&self) -> String {
         if self.mode.is_empty() { self.series.clone() } else { format!("{}, {}", self.mode, self.series) }
     }
 }
 
-/// What an earlier system reported for the same experiment, on other hardware.
+/// The results that an earlier system reported for the same experiment, on other hardware.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Published {
     /// `published, other hardware: 4 server processes`.
     pub label: String,
-    /// Same unit as `shows`.
+    /// The points, in the unit of `shows`.
     pub points: Vec<PublishedPoint>,
 }
 

@@ -1,5 +1,5 @@
-//! A folder of results: a file a run, and one that says what they are. Each is there whole or not at all, so that what is
-//! interrupted can still be reported. It never writes where something is.
+//! A folder of results: a file for each run, and one that says what they are. Each is complete or does not exist, so
+//! that an interrupted experiment can still be reported. It never overwrites anything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Makes the folder, which holds no results yet, and says in it what the runs will be. Errors: it cannot be written.
+    /// Makes the folder, which holds no results yet, and writes into it what the runs will be. Errors: it cannot be
+    /// written.
     pub fn create(folder: &Path, experiment: Experiment) -> Result<Results, String> {
         let runs = folder.join("runs");
         fs::create_dir_all(&runs).map_err(|error| format!("cannot make {}: {error}", runs.display()))?;
@@ -27,9 +28,9 @@ impl Results {
         Ok(results)
     }
 
-    /// Makes a run of each task, one after the other, each on the disk before the next begins, and tells how far it is. Where
-    /// none was made the folder goes, which a report would refuse. Errors: a run that could not be made or kept, or that a
-    /// signal interrupted; those before it are kept.
+    /// Makes a run of each task, one after the other, each on the disk before the next begins, and reports progress. If
+    /// none was made it removes the folder, which a report would refuse. Errors: a run that could not be made or kept,
+    /// or that a signal interrupted; earlier runs are kept.
     pub fn make<T>(
         &mut self,
         tasks: &[T],
@@ -57,7 +58,7 @@ impl Results {
         self.write_experiment()
     }
 
-    /// What is left of it when it ends early.
+    /// Returns the text about what is kept when it ends early.
     fn kept(&self, error: &str) -> String {
         let (folder, planned) = (self.folder.display(), self.study.experiment.planned);
         match self.study.runs.len() {
@@ -72,7 +73,7 @@ impl Results {
     }
 
     fn remove(&self) {
-        // What cannot be removed is told by the report.
+        // The report shows what cannot be removed.
         let _ = fs::remove_file(self.folder.join("experiment.json"));
         let _ = fs::remove_dir(self.folder.join("runs"));
         let _ = fs::remove_dir(&self.folder);
@@ -83,7 +84,7 @@ impl Results {
     }
 }
 
-/// Errors: the folder holds something.
+/// Checks that a folder is empty. Errors: it holds something.
 pub fn refuse_taken(folder: &Path) -> Result<(), String> {
     let taken = match fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),

@@ -1,5 +1,5 @@
-//! Experiments in which several take turns in rounds: what they are told, how they are measured one after the other, and what
-//! is said of all of them. `compare` and `live` make them; what is measured is their business.
+//! Experiments in which several subjects take turns in rounds: their arguments, how they are measured one after the
+//! other, and the notes that all share. `compare` and `live` make them, and decide what is measured.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::study::Study;
 use crate::table::Table;
 use crate::test_bed::TestBed;
 
-/// How often and how long those that take turns are measured, and where the results go.
+/// The number and length of measurements, and the folder of the results.
 #[derive(Args, Clone, Debug)]
 pub struct Turns {
     /// Rounds; in each of them everything is measured [default: 5]
@@ -29,11 +29,12 @@ pub struct Turns {
     /// 2 rounds of 1 second: a look, no figures to state
     #[arg(long)]
     quick: bool,
-    /// Folder of the results, new or empty, and meanwhile of the servers' data: on a disk [default: target/bench/NAME-TIME]
+    /// Folder of the results, new or empty, and meanwhile of the servers' data: on a disk [default:
+    /// target/bench/NAME-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// On a machine that is shared: wait for it to be quiet before each measurement, up to 20 minutes in all, and measure
-    /// again what was disturbed
+    /// Wait for a shared machine to be quiet before each measurement, up to 20 minutes in all, and measure again what
+    /// was disturbed
     #[arg(long)]
     patient: bool,
 }
@@ -47,7 +48,8 @@ impl Turns {
         self.seconds.unwrap_or(if self.quick { 1.0 } else { 5.0 })
     }
 
-    /// Where the experiment of this name runs. Errors: there are results already; a folder that cannot be made.
+    /// Makes the folder of the experiment of this name. Errors: there are results already; a folder that cannot be
+    /// made.
     pub fn bed(&self, name: &str) -> Result<TestBed, String> {
         let time = || now().chars().filter(char::is_ascii_alphanumeric).collect::<String>();
         let out = self.out.clone().unwrap_or_else(|| PathBuf::from(format!("target/bench/{name}-{}", time())));
@@ -55,8 +57,8 @@ impl Turns {
         TestBed::make(&out)
     }
 
-    /// Measures each task, prints what came out and keeps it. `tell` makes the tables and what must be known to read them.
-    /// Returns whether all runs are valid. Errors: a line for people.
+    /// Measures each task, prints and keeps the results. `tell` makes the tables and the notes. Returns whether all
+    /// runs are valid. Errors: a line for people.
     pub fn conduct<T>(
         &self,
         bed: &TestBed,
@@ -75,11 +77,11 @@ impl Turns {
         results.make(tasks, entry, |task, study, _| {
             loop {
                 let busy_percent = Some(patience.await_quiet());
-                // One that fails is told as such; the others go on.
+                // A run that fails is recorded as such; the others go on.
                 let record = measure(task, study).unwrap_or_else(RunRecord::failed);
                 interrupt::check()?;
                 if !record.is_valid() || !patience.wants_again() {
-                    // The same for all of them, whoever ran them.
+                    // The machine is the same for all, whichever program ran them.
                     return Ok(RunRecord { busy_percent, machine: machine.clone(), ..record });
                 }
             }
@@ -95,7 +97,7 @@ impl Turns {
     }
 }
 
-/// What is wrong with measurements, or to be kept in mind.
+/// Returns the faults of measurements, and the warnings.
 pub fn notes(study: &Study) -> Vec<String> {
     let (all, records) = (study.runs.len(), || study.runs.iter().map(|run| &run.record));
     let invalid = records().filter(|record| !record.is_valid()).count();

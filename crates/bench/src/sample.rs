@@ -1,5 +1,5 @@
-//! Raw files for tests: those in `tests/recorded`, which real runs wrote, and others made from them with figures that a hand can
-//! compute.
+//! Raw files for tests: those in `tests/recorded`, which real runs wrote, and others made from them with figures that
+//! can be computed by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use crate::record::{Axis, Counts, Experiment, Latency, LoadSettings, RunEntry, RunRecord, Shows};
 
-/// Three sweeps, one run of each invalid: `one-shot`, `connect-send-receive` and `many-clients`.
+/// Returns the folder of three sweeps, one run of each invalid: `one-shot`, `connect-send-receive` and `many-clients`.
 pub fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
 }
@@ -17,7 +17,7 @@ fn read<T: serde::de::DeserializeOwned>(file: &str) -> T {
     serde_json::from_slice(&fs::read(recorded().join(file)).expect("a recorded file")).expect("JSON")
 }
 
-/// Latencies of a run of `requests` around a median of `micros`, with a tail.
+/// Makes the latencies of a run of `requests` around a median of `micros`, with a tail.
 pub fn latency(micros: f64, requests: u64) -> Latency {
     let mut histogram = Histogram::<u64>::new(3).expect("three digits");
     for index in 0..requests {
@@ -28,7 +28,7 @@ pub fn latency(micros: f64, requests: u64) -> Latency {
     Latency::of(&histogram, "closed")
 }
 
-/// A valid run of orders.
+/// Makes a valid run of orders.
 pub fn record(throughput: f64, requests: u64, latency: Latency) -> RunRecord {
     let kinds = [("opened".to_string(), requests)].into();
     RunRecord {
@@ -42,21 +42,21 @@ pub fn record(throughput: f64, requests: u64, latency: Latency) -> RunRecord {
     }
 }
 
-/// One without runs.
+/// Makes an experiment without runs.
 pub fn experiment(name: &str, axis: Axis, shows: Shows) -> Experiment {
     let recorded: Experiment = read("cores/experiment.json");
     let (name, axis) = (name.to_string(), Some(axis));
     Experiment { name, axis, shows, planned: 0, published: Vec::new(), runs: Vec::new(), ..recorded }
 }
 
-/// An experiment's files: one for each of the runs, which are (series, value, record).
+/// Writes an experiment's files: one for each of the runs, which are (series, value, record).
 pub fn write(folder: &Path, experiment: Experiment, runs: &[(&str, f64, RunRecord)]) {
     let entry = |series: &str, value| RunEntry { series: series.to_string(), value, ..RunEntry::default() };
     let runs: Vec<_> = runs.iter().map(|(series, value, record)| (entry(series, *value), record.clone())).collect();
     write_entries(folder, experiment, &runs);
 }
 
-/// The same, of runs that say where they stand.
+/// Writes the files of runs with these entries.
 pub fn write_entries(folder: &Path, mut experiment: Experiment, runs: &[(RunEntry, RunRecord)]) {
     fs::create_dir_all(folder.join("runs")).expect("a folder");
     for (index, (entry, record)) in runs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What several runs of the same thing come to.
+//! Statistics of several runs of the same thing.
 
 /// Mean, spread and an interval that holds the mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -7,7 +7,7 @@ pub struct Summary {
     pub mean: f64,
     /// Sample standard deviation; zero for one run.
     pub deviation: f64,
-    /// Half the width of the 95% interval of the mean by Student's t; none for one run.
+    /// Half the width of the 95% interval of the mean by Student's t; `None` for one run.
     pub t95: Option<f64>,
     pub median: f64,
     pub min: f64,
@@ -20,7 +20,7 @@ const T95: [f64; 30] = [
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// Sums up runs; none when there are none.
+/// Sums up runs; `None` when there are none.
 pub fn summarize(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -35,7 +35,7 @@ pub fn summarize(values: &[f64]) -> Option<Summary> {
     Some(Summary { runs, mean, deviation, t95, median, min, max })
 }
 
-/// Different values in the order in which they first came.
+/// Returns different values in the order in which they first came.
 pub fn different<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for value in values {

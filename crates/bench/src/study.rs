@@ -1,7 +1,7 @@
-//! The runs of an experiment in memory, those of one thing together, and what those come to. It knows no plots and no text.
+//! The runs of an experiment in memory, groups of the same thing, and their statistics. It knows no plots and no text.
 //!
-//! A ratio is one within a round, where both were measured minutes apart at most; those of all rounds are summed up, never
-//! the figures before they are divided.
+//! A ratio is one within a round, where both sides were measured minutes apart at most; the ratios of all rounds are
+//! summed up, never the figures before they are divided.
 
 use hdrhistogram::Histogram;
 
@@ -9,10 +9,10 @@ use crate::quantity::Quantity;
 use crate::record::{Experiment, RunEntry, RunRecord};
 use crate::statistics::{Summary, different, summarize};
 
-/// An experiment with what came out of each run.
+/// An experiment with the result of each run.
 #[derive(Default)]
 pub struct Study {
-    /// What it is; its runs are those below.
+    /// Its description; its runs are those below.
     pub experiment: Experiment,
     pub runs: Vec<Run>,
 }
@@ -26,7 +26,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// With its latencies read. Errors: they are damaged.
+    /// Makes a run, and reads its latencies. Errors: they are damaged.
     pub fn of(entry: RunEntry, record: RunRecord) -> Result<Run, String> {
         Ok(Run { entry, latencies: record.latency.decode()?, record })
     }
@@ -38,17 +38,17 @@ impl Study {
         self.runs.iter().all(|run| run.record.is_valid())
     }
 
-    /// In the order of their first run.
+    /// Lists the series in the order of their first run.
     pub fn series(&self) -> Vec<&str> {
         different(self.runs.iter().map(|run| run.entry.series.as_str()))
     }
 
-    /// In the order of their first run.
+    /// Lists the modes in the order of their first run.
     pub fn modes(&self) -> Vec<&str> {
         different(self.runs.iter().map(|run| run.entry.mode.as_str()))
     }
 
-    /// By mode, series and value: the first two in the order of their first run, values ascending.
+    /// Groups runs by mode, series and value: the first two in the order of their first run, values ascending.
     pub fn groups<'a>(&'a self) -> Vec<Group<'a>> {
         let place = |run: &'a Run| (run.entry.mode.as_str(), run.entry.series.as_str(), run.entry.value);
         let group = |(mode, series, value)| {
@@ -72,19 +72,19 @@ pub struct Group<'a> {
     pub mode: &'a str,
     pub series: &'a str,
     pub value: f64,
-    /// Those that means are made of.
+    /// The runs that count in means.
     pub valid: Vec<&'a Run>,
-    /// Shown, and in no mean.
+    /// The runs that are shown, but count in no mean.
     pub invalid: Vec<&'a Run>,
 }
 
 impl Group<'_> {
-    /// Of the valid runs that know it; none when there are none.
+    /// Sums up a quantity over the valid runs that know it; `None` without any.
     pub fn summary(&self, quantity: &Quantity) -> Option<Summary> {
         summarize(&self.valid.iter().filter_map(|run| (quantity.of)(&run.record)).collect::<Vec<_>>())
     }
 
-    /// Of its runs, each divided by that of the other in the same round.
+    /// Sums up the ratio of its runs to those of another group, each in the same round.
     pub fn ratio(&self, by: &Group, quantity: &Quantity) -> Option<Summary> {
         let in_round =
             |round| by.valid.iter().find(|run| run.entry.round == round).and_then(|run| (quantity.of)(&run.record));
@@ -96,7 +96,7 @@ impl Group<'_> {
         self.valid.iter().chain(&self.invalid).copied()
     }
 
-    /// Latencies of all valid runs as those of one, in nanoseconds. Percentiles are never averaged.
+    /// Merges the latencies of all valid runs, in nanoseconds. Percentiles are never averaged.
     pub fn latencies(&self) -> Histogram<u64> {
         let mut merged = Histogram::new(3).expect("invariant: three digits are a precision that histograms have");
         for run in &self.valid {
@@ -105,8 +105,8 @@ impl Group<'_> {
         merged
     }
 
-    /// Whether each run was to make as many requests as its place on the axis says. What became of them is another matter:
-    /// a run that lost some still has its place.
+    /// Whether each run was to make as many requests as its place on the axis says. The replies do not matter: a run
+    /// that lost some still has its place.
     pub fn is_of_its_size(&self) -> bool {
         self.all().all(|run| run.record.load.requests.is_some_and(|requests| requests as f64 == self.value))
     }

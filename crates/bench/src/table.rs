@@ -1,11 +1,12 @@
-//! A table as data, and its two forms: text for a terminal, HTML for the report. It knows nothing of what its cells say.
+//! A table as data, and its two forms: text for a terminal, HTML for the report. It knows nothing of its cells'
+//! contents.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement};
 
-/// Where there is no terminal to ask for its width.
+/// The width where there is no terminal to ask.
 const WIDTH_COLUMNS: u16 = 120;
-/// Longer cells are prose, and are wrapped.
+/// Letters from which a cell is prose, and is wrapped.
 const PROSE_LETTERS_MIN: usize = 80;
 
 /// Rows under heads, with a line that says what they are.
@@ -15,12 +16,12 @@ pub struct Table {
     /// The heads of columns, and whether they hold numbers.
     columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
-    /// Too long to be read through: folded in the report, and without a table's trimmings.
+    /// Whether it is too long to be read through: folded in the report, and without a table's trimmings.
     pub long: bool,
 }
 
 impl Table {
-    /// Columns whose heads start with `#` hold numbers.
+    /// Makes a table. Columns whose heads start with `#` hold numbers.
     pub fn new(caption: impl Into<String>, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Table {
         let column = |head: &str| (head.trim_start_matches('#').to_string(), head.starts_with('#'));
         let columns = heads.into_iter().map(|head| column(head.as_ref())).collect();
@@ -37,7 +38,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// For a terminal: the caption, then a grid.
+    /// Writes it for a terminal: the caption, then a grid.
     pub fn text(&self) -> String {
         let mut grid = comfy_table::Table::new();
         let prose = self.rows.iter().flatten().any(|cell| cell.chars().count() >= PROSE_LETTERS_MIN);
@@ -54,12 +55,12 @@ impl Table {
         format!("{}\n{grid}\n", self.caption)
     }
 
-    /// For the report.
+    /// Writes it for the report.
     pub fn html(&self) -> String {
         if self.long { self.folded_html() } else { self.whole_html() }
     }
 
-    /// Hundreds of rows as text: a table's elements would be most of the page.
+    /// Writes hundreds of rows as text: a table's elements would be most of the page.
     fn folded_html(&self) -> String {
         let heads: Vec<&str> = self.columns.iter().map(|(head, _)| head.as_str()).collect();
         let lines: Vec<String> =
@@ -75,8 +76,8 @@ impl Table {
         let head =
             |(head, numbers): &(String, bool)| format!("<th scope=\"col\"{}>{}</th>", class(*numbers), escaped(head));
         let heads: String = self.columns.iter().map(head).collect();
-        // The first cell names its row to those who hear the table. HTML asks for no end of rows and cells, and they would be a
-        // third of a table.
+        // The first cell names its row in a screen reader. HTML requires no end tags of rows and cells, and they would
+        // be a third of a table.
         let cell = |(index, (text, (_, numbers))): (usize, (&String, &(String, bool)))| match index {
             0 if *numbers => format!("<th scope=\"row\" class=\"n\">{}", escaped(text)),
             0 => format!("<th scope=\"row\">{}", escaped(text)),
@@ -95,7 +96,7 @@ impl Table {
     }
 }
 
-/// Text that is no markup in HTML.
+/// Escapes text for HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

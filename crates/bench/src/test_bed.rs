@@ -1,4 +1,4 @@
-//! Where those that take turns are measured: which core the servers get and which the loads, and on which disk.
+//! The place of measurements that take turns: the cores of servers and loads, and the disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use crate::processor::cores_allowed;
 #[derive(Clone, Debug)]
 pub struct TestBed {
     pub server_core: usize,
-    /// The server's where there is no other.
+    /// The load's core; the server's where there is no other.
     pub load_core: usize,
     /// Both, or the only one.
     pub cores: Vec<usize>,
     out: PathBuf,
-    /// In it: holds the servers' data, while they run.
+    /// The folder in `out` that holds the servers' data, while they run.
     work: PathBuf,
 }
 
@@ -28,12 +28,12 @@ impl TestBed {
         let work = out.join("work");
         let failed = |error: std::io::Error| format!("{}: {error}; choose another folder with --out", work.display());
         fs::create_dir_all(&work).map_err(failed)?;
-        // Some servers must be told the whole path.
+        // Some servers need the whole path.
         let work = work.canonicalize().map_err(failed)?;
         Ok(TestBed { server_core, load_core, cores, out: out.to_path_buf(), work })
     }
 
-    /// Holds the results.
+    /// Returns the folder of the results.
     pub fn out(&self) -> &Path {
         &self.out
     }
@@ -42,7 +42,7 @@ impl TestBed {
         &self.work
     }
 
-    /// A new folder of this name: what was in it is gone. Errors: the system's.
+    /// Makes a new folder of this name, and removes an old one. Errors: the system's.
     pub fn fresh(&self, name: &str) -> Result<PathBuf, String> {
         self.forget(name);
         let path = self.work.join(name);
@@ -50,9 +50,10 @@ impl TestBed {
         Ok(path)
     }
 
-    /// Removes a server's data, and waits until the disk knows, so that writing back does not disturb the next one.
+    /// Removes a server's data, and waits until the disk has done so, so that writing back does not disturb the next
+    /// one.
     pub fn forget(&self, name: &str) {
-        // What cannot be removed only takes room, and is removed with the whole folder.
+        // Data that cannot be removed only takes room, and is removed with the whole folder.
         let _ = fs::remove_dir_all(self.work.join(name));
         self.settle();
     }
@@ -70,7 +71,7 @@ impl Drop for TestBed {
     fn drop(&mut self) {
         // Left-over data does no harm but taking room.
         let _ = fs::remove_dir_all(&self.work);
-        // Where nothing was measured, an empty folder says nothing; one with results stays.
+        // An empty folder is removed if nothing was measured; one with results stays.
         let _ = fs::remove_dir(&self.out);
     }
 }

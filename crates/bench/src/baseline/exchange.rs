@@ -1,5 +1,5 @@
-//! An exchange without an engine: every order is one transaction on the tables, which lock, match and credit. It is what
-//! earlier systems did. Knows no load.
+//! An exchange without an engine: every order is one transaction on the tables, which lock, match and credit. Earlier
+//! systems worked like this. It knows no load.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Statement, Transaction};
 
-/// As our own server's sessions: a commit is durable, and plans are by index whatever the statistics say of tables that
-/// were empty a moment ago.
+/// Settings as in our own server's sessions: a commit is durable, and plans use indexes even while the statistics are
+/// of tables that were empty a moment ago.
 const SETTINGS: &str = "
     SET search_path = pricetime_baseline, pg_temp;
     SET synchronous_commit = on;
@@ -40,14 +40,14 @@ const INSERT_EXECUTION: &str = "INSERT INTO executions (buy_order, sell_order, p
 const LOCK_ORDER: &str = "SELECT symbol, buys, limit_price, open FROM orders WHERE id = $1 AND account = $2 FOR UPDATE";
 const CANCEL: &str = "UPDATE orders SET canceled = open, open = 0 WHERE id = $1";
 
-/// Which way an order trades.
+/// The side of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Buy,
     Sell,
 }
 
-/// An order to be placed.
+/// An order to place.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
     pub account: i64,
@@ -57,7 +57,7 @@ pub struct Order<'a> {
     pub shares: Decimal,
 }
 
-/// What is done in one transaction.
+/// The work of one transaction.
 #[derive(Clone, Copy)]
 enum Work<'a> {
     Place(&'a Order<'a>),
@@ -68,29 +68,29 @@ enum Work<'a> {
 pub struct Exchange {
     client: Client,
     statements: Statements,
-    /// Transactions that were begun again, because another changed what they were about to change.
+    /// Transactions that were begun again, because another one changed rows that they were about to change.
     pub retries: u64,
 }
 
 impl Exchange {
-    /// Over this connection to a database that has the schema. Errors: the driver's.
+    /// Uses this connection to a database that has the schema. Errors: the driver's.
     pub async fn over(client: Client) -> Result<Exchange, Error> {
         client.batch_execute(SETTINGS).await?;
         Ok(Exchange { client, statements: Statements::new(), retries: 0 })
     }
 
-    /// Places an order; its id, or none when it was refused: an unknown account or symbol, too little money, too few
-    /// shares. Errors: the database's, but for conflicts, after which it is tried again.
+    /// Places an order. Returns its id, or `None` when it was refused: an unknown account or symbol, too little money,
+    /// too few shares. Errors: the database's, except conflicts, after which it tries again.
     pub async fn place(&mut self, order: &Order<'_>) -> Result<Option<i64>, Error> {
         self.until_done(Work::Place(order)).await
     }
 
-    /// Cancels what is open of an account's order; false when there is nothing. Errors: as of `place`.
+    /// Cancels an account's open order. Returns false if there is none. Errors: as for `place`.
     pub async fn cancel(&mut self, account: i64, order: i64) -> Result<bool, Error> {
         Ok(self.until_done(Work::Cancel { account, order }).await?.is_some())
     }
 
-    /// The order's id, where something was done.
+    /// Returns the order's id, if something was done.
     async fn until_done(&mut self, work: Work<'_>) -> Result<Option<i64>, Error> {
         loop {
             match self.try_once(work).await {
@@ -108,7 +108,7 @@ impl Exchange {
             Work::Place(order) => open.place(order).await?,
             Work::Cancel { account, order } => open.cancel(account, order).await?.then_some(order),
         };
-        // What ends early is rolled back.
+        // A transaction that ends early is rolled back.
         if done.is_some() {
             open.transaction.commit().await?;
         }
@@ -121,7 +121,7 @@ fn is_conflict(error: &Error) -> bool {
     error.code().is_some_and(|code| conflicts.contains(&code))
 }
 
-/// What was executed with a resting order, the maker.
+/// An execution with a resting order, the maker.
 struct Fill {
     maker: i64,
     price: Decimal,
@@ -130,7 +130,7 @@ struct Fill {
 
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// By their text, each prepared when it is first used.
+/// Statements by their text, each prepared when it is first used.
 type Statements = HashMap<&'static str, Statement>;
 
 /// An open transaction.
@@ -175,7 +175,7 @@ impl Open<'_> {
         Ok(Some(id))
     }
 
-    /// Sets aside what the order may cost; false when there is too little.
+    /// Holds what the order may cost. Returns false when there is too little.
     async fn hold(&mut self, order: &Order<'_>) -> Result<bool, Error> {
         let Order { account, symbol, side, limit, shares } = order;
         let (lock, hold, values): (_, _, Values) = match side {
@@ -189,8 +189,8 @@ impl Open<'_> {
         Ok(true)
     }
 
-    /// Executes the order with the best of the other side, and the next best, as far as its limit. What was executed, and
-    /// what is left open.
+    /// Executes the order with the best order of the other side, and the next best, as far as its limit. Returns the
+    /// executions, and the shares that are left open.
     async fn fill(&mut self, order: &Order<'_>) -> Result<(Vec<Fill>, Decimal), Error> {
         let best = if order.side == Side::Buy { BEST_SELL } else { BEST_BUY };
         let (mut fills, mut left) = (Vec::new(), order.shares);

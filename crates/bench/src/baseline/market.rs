@@ -1,4 +1,4 @@
-//! The tables, what is in them before a load, and whether they are right after it.
+//! The tables, their contents before a load, and the check of them after it.
 
 use rust_decimal::Decimal;
 use tokio_postgres::{Client, Error};
@@ -11,14 +11,15 @@ pub struct Market {
 }
 
 impl Market {
-    /// Makes the schema anew: what an earlier run left is dropped. Errors: the driver's.
+    /// Makes the schema anew: drops what an earlier run left. Errors: the driver's.
     pub async fn make(client: Client) -> Result<Market, Error> {
         client.batch_execute("SET client_min_messages = warning").await?;
         client.batch_execute(include_str!("schema.sql")).await?;
         Ok(Market { client })
     }
 
-    /// Creates accounts 1 to `accounts` and these symbols, and gives everybody so much of everything.
+    /// Creates accounts 1 to `accounts` and these symbols, and gives each account `each` dollars, and `each` shares of
+    /// each symbol.
     pub async fn fill(&self, accounts: u64, symbols: &[String], each: u64) -> Result<(), Error> {
         let (accounts, each) = (accounts as i64, Decimal::from(each));
         let sql = "INSERT INTO accounts (id, created, balance)
@@ -42,12 +43,12 @@ impl Market {
         Ok(row.get(0))
     }
 
-    /// Everything written so far is on the disk, and the tables have statistics.
+    /// Gathers statistics of the tables.
     pub async fn settle(&self) -> Result<(), Error> {
         self.client.batch_execute("ANALYZE accounts, books, positions, orders, executions").await
     }
 
-    /// What is wrong with the rows of a market in which so many orders were acknowledged.
+    /// Returns the faults in the rows of a market that acknowledged this many orders.
     pub async fn faults(&self, acknowledged: u64) -> Result<Vec<String>, Error> {
         let orders: i64 = self.client.query_one("SELECT count(*) FROM orders", &[]).await?.get(0);
         let lost = (orders as u64 != acknowledged)

@@ -1,5 +1,6 @@
-//! `pricetime-bench baseline`: the exchange that earlier systems were, straight on the tables of PostgreSQL. Each order is
-//! one transaction that locks, matches and credits; there is no engine and no server. Source: docs/POSTGRES.md, Measured.
+//! `pricetime-bench baseline`: an exchange like earlier systems, directly on the tables of PostgreSQL. Each order is
+//! one transaction that locks, matches and credits; there is no engine and no server. Source: docs/POSTGRES.md,
+//! Measured.
 
 mod exchange;
 mod market;
@@ -20,10 +21,10 @@ use crate::quantity::{BESIDE, Quantity};
 use crate::record::LoadSettings;
 use crate::table::Table;
 
-/// Of the time of the measured part, before it, and at most so many seconds.
+/// The warm-up: a part of the measured time, and the most seconds.
 const WARMUP: (f64, f64) = (0.2, 1.0);
 
-/// What `pricetime-bench baseline` is told.
+/// The arguments of `pricetime-bench baseline`.
 #[derive(Args, Debug)]
 pub struct BaselineArgs {
     /// The database, postgres://USER:PASSWORD@HOST:PORT/DATABASE. The schema pricetime_baseline in it is made anew
@@ -41,14 +42,14 @@ pub struct BaselineArgs {
     /// Symbols that are traded
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     symbols: u64,
-    /// Of the random choices
+    /// Seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Runs the loads and prints what came out. Returns whether all are valid. Errors: a line for people.
+/// Runs the loads and prints the results. Returns whether all are valid. Errors: a line for people.
 pub fn run(args: BaselineArgs) -> Result<bool, String> {
-    // Read here and not with the arguments, whose errors repeat what was given.
+    // The URL is parsed here and not by clap, whose errors repeat the arguments.
     let url: StoreUrl = args.store.parse().map_err(|error: StoreError| error.to_string())?;
     let (accounts, symbols) = (args.accounts, args.symbols);
     let (mut records, mut faults) = (Vec::new(), Vec::new());
@@ -84,13 +85,13 @@ pub fn run(args: BaselineArgs) -> Result<bool, String> {
     Ok(faults.is_empty())
 }
 
-/// Seconds before so many of measuring.
+/// Returns the seconds of warm-up before this many of measuring.
 pub fn warmup(seconds: f64) -> f64 {
     let (part, most) = WARMUP;
     (seconds * part).min(most)
 }
 
-/// An error with all of its causes: the driver's own words are `db error`.
+/// Returns an error with all of its causes: the driver's own text is `db error`.
 pub fn said(error: tokio_postgres::Error) -> String {
     let mut text = format!("PostgreSQL: {error}");
     let mut cause = error.source();

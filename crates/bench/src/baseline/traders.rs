@@ -1,5 +1,5 @@
-//! The `order` load on the tables: so many connections, each with one transaction at a time, for so long. The same orders in
-//! the same mix as the load generator sends to servers, counted as it counts them.
+//! The `order` load on the tables: a number of connections, each with one transaction at a time, for a time. The orders
+//! and their mix are those that the load generator sends to servers, counted in the same way.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,8 +19,9 @@ use crate::load::{
 use crate::record::{DatabaseUse, LoadSettings, RunRecord};
 use crate::run::now;
 
-/// Makes the tables, runs the load, and checks every row. Calls `measuring` when the measured part begins and when it has
-/// ended. Errors: a database that cannot be reached or refuses something; a run that went wrong is no error but has faults.
+/// Makes the tables, runs the load, and checks every row. Calls `measuring` when the measured part begins and when it
+/// has ended. Errors: a database that cannot be reached or refuses something; a run that went wrong is no error but has
+/// faults.
 pub fn run(url: &StoreUrl, load: &LoadSettings, measuring: &mut dyn FnMut()) -> Result<RunRecord, String> {
     block_on(async {
         let owner = connect(url).await?;
@@ -59,12 +60,12 @@ pub fn run(url: &StoreUrl, load: &LoadSettings, measuring: &mut dyn FnMut()) -> 
     })
 }
 
-/// Errors: a line for people.
+/// Connects to the database. Errors: a line for people.
 async fn connect(url: &StoreUrl) -> Result<Client, String> {
     store::connect(url, "baseline").await.map_err(|error| error.to_string())
 }
 
-/// Makes the accounts, and opens the orders that rest before the load, as the load generator does.
+/// Creates the accounts, and opens the orders that rest before the load, as the load generator does.
 async fn prepare(market: &Market, load: &LoadSettings) -> Result<Arc<Shared>, tokio_postgres::Error> {
     let symbols: Vec<String> = (0..load.symbols).map(|number| symbol_name(number as usize)).collect();
     market.fill(load.accounts, &symbols, issued_each(load.accounts)).await?;
@@ -89,7 +90,7 @@ fn order<'a>(choice: &Choice, symbols: &'a [String]) -> Order<'a> {
     }
 }
 
-/// What the traders share.
+/// The state that the traders share.
 struct Shared {
     symbols: Vec<String>,
     mix: Mutex<Mix<Choice>>,
@@ -120,7 +121,7 @@ impl Requester for Trader {
 }
 
 impl Trader {
-    /// Does the next one. Errors: what must not happen in this load.
+    /// Makes the next request. Errors: a result that must not happen in this load.
     async fn request(&mut self) -> Result<Kind, String> {
         let Trader { exchange, shared } = self;
         let next = shared.mix().next_request();

@@ -5,7 +5,7 @@ use clap::Args;
 use super::mode::{MODES, Mode, Other};
 use crate::rounds::Turns;
 
-/// What `pricetime-bench compare` is told.
+/// The arguments of `pricetime-bench compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
     #[command(flatten)]
@@ -13,7 +13,8 @@ pub struct CompareArgs {
     /// Put only these beside ours [default: all that are installed]
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Other>,
-    /// Measure only in these modes [default: all but open-half, kinds, replicated, one-core and two-cores of either sort]
+    /// Measure only in these modes [default: all but open-half, kinds, replicated, one-core and two-cores of either
+    /// sort]
     #[arg(long, value_parser = Mode::parser(), value_delimiter = ',')]
     modes: Vec<&'static Mode>,
     /// Measure in every mode
@@ -22,11 +23,11 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// Who is to stand beside ours.
+    /// Returns the other subjects to compare with.
     pub fn wanted(&self) -> Vec<Other> {
         let all = [Other::Redis, Other::Postgres, Other::Echo, Other::Etcd, Other::Cluster];
         let is_asked = |other: &Other| match self.only.as_slice() {
-            // Who takes part in no mode is not missed.
+            // A subject that takes part in no mode is not missed.
             [] => MODES.iter().any(|mode| {
                 (self.all_modes || self.modes.contains(&mode) || self.modes.is_empty() && !mode.is_asked_for())
                     && mode.subjects.iter().any(|subject| subject.needs() == Some(*other))
@@ -36,7 +37,7 @@ impl CompareArgs {
         all.into_iter().filter(is_asked).collect()
     }
 
-    /// In which modes, with these others beside ours.
+    /// Returns the modes, with these others beside ours.
     pub fn modes(&self, others: &[Other]) -> Vec<&'static Mode> {
         let by_default = |mode: &Mode| {
             (!mode.for_postgres() || others.contains(&Other::Postgres)) && (!mode.is_asked_for() || self.all_modes)

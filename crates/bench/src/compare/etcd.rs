@@ -1,5 +1,5 @@
-//! etcd: three members, and what is said to them: puts over gRPC. Of HTTP/2 this knows as much as a client needs that sends one kind
-//! of request and reads no header: frames, by RFC 9113.
+//! etcd: three members, and the client's side of its protocol: puts over gRPC. The client knows as much of HTTP/2 as it
+//! needs to send one kind of request and to read no header: frames, by RFC 9113.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -28,14 +28,14 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// Errors: it is missing, and how to get it.
+    /// Finds the program. Errors: it is missing, and how to get it.
     pub fn find() -> Result<Etcd, String> {
         let server = in_path("etcd").ok_or("etcd is missing; get it with: apt-get install etcd-server")?;
         let version = version(&server, |said| said.lines().next()?.strip_prefix("etcd Version: "));
         Ok(Etcd { server, version })
     }
 
-    /// What it is set to.
+    /// Describes its settings.
     pub fn described(&self) -> String {
         format!(
             "etcd {}: {MEMBERS} members, puts of {} bytes over gRPC to the one that leads; defaults",
@@ -61,7 +61,7 @@ impl Etcd {
         measured
     }
 
-    /// The members, and the port of the one that leads.
+    /// Starts the members. Returns them, and the port of the leader.
     fn start(&self, bed: &TestBed, cores: &[usize]) -> Result<(Vec<Server>, u16), String> {
         let folder = bed.fresh(FOLDER)?;
         let ports = free_ports(2 * MEMBERS)?;
@@ -88,7 +88,7 @@ impl Etcd {
     }
 }
 
-/// Whether the member at this port leads; none where nobody answers.
+/// Whether the member at this port leads; `None` without an answer.
 fn leads(port: u16) -> Option<bool> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(ANSWER_PATIENCE)).ok()?;
@@ -107,27 +107,28 @@ const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
-/// Of SETTINGS and PING; of DATA and HEADERS, that the stream ends.
+/// The flag of SETTINGS and PING; the next is the end of the stream in DATA and HEADERS.
 const FLAG_ACK: u8 = 1;
 const FLAG_END_STREAM: u8 = 1;
 const FLAG_END_HEADERS: u8 = 4;
-/// The largest that a flow-control window may be, less what it is at first.
+/// The largest flow-control window, less its first size.
 const WINDOW_MORE: u32 = (1 << 31) - 1 - 65_535;
-/// What a message of gRPC begins with: not compressed, and its length.
+/// Bytes before a message of gRPC: a flag that it is not compressed, and its length.
 const GRPC_HEAD_BYTES: usize = 5;
 const KEYS: u32 = 10_000;
 
-/// Puts on one connection: each is a stream, and the number of a request that of its stream.
+/// Puts on one connection: each is a stream, and a request has the number of its stream.
 struct Puts {
     headers: Vec<u8>,
     next: u32,
-    /// Streams on which an answer came that are not at their end.
+    /// Streams with an answer that are not at their end.
     answered: Vec<u32>,
 }
 
 impl Puts {
     fn new(to: SocketAddr) -> Puts {
-        // `:method POST` and `:scheme http` are entries of the table of RFC 7541; of the others the names are, or nothing is.
+        // `:method POST` and `:scheme http` are entries of the table of RFC 7541; of the other headers the table has
+        // the names, or nothing.
         let mut headers = vec![0x83, 0x86];
         for (name, value) in [
             (&[0x04][..], "/etcdserverpb.KV/Put"),
@@ -184,7 +185,7 @@ impl Speech for Puts {
             match kind {
                 SETTINGS if !is_flagged => frame(to, (SETTINGS, FLAG_ACK, 0), &[]),
                 PING if !is_flagged => frame(to, (PING, FLAG_ACK, 0), payload),
-                // An answer to a put is never empty: it says at which revision it was done.
+                // An answer to a put is never empty: it has the revision of the put.
                 DATA if length > GRPC_HEAD_BYTES => self.answered.push(stream),
                 HEADERS if is_flagged => {
                     let at = self.answered.iter().position(|answered| *answered == stream);
@@ -224,7 +225,7 @@ mod tests {
             frame(&mut came, (DATA, 0, stream), &[0, 0, 0, 0, 2, 0x0a, 0]);
             frame(&mut came, (HEADERS, FLAG_END_HEADERS | FLAG_END_STREAM, stream), &[]);
         }
-        // It comes in pieces.
+        // The bytes arrive one at a time.
         let (mut from, mut to, mut acknowledged) = (Vec::new(), Vec::new(), Vec::new());
         for byte in came {
             from.push(byte);
@@ -232,7 +233,7 @@ mod tests {
         }
         assert_eq!(acknowledged, [5, 1]);
         assert_eq!(to, [&[0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 8, 6, 1, 0, 0, 0, 0][..], b"12345678"].concat());
-        // What is refused has trailers alone.
+        // A refusal has trailers only.
         let mut refused = Vec::new();
         frame(&mut refused, (HEADERS, FLAG_END_HEADERS | FLAG_END_STREAM, 3), &[]);
         assert!(puts.hear(&mut refused, &mut to, &mut acknowledged).is_err());

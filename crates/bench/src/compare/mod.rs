@@ -1,5 +1,6 @@
-//! `pricetime-bench compare`: ours beside what a user would compare it with, one after the other in the same minutes, on
-//! the same cores and the same disk. It installs nothing: who is missing is left out, and how to get it is said.
+//! `pricetime-bench compare`: our server beside systems that a user would compare it with, one after the other in the
+//! same minutes, on the same cores and the same disk. It installs nothing: a missing system is left out, with the way
+//! to get it.
 
 mod args;
 mod cluster;
@@ -34,12 +35,12 @@ const NAME: &str = "compare";
 /// One measurement to make.
 #[derive(Clone, Copy, Debug)]
 struct Task {
-    /// From 1.
+    /// The round, from 1.
     round: u32,
     mode: &'static Mode,
     subject: Subject,
     seconds: f64,
-    /// Requests a second of an open loop; known when the closed one has been measured.
+    /// Requests a second of an open loop; known once the closed one has been measured.
     rate: Option<f64>,
 }
 
@@ -50,7 +51,7 @@ impl Task {
         RunEntry { mode, series, value, round, ..RunEntry::default() }
     }
 
-    /// Of those that have our load, or one like it.
+    /// Returns the load of subjects that have ours, or one like it.
     fn load(&self, workload: Recipe) -> LoadSettings {
         LoadSettings {
             workload,
@@ -65,7 +66,7 @@ impl Task {
         }
     }
 
-    /// With the rate of an open loop: half of what ours reached in a closed one, just before in this round.
+    /// Sets the rate of an open loop: half of what ours reached in a closed one, just before in this round.
     fn with_rate(self, before: &Study) -> Result<Task, String> {
         let Some(closed) = self.mode.half_of else { return Ok(self) };
         let subject = if self.mode.is_on_postgres() { Subject::OrderInPostgres } else { Subject::Order };
@@ -81,7 +82,7 @@ impl Task {
 pub fn run(args: CompareArgs) -> Result<bool, String> {
     let bed = args.turns.bed(NAME)?;
     let (others, mut left_out) = Others::find(&args.wanted(), &bed);
-    // Whoever was being tried when the signal came is not missing.
+    // A system that was being tried when the signal came is not missing.
     interrupt::check()?;
     let there = others.there();
     let mut modes = args.modes(&there);
@@ -109,11 +110,11 @@ pub fn run(args: CompareArgs) -> Result<bool, String> {
     args.turns.conduct(&bed, experiment, &tasks, Task::entry, measure, |study| (tables(study), notes(study)))
 }
 
-/// The measurements of a round.
+/// Returns the measurements of a round.
 fn tasks(round: u32, modes: &[&'static Mode], others: &[Other], seconds: f64) -> Vec<Task> {
     let of_mode = |mode: &&'static Mode| {
         let (mode, mut subjects) = (*mode, mode.subjects_with(others));
-        // Everybody is the first in some round, so that nobody always follows the same one.
+        // Each subject is the first in some round, so that none always follows the same other.
         let first = (round as usize - 1) % subjects.len().max(1);
         subjects.rotate_left(first);
         subjects.into_iter().map(move |subject| Task { round, mode, subject, seconds, rate: None })
@@ -139,7 +140,7 @@ fn cores_text(bed: &TestBed, modes: &[&Mode]) -> String {
     format!("Servers run on core {server_core}, loads on core {load_core}{on_postgres}{replicated}.")
 }
 
-/// Those beside ours that can be measured here.
+/// The other systems that can be measured here.
 struct Others {
     redis: Option<Redis>,
     postgres: Option<Postgres>,
@@ -149,7 +150,7 @@ struct Others {
 }
 
 impl Others {
-    /// Finds those that are wanted. Also returns who is left out, and why.
+    /// Finds those that are wanted. Also returns which are left out, and why.
     fn find(wanted: &[Other], bed: &TestBed) -> (Others, Vec<String>) {
         fn note<T>(found: Result<T, String>, left_out: &mut Vec<String>) -> Option<T> {
             found.map_err(|why| left_out.push(why)).ok()
@@ -171,7 +172,7 @@ impl Others {
         [redis, postgres, self.echo.then_some(Other::Echo), etcd, cluster].into_iter().flatten().collect()
     }
 
-    /// With versions and settings.
+    /// Describes all, with versions and settings.
     fn described(&self) -> Vec<String> {
         let mut all = vec![format!(
             "pricetime {}: durability synced, history and snapshots as by default, a worker a core; 10,000 accounts, 4 \

@@ -1,5 +1,5 @@
-//! Who takes part in a comparison, and how requests use connections and cores in each of its modes: a table. Knows no server
-//! and no client program.
+//! The subjects of a comparison, and how requests use connections and cores in each of its modes: a table. It knows no
+//! server and no client program.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::record;
 use crate::test_bed::TestBed;
 
-/// Whom a user may choose to stand beside ours.
+/// Another system that a user may choose to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Other {
     /// Redis: SET of the same size, synced and without persistence
@@ -32,11 +32,11 @@ pub enum Subject {
     RedisAlways,
     RedisMemory,
     Postgres,
-    /// Ours, with its market in PostgreSQL.
+    /// Our server, with its market in PostgreSQL.
     OrderInPostgres,
     /// The baseline: one transaction an order.
     Baseline,
-    /// Ours on three servers of a log.
+    /// Our server as a cluster, with three servers of a log.
     OrderInCluster,
     Etcd,
     RedisReplica,
@@ -47,7 +47,7 @@ use Subject::{Baseline, Echo, Order, OrderInPostgres, OrderResting, OrderTaking,
 use Subject::{OrderInCluster, PostgresStandby, RedisReplica};
 
 impl Subject {
-    /// The row that it stands in, in raw files too.
+    /// Returns its row, also in raw files.
     pub fn name(self) -> &'static str {
         match self {
             Order => "pricetime synced, order",
@@ -66,7 +66,7 @@ impl Subject {
         }
     }
 
-    /// What must be there for it; nothing for ours on its journal.
+    /// Returns the system that it needs; `None` for ours on its journal.
     pub fn needs(self) -> Option<Other> {
         match self {
             Order | OrderResting | OrderTaking => None,
@@ -79,31 +79,31 @@ impl Subject {
     }
 }
 
-/// Which cores servers and loads have.
+/// The cores of servers and loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cores {
-    /// A core for the server, and another for the load.
+    /// A core for the server, and another one for the load.
     Apart,
-    /// Both on one.
+    /// Both on one core.
     One,
-    /// Both on both.
+    /// Both on both cores.
     Two,
-    /// Server, database and load on both, with the market in PostgreSQL.
+    /// Server, database and load on both cores, with the market in PostgreSQL.
     TwoOnPostgres,
 }
 
-/// One comparison: all who take part do the same with their connections.
+/// One comparison: all its subjects do the same with their connections.
 #[derive(Debug, PartialEq)]
 pub struct Mode {
-    /// In raw files and on the command line.
+    /// The name in raw files and on the command line.
     pub name: &'static str,
     pub connections: u64,
-    /// Requests in flight on each of them.
+    /// Requests in flight on each connection.
     pub depth: u64,
     pub cores: Cores,
-    /// The closed loop whose throughput this open one halves; none for a closed one.
+    /// The closed loop whose throughput this open one halves; `None` for a closed one.
     pub half_of: Option<&'static str>,
-    /// Who takes part, in the order of the table.
+    /// The subjects, in the order of the table.
     pub subjects: &'static [Subject],
 }
 
@@ -112,9 +112,9 @@ const ALONE: &[Subject] = &[Order, OrderResting, Echo, RedisAlways, RedisMemory,
 const BESIDE_POSTGRES: &[Subject] = &[Order, OrderResting, Postgres];
 const ECHO: &[Subject] = &[Order, Echo];
 const KINDS: &[Subject] = &[Order, OrderTaking];
-/// Those that answer when a write is on several disks.
+/// The subjects that answer when a write is on several disks.
 const REPLICATED: &[Subject] = &[OrderInCluster, Subject::Etcd, RedisReplica, PostgresStandby];
-/// pgbench has one request in flight on a connection.
+/// Those without PostgreSQL: pgbench has one request in flight on a connection.
 const REPLICATED_PIPELINED: &[Subject] = &[OrderInCluster, Subject::Etcd, RedisReplica];
 const ON_POSTGRES: &[Subject] = &[OrderInPostgres, Baseline, Postgres];
 
@@ -153,18 +153,18 @@ const fn closed(name: &'static str, connections: u64, depth: u64, cores: Cores, 
 }
 
 impl Mode {
-    /// The mode of this name.
+    /// Finds the mode of this name.
     pub fn named(name: &str) -> Option<&'static Mode> {
         MODES.iter().find(|mode| mode.name == name)
     }
 
-    /// Of the command line.
+    /// Returns the parser of the command line.
     pub fn parser() -> impl TypedValueParser<Value = &'static Mode> {
         let names = MODES.iter().map(|mode| PossibleValue::new(mode.name).help(mode.title()));
         PossibleValuesParser::new(names).map(|name| Mode::named(&name).expect("invariant: it is one of their names"))
     }
 
-    /// For people.
+    /// Returns the title for people.
     pub fn title(&self) -> String {
         let Mode { connections, depth, .. } = self;
         let connections = if *connections == 1 { "1 connection" } else { &format!("{connections} connections") };
@@ -185,7 +185,7 @@ impl Mode {
         }
     }
 
-    /// As the load generator calls it.
+    /// Returns the load generator's name for it.
     pub fn load_mode(&self) -> record::Mode {
         match self.name {
             PER_REQUEST => record::Mode::PerRequest,
@@ -194,7 +194,7 @@ impl Mode {
         }
     }
 
-    /// Cores of servers and their databases, and those of loads.
+    /// Returns the cores of servers and their databases, and those of loads.
     pub fn cores_at(&self, bed: &TestBed) -> (Vec<usize>, Vec<usize>) {
         match self.cores {
             Cores::Apart => (vec![bed.server_core], vec![bed.load_core]),
@@ -203,12 +203,12 @@ impl Mode {
         }
     }
 
-    /// Whether the market is kept in PostgreSQL. Then server, database and load share all cores of the comparison.
+    /// Whether the market is in PostgreSQL. Then server, database and load share all cores of the comparison.
     pub fn is_on_postgres(&self) -> bool {
         self.cores == Cores::TwoOnPostgres
     }
 
-    /// Only there where there is a PostgreSQL: beside it, or on it.
+    /// Whether the mode needs a PostgreSQL: beside our server, or below it.
     pub fn for_postgres(&self) -> bool {
         !self.subjects.contains(&Echo) && !self.is_replicated()
     }
@@ -218,12 +218,13 @@ impl Mode {
         self.subjects.contains(&OrderInCluster)
     }
 
-    /// Measured only where it is asked for: open loops, and those that show what a second core or a kind of order takes.
+    /// Whether the mode is measured only on request: open loops, and modes that show the effect of a second core or of
+    /// a kind of order.
     pub fn is_asked_for(&self) -> bool {
         self.half_of.is_some() || matches!(self.cores, Cores::One | Cores::Two) || self.subjects == KINDS
     }
 
-    /// Who takes part where these others are.
+    /// Returns the subjects where these others are installed.
     pub fn subjects_with(&self, others: &[Other]) -> Vec<Subject> {
         let there = |subject: &&Subject| subject.needs().is_none_or(|other| others.contains(&other));
         self.subjects.iter().filter(there).copied().collect()

@@ -1,4 +1,4 @@
-//! Those that our load generator drives: ours on its journal and in PostgreSQL, and the raw durable echo.
+//! The subjects that our load generator drives: our server on its journal and in PostgreSQL, and the raw durable echo.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub fn order_on_postgres(task: &Task, bed: &TestBed, postgres: &Postgres) -> Res
         let workers = Some(cores.len() as u64);
         let target = Target::Own { cores, workers, store: Store::Postgres(Box::new(url)), arguments: Vec::new() };
         let mut look = Look { servers: std::slice::from_ref(&database.server), observer: Some(observer), before: None };
-        // Bound to none of them, the load goes where there is room.
+        // The load is not bound to a core, and runs where there is room.
         on_cores(&load_cores, || drive(bed, task.load(Recipe::Order), target, Vec::new(), &mut look))?
     })
 }
@@ -54,7 +54,8 @@ pub fn echo(task: &Task, bed: &TestBed) -> Result<RunRecord, String> {
     record
 }
 
-/// Measures a server of ours that runs already, with all that it takes to keep its market: `servers`. Errors: a line for people.
+/// Measures a server of ours that runs already; `servers` are all processes that keep its market. Errors: a line for
+/// people.
 pub fn on_servers(task: &Task, bed: &TestBed, address: String, servers: &[Server]) -> Result<RunRecord, String> {
     let (server_cores, load_cores) = task.mode.cores_at(bed);
     let load = LoadSettings { threads: load_cores.len() as u64, ..task.load(Recipe::Order) };
@@ -64,8 +65,8 @@ pub fn on_servers(task: &Task, bed: &TestBed, address: String, servers: &[Server
     Ok(record)
 }
 
-/// Sees what servers take in the measured part: those that are driven, or the database that an observer counts the transactions
-/// of.
+/// Observes servers in the measured part: the processor time of those that are driven, or of a database whose
+/// transactions an observer counts.
 struct Look<'a> {
     servers: &'a [Server],
     observer: Option<Observer>,
@@ -105,7 +106,7 @@ fn start_echo(cores: &[usize], folder: &Path) -> Result<(Server, SocketAddr), St
     let mut server = Server::start(&mut command, cores, folder.join("log"), Signal::TERM)?;
     let address = server.await_ready(|server| {
         let log = server.log();
-        // A whole line: its end may not be written yet.
+        // The line has to be complete: its end may not be written yet.
         let (line, _) = log.split_once('\n')?;
         line.strip_prefix("echo on ")?.parse().ok()
     })?;

@@ -1,4 +1,4 @@
-//! pgbench with one INSERT a transaction, and what it prints. It knows no how a database is started.
+//! pgbench with one INSERT a transaction, and its output. It does not start the database.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn measure(task: &Task, bed: &TestBed, postgres: &Postgres, database: &Datab
     let run = |script: &str, flags: &[&str]| run_script(postgres, &cores, database, script, flags);
     run(CREATE_TABLE, &["-t", "1"])?;
     let clients = mode.connections.to_string();
-    // It takes whole seconds.
+    // pgbench takes whole seconds.
     let time = (task.seconds.round() as u64).max(1).to_string();
     run(INSERT, &["-M", "prepared", "-c", &clients, "-t", WARMUP_TRANSACTIONS])?;
     let log = database.folder.join("transactions");
@@ -38,7 +38,7 @@ pub fn measure(task: &Task, bed: &TestBed, postgres: &Postgres, database: &Datab
     let (throughput, count) = read_summary(&finished.stdout)
         .ok_or_else(|| format!("pgbench printed no figures but: {}", finished.stdout.trim()))?;
     let mut server = database.record(servers);
-    // Beside markets in PostgreSQL it is a database as theirs, otherwise a server as ours.
+    // Beside markets in PostgreSQL it counts as their database does, otherwise as a server like ours.
     let used = mode.is_on_postgres().then_some(DatabaseUse { cpu_seconds, transactions: count, retries: None });
     server.cpu_seconds = cpu_seconds.filter(|_| used.is_none());
     Ok(RunRecord {
@@ -77,7 +77,7 @@ fn run_script(
     finish(&mut command, cores)
 }
 
-/// Transactions a second without the time of connecting, and how many there were. None when some failed.
+/// Reads the transactions a second, without the time of connecting, and their number. Returns `None` when some failed.
 fn read_summary(printed: &str) -> Option<(f64, u64)> {
     let value = |start: &str| -> Option<f64> {
         let rest = printed.lines().find_map(|line| line.strip_prefix(start))?;
@@ -88,7 +88,7 @@ fn read_summary(printed: &str) -> Option<(f64, u64)> {
     (failed == 0.0 && count > 0.0).then_some((rate, count as u64))
 }
 
-/// Of each transaction, in nanoseconds, from pgbench's logs, whose third field has microseconds.
+/// Reads each transaction's latency in nanoseconds from pgbench's logs, whose third field has microseconds.
 fn read_latencies(folder: &Path) -> Result<Histogram<u64>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut all = LoadResult::default().latency_ns;

@@ -1,4 +1,5 @@
-//! PostgreSQL as programs: found, started on new data, and looked at; and one transaction an order there, without a server.
+//! PostgreSQL as programs: finds, starts and observes it; and the run of one transaction an order in it, without a
+//! server.
 //!
 //! PostgreSQL refuses to run as root: then it runs as `postgres`, or `nobody` where there is no such user.
 
@@ -25,18 +26,18 @@ use crate::run::FreshDatabase;
 use crate::test_bed::TestBed;
 
 const FOLDER: &str = "postgres";
-/// Where Debian keeps the programs, one folder a version; only a few of them are in the path.
+/// The folder in which Debian keeps the programs, one folder a version; only a few of them are in the path.
 const DEBIAN: &str = "/usr/lib/postgresql";
 const HOW_TO_GET: &str = "get it with: apt-get install postgresql";
-/// Its administrator.
+/// The administrator's role.
 pub const USER: &str = "bench";
-/// What a standby says when it has what its server has.
+/// The message of a standby that has everything of its server.
 const FOLLOWS: &str = "started streaming WAL from primary";
 const READY: &str = "database system is ready to accept connections";
-/// Whose markets they are: a role that may make databases, and do nothing elsewhere.
+/// The role that owns markets: it may make databases, and do nothing elsewhere.
 const MARKET: &str = "market";
 
-/// The programs, and who runs them.
+/// The programs, and the user that runs them.
 pub struct Postgres {
     folder: PathBuf,
     user: Option<User>,
@@ -51,13 +52,13 @@ struct User {
 
 /// A running server.
 pub struct Database {
-    /// Has a transaction synced before it counts, where there is one.
+    /// The standby that syncs a transaction before it counts, where there is one.
     standby: Option<Server>,
     pub server: Server,
-    /// Holds its data, scripts and logs.
+    /// The folder of its data, scripts and logs.
     pub folder: PathBuf,
     pub port: u16,
-    /// Of its administrator.
+    /// The administrator's password.
     pub password: String,
     version: String,
 }
@@ -84,7 +85,7 @@ impl Postgres {
         })
     }
 
-    /// Starts a server on new data, does something with it, and removes the data. Errors: what a program said.
+    /// Starts a server on new data, runs `work` with it, and removes the data. Errors: what a program said.
     pub fn with_database<T>(
         &self,
         bed: &TestBed,
@@ -102,16 +103,16 @@ impl Postgres {
         done
     }
 
-    /// Where one of its programs is.
+    /// Returns the path of one of its programs.
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// The server, whose transactions wait for a standby where there is to be one.
+    /// Starts the server, whose transactions wait for a standby if `with_standby`.
     fn start(&self, bed: &TestBed, cores: &[usize], with_standby: bool) -> Result<Database, String> {
         let folder = bed.fresh(FOLDER)?;
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-        // Whoever else is on this machine must not become its administrator.
+        // Other users of this machine must not become its administrator.
         let password = password()?;
         let password_file = folder.join("password");
         fs::write(&password_file, &password).map_err(failed)?;
@@ -134,7 +135,7 @@ impl Postgres {
         Ok(Database { standby: None, server, folder, port, password, version: self.version.clone() })
     }
 
-    /// A standby on a copy of the server's data. Errors: what a program said.
+    /// Starts a standby on a copy of the server's data. Errors: what a program said.
     fn start_standby(&self, database: &Database, cores: &[usize]) -> Result<Server, String> {
         let Database { folder, port, password, .. } = database;
         let data = folder.join("standby");
@@ -166,12 +167,12 @@ impl Postgres {
 }
 
 impl Database {
-    /// Processor time so far, with that of a standby.
+    /// Returns the processor time so far, with that of a standby.
     pub fn cpu(&self) -> Duration {
         self.server.cpu() + self.standby.as_ref().map_or(Duration::ZERO, Server::cpu)
     }
 
-    /// What is known of it, for the record of a run.
+    /// Returns the facts about it for the record of a run.
     pub fn record(&self, cores: Vec<usize>) -> ServerRecord {
         let durability = match self.standby {
             None => "synchronous_commit on",
@@ -186,7 +187,7 @@ impl Database {
         }
     }
 
-    /// A connection of its administrator. Errors: what the database said.
+    /// Opens a connection of its administrator. Errors: what the database said.
     pub fn observer(&self) -> Result<Observer, String> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
@@ -195,7 +196,7 @@ impl Database {
         Ok(Observer { runtime, client })
     }
 
-    /// Makes the role whose databases markets are kept in, and gives its URL. Errors: the database's.
+    /// Makes the role that owns markets' databases, and returns its URL. Errors: the database's.
     pub fn role_of_markets(&self, observer: &Observer) -> Result<StoreUrl, String> {
         let password = password()?;
         observer.run(&format!("CREATE ROLE {MARKET} LOGIN CREATEDB PASSWORD '{password}'"))?;
@@ -208,7 +209,7 @@ impl Database {
     }
 }
 
-/// Looks at a database while it is measured. What it asks writes nothing.
+/// Observes a database while it is measured. Its queries write nothing.
 pub struct Observer {
     runtime: Runtime,
     client: Client,
@@ -219,8 +220,8 @@ impl Observer {
         self.runtime.block_on(self.client.batch_execute(sql)).map_err(said)
     }
 
-    /// Transactions that wrote, ever, with those that were rolled back: each has an id, and ids count up. The counters in
-    /// pg_stat_database say the same a second late. Errors: what the database said.
+    /// Counts all transactions that ever wrote, with those that were rolled back: each has an id, and ids count up. The
+    /// counters in pg_stat_database say the same a second later. Errors: what the database said.
     pub fn transactions(&self) -> Result<u64, String> {
         let sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text";
         let row = self.runtime.block_on(self.client.query_one(sql, &[])).map_err(said)?;
@@ -247,7 +248,7 @@ pub fn baseline(task: &Task, bed: &TestBed, postgres: &Postgres) -> Result<RunRe
     })
 }
 
-/// Of the newest version that has all programs.
+/// Returns the folder of the newest version that has all programs.
 fn folder() -> Option<PathBuf> {
     let has_all =
         |folder: &PathBuf| ["initdb", "postgres", "pgbench"].iter().all(|program| is_program(&folder.join(program)));

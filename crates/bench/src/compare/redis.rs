@@ -1,4 +1,4 @@
-//! Redis, driven by its own redis-benchmark. It knows how both are started and what they print.
+//! Redis, driven by its own redis-benchmark: starts both, and reads their output.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -15,9 +15,10 @@ use crate::run::now;
 use crate::test_bed::TestBed;
 
 const FOLDER: &str = "redis";
-/// With the key and the framing around it, a SET of it has as many bytes as an order of the same comparison.
+/// Bytes of a value: with the key and the framing around it, a SET has as many bytes as an order of the same
+/// comparison.
 const VALUE_BYTES: &str = "97";
-/// A calibrating run that took less says little of how many requests a run needs.
+/// The shortest calibrating run that says how many requests a run needs.
 const CALIBRATION_MIN: Duration = Duration::from_millis(250);
 const CALIBRATION_REQUESTS: u64 = 1_000;
 const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
@@ -30,7 +31,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Errors: what is missing, and how to get it.
+    /// Finds the programs. Errors: what is missing, and how to get it.
     pub fn find() -> Result<Redis, String> {
         let find = |program: &str, package: &str| {
             in_path(program).ok_or_else(|| format!("{program} is missing; get it with: apt-get install {package}"))
@@ -41,7 +42,7 @@ impl Redis {
         Ok(Redis { server, benchmark, version })
     }
 
-    /// What it is set to.
+    /// Describes its settings.
     pub fn described(&self) -> String {
         format!(
             "Redis {}: SET of {VALUE_BYTES} bytes by redis-benchmark, a request of 140 bytes; no snapshots, no rewriting",
@@ -63,7 +64,8 @@ impl Redis {
         })
     }
 
-    /// A server on new data in the folder of this name; a replica of the one at `primary`, where one is given. Errors: what it said.
+    /// Starts a server on new data in the folder of this name; a replica of the server at `primary`, if there is one.
+    /// Errors: what it said.
     pub fn start(
         &self,
         bed: &TestBed,
@@ -104,7 +106,7 @@ impl Redis {
                 .ok_or_else(|| format!("redis-benchmark printed no figures but: {}", finished.stdout.trim()))?;
             Ok::<_, String>((line, finished))
         };
-        // It counts requests, not seconds: short runs first say how many it takes.
+        // redis-benchmark counts requests, not seconds: short runs first find how many a run takes.
         let mut requests = CALIBRATION_REQUESTS * load.depth;
         let rate = loop {
             let ((rate, _), finished) = run(requests)?;

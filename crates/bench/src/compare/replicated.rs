@@ -1,4 +1,4 @@
-//! What those have in common that keep each write on several servers and that a loop of ours drives in their own protocol; and Redis
+//! The systems that keep each write on several servers, and that a loop of ours drives in their own protocol; and Redis
 //! among them, with a replica.
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,11 +12,12 @@ use crate::record::{Recipe, RunRecord, ServerRecord};
 use crate::run::now;
 use crate::test_bed::TestBed;
 
-/// With the key and the framing around it, a write of it has about as many bytes as an order of the same comparison.
+/// A value whose write, with the key and the framing around it, has about as many bytes as an order of the same
+/// comparison.
 pub const VALUE: &[u8] = &[b'x'; 97];
 const KEYS: u32 = 10_000;
 
-/// Puts the task's load on servers, of which all use the cores. Errors: connections that cannot be made.
+/// Puts the task's load on servers, all of which use the cores. Errors: connections that cannot be made.
 pub fn measure<S: Speech>(
     task: &Task,
     bed: &TestBed,
@@ -38,7 +39,8 @@ pub fn measure<S: Speech>(
     Ok(record)
 }
 
-/// Measures a server of Redis with one replica, both synced: a write counts when the replica has it, too. Errors: what a server said.
+/// Measures a server of Redis with one replica, both synced: a write counts when the replica has it, too. Errors: what
+/// a server said.
 pub fn redis_with_replica(redis: &Redis, task: &Task, bed: &TestBed) -> Result<RunRecord, String> {
     let cores = task.mode.cores_at(bed).0;
     let [name, of_replica] = ["redis", "redis-replica"];
@@ -59,11 +61,11 @@ pub fn redis_with_replica(redis: &Redis, task: &Task, bed: &TestBed) -> Result<R
     measured
 }
 
-/// `SET`s on one connection, as many as are asked at once, and a `WAIT 1 0` behind them.
+/// `SET`s on one connection, as many as are requested at once, and a `WAIT 1 0` behind them.
 #[derive(Default)]
 struct Sets {
     next: u32,
-    /// Numbers of those that are done, and that the replica is not known to have.
+    /// Numbers of sets that are done, and that the replica is not known to have.
     done: Vec<u32>,
     answered: u32,
 }

@@ -1,4 +1,4 @@
-//! What of a comparison is for people: a table a mode, ratios, and what must be known to read them. Measures nothing.
+//! The parts of a comparison for people: a table for each mode, ratios, and notes. Measures nothing.
 
 use super::mode::{Mode, Subject};
 use crate::quantity::{ORDERS, P99, REQUESTS, SERVER_CPU};
@@ -7,15 +7,15 @@ use crate::rounds;
 use crate::study::{Group, Study};
 use crate::table::Table;
 
-/// One for each mode, in the order in which they were first measured, then what compares modes.
+/// Makes a table for each mode, in the order in which they were first measured, then one that compares modes.
 pub fn tables(study: &Study) -> Vec<Table> {
     let mut groups = study.groups();
     let mut tables = Vec::new();
     for mode in study.modes().into_iter().filter_map(Mode::named) {
         let mut here: Vec<Group> = groups.extract_if(.., |group| group.mode == mode.name).collect();
-        // Those who take turns with who is the first stand in the order of the mode.
+        // Subjects that take turns at being first stand in the order of the mode.
         here.sort_by_key(|group| mode.subjects.iter().position(|subject| subject.name() == group.series));
-        // On PostgreSQL in orders, since a request may also be a cancel.
+        // Tables on PostgreSQL count orders, since a request may also be a cancel.
         let (shown, ours): (_, &[_]) = match mode.is_on_postgres() {
             true => (&ORDERS, &[("#ours ÷ it", Subject::OrderInPostgres.name())]),
             false if mode.is_replicated() => (&REQUESTS, &[("#ours ÷ it", Subject::OrderInCluster.name())]),
@@ -29,7 +29,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
     tables
 }
 
-/// What a second core gives, and other ratios whose two sides are measured in different modes.
+/// Makes the table of the second core's gain, and of other ratios whose two sides are measured in different modes.
 fn ratios_between_modes(groups: &[Group]) -> Table {
     let [order, echo] = [Subject::Order, Subject::Echo].map(Subject::name);
     let mut rows: Vec<Between> = Vec::new();
@@ -51,7 +51,7 @@ fn ratios_between_modes(groups: &[Group]) -> Table {
     between_modes(groups, "Ratios between modes, within a round", rows)
 }
 
-/// What must be known to read the tables, a sentence or two each.
+/// Returns the notes to the tables, a sentence or two each.
 pub fn notes(study: &Study) -> Vec<String> {
     let mut notes = vec![
         "A ratio is ours by theirs in the same round: its median over the rounds (smallest to largest). Other figures are \

@@ -1,5 +1,6 @@
-//! A closed loop over connections that speak a protocol of their own, with several requests in flight on each, all in this thread. It
-//! counts what is acknowledged, as the loop over our own protocol does; how requests and answers look, each [`Speech`] knows.
+//! A closed loop over connections that speak a protocol of their own, with several requests in flight on each, all in
+//! this thread. It counts acknowledgements, as the loop over our own protocol does; each [`Speech`] knows the form of
+//! its requests and answers.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -12,27 +13,28 @@ use crate::interrupt;
 use crate::load::{Kind, LoadResult, block_on, own_cpu};
 use crate::record::LoadSettings;
 
-/// A connection on which nothing comes for so long has failed.
+/// Time without a byte after which a connection has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 1 << 16;
 
-/// What is said on one connection.
+/// The protocol on one connection.
 pub trait Speech: Send + 'static {
-    /// What stands before the first request.
+    /// Returns the bytes before the first request.
     fn begin(&mut self) -> Vec<u8>;
 
-    /// So many further requests. Gives the number of the first; the others follow it by [`Speech::STEP`].
+    /// Appends `count` further requests. Returns the number of the first; the others follow it by [`Speech::STEP`].
     fn ask(&mut self, count: usize, to: &mut Vec<u8>) -> u32;
 
-    /// How far the numbers of requests are from each other.
+    /// The distance between the numbers of requests.
     const STEP: u32;
 
-    /// Takes what is whole off the front of what came, and says which requests are acknowledged. What has to be said besides goes into `to`.
-    /// Errors: what came instead.
+    /// Takes whole answers off the front of `from`, and adds the numbers of acknowledged requests. Other bytes to send
+    /// go into `to`. Errors: what came instead.
     fn hear(&mut self, from: &mut Vec<u8>, to: &mut Vec<u8>, acknowledged: &mut Vec<u32>) -> Result<(), String>;
 }
 
-/// Runs a load: a connection for each speech. Calls `measuring` when the measured part begins. Errors: connections that cannot be made.
+/// Runs a load: a connection for each speech. Calls `measuring` when the measured part begins. Errors: connections that
+/// cannot be made.
 pub fn run<S: Speech>(
     speeches: Vec<(SocketAddr, S)>,
     load: &LoadSettings,
@@ -61,7 +63,7 @@ pub fn run<S: Speech>(
     })
 }
 
-/// Until the end, and until all is answered then; or until the first fault.
+/// Runs until the end, and until everything is answered then; or until the first fault.
 async fn go_on<S: Speech>(
     stream: TcpStream,
     mut speech: S,

@@ -15,14 +15,14 @@ pub const TRADES: &str = "trade-to-socket";
 
 /// One kind of measurement.
 pub struct Part {
-    /// In the raw file.
+    /// The name in the raw file.
     pub name: &'static str,
     belongs_to: Only,
     /// Orders a second of an open loop.
     pub rate: Option<fn(&LiveArgs) -> f64>,
-    /// Subscribers look on.
+    /// Whether there are subscribers.
     pub heard: bool,
-    /// It is timed how soon a subscriber is told of trades.
+    /// Whether it measures how soon a subscriber gets trades.
     pub timed: bool,
     pub over_rest: bool,
 }
@@ -40,20 +40,20 @@ const fn closed(name: &'static str) -> Part {
     Part { name, belongs_to: Only::Closed, rate: None, heard: false, timed: false, over_rest: false }
 }
 
-/// What can be measured.
+/// The kinds of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Only {
     /// The order path in a closed loop, with subscribers and without
     Closed,
-    /// The same in an open loop
+    /// The order path in an open loop, with subscribers and without
     Open,
-    /// From an order to the socket of who is told of its trade
+    /// From an order to the socket of a subscriber to its trade
     Trades,
     /// Orders over REST
     Rest,
 }
 
-/// What `pricetime-bench live` is told.
+/// The arguments of `pricetime-bench live`.
 #[derive(Args, Clone, Debug)]
 pub struct LiveArgs {
     /// Subscribers, each to book, trades and candles of all symbols, the orders of an account, symbols and status
@@ -62,7 +62,7 @@ pub struct LiveArgs {
     /// Orders a second of the open loop with and without subscribers; for two orders there is a cancel
     #[arg(long, default_value_t = 50_000.0, value_parser = rate)]
     pub rate: f64,
-    /// Orders a second while it is measured how soon trades are told
+    /// Orders a second while the way of trades to a subscriber is measured
     #[arg(long, default_value_t = 10_000.0, value_parser = rate)]
     pub trade_rate: f64,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub struct LiveArgs {
 }
 
 impl LiveArgs {
-    /// What is measured in a round. Those that are compared take turns with who is first.
+    /// Returns the measurements of a round. Those that are compared take turns at being first.
     pub fn parts(&self, round: u32) -> Vec<&'static Part> {
         let mut parts: Vec<&Part> = ALL.iter().collect();
         if round.is_multiple_of(2) {
@@ -97,7 +97,7 @@ impl LiveArgs {
         parts
     }
 
-    /// Of the server, and of load and subscribers. Errors: a core that may not be used.
+    /// Returns the cores of the server, and of load and subscribers. Errors: a core that may not be used.
     pub fn cores(&self) -> Result<[Vec<usize>; 2], String> {
         self.cores.sides(&cores_allowed(), [1, 1])
     }

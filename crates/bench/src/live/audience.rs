@@ -1,5 +1,5 @@
-//! Subscribers to all that there is, in a thread of their own. They read every few milliseconds, as much as there is, so
-//! that they take little from the load on the same core; who is told late for that is not measured here.
+//! Subscribers to everything, in a thread of their own. They read every few milliseconds, as much as there is, so that
+//! they take little from the load on the same core; the delay that this adds is not measured here.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,23 +18,23 @@ use crate::load::{LoadResult, own_cpu, symbol_name};
 use crate::record::{Heard, RunRecord};
 use crate::run::Beside;
 
-/// Between two looks.
+/// Pause between two looks.
 const NAP: Duration = Duration::from_millis(5);
 const GLANCE: Duration = Duration::from_millis(50);
-/// Asked for at once: the library clears so much before each reading, which by its default costs more than the reading.
+/// Bytes of a read: the library clears this much before each, which by its default costs more than the read itself.
 const READ_BYTES: usize = 16 << 10;
-/// How long subscribing may take.
+/// Time that subscribing may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One of them.
+/// One subscriber.
 pub struct Subscriber {
     pub socket: WebSocket<TcpStream>,
     pub ear: Ear,
 }
 
 impl Subscriber {
-    /// Connects, and asks for book, trades and candles of every symbol, the orders of an account, symbols and status.
-    /// Errors: a line for people.
+    /// Connects, and subscribes to book, trades and candles of every symbol, the orders of an account, symbols and
+    /// status. Errors: a line for people.
     pub fn start(to: SocketAddr, symbols: u64, account: u64, ear: Ear) -> Result<Subscriber, String> {
         let failed = |error: &dyn std::fmt::Display| format!("a subscriber: {error}");
         let connect = || {
@@ -50,7 +50,7 @@ impl Subscriber {
             socket.write(Message::text(request)).map_err(|error| failed(&error))?;
         }
         socket.flush().map_err(|error| failed(&error))?;
-        // Nothing has been read yet of what the server answers, so nothing is lost with the socket that blocks.
+        // None of the server's answer has been read yet, so nothing is lost with the socket that blocks.
         let stream = socket.into_inner();
         stream.set_nonblocking(true).map_err(|error| failed(&error))?;
         let config = WebSocketConfig::default().read_buffer_size(READ_BYTES);
@@ -89,7 +89,7 @@ impl Subscriber {
     }
 }
 
-/// The requests of one subscriber.
+/// Returns the requests of one subscriber.
 fn subscriptions(symbols: u64, account: u64) -> impl Iterator<Item = String> {
     let of_symbols = (0..symbols as usize).map(symbol_name).flat_map(|symbol| {
         [
@@ -106,11 +106,11 @@ fn subscriptions(symbols: u64, account: u64) -> impl Iterator<Item = String> {
     of_symbols.chain(others)
 }
 
-/// All of them, beside a load.
+/// All subscribers, beside a load.
 pub struct Audience {
     subscribers: u64,
     symbols: u64,
-    /// Tells those who listen that the measured part begins, and by its end that the load has ended.
+    /// Tells the listening thread that the measured part begins, and by its end that the load has ended.
     sign: Option<Sender<()>>,
     listening: Option<JoinHandle<io::Result<Heard>>>,
 }
@@ -122,7 +122,7 @@ impl Audience {
 }
 
 impl Beside for Audience {
-    /// Connects them, and has them listen where the calling thread may run.
+    /// Connects them, and lets them listen on the calling thread's cores.
     fn begin(&mut self, http: SocketAddr) -> Result<(), String> {
         let mut all = Vec::new();
         for number in 0..self.subscribers {
@@ -140,7 +140,7 @@ impl Beside for Audience {
     }
 
     fn measuring(&mut self) {
-        // Whoever listens no more says why at the end.
+        // A thread that listens no more says why at the end.
         let _ = self.sign.as_ref().map(|sign| sign.send(()));
     }
 
@@ -155,7 +155,7 @@ impl Beside for Audience {
     }
 }
 
-/// Until the load has ended.
+/// Listens until the load has ended.
 fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Heard> {
     let mut poll = Poll::new()?;
     for (number, subscriber) in all.iter_mut().enumerate() {
@@ -186,7 +186,7 @@ fn listen(mut all: Vec<Subscriber>, signs: &Receiver<()>) -> io::Result<Heard> {
     Ok(heard)
 }
 
-/// Adds what one subscriber heard.
+/// Adds what one subscriber received.
 pub fn add(all: &mut Heard, one: &Heard) {
     all.subscribers += 1;
     all.messages += one.messages;
@@ -198,7 +198,7 @@ pub fn add(all: &mut Heard, one: &Heard) {
     all.first_wrong = all.first_wrong.take().or_else(|| one.first_wrong.clone());
 }
 
-/// Puts what was heard into the record of the load, with what was wrong with it.
+/// Puts what was received into the record of the load, with its faults.
 pub fn note(heard: Heard, record: &mut RunRecord) {
     let faults = [
         (heard.gaps, "updates of books were missing"),

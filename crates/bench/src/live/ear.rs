@@ -1,5 +1,5 @@
-//! What one subscriber hears: it counts messages, sees that no update of a book is missing, and notes when trades are told.
-//! It looks at no more of a message than that needs.
+//! The messages of one subscriber: counts them, checks that no update of a book is missing, and notes when trades
+//! arrive. It reads no more of a message than that needs.
 
 use std::time::Instant;
 
@@ -9,21 +9,21 @@ use tungstenite::Message;
 
 use crate::record::Heard;
 
-/// A trade, and when it was heard of.
+/// A trade, and when it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The order that traded with one that rested.
+    /// The order that traded with a resting one.
     pub aggressor: u64,
     pub at: Instant,
 }
 
-/// Listens.
+/// Reads messages.
 #[derive(Default)]
 pub struct Ear {
     pub heard: Heard,
     /// Subscriptions that were confirmed.
     pub subscribed: usize,
-    /// Of those who note them.
+    /// Trades, if it notes them.
     pub trades: Vec<Told>,
     notes_trades: bool,
     /// Symbols, and the last update of their books.
@@ -51,7 +51,7 @@ struct Trade<'a> {
 }
 
 impl Ear {
-    /// One that notes when it is told of trades.
+    /// Returns one that notes when trades arrive.
     pub fn for_trades() -> Ear {
         Ear { notes_trades: true, ..Ear::default() }
     }
@@ -61,7 +61,7 @@ impl Ear {
         self.heard.dropped > 0
     }
 
-    /// Counts from here on; what was wrong before stays so.
+    /// Counts anew from here on; earlier faults stay.
     pub fn count_anew(&mut self) {
         (self.heard.messages, self.heard.bytes) = (0, 0);
     }
@@ -87,7 +87,7 @@ impl Ear {
         }
     }
 
-    /// Rare ones, whose fields may come in any order.
+    /// Reads rare messages, whose fields may come in any order.
     fn other(&mut self, text: &[u8]) {
         match serde_json::from_slice(text) {
             Ok(Other { kind: "update" | "snapshot", .. }) => {}
@@ -130,7 +130,7 @@ impl Ear {
     }
 }
 
-/// Of a message about a book; the fields come in the order in which docs/API.md has them.
+/// Reads a message about a book; the fields come in the order in which docs/API.md has them.
 fn symbol_and_update(text: &[u8]) -> Option<(&[u8], u64)> {
     let symbol = behind(text, b"\"symbol\":\"")?;
     let symbol = &symbol[..memchr(b'"', symbol)?];

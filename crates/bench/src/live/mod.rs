@@ -1,5 +1,5 @@
-//! `pricetime-bench live`: what those who look on cost those who trade, how soon they are told of trades, and orders over
-//! REST. A server of its own with a fresh market for each measurement; with and without subscribers in turn.
+//! `pricetime-bench live`: the cost of subscribers for traders, how soon subscribers get trades, and orders over REST.
+//! Each measurement has a server of its own with a fresh market; with and without subscribers in turn.
 
 mod args;
 mod audience;
@@ -21,10 +21,10 @@ use args::{CLOSED, CLOSED_HEARD, OPEN, OPEN_HEARD, Part, TRADES};
 use audience::Audience;
 use trades::Listener;
 
-/// Of the experiment.
+/// The name of the experiment.
 pub const NAME: &str = "live";
 const WARMUP_SECONDS: f64 = 0.5;
-/// In an `order` load two of three requests are orders.
+/// Requests for each order in an `order` load, two of three of whose requests are orders.
 const REQUESTS_PER_ORDER: f64 = 1.5;
 const STATED_ROUNDS: u32 = 5;
 const STATED_SECONDS: f64 = 5.0;
@@ -59,7 +59,7 @@ pub fn run(args: &LiveArgs) -> Result<bool, String> {
     args.turns.conduct(&bed, experiment, &tasks, entry, measure, |study| (tables(study), notes(study)))
 }
 
-/// One load, with those who look on beside it.
+/// Makes one run, with its subscribers.
 fn measure_part(
     args: &LiveArgs,
     bed: &TestBed,
@@ -91,7 +91,7 @@ fn measure_part(
     measure(&plan, beside, &mut |_| ())
 }
 
-/// What was measured; and what those who look on cost those who trade, and how soon they are told of trades.
+/// Makes the tables: the measurements, the cost of subscribers for traders, and how soon they get trades.
 pub fn tables(study: &Study) -> Vec<Table> {
     let groups = study.groups();
     let lines: [(&str, &str, &Quantity, Option<&str>); 8] = [
@@ -104,7 +104,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
         ("from an order to a subscriber's socket: p99", TRADES, &TRADE_P99, None),
         ("from an order to a subscriber's socket: p99.9", TRADES, &TRADE_P999, None),
     ];
-    // They are all of one mode.
+    // All lines are of one mode.
     let line = |(what, part, quantity, by): (&str, _, _, Option<_>)| {
         (what.to_string(), quantity, ["", part], by.map(|alone| ["", alone]))
     };
@@ -113,7 +113,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
     vec![of_mode(study, &groups, "the order path and those who look on", &REQUESTS, &[]), between]
 }
 
-/// What must be known to read the tables.
+/// Returns the notes to the tables.
 pub fn notes(study: &Study) -> Vec<String> {
     let mut notes = vec![
         "Medians over the rounds; a ratio is one of a round. Requests of the loops: of three two are orders, half of which \

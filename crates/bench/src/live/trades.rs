@@ -1,4 +1,5 @@
-//! How soon after an order was due to be sent a subscriber has read of its trade: both in the load's thread, by one clock.
+//! Measures the time from when an order was due until a subscriber has read its trade: both in the load's thread, by
+//! one clock.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,7 +16,7 @@ use crate::load::{Guest, LoadResult, Opened};
 use crate::record::{Heard, Latency, RunRecord};
 use crate::run::Beside;
 
-/// Trades of the last orders are waited for, until none has come for so long.
+/// Time without a trade after which the trades of the last orders have arrived.
 const TAIL: Duration = Duration::from_millis(300);
 
 /// A subscriber that notes trades.
@@ -25,7 +26,7 @@ pub struct Listener {
     began: Instant,
 }
 
-/// What the load's loop and whoever asks afterwards share.
+/// The subscriber that the load's loop and a later reader share.
 type Shared = Arc<Mutex<Subscriber>>;
 
 impl Listener {
@@ -48,7 +49,7 @@ impl Guest for Shared {
     }
 }
 
-/// Reads until nothing has come for a while.
+/// Reads until nothing has arrived for a while.
 fn read_tail(subscriber: &mut Subscriber) {
     let (mut known, mut since) = (subscriber.ear.trades.len(), Instant::now());
     while since.elapsed() < TAIL {
@@ -88,7 +89,7 @@ impl Beside for Listener {
     }
 }
 
-/// How soon trades of the measured part were told, in nanoseconds, and how many were of orders that nobody sent.
+/// Returns the latencies of the measured part's trades, in nanoseconds, and the number of trades of unknown orders.
 fn latencies(opened: &[Opened], told: &[Told]) -> (Histogram<u64>, u64) {
     let sent: HashMap<u64, &Opened> = opened.iter().map(|opened| (opened.order, opened)).collect();
     let (mut latency_ns, mut unknown) = (LoadResult::default().latency_ns, 0);
@@ -98,7 +99,7 @@ fn latencies(opened: &[Opened], told: &[Told]) -> (Histogram<u64>, u64) {
                 let latency = told.at.saturating_duration_since(*sent).as_nanos() as u64;
                 latency_ns.saturating_record(latency.max(1));
             }
-            // Of the warm-up.
+            // The order is of the warm-up.
             Some(_) => {}
             None => unknown += 1,
         }

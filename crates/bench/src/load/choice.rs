@@ -1,27 +1,27 @@
-//! Which orders a load places: whose, of what, which way, how many and at which limit. It knows no bytes and no protocol, so
-//! that loads of other servers make the same choices.
+//! The choice of a load's orders: account, symbol, side, shares and limit. It knows no bytes and no protocol, so that
+//! loads of other servers make the same choices.
 //!
-//! Throughput is counted in requests. An `order` load is two orders in three requests: of six requests two are a buy and
-//! a sell that execute against each other, two are orders that rest, and two cancel orders that rested before; so half
-//! of the orders execute and the number of open ones stays where it was.
+//! Throughput is counted in requests. An `order` load has two orders in three requests: of six requests two are a buy
+//! and a sell that execute against each other, two are orders that rest, and two cancel orders that rested before; so
+//! half of the orders execute and the number of open ones stays the same.
 
 use std::collections::VecDeque;
 
 use crate::record::{LoadSettings, Recipe};
 
-/// Buys and sells that execute cross around it; those that rest lie far below and above.
+/// The price around which buys and sells execute; those that rest lie far below and above.
 const CROSSING_CENTS: usize = 80_000;
-/// Prepared orders are sent round and round.
+/// Orders that are prepared, and sent round and round.
 const PREPARED: usize = 1 << 16;
-/// Orders that rest before a load: at least so many, and so many of each account.
+/// Orders that rest before a load, at least; the next is how many each account has.
 const OPEN_ORDERS_MIN: u64 = 2_000;
 const STANDING_PER_ACCOUNT: usize = 10;
 
-/// An order to be placed.
+/// An order to place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     pub account: u64,
-    /// Its number.
+    /// The symbol's number.
     pub symbol: usize,
     pub buys: bool,
     pub shares: u64,
@@ -29,7 +29,7 @@ pub struct Choice {
     pub kind: OrderKind,
 }
 
-/// What an order may do when it arrives.
+/// The kind of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderKind {
     Limit,
@@ -37,7 +37,8 @@ pub enum OrderKind {
     Market,
 }
 
-/// Orders that rest: the buys' prices below the sells', each price once a round and symbol. `count` is a power of two.
+/// Returns orders that rest: the buys' prices lie below the sells', each price comes once a round and symbol. `count`
+/// is a power of two.
 pub fn resting(random: &mut Random, accounts: u64, symbols: u64, count: usize) -> Vec<Choice> {
     let symbols = symbols as usize;
     let choose = |number: usize| {
@@ -51,8 +52,8 @@ pub fn resting(random: &mut Random, accounts: u64, symbols: u64, count: usize) -
     (0..count).map(choose).collect()
 }
 
-/// A buy and a sell of the same shares in turn. All of these buys cross all of these sells, so that whatever order they
-/// arrive in, no more stay open than are under way.
+/// Returns a buy and a sell of the same shares in turn. All these buys cross all these sells, so that in any order of
+/// arrival no more stay open than are under way.
 pub fn crossing(random: &mut Random, accounts: u64, symbols: u64, count: usize) -> Vec<Choice> {
     let mut choices = Vec::with_capacity(count);
     for pair in 0..count / 2 {
@@ -71,7 +72,8 @@ pub fn crossing(random: &mut Random, accounts: u64, symbols: u64, count: usize) 
     choices
 }
 
-/// The same, but the second of each pair never rests: in each symbol it is in turn a market order, and immediate or cancel.
+/// Returns such pairs whose second order never rests: in each symbol it is in turn a market order, and immediate or
+/// cancel.
 fn taking(random: &mut Random, accounts: u64, symbols: u64, count: usize) -> Vec<Choice> {
     let mut choices = crossing(random, accounts, symbols, count);
     for (pair, taker) in choices.iter_mut().skip(1).step_by(2).enumerate() {
@@ -81,8 +83,8 @@ fn taking(random: &mut Random, accounts: u64, symbols: u64, count: usize) -> Vec
     choices
 }
 
-/// The orders that rest before a load, those of an account after each other: buys far below the price at which others execute,
-/// and more than are ever in flight.
+/// Returns the orders that rest before a load, those of an account after each other: buys far below the price at which
+/// others execute, and more than are ever in flight.
 pub fn standing(load: &LoadSettings) -> impl Iterator<Item = [Choice; STANDING_PER_ACCOUNT]> {
     let (accounts, symbols) = (load.accounts, load.symbols as usize);
     let count = OPEN_ORDERS_MIN.max(load.connections.saturating_mul(load.depth).saturating_mul(2));
@@ -99,14 +101,14 @@ pub fn standing(load: &LoadSettings) -> impl Iterator<Item = [Choice; STANDING_P
     })
 }
 
-/// An order that rests, and whose it is.
+/// An order that rests, and its account.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenOrder {
     pub account: u64,
     pub id: u64,
 }
 
-/// What is done next.
+/// The next request.
 pub enum Next<T> {
     Create,
     /// The next request of a life that goes on, or the first of a new one.
@@ -130,7 +132,7 @@ pub struct Mix<T> {
 }
 
 impl<T: Copy> Mix<T> {
-    /// Of a load, with its orders made ready by `prepare`, and those that rest.
+    /// Makes the requests of a load: its orders, made ready by `prepare`, and those that rest.
     pub fn new(
         load: &LoadSettings,
         seed: u64,
@@ -150,7 +152,7 @@ impl<T: Copy> Mix<T> {
         Mix { round: Ring { items: recipe.round().to_vec(), next: 0 }, resting, crossing, open }
     }
 
-    /// The next request.
+    /// Returns the next request.
     pub fn next_request(&mut self) -> Next<T> {
         let step = self.round.turn();
         let order = if matches!(step, Step::Cancel | Step::Query) { self.open.pop_front() } else { None };
@@ -164,7 +166,7 @@ impl<T: Copy> Mix<T> {
                 self.open.push_back(order);
                 Next::Query(order)
             }
-            // Also where more requests are under way than orders were open: one is opened instead.
+            // An order is opened instead, also where more requests are under way than orders were open.
             (Step::Rest, _) | (Step::Cancel | Step::Query, None) => {
                 Next::Place { order: self.resting.turn(), rests: true }
             }
@@ -178,7 +180,7 @@ struct Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// The next; there is one.
+    /// Returns the next item; there is one.
     fn turn(&mut self) -> T {
         let at = self.next;
         self.next = if at + 1 == self.items.len() { 0 } else { at + 1 };
@@ -187,12 +189,12 @@ impl<T: Copy> Ring<T> {
 }
 
 impl Recipe {
-    /// Whether it asks about or cancels orders that rested before.
+    /// Whether it queries or cancels orders that rested before.
     pub fn needs_open_orders(self) -> bool {
         matches!(self, Recipe::Order | Recipe::OrderTaking | Recipe::Mix | Recipe::Query)
     }
 
-    /// The kinds of requests of a round, in their order.
+    /// Returns the kinds of requests of a round, in their order.
     fn round(self) -> &'static [Step] {
         use Step::{Cancel, Create, Cross, Example, Live, Query, Rest};
         match self {

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// When requests must leave, at an even rate. Computed from the start each time, so that no rounding adds up.
+/// The times at which requests must leave, at an even rate. Computed from the start each time, so that no rounding adds
+/// up.
 pub struct Schedule {
     pub start: Instant,
     pub rate: f64,
@@ -13,18 +14,18 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// When the next request must leave.
+    /// Returns the time at which the next request must leave.
     pub fn next(&self) -> Instant {
         self.start + Duration::from_secs_f64(self.number as f64 / self.rate)
     }
 }
 
-/// Waits shorter than `spin` become none, and others end so much earlier, since the system sleeps by the millisecond.
+/// Shortens waits by `spin`, since the system sleeps by the millisecond; shorter ones become zero.
 pub fn coarse(spin: Duration) -> impl Fn(Duration) -> Duration {
     move |wait| wait.saturating_sub(spin)
 }
 
-/// Processor time that this thread used so far.
+/// Returns the processor time that this thread used so far.
 pub fn own_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -1,4 +1,4 @@
-//! One connection: bytes out, replies in, and what each request in flight waits for.
+//! One connection: bytes out, replies in, and the expected reply of each request in flight.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -16,14 +16,14 @@ use super::workload::Ask;
 
 /// A request in flight.
 pub struct Sent {
-    /// When it left, or should have left in an open loop.
+    /// The time at which it left, or should have left in an open loop.
     pub at: Instant,
-    /// Belongs to the measured part.
+    /// Whether it belongs to the measured part.
     pub measured: bool,
     pub ask: Ask,
 }
 
-/// A connection and what is under way on it.
+/// A connection and its requests in flight.
 pub struct Connection {
     stream: ClientStream,
     /// Requests not yet written.
@@ -33,14 +33,14 @@ pub struct Connection {
     replies: Replies,
 }
 
-/// What one round of reading found.
+/// The result of one round of reading.
 pub enum Received {
     Open,
     Closed,
 }
 
 impl Connection {
-    /// Starts one, from this address and port if they are given. Errors: also when they are taken.
+    /// Starts a connection, from this address and port if they are given. Errors: among others, these are taken.
     pub fn start(server: &Server, source: Option<SocketAddr>) -> io::Result<Connection> {
         let stream = server.start(source)?;
         Ok(Connection { stream, out: Vec::new(), sent: VecDeque::new(), replies: Replies::default() })
@@ -89,7 +89,7 @@ impl Connection {
                 Err(error) => return Err(error),
             };
             replies.take(framing, &scratch[..bytes], |reply| each(reply, sent.pop_front()));
-            // A short read emptied the socket: another one would only say so.
+            // A short read emptied the socket: another read would only say so.
             if bytes < scratch.len() && !may_have_more {
                 return Ok(Received::Open);
             }

@@ -1,4 +1,4 @@
-//! The loop of one thread: sends what is due, takes what comes, until the run ends and nothing is outstanding.
+//! The loop of one thread: sends what is due and takes replies, until the run ends and nothing is outstanding.
 //!
 //! In a closed loop a connection sends again when it is answered. In an open one requests leave on a schedule, whatever
 //! the server does, and their latency counts from the scheduled time.
@@ -22,13 +22,13 @@ use crate::interrupt;
 /// Failed connections after which a run ends.
 const BROKEN_MAX: u64 = 100;
 const SCRATCH_BYTES: usize = 64 << 10;
-/// Source ports tried for a connection when one after the other is taken.
+/// Source ports that are tried for a connection when one after the other is taken.
 const PORTS_TRIED_MAX: u32 = 1_000;
-/// New connections made before replies are looked at again.
+/// New connections that are made before replies are read again.
 const OPENED_AT_ONCE: usize = 64;
-/// Nearer than this, the next request is awaited by looking again and again: the system's sleep is coarser.
+/// The time before a request from which the loop polls without sleeping: the system's sleep is coarser.
 const SPIN: Duration = Duration::from_micros(1_500);
-/// How often a thread that waits looks whether it waits too long.
+/// Time between two looks of a waiting thread whether it waits too long.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// One thread's loop, ready to start.
@@ -37,7 +37,7 @@ pub struct Driver<'a> {
     share: &'a Share,
     workload: &'a mut Workload,
     watch: &'a Watch,
-    /// Their tokens follow those of the slots.
+    /// The guests, whose tokens follow those of the slots.
     guests: Vec<Box<dyn Guest>>,
     result: LoadResult,
     poll: Poll,
@@ -50,15 +50,15 @@ pub struct Driver<'a> {
     made: u32,
     measured_from: Instant,
     deadline: Option<Instant>,
-    /// When the measured part was first seen to run, and the processor time used until then.
+    /// The time at which the loop first saw the measured part, and the processor time used until then.
     measuring: Option<(Instant, Duration)>,
-    /// Of an open loop.
+    /// The schedule of an open loop.
     schedule: Option<Schedule>,
     /// The next connection to send on in an open loop.
     turn: usize,
     /// Slots without a connection, where an open loop makes one for each request.
     free: Vec<usize>,
-    /// A request of the schedule found none of them.
+    /// Whether a request of the schedule found none of them.
     waited_for_slot: bool,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Driver<'a> {
             let used = clock::own_cpu().saturating_sub(cpu);
             self.result.cpu_share = used.as_secs_f64() / at.elapsed().as_secs_f64().max(1e-9);
         }
-        // In this thread: whoever waits for its end would look at them late.
+        // The guests finish in this thread: another one would read them late.
         self.guests.iter_mut().for_each(|guest| guest.finish());
         Ok(self.result)
     }
@@ -170,7 +170,7 @@ impl<'a> Driver<'a> {
             replies |= self.serve(event, scratch);
         }
         if wait.is_zero() && events.is_empty() {
-            // The server may live on this core, too.
+            // The server may run on this core, too.
             std::thread::yield_now();
         }
         Ok(replies)
@@ -186,7 +186,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Takes the next source address and port, and goes past those that are taken.
+    /// Takes the next source address and port, and skips those that are taken.
     fn new_connection(&mut self) -> io::Result<Connection> {
         let mut tries = 0;
         loop {
@@ -227,7 +227,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// How many of `count` requests may still be sent.
+    /// Returns how many of `count` requests may still be sent.
     fn budget(&self, count: u64, at: Instant) -> u64 {
         if self.deadline.is_some_and(|deadline| at >= deadline) {
             0
@@ -254,21 +254,21 @@ impl<'a> Driver<'a> {
             if let Some(schedule) = &mut self.schedule {
                 schedule.number += 1;
             }
-            // What waited for the server is not the generator's lag.
+            // Time that a request waited for the server is not the generator's lag.
             if at >= self.measured_from && !std::mem::take(&mut self.waited_for_slot) {
                 self.result.lag_ns.saturating_record((lag.as_nanos() as u64).max(1));
             }
         }
     }
 
-    /// The time until something must be sent; none when nothing more is to be.
+    /// Returns the time until something must be sent; `None` when nothing more is to be.
     fn until_next_due(&self, now: Instant) -> Option<Duration> {
         let at = self.schedule.as_ref()?.next();
         let nobody = !self.plan.per_request && self.connected == 0;
         if nobody || self.budget(1, at) == 0 {
             return None;
         }
-        // Where all are busy the schedule waits for a reply, and nothing is gained by looking for it all the time.
+        // Where all slots are busy the schedule waits for a reply, and polling gains nothing.
         let full = self.plan.per_request && self.free.is_empty();
         Some(if full { GLANCE } else { at.saturating_duration_since(now) })
     }
@@ -284,7 +284,7 @@ impl<'a> Driver<'a> {
         None
     }
 
-    /// Returns whether a reply came.
+    /// Serves an event. Returns whether a reply came.
     fn serve(&mut self, event: &Event, scratch: &mut [u8]) -> bool {
         let number = event.token().0;
         if let Some(guest) = number.checked_sub(self.slots.len()) {
@@ -333,7 +333,8 @@ impl<'a> Driver<'a> {
         answered > 0
     }
 
-    /// Sends up to `count` requests, as long as the run goes on. Where each has its own connection, that of before is closed.
+    /// Sends up to `count` requests, as long as the run goes on. Where each has its own connection, closes the previous
+    /// one.
     fn send(&mut self, number: usize, count: u64, now: Instant) {
         if self.plan.per_request {
             self.take(number);
@@ -354,7 +355,8 @@ impl<'a> Driver<'a> {
             Ok(connection) => self.put(number, connection),
             Err(error) => return self.give_up(number, &error),
         }
-        // Over loopback a connection stands when connect returns, so the request is written before anything is awaited.
+        // Over loopback a connection is made when connect returns, so the request is written before anything is
+        // awaited.
         self.push(number, count, at);
         if !self.flush(number) {
             return;
@@ -384,7 +386,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Returns whether the connection goes on.
+    /// Writes what waits. Returns whether the connection goes on.
     fn flush(&mut self, number: usize) -> bool {
         let flushed = self.slots[number].as_mut().map_or(Ok(()), Connection::flush);
         flushed.map_err(|error| self.give_up(number, &error)).is_ok()
@@ -418,7 +420,7 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable)
 }
 
-/// Counts one reply. Returns whether it is what it must be.
+/// Counts one reply. Returns whether it is right.
 fn count(result: &mut LoadResult, workload: &mut Workload, sent: &Sent, reply: &[u8], now: Instant) -> bool {
     if sent.measured {
         result.answered(now, now.saturating_duration_since(sent.at));

@@ -1,4 +1,4 @@
-//! Whoever looks at a server from the thread that puts the load on it, so that one clock sees both.
+//! Observers of a server in the thread that puts the load on it, so that one clock times both.
 
 use std::io;
 use std::time::Instant;
@@ -10,10 +10,10 @@ pub trait Guest: Send {
     /// Asks for an event of this token when there is something to read.
     fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()>;
 
-    /// There is something to read: all of it is to be read.
+    /// Reads everything: there is something to read.
     fn ready(&mut self);
 
-    /// The load has ended: what follows from it is still to be read.
+    /// Reads what follows the load, which has ended.
     fn finish(&mut self);
 }
 
@@ -21,8 +21,8 @@ pub trait Guest: Send {
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
     pub order: u64,
-    /// When it was sent, or due in an open loop.
+    /// The time at which it was sent, or due in an open loop.
     pub sent: Instant,
-    /// Belongs to the measured part.
+    /// Whether it belongs to the measured part.
     pub measured: bool,
 }

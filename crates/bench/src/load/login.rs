@@ -1,5 +1,5 @@
-//! Logging in to servers that ask who sends: a challenge is asked for and signed, so that the secret is on no wire. It happens before a
-//! connection is loaded, so that it is in no latency.
+//! Logs in to servers that require it: asks for a challenge and signs it, so that the secret is never sent. It happens
+//! before a connection is loaded, so that it counts in no latency.
 
 use std::io::{self, Read, Write};
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use tls::ClientStream;
 
 use super::requests::frame;
 
-/// No reply to a login is longer.
+/// Bytes of the longest reply to a login.
 const REPLY_BYTES_MAX: usize = 4 << 10;
 
 /// A key and its secret.
@@ -20,14 +20,14 @@ pub struct Login {
     secret: String,
 }
 
-/// Secrets do not get into logs.
+/// Shows the key only, so that no secret gets into a log.
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Login").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
-/// From KEY:SECRETFILE: a secret is never an argument, which others see in the process list.
+/// Reads KEY:SECRETFILE: a secret is never an argument, which others see in the process list.
 impl FromStr for Login {
     type Err = String;
 
@@ -42,7 +42,7 @@ impl FromStr for Login {
 }
 
 impl Login {
-    /// Logs a new connection in. Errors: there is no reply, or the server does not let us in.
+    /// Logs a new connection in. Errors: there is no reply, or the server refuses.
     pub fn log_in(&self, stream: &mut ClientStream) -> io::Result<()> {
         let key = &self.key;
         let challenge = ask(stream, &format!("<login key=\"{key}\"/>"))?;
@@ -52,7 +52,7 @@ impl Login {
         if answer.contains("<logged-in ") { Ok(()) } else { Err(refused(&answer)) }
     }
 
-    /// As docs/PROTOCOL.md has it.
+    /// Signs a challenge as docs/PROTOCOL.md says.
     fn signature(&self, nonce: &str) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(self.secret.as_bytes()).expect("invariant: any length is a key");
         mac.update(b"pricetime-login:");
@@ -69,7 +69,7 @@ fn ask(stream: &mut ClientStream, request: &str) -> io::Result<String> {
     stream.write_all(frame(&format!("{request}\n")).as_bytes())?;
     stream.flush()?;
     let (mut reply, mut byte) = (Vec::new(), [0]);
-    // Byte by byte, so that nothing behind the reply is taken from the load.
+    // The reply is read byte by byte, so that nothing behind it is taken from the load.
     while !reply.ends_with(b"</results>\n") {
         if reply.len() == REPLY_BYTES_MAX || stream.read(&mut byte)? == 0 {
             return Err(io::Error::other("the answer to a login has no end"));

@@ -1,5 +1,5 @@
-//! The load generator: threads that keep a server busy and count what it answers. It knows sockets and the protocol, not
-//! who started the server, and prints nothing.
+//! The load generator: threads that keep a server busy and count its replies. It knows sockets and the protocol, not
+//! how the server was started, and prints nothing.
 
 mod choice;
 mod clock;
@@ -45,29 +45,29 @@ use workload::Workload;
 
 /// Files that a process needs besides its connections.
 const OTHER_FILES: u64 = 64;
-/// How far apart the threads begin in the row of source ports.
+/// The distance between the threads' first source ports.
 const SOURCES_APART: u32 = 100_003;
-/// How often progress is told.
+/// Time between two reports of progress.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// What to do.
+/// A load to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub load: LoadSettings,
     pub server: Server,
-    /// A connection for each request.
+    /// Whether each request has a connection of its own.
     pub per_request: bool,
-    /// Of the measured part.
+    /// The length of the measured part.
     pub duration: Option<Duration>,
     pub warmup: Duration,
-    /// Where the threads run, in turn; empty for anywhere.
+    /// The cores of the threads, in turn; empty for any.
     pub cores: Vec<usize>,
     pub framing: Framing,
-    /// Replies must echo their requests as our server does.
+    /// Whether replies must echo their requests as our server does.
     pub strict: bool,
-    /// Where connections come from.
+    /// The source addresses of connections.
     pub sources: Sources,
-    /// Remember every order that was opened, and when it was sent.
+    /// Whether to remember every order that was opened, and when it was sent.
     pub note_orders: bool,
 }
 
@@ -77,24 +77,24 @@ struct Share {
     number: u64,
     of: u64,
     connections: usize,
-    /// Requests of the measured part at most.
+    /// Requests of the measured part, at most.
     requests: u64,
     rate: Option<f64>,
-    /// From the common start of the schedule to its own.
+    /// Time from the common start of the schedule to its own.
     offset: Duration,
     /// The first of its source ports.
     first_source: u32,
 }
 
-/// What the threads and whoever looks at them share.
+/// The state that the threads and their observer share.
 struct Watch {
-    /// All connections stand; the clock starts.
+    /// Passed when all connections are made; then the clock starts.
     ready: Barrier,
     answered: AtomicU64,
 }
 
-/// Runs the load, to its end or until a signal asks to stop, and serves the guests meanwhile. Calls `measuring` when the
-/// measured part begins, and `progress` with the part of it that is done. Errors: connections that cannot be made.
+/// Runs the load, to its end or until a signal asks to stop, and serves the guests meanwhile. Calls `measuring` when
+/// the measured part begins, and `progress` with the part of it that is done. Errors: connections that cannot be made.
 pub fn run(
     plan: &Plan,
     open: &[OpenOrder],
@@ -110,14 +110,14 @@ pub fn run(
             .iter()
             .map(|share| {
                 let watch = &watch;
-                // All of them come to the first thread.
+                // All guests go to the first thread.
                 let guests = std::mem::take(&mut guests);
                 scope.spawn(move || {
                     let failed = |error| format!("{}: {error}", plan.server.to);
                     let mut workload = Workload::new(plan, share, open);
                     let driver = pin(plan, share.number)
                         .and_then(|()| Driver::connect(plan, share, &mut workload, watch, guests).map_err(failed));
-                    // Also after a failure: the others wait for everybody.
+                    // The barrier is passed also after a failure: the other threads wait for all.
                     watch.ready.wait();
                     driver?.run().map_err(failed)
                 })
@@ -132,7 +132,7 @@ pub fn run(
     })
 }
 
-/// Tells when the measured part begins and how far it is, until all threads are done.
+/// Reports when the measured part begins and how far it is, until all threads are done.
 fn follow(
     plan: &Plan,
     watch: &Watch,
@@ -150,7 +150,7 @@ fn follow(
     measuring();
     let measured_from = Instant::now();
     while running() {
-        // Short runs end without waiting for the next glance.
+        // Short runs end without waiting for the next report.
         std::thread::sleep(GLANCE.min(measured_from.elapsed().max(Duration::from_millis(1))));
         let by_time = plan.duration.map_or(0.0, |all| measured_from.elapsed().as_secs_f64() / all.as_secs_f64());
         let answered = watch.answered.load(Ordering::Relaxed) - before;

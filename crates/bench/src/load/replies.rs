@@ -1,15 +1,16 @@
-//! Finding whole replies in a stream of bytes, and reading the little of them that a load has to know: their kind, and
-//! the id in them. Knows no sockets and no requests.
+//! Finds whole replies in a stream of bytes, and reads the little of them that a load has to know: their kind, and the
+//! id in them. It knows no sockets and no requests.
 //!
-//! Our server ends a reply with a newline and writes none inside, so a line is a reply. Other servers of this protocol put
-//! a line with the length before it, spread it over lines, or end it without a newline: there `</results>` is looked for.
+//! Our server ends a reply with a newline and writes none inside, so a line is a reply. Other servers of this protocol
+//! put a line with the length before it, spread it over lines, or end it without a newline: there it looks for
+//! `</results>`.
 
 use memchr::{memchr, memmem};
 
 const END: &[u8] = b"</results>";
 const END_OF_LINE: &[u8] = b"</results>\n";
 
-/// What the first element of a reply is.
+/// The kind of a reply's first element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Created,
@@ -22,7 +23,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 5] = [Kind::Created, Kind::Opened, Kind::Canceled, Kind::Status, Kind::Error];
 
-    /// Its element's name.
+    /// Returns its element's name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Created => "created",
@@ -34,14 +35,14 @@ impl Kind {
     }
 }
 
-/// How a server's replies are told from each other.
+/// The way in which a server's replies are separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// No reply has been seen.
     Unknown,
     /// A reply is a line.
     Lines,
-    /// A reply ends with `</results>`; what stands before it is looked at more closely.
+    /// A reply ends with `</results>`; the bytes before it need a closer look.
     Tagged,
 }
 
@@ -49,12 +50,12 @@ pub enum Framing {
 #[derive(Default)]
 pub struct Replies {
     partial: Vec<u8>,
-    /// So many of them hold no end of a reply.
+    /// The number of bytes that hold no end of a reply.
     scanned: usize,
 }
 
 impl Replies {
-    /// Takes bytes as they came, and calls `each` with every reply that is whole now.
+    /// Takes bytes as they arrived, and calls `each` with every reply that is whole now.
     pub fn take(&mut self, framing: &mut Framing, bytes: &[u8], mut each: impl FnMut(&[u8])) {
         let mut rest = bytes;
         while *framing == Framing::Lines {
@@ -73,7 +74,7 @@ impl Replies {
                 each(&self.partial);
                 self.forget(self.partial.len());
             } else {
-                // A line that ends no reply: from here on every byte is looked at.
+                // The line ends no reply: from here on every byte is looked at.
                 *framing = Framing::Tagged;
             }
         }
@@ -88,7 +89,7 @@ impl Replies {
             let reply = self.partial[start..end].trim_ascii_start();
             let body = without_length(reply);
             if *framing != Framing::Tagged && body.len() == reply.len() && memchr(b'\n', body).is_none() {
-                // Without a byte behind it the end of the line may be still under way: the next reply will tell.
+                // Without a byte behind it the end of the line may still be under way: the next reply will tell.
                 match self.partial.get(end) {
                     Some(b'\n') => *framing = Framing::Lines,
                     Some(_) => *framing = Framing::Tagged,
@@ -112,7 +113,8 @@ impl Replies {
     }
 }
 
-/// The kind of a whole reply, and what stands behind that name; none for bytes that are no reply of this protocol.
+/// Returns the kind of a whole reply, and the bytes behind its name; `None` for bytes that are no reply of this
+/// protocol.
 pub fn read(reply: &[u8]) -> Option<(Kind, &[u8])> {
     let element = match reply.strip_prefix(b"<results><") {
         Some(element) => element,
@@ -123,7 +125,7 @@ pub fn read(reply: &[u8]) -> Option<(Kind, &[u8])> {
     matches!(rest.first(), Some(b' ' | b'/' | b'>' | b'\t' | b'\r' | b'\n')).then_some((kind, rest))
 }
 
-/// The number in the attribute `id` of the first element; `rest` stands behind its name.
+/// Returns the number in the attribute `id` of the first element; `rest` stands behind its name.
 pub fn id(rest: &[u8]) -> Option<u64> {
     const ATTRIBUTE: &[u8] = b" id=\"";
     let element = &rest[..memchr(b'>', rest)?];
@@ -133,13 +135,13 @@ pub fn id(rest: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// A reply without the line of digits before it, if there is one.
+/// Returns a reply without the line of digits before it, if there is one.
 fn without_length(reply: &[u8]) -> &[u8] {
     let digits = reply.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 { reply } else { reply[digits..].trim_ascii_start() }
 }
 
-/// What stands behind the `<` of the first element in the root, for replies that are laid out in their own way.
+/// Returns the bytes behind the `<` of the first element in the root, for replies that are laid out in their own way.
 fn after_root(reply: &[u8]) -> Option<&[u8]> {
     let mut rest = reply.trim_ascii_start();
     if rest.starts_with(b"<?xml") {
@@ -152,7 +154,8 @@ fn after_root(reply: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// The replies found when `stream` comes in pieces of each length, and the framing that was recognised.
+    /// Checks the replies that are found when `stream` comes in pieces of each length, and the framing that was
+    /// recognised.
     fn check(stream: &str, expected: &[&str], framing_at_the_end: Framing) {
         for piece in 1..=stream.len() {
             let (mut framing, mut replies, mut found) = (Framing::Unknown, Replies::default(), Vec::new());
@@ -181,7 +184,7 @@ mod tests {
         check(&format!("{spread}\n{spread}\n"), &[&spread, &spread], Framing::Tagged);
         let declared = format!("<?xml version=\"1.0\"?>\n{A}");
         check(&format!("{declared}\n{declared}\n"), &[&declared, &declared], Framing::Tagged);
-        // Lines at first, then not.
+        // The stream has lines at first, and then other replies.
         check(&format!("{A}\n{spread}\n{A}\n"), &[A, &spread, A], Framing::Tagged);
         check("", &[], Framing::Unknown);
     }

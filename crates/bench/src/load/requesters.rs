@@ -1,4 +1,5 @@
-//! A closed loop of connections that somebody else's client library drives, all in this thread: each asks, waits for its
+//! A closed loop of connections that another client library drives, all in this thread: each asks, waits for its
+//! answer, and asks again. It counts their answers, as the loop over our own sockets does.
 //! answer, and asks again. It counts what they say, as the loop over our own sockets does.
 
 use std::time::{Duration, Instant};
@@ -10,26 +11,26 @@ use crate::interrupt;
 
 /// One connection, and a task of the runtime.
 pub trait Requester: Send + 'static {
-    /// Does the next request. Errors: why this connection ends.
+    /// Makes the next request. Errors: the reason why this connection ends.
     fn ask(&mut self) -> impl Future<Output = Result<Answer, String>> + Send;
 }
 
-/// What a request got.
+/// The answer to a request.
 pub enum Answer {
     Right(Kind),
-    /// The bytes of one that is not right.
+    /// The bytes of a wrong answer.
     Wrong(Vec<u8>),
 }
 
-/// Runs something asynchronous in this thread. Errors: its own; the system's.
+/// Runs asynchronous work in this thread. Errors: its own; the system's.
 pub fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
     runtime.block_on(work)
 }
 
-/// Runs the load within `block_on`: each connection until the end or its first fault. Calls `measuring` when the measured part
-/// begins. Errors: a connection's task has failed.
+/// Runs the load within `block_on`: each connection until the end or its first fault. Calls `measuring` when the
+/// measured part begins. Errors: a connection's task has failed.
 pub async fn run_requesters(
     requesters: Vec<impl Requester>,
     warmup: Duration,

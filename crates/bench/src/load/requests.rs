@@ -1,4 +1,4 @@
-//! Requests as bytes. No sockets, no choice of what to send.
+//! Requests as bytes. It knows no sockets, and does not choose what to send.
 
 use std::io::Write as _;
 
@@ -11,37 +11,37 @@ pub const BALANCE: u64 = 100_000;
 /// The example of the protocol that a published experiment sends again and again: 173 bytes.
 pub const EXAMPLE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<create>\n  <account id=\"123456\" balance=\"1000\"/>\n  \
     <symbol sym=\"SPY\">\n    <account id=\"123456\">100000</account>\n  </symbol>\n</create>\n";
-/// What it creates, where the account is new, and each time.
+/// Dollars that the example creates, where the account is new; the shares it creates each time.
 pub const EXAMPLE_DOLLARS: u64 = 1_000;
 pub const EXAMPLE_SYMBOL: &str = "SPY";
 pub const EXAMPLE_SHARES: u64 = 100_000;
 
-/// `body` with its length line.
+/// Returns `body` with its length line.
 pub fn frame(body: &str) -> String {
     format!("{}\n{body}", body.len())
 }
 
-/// A request of `account` with these children, laid out as the protocol's published examples are.
+/// Returns a request of `account` with these children, laid out as the protocol's published examples are.
 pub fn transactions(account: u64, children: &str) -> String {
     format!("{XML_DECLARATION}<transactions id=\"{account}\">\n  {children}\n</transactions>\n")
 }
 
-/// A request that creates one account.
+/// Returns a request that creates one account.
 pub fn create(account: u64, dollars: u64) -> String {
     format!("{XML_DECLARATION}<create>\n  <account id=\"{account}\" balance=\"{dollars}\"/>\n</create>\n")
 }
 
-/// The name of the symbol of this number.
+/// Returns the name of the symbol of this number.
 pub fn symbol_name(number: usize) -> String {
     format!("SYM{number}")
 }
 
-/// A request that places one order, with its length line.
+/// Returns a request that places one order, with its length line.
 pub fn place(order: &Choice) -> String {
     frame(&transactions(order.account, &format!("<order {}/>", order_attributes(order))))
 }
 
-/// The attributes of an order, as they stand in it and in its reply.
+/// Returns the attributes of an order, as they stand in it and in its reply.
 pub fn order_attributes(order: &Choice) -> String {
     let &Choice { symbol, buys, shares, cents, kind, .. } = order;
     let (name, sign) = (symbol_name(symbol), if buys { "" } else { "-" });

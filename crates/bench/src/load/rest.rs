@@ -20,11 +20,11 @@ use super::requests::symbol_name;
 use super::{LoadResult, Plan};
 use crate::record::LoadSettings;
 
-/// Orders are sent round and round.
+/// Orders that are prepared, and sent round and round.
 const PREPARED: usize = 1 << 14;
 
-/// Sends orders, of which half execute. Calls `measuring` when the measured part begins. Errors: connections that cannot be
-/// made.
+/// Sends orders, half of which execute. Calls `measuring` when the measured part begins. Errors: connections that
+/// cannot be made.
 pub fn run_rest(plan: &Plan, to: SocketAddr, measuring: &mut dyn FnMut()) -> Result<LoadResult, String> {
     block_on(async {
         let shared = Arc::new(Shared {
@@ -49,12 +49,12 @@ async fn connect(to: SocketAddr) -> Result<Sender, Fault> {
     let stream = TcpStream::connect(to).await?;
     stream.set_nodelay(true)?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-    // What ends it is told to its sender.
+    // The sender gets the error that ends the connection.
     tokio::spawn(async { drop(connection.await) });
     Ok(sender)
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Shared {
     host: String,
     orders: Vec<Prepared>,
@@ -91,7 +91,7 @@ impl Trader {
     }
 }
 
-/// An order to be placed, and what its reply must say.
+/// An order to place, and its expected reply.
 struct Prepared {
     body: Bytes,
     /// The body of its reply behind the order's id.
@@ -118,13 +118,13 @@ impl Prepared {
     }
 }
 
-/// As the server writes it: without zeros at the end.
+/// Writes dollars as the server does: without zeros at the end.
 fn dollars(cents: usize) -> String {
     let text = format!("{}.{:02}", cents / 100, cents % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// In turn two that execute against each other and two that rest.
+/// Returns in turn two orders that execute against each other and two that rest.
 fn orders(load: &LoadSettings) -> Vec<Prepared> {
     let mut random = Random(1);
     let crossing = crossing(&mut random, load.accounts, load.symbols, PREPARED / 2);

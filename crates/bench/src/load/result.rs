@@ -1,4 +1,4 @@
-//! What is counted during a run, by each thread, and put together at its end.
+//! The counts of a run, made by each thread and put together at its end.
 
 use std::time::{Duration, Instant};
 
@@ -11,19 +11,19 @@ use crate::record::{ClientRecord, Counts, FORMAT, Latency, LoadSettings, RunReco
 const SAMPLE_BYTES_MAX: usize = 300;
 const LATENCY_MAX: Duration = Duration::from_secs(1_000);
 
-/// What was answered, and how fast. Faults count in the warm-up, too; the rest only in the measured part.
+/// The replies, and their latencies. Faults count in the warm-up, too; everything else only in the measured part.
 pub struct LoadResult {
-    /// From sending, or from its scheduled time in an open loop, to the whole reply: in nanoseconds.
+    /// Nanoseconds from sending, or from the scheduled time in an open loop, to the whole reply.
     pub latency_ns: Histogram<u64>,
-    /// How much later than scheduled requests left, in an open loop.
+    /// Nanoseconds by which requests left later than scheduled, in an open loop.
     pub lag_ns: Histogram<u64>,
-    /// Without the kinds.
+    /// Counts without the kinds.
     pub counts: Counts,
     /// Right replies by their place in `Kind::ALL`.
     pub kinds: [u64; Kind::ALL.len()],
-    /// Where the plan asks for it, with those of the warm-up.
+    /// Orders that were opened, if the plan asks for them, with those of the warm-up.
     pub opened: Vec<Opened>,
-    /// With those of the warm-up.
+    /// Replies of the whole run, warm-up included.
     pub created_in_all: u64,
     pub refused_in_all: u64,
     pub in_flight_max: u64,
@@ -67,7 +67,7 @@ impl LoadResult {
         self.latency_ns.saturating_record((latency.as_nanos() as u64).max(1));
     }
 
-    /// What came of this load, as far as the load knows.
+    /// Returns the record of this load, as far as the load knows it.
     pub fn record(&self, load: LoadSettings) -> RunRecord {
         let seconds = match (self.first_sent, self.last_reply) {
             (Some(first), Some(last)) => last.saturating_duration_since(first).as_secs_f64(),
@@ -116,7 +116,8 @@ impl LoadResult {
         self.counts.first_wrong.get_or_insert_with(text);
     }
 
-    /// Adds what another thread counted. The most in flight and open at once are sums of each thread's most.
+    /// Adds the counts of another thread. The maxima of requests in flight and of open connections become sums of each
+    /// thread's.
     pub fn add(&mut self, other: &LoadResult) {
         self.latency_ns.add(&other.latency_ns).expect("invariant: all histograms have the same bounds");
         self.lag_ns.add(&other.lag_ns).expect("invariant: all histograms have the same bounds");

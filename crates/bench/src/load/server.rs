@@ -1,4 +1,4 @@
-//! The server that a load is put on: where it is, and how a connection to it begins. It knows no requests but the login.
+//! The server of a load: its address, and how a connection to it begins. It knows no requests but the login.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -14,17 +14,17 @@ use super::login::Login;
 #[derive(Clone, Debug)]
 pub struct Server {
     pub to: SocketAddr,
-    /// Connections speak TLS with a host of this name.
+    /// The TLS of connections, with a host of this name.
     pub tls: Option<(String, Connector)>,
-    /// Each connection logs in with it.
+    /// The login of each connection.
     pub login: Option<Login>,
-    /// How long no reply may come before the outstanding ones are given up.
+    /// Time without a reply after which the outstanding ones are given up.
     pub patience: Duration,
 }
 
 impl Server {
-    /// A connection that blocks, from this address and port if they are given, behind its handshake and its login. Errors: also
-    /// when address and port are taken.
+    /// Makes a blocking connection, from this address and port if they are given, with its handshake and its login.
+    /// Errors: among others, address and port are taken.
     pub fn connect(&self, source: Option<SocketAddr>) -> io::Result<ClientStream> {
         let socket = self.socket(Type::STREAM, source)?;
         socket.connect_timeout(&self.to.into(), self.patience)?;
@@ -38,7 +38,8 @@ impl Server {
         Ok(stream)
     }
 
-    /// A connection that does not block; it may be still under way where nothing is said before its first request.
+    /// Starts a connection that does not block; it may still be under way where nothing is sent before its first
+    /// request.
     pub fn start(&self, source: Option<SocketAddr>) -> io::Result<ClientStream> {
         if self.tls.is_some() || self.login.is_some() {
             let stream = self.connect(source)?;

@@ -1,5 +1,5 @@
-//! What must be there before a load: accounts with more money and shares than they can spend, symbols, and orders that
-//! rest. One connection, one request at a time; a market that is already there is used as it is.
+//! Prepares a market for a load: accounts with more money and shares than they can spend, symbols, and orders that
+//! rest. It uses one connection, and makes one request at a time; a market that exists already is used as it is.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -15,17 +15,19 @@ use super::server::Server;
 use crate::interrupt;
 use crate::record::{LoadSettings, Recipe};
 
-/// Elements a request: well below the default of `--max-children`.
+/// Elements of a request: well below the default of `--max-children`.
 const CHILDREN_PER_REQUEST: u64 = 1_000;
-/// Issued in all, a hundredth of what a server may issue, so that the setup can be repeated on the same data.
+/// Dollars, and shares of each symbol, issued in all: a hundredth of what a server may issue, so that the setup can be
+/// repeated on the same data.
 const ISSUED_IN_ALL: u64 = 1_000_000_000_000_000_000;
-/// Issued to one account at most: a thousandth of the default of `--max-balance` and of `--max-position`, so that the setup can be
-/// repeated, and with a request's children below that of `--max-issue`.
+/// Dollars, and shares of each symbol, issued to one account, at most: a thousandth of the default of `--max-balance`
+/// and of `--max-position`, so that the setup can be repeated, and with a request's children below that of
+/// `--max-issue`.
 const ISSUED_EACH_MAX: u64 = 10_000_000_000_000;
-/// How long a server that closes after each reply may take for it.
+/// Time that a server which closes after each reply may take for it.
 const CLOSE_PATIENCE: Duration = Duration::from_millis(200);
 
-/// What was created: dollars, and shares by symbol.
+/// Everything that was created: dollars, and shares by symbol.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Issued {
     pub dollars: u128,
@@ -48,23 +50,23 @@ impl Issued {
     }
 }
 
-/// Dollars that each of so many accounts gets, and shares of each symbol.
+/// Returns the dollars that each of this many accounts gets, and the shares of each symbol.
 pub fn issued_each(accounts: u64) -> u64 {
     (ISSUED_IN_ALL / accounts).min(ISSUED_EACH_MAX)
 }
 
-/// A server, asked one request after the other.
+/// A server that gets one request after the other.
 pub struct Setup<'a> {
     server: &'a Server,
-    /// How it tells its replies apart.
+    /// The way in which it separates its replies.
     pub framing: Framing,
-    /// It closes the connection after each reply.
+    /// Whether it closes the connection after each reply.
     pub closes: bool,
     stream: Option<ClientStream>,
 }
 
 impl<'a> Setup<'a> {
-    /// Of a server of which nothing is known. Nothing is sent.
+    /// Prepares for a server that nothing is known of. Sends nothing.
     pub fn new(server: &'a Server) -> Setup<'a> {
         Setup { server, framing: Framing::Unknown, closes: false, stream: None }
     }
@@ -72,7 +74,7 @@ impl<'a> Setup<'a> {
     /// Sends one harmless request, and sees how the server answers. Errors: no server, or none of this protocol.
     pub fn probe(&mut self) -> Result<(), String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
-        // In microseconds, so with fewer digits than the accounts of a load.
+        // The account is a time in microseconds, so with fewer digits than the accounts of a load.
         let reply = self.ask(&requests::create(now, 0))?;
         if !is_created(&reply) {
             let (to, reply) = (self.server.to, reply.trim());
@@ -84,7 +86,7 @@ impl<'a> Setup<'a> {
             let waiting = stream.socket().set_read_timeout(Some(CLOSE_PATIENCE));
             match waiting.and_then(|()| stream.read(&mut byte)) {
                 Ok(0) => break true,
-                // The line end of the reply.
+                // The byte is the line end of the reply.
                 Ok(_) if byte[0] == b'\n' && self.framing == Framing::Unknown => self.framing = Framing::Lines,
                 Ok(_) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break false,
@@ -96,8 +98,8 @@ impl<'a> Setup<'a> {
         Ok(())
     }
 
-    /// Creates what the workload needs; accounts and symbols only where `market` says so. Returns the orders that rest, and
-    /// what was issued. Errors: what the server refused.
+    /// Creates what the workload needs; accounts and symbols only where `market` says so. Returns the orders that rest,
+    /// and what was issued. Errors: what the server refused.
     pub fn prepare(
         &mut self,
         load: &LoadSettings,
@@ -137,7 +139,7 @@ impl<'a> Setup<'a> {
         let in_all = u128::from(each) * u128::from(load.accounts);
         for some in batches(load.accounts) {
             let accounts = some.map(|account| format!("  <account id=\"{account}\" balance=\"{each}\"/>\n"));
-            // On a server that was driven before, they are there.
+            // On a server that was driven before, they exist.
             self.ask_for(&format!("<create>\n{}</create>\n", accounts.collect::<String>()), strict)?;
         }
         issued.dollars += in_all;
@@ -169,7 +171,8 @@ impl<'a> Setup<'a> {
         Ok(orders)
     }
 
-    /// The reply. Errors: none, or, where all of it must be accepted, one with an error in it.
+    /// Makes a request, and returns the reply. Errors: there is none, or it has an error in it although `all` must be
+    /// accepted.
     fn ask_for(&mut self, body: &str, all: bool) -> Result<String, String> {
         let reply = self.ask(body)?;
         let Some(error) = reply.split("<error").nth(1).filter(|_| all) else { return Ok(reply) };
@@ -202,7 +205,7 @@ impl<'a> Setup<'a> {
             }
             match stream.read(&mut scratch) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                // A signal: the reply comes all the same, and the next question is not asked.
+                // A signal came: the reply comes all the same, and the next request is not made.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
                 Ok(bytes) => replies.take(&mut self.framing, &scratch[..bytes], |reply| {

@@ -1,11 +1,11 @@
-//! Where connections come from. The system finds a free port for each by itself, until those of one address run short:
-//! a port waits for a minute after its connection was closed. Then loopback addresses and ports are taken in turn here,
-//! since the system's search takes longer than the request once most of them wait.
+//! The source addresses of connections. The system finds a free port for each by itself, until those of one address run
+//! short: a port waits for a minute after its connection was closed. Then this module takes loopback addresses and
+//! ports in turn, since the system's search takes longer than the request once most of them wait.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// Connections whose ports the system finds, also when the loads before this one left many waiting.
+/// Connections for which the system finds ports, also when earlier loads left many waiting.
 const SYSTEM_CONNECTIONS_MAX: u64 = 1_000;
 /// Connections that one address makes without running short.
 const CONNECTIONS_PER_ADDRESS: u64 = 10_000;
@@ -13,24 +13,24 @@ const ADDRESSES_MIN: u32 = 4;
 const ADDRESSES_MAX: u32 = 64;
 const PORT_RANGE_DEFAULT: [u16; 2] = [32_768, 60_999];
 
-/// Source addresses and ports to take turns with.
+/// Source addresses and ports to take in turn.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// 1 when the system chooses the ports.
+    /// The number of addresses; 1 when the system chooses the ports.
     pub addresses: u32,
     first_port: u16,
     ports: u32,
-    /// Where the turn begins, so that loads at once or in a row use other ports.
+    /// The start of the turn, so that loads at once or in a row use other ports.
     offset: u32,
 }
 
 impl Sources {
-    /// The system's choice.
+    /// Lets the system choose.
     pub fn system() -> Sources {
         Sources { addresses: 1, first_port: 0, ports: 1, offset: 0 }
     }
 
-    /// As many as keep ports from running short, for so many connections; none for as many as come.
+    /// Returns as many as keep ports from running short, for this many connections; `None` for an unknown number.
     pub fn for_connections(to: SocketAddr, connections: Option<u64>) -> Sources {
         let loopback = matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback());
         let few = connections.is_some_and(|connections| connections <= SYSTEM_CONNECTIONS_MAX);
@@ -45,7 +45,7 @@ impl Sources {
         Sources { addresses, first_port, ports, offset: now.as_micros() as u32 }
     }
 
-    /// Where this connection comes from; none for the system's choice.
+    /// Returns the source of this connection; `None` to let the system choose.
     pub fn address(&self, number: u32) -> Option<SocketAddr> {
         let turn = self.offset.wrapping_add(number);
         let ip = Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + turn % self.addresses);

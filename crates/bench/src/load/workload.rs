@@ -1,4 +1,4 @@
-//! What is sent, as bytes, and what a right reply to each request is. No sockets.
+//! The requests of a load as bytes, and the right reply to each. It knows no sockets.
 
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,7 +12,7 @@ use crate::record::{LoadSettings, Recipe};
 const NEW_ACCOUNT_DIGITS: usize = 19;
 const NEW_ACCOUNTS_PER_MS: u64 = 1_000_000;
 
-/// What the reply to a request must be, and what it leads to.
+/// The expected reply to a request, and what follows from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     account: u64,
@@ -22,12 +22,12 @@ pub struct Ask {
 #[derive(Clone, Copy, Debug)]
 enum Expected {
     Created,
-    /// Echoes what stands there among the prepared bytes; `rests` when it can be cancelled later.
+    /// The reply echoes these prepared bytes; `rests` when the order can be canceled later.
     Opened {
         echo: (u32, u32),
         rests: bool,
     },
-    /// Opened in a life of its own.
+    /// An order of a life is opened.
     LifeOpened,
     Status {
         id: u64,
@@ -40,7 +40,7 @@ enum Expected {
     Anything,
 }
 
-/// What a reply turned out to be.
+/// The verdict on a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Right(Kind),
@@ -48,17 +48,17 @@ pub enum Outcome {
     RightRefusal,
     /// An error where it expects none.
     Error,
-    /// Of another kind, about something else, or no reply of this protocol.
+    /// A reply of another kind, about something else, or not of this protocol.
     Wrong,
 }
 
 /// An endless row of requests.
 pub struct Workload {
     load: LoadSettings,
-    /// A reply must echo its request as our server does; others may write attributes in another order.
+    /// Whether a reply must echo its request as our server does; other servers may write attributes in another order.
     strict: bool,
     mix: Mix<Prepared>,
-    /// Of prepared requests.
+    /// The bytes of prepared requests.
     bytes: Vec<u8>,
     /// Lives that wait for their next request.
     lives: VecDeque<Life>,
@@ -78,13 +78,13 @@ enum Life {
 #[derive(Clone, Copy)]
 struct Prepared {
     account: u64,
-    /// Where it stands among the prepared bytes, and where what its reply must echo.
+    /// The ranges of the prepared bytes that hold the request, and what its reply must echo.
     request: (u32, u32),
     echo: (u32, u32),
 }
 
 impl Workload {
-    /// A thread's part of it, with its part of the orders that were opened beforehand.
+    /// Returns a thread's part of it, with its part of the orders that were opened beforehand.
     pub fn new(plan: &Plan, share: &Share, open: &[OpenOrder]) -> Workload {
         let load = &plan.load;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
@@ -156,7 +156,7 @@ impl Workload {
         }
     }
 
-    /// Whether `reply` is what this request must get; what follows from it is sent later.
+    /// Judges the reply to this request; requests that follow from it are sent later.
     pub fn check(&mut self, ask: &Ask, reply: &[u8]) -> Outcome {
         let Some((kind, rest)) = replies::read(reply) else { return Outcome::Wrong };
         let account = ask.account;
@@ -164,7 +164,7 @@ impl Workload {
         let right = match (ask.expected, kind) {
             (Expected::Anything, _) => true,
             (Expected::Refused, Kind::Error) => return Outcome::RightRefusal,
-            // A market order that overtook the order it was to meet may have executed one that rested.
+            // A market order that overtook the order it was to meet may have executed a resting one.
             (Expected::Canceled { .. }, Kind::Error) if self.load.workload == Recipe::OrderTaking => {
                 return Outcome::RightRefusal;
             }

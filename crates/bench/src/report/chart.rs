@@ -12,12 +12,12 @@ use resvg::usvg::{Options, Tree};
 use super::scale::Scale;
 use crate::table::escaped;
 
-/// Carried along, so that a PNG is the same wherever it is made.
+/// The fonts are part of the program, so that a PNG is the same wherever it is made.
 const FONTS: [&[u8]; 2] =
     [include_bytes!("../../assets/DejaVuSans-subset.ttf"), include_bytes!("../../assets/DejaVuSans-Bold-subset.ttf")];
 const FAMILY: &str = "sans-serif";
 
-/// Why drawing cannot fail.
+/// The reason why drawing cannot fail.
 const DRAWS: &str = "invariant: what is drawn into memory is drawn";
 
 const WIDTH: u32 = 1520;
@@ -25,17 +25,18 @@ const PLOT_HEIGHT: u32 = 700;
 const TEXT: i32 = 26;
 const TITLE: i32 = 32;
 const MARGIN: i32 = 20;
-/// Of letters, to the size of their text; what is wrapped by it has room.
+/// The width of letters as a part of their size; text that is wrapped by it has room.
 const LETTER_WIDTH: f64 = 0.56;
-/// Series beside each other at the same place of the axis stand this far apart.
+/// Distance between series at the same place of the axis.
 const APART: f64 = 14.0;
-/// Runs of one place are spread over this much to each side, so that equal ones stay countable.
+/// Distance over which runs of one place are spread to each side, so that equal ones stay countable.
 const SPREAD: f64 = 18.0;
 
 const INK: RGBColor = RGBColor(0x1A, 0x1A, 0x1A);
 pub const SOFT: RGBColor = RGBColor(0x55, 0x55, 0x55);
 const GRID: RGBColor = RGBColor(0xE2, 0xE2, 0xE2);
-/// Okabe and Ito's, which people who see colours otherwise can tell apart; without the yellow that paper swallows.
+/// The colours of Okabe and Ito, which people with colour blindness can tell apart; without the yellow that is weak on
+/// paper.
 pub const SERIES: [RGBColor; 6] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
@@ -48,37 +49,37 @@ pub const SERIES: [RGBColor; 6] = [
 /// One plot.
 pub struct Chart {
     pub title: String,
-    /// Under the title, smaller.
+    /// The smaller line under the title.
     pub subtitle: String,
     pub x: Axis,
     pub y: Axis,
     pub lines: Vec<Line>,
 }
 
-/// What stands along one of its sides.
+/// The axis along one of its sides.
 pub struct Axis {
     pub label: String,
     pub scale: Scale,
     pub tick: fn(f64) -> String,
 }
 
-/// Points that belong together, with what was measured beside them.
+/// Points that belong together, with the runs beside them.
 pub struct Line {
     pub label: String,
     pub colour: RGBColor,
-    /// Which shape marks its points: they stay apart without colour.
+    /// The shape that marks its points: lines differ without colour.
     pub marker: usize,
-    /// One point of so many is marked, from the first.
+    /// The distance of marked points: one of this many is marked, from the first.
     pub marker_each: usize,
     pub dashed: bool,
     pub points: Vec<Point>,
     /// Single runs.
     pub dots: Vec<(f64, f64)>,
-    /// Single runs that count for nothing.
+    /// Single runs that do not count.
     pub crosses: Vec<(f64, f64)>,
 }
 
-/// One of them, with the ends of its error bar.
+/// A point of a line, with the ends of its error bar.
 #[derive(Clone, Copy)]
 pub struct Point {
     pub x: f64,
@@ -90,7 +91,7 @@ type Place = (i32, i32);
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 impl Chart {
-    /// Its drawing.
+    /// Returns its drawing.
     pub fn svg(&self) -> String {
         let (title, subtitle) = (wrapped(&self.title, TITLE), wrapped(&self.subtitle, TEXT));
         let legend = self.legend();
@@ -116,7 +117,7 @@ impl Chart {
         svg.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{name}\" "), 1)
     }
 
-    /// Axes and lines, so far from the upper and from the lower edge.
+    /// Draws axes and lines, this far from the upper and from the lower edge.
     fn draw_plot(&self, area: &Area, above: i32, below: i32) {
         let plot = area.margin(above, below, MARGIN, 2 * MARGIN);
         let mut context = ChartBuilder::on(&plot)
@@ -141,7 +142,7 @@ impl Chart {
             .draw()
             .expect(DRAWS);
         let plotting = context.plotting_area();
-        // Where it leaves the plot, it ends at its edge.
+        // A point outside the plot is drawn at its edge.
         let place = |x: f64, y: f64, aside: f64| {
             let (low, high) = (self.y.scale.range().start, self.y.scale.range().end);
             let (x, y) = plotting.map_coordinate(&(x, y.clamp(low, high)));
@@ -154,7 +155,7 @@ impl Chart {
             }
             self.draw_line(area, line, |point: &Point, y: f64| place(point.x, y, *aside));
         }
-        // Crosses lie on top: what went wrong is not to be overlooked.
+        // Crosses lie on top: failures must not be overlooked.
         for (line, aside) in self.lines.iter().zip(&asides) {
             for &(x, y) in &line.crosses {
                 area.draw(&Cross::new(place(x, y, *aside), 8, line.colour.stroke_width(3))).expect(DRAWS);
@@ -180,7 +181,7 @@ impl Chart {
         places.iter().step_by(line.marker_each).for_each(|place| mark(area, *place, line.marker, line.colour));
     }
 
-    /// What lines, dots and crosses stand for, each with the lines of its label.
+    /// Returns the meaning of lines, dots and crosses, each with the lines of its label.
     fn legend(&self) -> Vec<(Key<'_>, Vec<String>)> {
         let lines = self.lines.iter().map(|line| (Key::Line(line), line.label.as_str()));
         let dots = self.lines.iter().any(|line| !line.dots.is_empty()).then_some((Key::Dot, "one run"));
@@ -212,7 +213,7 @@ impl Key<'_> {
     }
 }
 
-/// Writes lines of text from a place downwards, and gives the height below them.
+/// Writes lines of text from a place downwards, and returns the height below them.
 fn write(area: &Area, lines: &[String], (x, mut y): Place, style: TextStyle) -> i32 {
     for line in lines {
         area.draw(&Text::new(line.as_str(), (x, y), style.clone())).expect(DRAWS);
@@ -245,7 +246,7 @@ fn mark(area: &Area, (x, y): Place, marker: usize, colour: RGBColor) {
     }
 }
 
-/// How far each line is moved aside, so that those with runs or bars do not hide each other.
+/// Returns how far each line is moved aside, so that those with runs or bars do not hide each other.
 fn asides(lines: &[Line]) -> Vec<f64> {
     let moved =
         |line: &Line| !line.dots.is_empty() || (!line.dashed && line.points.iter().any(|point| point.bar.is_some()));
@@ -261,7 +262,7 @@ fn asides(lines: &[Line]) -> Vec<f64> {
     lines.iter().map(aside).collect()
 }
 
-/// Each run with how far it is moved aside from others at the same place of the axis.
+/// Returns each run with how far it is moved aside from others at the same place of the axis.
 fn spread(dots: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64, f64)> {
     dots.iter().enumerate().map(|(index, &(x, y))| {
         let [before, here] = [&dots[..index], dots].map(|some| some.iter().filter(|dot| dot.0 == x).count());
@@ -274,7 +275,7 @@ fn line_height(size: i32) -> i32 {
     size * 4 / 3
 }
 
-/// Lines that have room in the drawing, broken at spaces.
+/// Breaks text at spaces into lines that fit the drawing.
 fn wrapped(text: &str, size: i32) -> Vec<String> {
     let letters = (f64::from(WIDTH as i32 - 2 * MARGIN - KEY_WIDTH) / (f64::from(size) * LETTER_WIDTH)) as usize;
     let mut lines: Vec<String> = Vec::new();
@@ -287,7 +288,7 @@ fn wrapped(text: &str, size: i32) -> Vec<String> {
     lines
 }
 
-/// A drawing as pixels.
+/// Renders a drawing as pixels.
 pub fn png(svg: &str) -> Vec<u8> {
     static LOADED: LazyLock<Arc<Database>> = LazyLock::new(|| {
         let mut fonts = Database::new();

@@ -1,5 +1,5 @@
-//! The plots of a comparison: orders a second on PostgreSQL against clients, and against what stands in one transaction. Knows
-//! no drawing.
+//! The plots of a comparison: orders a second on PostgreSQL against clients, and against the orders in one transaction.
+//! It knows no drawing.
 
 use super::chart::{Axis, Chart, Line};
 use super::figures::{Stack, figure, marked_axis, stacked, value_axis};
@@ -12,16 +12,16 @@ use crate::record::RunRecord;
 use crate::statistics::{different, summarize};
 use crate::study::{Group, Run};
 
-/// Where everything runs.
+/// The note that all processes share their cores.
 const TOGETHER: &str = "server, database and load on the same cores, every reply committed";
 const CLIENTS_CAPTION: &str = "pgbench inserts one row a transaction and matches nothing.";
 const BATCHES_CAPTION: &str = "At the mean of its transactions. Ours, from left to right: 1, 8, 32 and 50 connections with one \
                                request in flight, and 50 with 16. The others have one order or cancel in a transaction, and \
                                stand there with the number of connections that serves them best.";
 
-/// None where nothing was measured on PostgreSQL.
+/// Makes the figures; none where nothing was measured on PostgreSQL.
 pub fn figures(groups: &[Group], file: &str) -> Vec<Figure> {
-    // An open loop reaches what it was asked for, and is not drawn.
+    // An open loop reaches its given rate, and is not drawn.
     let drawn = |mode: &Mode| mode.is_on_postgres() && mode.half_of.is_none();
     let groups: Vec<&Group> = groups.iter().filter(|group| Mode::named(group.mode).is_some_and(drawn)).collect();
     if groups.is_empty() {
@@ -51,11 +51,11 @@ pub fn figures(groups: &[Group], file: &str) -> Vec<Figure> {
     ]
 }
 
-/// One of both plots.
+/// A plot of the two.
 struct Plot {
     title: &'static str,
     x_axis: fn(Vec<f64>) -> Axis,
-    /// Those with more in flight on a connection are a line of their own.
+    /// Whether runs with more requests in flight on a connection are a line of their own.
     by_depth: bool,
     x: fn(&RunRecord) -> Option<f64>,
 }
@@ -77,7 +77,7 @@ impl Plot {
         figure(file, format!("Every dot is a run; {spread}. {caption}"), &chart)
     }
 
-    /// One for each subject.
+    /// Makes a line for each subject.
     fn lines(&self, groups: &[&Group]) -> Vec<Line> {
         let key = |group: &Group| {
             let depth = group.all().map(|run| run.record.load.depth).max().unwrap_or(1);
@@ -92,12 +92,12 @@ impl Plot {
                 here.filter_map(|group| Some((group.value, self.stack(group)?))).collect();
             here.sort_by(|(_, one), (_, other)| one.x.total_cmp(&other.x));
             let mut label = label(wanted);
-            // Of several that would stand above each other the fastest stands for all.
+            // The fastest of several that would stand above each other is drawn for all.
             let height = |stack: &Stack| stack.mean().map_or(f64::NEG_INFINITY, |mean| mean.y);
             if here.len() > 1 && here.iter().all(|(_, stack)| stack.x == here[0].1.x) {
                 here.sort_by(|(_, one), (_, other)| height(one).total_cmp(&height(other)));
                 label += &here.last().map_or(String::new(), |(clients, _)| format!(", fastest with {clients} clients"));
-                // What went wrong is shown wherever it was.
+                // Invalid runs are shown wherever they were.
                 let invalid: Vec<f64> = here.iter().flat_map(|(_, stack)| stack.invalid.clone()).collect();
                 here.drain(..here.len() - 1);
                 here[0].1.invalid = invalid;
@@ -107,7 +107,7 @@ impl Plot {
         keys.iter().enumerate().map(line).collect()
     }
 
-    /// At the mean of its places on the axis, of the valid runs where there are any.
+    /// Makes the stack of a group at the mean of its places on the axis, of the valid runs if there are any.
     fn stack(&self, group: &Group) -> Option<Stack> {
         let told = if group.valid.is_empty() { &group.invalid } else { &group.valid };
         let x = summarize(&told.iter().filter_map(|run| (self.x)(&run.record)).collect::<Vec<_>>())?.mean;
@@ -117,7 +117,7 @@ impl Plot {
 }
 
 fn label((subject, depth): &(String, u64)) -> String {
-    // Of pgbench, beside markets in PostgreSQL, what it does; the others say it themselves.
+    // pgbench's label says what it does, beside markets in PostgreSQL; the other labels say it themselves.
     let who = if subject.starts_with("PostgreSQL") { "pgbench: one INSERT a transaction" } else { subject };
     if *depth > 1 { format!("{who}, {depth} in flight on each") } else { who.to_string() }
 }

@@ -1,4 +1,4 @@
-//! Under which conditions an experiment was made: all that its records say of machine, server and load, as one table. Knows
+//! The conditions of an experiment: everything that its records say of machine, server and load, as one table. It knows
 //! no results.
 
 use serde_json::Value;
@@ -10,11 +10,11 @@ use crate::statistics::{different, summarize};
 use crate::study::Study;
 use crate::table::Table;
 
-/// More different values than this are told by the first and the last.
+/// Different values up to which all are listed; of more, the first and the last are.
 const VALUES_MAX: usize = 14;
-/// The parts of a record that say how it was made.
+/// The parts of a record that hold conditions.
 const PARTS: [&str; 4] = ["machine", "server", "load", "client"];
-/// What of them is another from run to run, or a result.
+/// Fields of these that differ from run to run, or are results.
 const NO_CONDITIONS: [&str; 7] =
     ["address", "command", "cpu_seconds", "memory_peak", "cpu_share", "fsync_us", "memory_bytes"];
 
@@ -54,7 +54,7 @@ pub fn table(study: &Study) -> Table {
     table
 }
 
-/// A value of a record as people read it; none where it is not known.
+/// Writes a value of a record for people; `None` where it is not known.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -65,7 +65,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// `durability synced`, or `durability: committed to PostgreSQL, synchronous_commit on`; in every title.
+/// Returns `durability synced`, or `durability: committed to PostgreSQL, synchronous_commit on`; in every title.
 pub fn durability(study: &Study) -> String {
     let found = distinct(study, |record| record.server.durability.clone());
     match found.as_slice() {
@@ -75,7 +75,7 @@ pub fn durability(study: &Study) -> String {
     }
 }
 
-/// Whether latency counts from sending or from the schedule.
+/// Returns whether latency counts from sending or from the schedule.
 pub fn loop_kind(study: &Study) -> &'static str {
     match distinct(study, |record| Some(record.latency.from.clone())).as_slice() {
         [one] if one == "open" => "open loop (from the scheduled time)",
@@ -84,7 +84,8 @@ pub fn loop_kind(study: &Study) -> &'static str {
     }
 }
 
-/// A machine and what was built on it. Errors of measurement stay out, so that the same machine is the same line.
+/// Describes a machine and what was built on it. Figures with errors of measurement stay out, so that the same machine
+/// is the same line.
 pub fn machine_text(machine: &Machine) -> String {
     let Machine { cpu, cores, kernel, disk, compiler, .. } = machine;
     let commit = machine.commit.as_deref().map_or(String::new(), |commit| format!(", source at commit {commit}"));
@@ -93,7 +94,7 @@ pub fn machine_text(machine: &Machine) -> String {
 }
 
 fn fsync(study: &Study) -> String {
-    // Those who take turns share one measurement.
+    // Runs that take turns share one measurement.
     let measured = different(study.runs.iter().filter_map(|run| run.record.machine.fsync_us));
     let [median, p99] = [0, 1].map(|index| summarize(&measured.iter().map(|pair| pair[index]).collect::<Vec<_>>()));
     let (Some(median), Some(p99)) = (median, p99) else { return "not measured".to_string() };
@@ -104,15 +105,15 @@ fn fsync(study: &Study) -> String {
     )
 }
 
-/// The different values of all runs.
+/// Returns the different values of all runs.
 pub fn distinct(study: &Study, of: impl Fn(&RunRecord) -> Option<String>) -> Vec<String> {
     told_apart(study.runs.iter().filter_map(|run| of(&run.record)))
 }
 
-/// Different values, numbers in their order; of many the first and the last.
+/// Lists different values, numbers in their order; of many the first and the last.
 fn told_apart(values: impl Iterator<Item = String>) -> Vec<String> {
     let mut found = different(values);
-    // Runs are shuffled; numbers are read in their order.
+    // Runs are shuffled; numbers are listed in their order.
     let leading = |text: &str| text.split([' ', ',']).next()?.parse::<f64>().ok();
     found.sort_by(|one, other| match (leading(one), leading(other)) {
         (Some(one), Some(other)) => one.total_cmp(&other),

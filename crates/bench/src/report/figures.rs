@@ -1,4 +1,4 @@
-//! Which plots an experiment gets, and what is in them. Knows no drawing.
+//! The plots of an experiment, and their contents. It knows no drawing.
 
 use hdrhistogram::Histogram;
 use plotters::style::RGBColor;
@@ -14,19 +14,19 @@ use crate::record::{Axis as RunAxis, Published, PublishedPoint};
 use crate::statistics::{Summary, summarize};
 use crate::study::{Group, Run, Study};
 
-/// Values on one axis that differ by more than this need a logarithmic one.
+/// The ratio of values from which an axis is logarithmic.
 const LINEAR_SPAN_MAX: f64 = 20.0;
-/// The interval of two runs can be many times as wide as they are apart. It must not press them flat: beyond the
-/// values by this factor it is cut off.
+/// The factor beyond the values at which intervals are cut off: the interval of two runs can be many times as wide as
+/// they are apart, and must not press them flat.
 const INTERVAL_ROOM: f64 = 2.0;
-/// More lines than this in one plot cannot be told apart.
+/// Lines in one plot, at most: more cannot be told apart.
 const LINES_MAX: usize = 8;
-/// For what has an order the colours go from few to many, and end before the yellow that paper swallows.
+/// The end of the colours for ordered series, which go from few to many: before the yellow that is weak on paper.
 const SHADE_MAX: f64 = 0.8;
 /// Points of a distribution between one nine and the next.
 const STEPS_A_NINE: usize = 10;
 
-/// All plots, the one that the experiment is for first, in files whose names start so.
+/// Makes all plots, the experiment's main one first, in files whose names start with `file`.
 pub fn of(study: &Study, groups: &[Group], file: &str) -> Vec<Figure> {
     let sketch = Sketch { study, groups, file, durability: conditions::durability(study) };
     let shown: &Quantity = study.experiment.shows.into();
@@ -36,7 +36,7 @@ pub fn of(study: &Study, groups: &[Group], file: &str) -> Vec<Figure> {
     if is_wide(&sketch.compared(shown, published)) && !is_wide(&sketch.measured(shown)) {
         figures.push(sketch.against_axis(shown, &[], "-alone"));
     }
-    // What runs along requests or clients says more than one thing.
+    // Runs along requests or clients have more than one message.
     let along = study.experiment.axis;
     if along == Some(RunAxis::Requests) && *shown == SECONDS {
         let published: Vec<Published> = published.iter().map(per_request).collect();
@@ -63,12 +63,12 @@ pub fn of(study: &Study, groups: &[Group], file: &str) -> Vec<Figure> {
     figures
 }
 
-/// A figure with its drawing.
+/// Makes a figure with its drawing.
 pub fn figure(file: String, caption: String, chart: &Chart) -> Figure {
     Figure { file, caption, svg: chart.svg() }
 }
 
-/// What the plots of one experiment have in common.
+/// The parts that the plots of one experiment share.
 struct Sketch<'a> {
     study: &'a Study,
     groups: &'a [Group<'a>],
@@ -88,7 +88,7 @@ impl Sketch<'_> {
         figure(format!("{}-{part}", self.file), caption, &Chart { title, subtitle, ..chart })
     }
 
-    /// A quantity against the axis: what was measured, run by run, beside what was published.
+    /// Draws a quantity against the axis: each measured run, beside the published values.
     fn against_axis(&self, quantity: &Quantity, published: &[Published], file_end: &str) -> Figure {
         let lines = self.compared(quantity, published);
         let several = self.groups.iter().any(|group| group.valid.len() > 1);
@@ -113,7 +113,7 @@ impl Sketch<'_> {
     fn compared(&self, quantity: &Quantity, published: &[Published]) -> Vec<Line> {
         let mut lines = self.measured(quantity);
         if !published.is_empty() {
-            // "Published size" alone would pass for what was published.
+            // "Published size" alone could be read as what was published.
             lines.iter_mut().for_each(|line| line.label = format!("measured here: {}", line.label));
         }
         lines.extend(published.iter().map(published_line));
@@ -138,7 +138,7 @@ impl Sketch<'_> {
         lines
     }
 
-    /// Whether its execution time is that of the size on the axis: a run scaled up takes longer by design.
+    /// Whether its execution time is that of the size on the axis: a scaled-up run takes longer by design.
     fn sized(&self, group: &Group) -> bool {
         !matches!(self.study.experiment.axis, Some(RunAxis::Requests | RunAxis::Clients)) || group.is_of_its_size()
     }
@@ -149,7 +149,7 @@ impl Sketch<'_> {
         marked_axis(self.axis(), values, self.study.experiment.log_axis)
     }
 
-    /// Percentiles of the latencies of one series against the axis.
+    /// Draws percentiles of the latencies of one series against the axis.
     fn percentiles(&self, series: &str) -> Option<Figure> {
         let of_group = |group: &Group, quantity: &Quantity| {
             let Summary { runs, median, min, max, .. } = group.summary(quantity)?;
@@ -175,7 +175,7 @@ impl Sketch<'_> {
         Some(self.figure("latency-percentiles", format!("{caption}{}", self.elsewhere()), chart))
     }
 
-    /// The whole distribution of one series' latencies, at each place of the axis.
+    /// Draws the whole distribution of one series' latencies, at each place of the axis.
     fn distribution(&self, series: &str) -> Option<Figure> {
         let groups = self.groups.iter().filter(|group| group.series == series);
         let all: Vec<(f64, Histogram<u64>)> = groups
@@ -212,7 +212,7 @@ impl Sketch<'_> {
     }
 }
 
-/// A line without runs.
+/// Makes a line without runs.
 pub fn line(label: &str, colour: RGBColor, marker: usize, points: Vec<Point>) -> Line {
     let label = label.to_string();
     Line { label, colour, marker, marker_each: 1, dashed: false, points, dots: Vec::new(), crosses: Vec::new() }
@@ -226,14 +226,14 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// The mean of the valid ones with its interval.
+    /// Returns the mean of the valid ones with its interval.
     pub fn mean(&self) -> Option<Point> {
         let Summary { mean, t95, .. } = summarize(&self.valid)?;
         Some(Point { x: self.x, y: mean, bar: t95.map(|half| (mean - half, mean + half)) })
     }
 }
 
-/// A line of means with every run; the same index has the same colour and shape.
+/// Makes a line of means with every run; the same index has the same colour and shape.
 pub fn stacked(label: &str, index: usize, stacks: &[Stack]) -> Line {
     let of = |runs: fn(&Stack) -> &[f64]| -> Vec<(f64, f64)> {
         stacks.iter().flat_map(|stack| runs(stack).iter().map(|y| (stack.x, *y))).collect()
@@ -243,7 +243,7 @@ pub fn stacked(label: &str, index: usize, stacks: &[Stack]) -> Line {
     Line { dots, crosses, ..line(label, SERIES[index % SERIES.len()], index, points) }
 }
 
-/// An axis that is marked where something was measured.
+/// Makes an axis that is marked where something was measured.
 pub fn marked_axis(label: &str, mut values: Vec<f64>, log: bool) -> Axis {
     values.sort_by(f64::total_cmp);
     values.dedup();
@@ -251,7 +251,7 @@ pub fn marked_axis(label: &str, mut values: Vec<f64>, log: bool) -> Axis {
     Axis { label: label.to_string(), scale: scale.marked_at(&values), tick: number::short }
 }
 
-/// Linear from zero where that shows everything, else logarithmic.
+/// Makes a linear axis from zero where that shows everything, else a logarithmic one.
 pub fn value_axis(label: String, tick: fn(f64) -> String, lines: &[Line]) -> Axis {
     let values = heights(lines, INTERVAL_ROOM);
     match is_wide(lines) {
@@ -271,7 +271,7 @@ fn is_wide(lines: &[Line]) -> bool {
     max / min > LINEAR_SPAN_MAX
 }
 
-/// The positive values that are to be seen, and the ends of bars as far as they have room.
+/// Returns the positive values that are shown, and the ends of bars as far as they have room.
 fn heights(lines: &[Line], room: f64) -> Vec<f64> {
     let mut values: Vec<f64> = Vec::new();
     for line in lines {
@@ -312,7 +312,7 @@ fn published_line(published: &Published) -> Line {
         bar: point.deviation.map(|deviation| (point.mean - deviation, point.mean + deviation)),
     };
     let points: Vec<Point> = published.points.iter().map(point).collect();
-    // The reader must not take it for ours, whatever the file calls it.
+    // The reader must not take it for ours, however the file labels it.
     let label = match published.label.contains("other hardware") {
         true => published.label.clone(),
         false => format!("published, other hardware: {}", published.label),
@@ -321,7 +321,7 @@ fn published_line(published: &Published) -> Line {
     Line { dashed: true, ..line(&format!("{label}{spread}"), SOFT, 3, points) }
 }
 
-/// In microseconds, no further than there are requests to tell.
+/// Returns points in microseconds, no further than there are requests for them.
 fn distribution_points(latencies: &Histogram<u64>) -> Vec<Point> {
     let nines = (latencies.len() as f64).log10().min(6.0);
     let steps = (nines * STEPS_A_NINE as f64) as usize;
@@ -329,7 +329,7 @@ fn distribution_points(latencies: &Histogram<u64>) -> Vec<Point> {
     quantiles.map(|q| Point { x: q, y: latencies.value_at_quantile(q) as f64 / 1e3, bar: None }).collect()
 }
 
-/// `count` places among `among`, from its first to its last.
+/// Returns `count` places among `among`, from its first to its last.
 fn spread_over(count: usize, among: usize) -> Vec<usize> {
     match count {
         0 => Vec::new(),
@@ -342,7 +342,7 @@ fn percentile_text(quantile: f64) -> String {
     if quantile < 0.9 {
         return number::percent(quantile);
     }
-    // 1 - 10^-n in floating point is not quite it: as many digits as there are nines.
+    // 1 - 10^-n in floating point is not exact: the text has as many digits as there are nines.
     let nines = -(1.0 - quantile).log10().round();
     format!("{:.*}%", (nines as usize).saturating_sub(2), quantile * 100.0)
 }

@@ -1,6 +1,6 @@
-//! `pricetime-bench report`: from the raw files of experiments to one page, and pictures of its main plots.
+//! `pricetime-bench report`: makes one page, and pictures of its main plots, from the raw files of experiments.
 //!
-//! It reads nothing but `experiment.json` and `runs/`, measures nothing, and the same files give the same bytes.
+//! It reads only `experiment.json` and `runs/`, measures nothing, and the same files give the same bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub use write_up::{ended_early, said_by_runs, warnings};
 pub struct ReportArgs {
     /// A folder that `sweep`, `compare` or `live` wrote, or a folder of such folders
     dir: PathBuf,
-    /// Where the report goes [default: DIR/report]
+    /// Folder of the report [default: DIR/report]
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ pub fn run(args: ReportArgs) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Writes the report on `dir` into `out`; the files written, the page first.
+/// Writes the report on `dir` into `out`. Returns the files written, the page first.
 fn write(dir: &Path, out: &Path) -> Result<Vec<PathBuf>, String> {
     let page = write_up::page(read::studies(dir)?);
     let mut files = vec![(out.join("report.html"), page.html().into_bytes())];

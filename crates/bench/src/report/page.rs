@@ -1,4 +1,5 @@
-//! The report as one page that needs nothing else: style and plots are inside it. Knows no figures' content.
+//! The report as one page that needs nothing else: style and plots are inside it. It knows nothing of the figures'
+//! contents.
 
 use crate::table::{Table, escaped};
 
@@ -8,7 +9,7 @@ const STYLE: &str = include_str!("page.css");
 pub struct Figure {
     /// Its name on the page, and that of its file without the ending.
     pub file: String,
-    /// What the drawing does not say itself.
+    /// The caption, which adds to the drawing.
     pub caption: String,
     pub svg: String,
 }
@@ -17,7 +18,7 @@ pub struct Figure {
 pub struct Page {
     title: String,
     body: String,
-    /// The first plot of each group: what an experiment is for.
+    /// The first plot of each group: the main one of an experiment.
     pub main_figures: Vec<Figure>,
 }
 
@@ -27,7 +28,7 @@ impl Page {
         Page { body: format!("<h1>{title}</h1>\n"), title, main_figures: Vec::new() }
     }
 
-    /// 2 for an experiment, 3 for a part of one.
+    /// Writes a heading: 2 for an experiment, 3 for a part of one.
     pub fn heading(&mut self, level: u8, text: &str) {
         self.body += &format!("<h{level}>{}</h{level}>\n", escaped(text));
     }
@@ -49,7 +50,7 @@ impl Page {
         self.body.extend(tables.iter().map(Table::html));
     }
 
-    /// Plots beside each other, where there is room.
+    /// Writes plots beside each other, where there is room.
     pub fn figures(&mut self, figures: Vec<Figure>) {
         self.body += "<div class=\"plots\">\n";
         for Figure { file, caption, svg } in &figures {

@@ -1,4 +1,4 @@
-//! Raw files into memory, and the refusal of those that are missing, damaged or of another place. Computes nothing.
+//! Reads raw files into memory, and refuses files that are missing, damaged or of another place. Computes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use serde::de::DeserializeOwned;
 use crate::record::{Experiment, FORMAT, Machine, RunEntry};
 use crate::study::{Run, Study};
 
-/// What comparisons wrote before they were experiments like others.
+/// The file of comparisons from before they were experiments like others.
 const FORMER: &str = "compare.json";
 
-/// Another version may have other fields.
+/// The format of a file: another version may have other fields.
 #[derive(Deserialize)]
 struct Format {
     format: u32,
 }
 
-/// The experiment of a folder, or those of its folders in the order of their names. Errors: there is none; every file that is
-/// missing or damaged, by name, and runs that do not belong together.
+/// Reads the experiment of a folder, or those of its folders in the order of their names. Errors: there is none; every
+/// file that is missing or damaged, by name, and runs that do not belong together.
 pub fn studies(dir: &Path) -> Result<Vec<Study>, String> {
     let (mut studies, mut faults) = (Vec::new(), Vec::new());
     for folder in folders(dir)? {
@@ -31,7 +31,7 @@ pub fn studies(dir: &Path) -> Result<Vec<Study>, String> {
     if faults.is_empty() { Ok(studies) } else { Err(faults.join("\n")) }
 }
 
-/// The folder itself, or those in it that hold an experiment. Errors: the system's; there is none.
+/// Returns the folder itself, or the folders in it that hold an experiment. Errors: the system's; there is none.
 fn folders(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let holds = |folder: &Path| ["experiment.json", FORMER].iter().any(|file| folder.join(file).is_file());
     if holds(dir) {
@@ -105,7 +105,7 @@ fn of_another_format(path: &Path, format: &str) -> String {
     )
 }
 
-/// Means over different machines would mean nothing.
+/// Checks that all runs are of one machine: means over different ones would mean nothing.
 fn same_machine(folder: &Path, runs: &[Run]) -> Result<(), String> {
     let Some(first) = runs.first() else { return Ok(()) };
     for run in &runs[1..] {

@@ -1,5 +1,5 @@
-//! Where a value stands on an axis, and which values are marked: linear, logarithmic, or by the nines of a percentile.
-//! Plotters draws by it; it knows no pixels but those that it is asked for.
+//! The place of a value on an axis, and the values that are marked: linear, logarithmic, or by the nines of a
+//! percentile. Plotters draws by it; it knows only the pixels that it gets.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use crate::number;
 
-/// Marks that are nearer than this part of the axis would write over each other.
+/// The part of the axis by which marks must differ, or they would overlap.
 const APART_MIN: f64 = 0.045;
 
 /// An axis.
@@ -29,20 +29,20 @@ enum Kind {
 }
 
 impl Scale {
-    /// From zero to a little above the largest.
+    /// Makes a scale from zero to a little above the largest.
     pub fn from_zero(values: &[f64]) -> Scale {
         let max = ends(values).map_or(1.0, |(_, max)| max * 1.08);
         Scale { kind: Kind::Linear, min: 0.0, max, marks: linear_marks(0.0, max) }
     }
 
-    /// Around the values, with room at both ends.
+    /// Makes a scale around the values, with room at both ends.
     pub fn around(values: &[f64]) -> Scale {
         let (min, max) = ends(values).unwrap_or((0.0, 1.0));
         let room = if max > min { (max - min) * 0.08 } else { 0.5 };
         Scale { kind: Kind::Linear, min: min - room, max: max + room, marks: linear_marks(min - room, max + room) }
     }
 
-    /// Logarithmic around the positive values, with room at both ends.
+    /// Makes a logarithmic scale around the positive values, with room at both ends.
     pub fn log_around(values: &[f64]) -> Scale {
         let positive: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
         let (min, max) = ends(&positive).unwrap_or((1.0, 10.0));
@@ -51,14 +51,14 @@ impl Scale {
         Scale { kind: Kind::Log, min, max, marks: log_marks(min, max) }
     }
 
-    /// Up to the percentile of 1 - 10^-nines.
+    /// Makes a scale up to the percentile of 1 - 10^-nines.
     pub fn nines(nines: f64) -> Scale {
         let whole = (1..=nines.floor() as i32).map(|nine| 1.0 - 10f64.powi(-nine));
         let marks = [0.0, 0.5].into_iter().chain(whole).collect();
         Scale { kind: Kind::Nines, min: 0.0, max: 1.0 - 10f64.powf(-nines), marks }
     }
 
-    /// Marked at these values, as far as they stand apart.
+    /// Marks these values, as far as they stand apart.
     pub fn marked_at(mut self, values: &[f64]) -> Scale {
         let mut marks: Vec<f64> = Vec::new();
         for &value in values {
@@ -71,7 +71,7 @@ impl Scale {
         self
     }
 
-    /// 0 at the low end, 1 at the high one.
+    /// Returns the place of a value: 0 at the low end, 1 at the high one.
     pub fn place(&self, value: f64) -> f64 {
         let along = |value: f64| match self.kind {
             Kind::Linear => value,
@@ -99,7 +99,7 @@ impl Ranged for Scale {
     }
 }
 
-/// Where an axis says nothing else.
+/// The default form of marks.
 impl ValueFormatter<f64> for Scale {
     fn format_ext(&self, value: &f64) -> String {
         number::short(*value)
@@ -111,7 +111,7 @@ fn ends(values: &[f64]) -> Option<(f64, f64)> {
     Some((least, values.iter().copied().fold(least, f64::max)))
 }
 
-/// About five round values.
+/// Returns about five round values.
 fn linear_marks(min: f64, max: f64) -> Vec<f64> {
     let rough = (max - min) / 5.0;
     let decade = 10f64.powf(rough.log10().floor());
@@ -120,7 +120,7 @@ fn linear_marks(min: f64, max: f64) -> Vec<f64> {
     (first..=last).map(|n| n as f64 * step).collect()
 }
 
-/// Powers of ten, with 2 and 5 between them where there are few; round values where even those are few.
+/// Returns powers of ten, with 2 and 5 between them where there are few; round values where even those are few.
 fn log_marks(min: f64, max: f64) -> Vec<f64> {
     let within = |factors: &[f64]| -> Vec<f64> {
         let decades = min.log10().floor() as i32..=max.log10().ceil() as i32;

@@ -1,4 +1,4 @@
-//! The tables of an experiment: its results, and how they came about. Knows no plots.
+//! The tables of an experiment: its results, and how they came about. It knows no plots.
 
 use crate::number::{NOTHING, bytes, capital, figure, grouped, micros, percent, short};
 use crate::quantity::{BESIDE, LOAD_CPU, ORDERS, P50, P90, P99, P999, Quantity, REQUESTS, SECONDS, SERVER_CPU};
@@ -8,10 +8,11 @@ use crate::study::{Group, Run, Study};
 use crate::table::Table;
 
 const UNKNOWN: &str = "not known";
-/// How a quantity spreads over the runs of a row.
+/// The columns for how a quantity spreads over the runs of a row.
 const SPREAD: [&str; 7] = ["#Valid runs", "#Median", "#Least", "#Most", "#Mean", "#± 95%", "#Std. dev."];
 
-/// Of a sweep: what the experiment is for, then throughput where that is another thing, and all that must be known of them.
+/// Makes the tables of a sweep: its main quantity, then throughput if that is another one, and everything that must be
+/// known of them.
 pub fn of_sweep(study: &Study, groups: &[Group]) -> Vec<Table> {
     let shown: &Quantity = study.experiment.shows.into();
     let mut tables = vec![spread_table(study, groups, shown)];
@@ -27,8 +28,8 @@ pub fn of_sweep(study: &Study, groups: &[Group]) -> Vec<Table> {
     tables
 }
 
-/// Of a mode of those that take turns: how its quantity spreads, the medians of others, and for each of `ours`, a head and a
-/// series, the ratio of theirs to it.
+/// Makes the table of a mode of subjects that take turns: how its quantity spreads, the medians of others, and for each
+/// of `ours`, a head and a series, the ratio of theirs to it.
 pub fn of_mode(study: &Study, groups: &[Group], caption: &str, shown: &Quantity, ours: &[(&str, &str)]) -> Table {
     let has = |quantity: &Quantity| groups.iter().any(|group| group.summary(quantity).is_some());
     let beside: Vec<&Quantity> = BESIDE.into_iter().filter(|other| *other != shown && has(other)).collect();
@@ -44,7 +45,7 @@ pub fn of_mode(study: &Study, groups: &[Group], caption: &str, shown: &Quantity,
     })
 }
 
-/// Ours by theirs: the median over the rounds of the ratio within a round, with the smallest and the largest.
+/// Writes ours by theirs: the median over the rounds of the ratio within a round, with the smallest and the largest.
 fn ratio(ours: Option<&Group>, theirs: &Group, quantity: &Quantity) -> String {
     let Some(ours) = ours else { return NOTHING.to_string() };
     match ours.ratio(theirs, quantity) {
@@ -55,10 +56,11 @@ fn ratio(ours: Option<&Group>, theirs: &Group, quantity: &Quantity) -> String {
     }
 }
 
-/// One row of a table that compares modes: what it is, the quantity, a mode and a series, and those to divide by.
+/// One row of a table that compares modes: its text, the quantity, a mode and a series, and those to divide by.
 pub type Between<'a> = (String, &'a Quantity, [&'a str; 2], Option<[&'a str; 2]>);
 
-/// How quantities, or ratios of them within a round, spread over the rounds; without those that were not measured.
+/// Makes a table of how quantities, or ratios of them within a round, spread over the rounds; without those that were
+/// not measured.
 pub fn between_modes(groups: &[Group], caption: &str, rows: Vec<Between>) -> Table {
     let mut table = Table::new(caption, ["of", "#rounds", "#median", "#min", "#max"]);
     let find = |[mode, series]: [&str; 2]| groups.iter().find(|group| group.mode == mode && group.series == series);
@@ -75,7 +77,7 @@ pub fn between_modes(groups: &[Group], caption: &str, rows: Vec<Between>) -> Tab
     table
 }
 
-/// A row for each group: its place on the axis, where there is one, and its series, then these cells.
+/// Makes a row for each group: its place on the axis, if it has one, and its series, then these cells.
 fn by_group<Head: AsRef<str>>(
     study: &Study,
     groups: &[Group],
@@ -122,7 +124,7 @@ fn published_table(study: &Study, groups: &[Group], quantity: &Quantity) -> Tabl
         quantity.caption()
     );
     let heads = ["Published, other hardware", "#Published mean", "#Ours", "#Times as good (other hardware)"];
-    // A run scaled up takes longer by design; its time is nobody's match.
+    // A scaled-up run takes longer by design; its time is not comparable.
     let comparable = |group: &Group| *quantity != SECONDS || group.is_of_its_size();
     let mut all = by_group(study, &[], &caption, heads, |_| Vec::new());
     for group in groups.iter().filter(|group| comparable(group)) {
@@ -159,7 +161,7 @@ fn latency_table(study: &Study, groups: &[Group]) -> Table {
     })
 }
 
-/// What it took, and what really happened of what was asked.
+/// Makes the table of the resources, and of what really happened.
 fn cost_table(study: &Study, groups: &[Group]) -> Table {
     let caption = "What it took: server CPU time per request (mean ± 95%), and the most over all runs of the rest; the \
                    backlog in force is of each listener";
@@ -230,7 +232,7 @@ fn invalid_table(study: &Study) -> Table {
     table
 }
 
-/// Every run, in the order made.
+/// Makes the table of every run, in the order made.
 pub fn every_run(study: &Study) -> Table {
     let quantities = [&REQUESTS, &ORDERS, &SECONDS, &P50, &P99, &SERVER_CPU, &LOAD_CPU];
     let columns = quantities.map(Quantity::column);

@@ -1,4 +1,4 @@
-//! The report on some experiments, from top to bottom. Knows no markup.
+//! The report on some experiments, from top to bottom. It knows no markup.
 
 use super::conditions::{self, distinct};
 use super::page::Page;
@@ -16,7 +16,7 @@ const INTRODUCTION: &str = "Made from the raw files of the runs alone. Error bar
      counts from sending. Open loop: requests go out on a schedule, latency counts from the scheduled time. What is marked as \
      published was measured by others on other hardware. A bar without a stroke at its end goes on outside the plot.";
 
-/// Sweeps first, then those that take turns.
+/// Writes the page: sweeps first, then comparisons.
 pub fn page(mut studies: Vec<Study>) -> Page {
     studies.sort_by_key(|study| study.experiment.axis.is_none());
     let mut page = Page::new(&match studies.as_slice() {
@@ -87,7 +87,7 @@ fn write_comparison(page: &mut Page, study: &Study, groups: &[Group], file: &str
     page.list(&notes);
 }
 
-/// Two experiments of the same name do not overwrite each other's plots.
+/// Makes a file's name, so that two experiments of the same name do not overwrite each other's plots.
 fn file_name(name: &str, names: &mut Vec<String>) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
     let earlier = names.iter().filter(|earlier| *earlier == name).count();
@@ -96,7 +96,7 @@ fn file_name(name: &str, names: &mut Vec<String>) -> String {
     if earlier == 0 { file } else { format!("{file}-again{earlier}") }
 }
 
-/// The most telling figure of each sweep beside what was published.
+/// Makes the table of the most telling figure of each sweep beside the published one.
 fn at_a_glance<'a>(studies: impl Iterator<Item = &'a Study>) -> Table {
     let heads = ["Experiment", "What it is", "Here: mean ± 95%", "Published there, other hardware"];
     let mut table = Table::new("At a glance: the most telling point of each experiment", heads);
@@ -124,7 +124,7 @@ fn at_a_glance<'a>(studies: impl Iterator<Item = &'a Study>) -> Table {
     table
 }
 
-/// The highest throughput, the least latency, the time of the largest size.
+/// Returns the highest throughput, the least latency, or the time of the largest size.
 fn most_telling<'a>(groups: &'a [Group<'a>], shown: &Quantity) -> Option<&'a Group<'a>> {
     let rank = |group: &Group| {
         let mean = group.summary(shown)?.mean;
@@ -138,7 +138,7 @@ fn most_telling<'a>(groups: &'a [Group<'a>], shown: &Quantity) -> Option<&'a Gro
     ranked.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, group)| group)
 }
 
-/// Where runs stand: on the axis, or in which mode.
+/// Names the place of runs: on the axis, or the mode.
 fn place(study: &Study, group: &Group) -> String {
     match study.experiment.axis {
         Some(axis) => format!("{}, {} = {}", group.series, axis.label(), short(group.value)),
@@ -146,8 +146,8 @@ fn place(study: &Study, group: &Group) -> String {
     }
 }
 
-/// One run's and server's command for each place. The first run stands for the others, which differ by its data folder and
-/// ports only; a server's line also stands for the places behind it, until another comes.
+/// Lists one run's and server's command for each place. The first run stands for the others, which differ by its data
+/// folder and ports only; a server's line also stands for the places behind it, until another comes.
 fn commands(study: &Study, groups: &[Group]) -> Vec<String> {
     let (mut lines, mut server) = (Vec::new(), None);
     for group in groups {
@@ -162,7 +162,7 @@ fn commands(study: &Study, groups: &[Group]) -> Vec<String> {
     lines
 }
 
-/// What to keep in mind when reading an experiment's figures.
+/// Returns the warnings for readers of an experiment's figures.
 pub fn warnings(study: &Study, groups: &[Group]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (what, values) in [
@@ -188,13 +188,13 @@ pub fn warnings(study: &Study, groups: &[Group]) -> Vec<String> {
     warnings
 }
 
-/// That there are fewer runs than were planned.
+/// Returns the warning that there are fewer runs than were planned.
 pub fn ended_early(study: &Study) -> Option<String> {
     let (planned, made) = (study.experiment.planned, study.runs.len());
     (planned > made as u64).then(|| format!("The experiment ended early: {made} of {planned} runs were made."))
 }
 
-/// What the runs say of themselves. Those that differ in their figures only are one: the first stands for all.
+/// Returns the runs' own warnings. Those that differ in their figures only are one: the first stands for all.
 pub fn said_by_runs(study: &Study) -> Vec<String> {
     let mut kinds: Vec<(String, &str, Vec<&RunEntry>)> = Vec::new();
     for run in &study.runs {

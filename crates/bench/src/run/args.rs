@@ -1,4 +1,4 @@
-//! The command line of `pricetime-bench run`, and the plan that it means.
+//! The command line of `pricetime-bench run`, and the plan that it makes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::record::{LoadSettings, Mode};
 const DEFAULT_SECONDS: f64 = 10.0;
 const DEFAULT_WARMUP_SECONDS: f64 = 1.0;
 
-/// What `pricetime-bench run` is told.
+/// The arguments of `pricetime-bench run`.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub struct RunArgs {
     /// Repeat, and print mean and spread
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub runs: u64,
-    /// Of the random choices
+    /// Seed of the random choices
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Write the record of the run here, or a list of them with --runs
@@ -39,11 +39,12 @@ pub struct RunArgs {
     /// Drive a server that runs already, of any make, instead of an own one
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server_cores", "workers", "store", "durability", "data_parent", "serve_args"])]
     pub target: Option<String>,
-    /// Log in on each connection to the server of --target: the id of a key that signs with a secret, and the file that holds
-    /// nothing but the secret
+    /// Log in on each connection to the server of --target: the id of a key that signs with a secret, and the file that
+    /// holds nothing but the secret
     #[arg(long, requires = "target", value_name = "KEY:SECRETFILE")]
     pub login: Option<Login>,
-    /// Speak TLS with the server of --target, whose certificate stands in this PEM file or was signed with one that does
+    /// Speak TLS with the server of --target, whose certificate stands in this PEM file or was signed with one that
+    /// does
     #[arg(long, requires = "target", value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
     /// Create no accounts and symbols: they are there from an earlier run with --target
@@ -66,7 +67,7 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// The plan, and what people should know about it. Errors: flags that contradict each other.
+    /// Returns the plan, and notes for people. Errors: flags that contradict each other.
     pub fn plan(&self) -> Result<(RunPlan, Vec<String>), String> {
         let flags = &self.load;
         let load = LoadSettings {
@@ -100,22 +101,22 @@ impl RunArgs {
     }
 }
 
-/// What runs and sweeps are told of where the own server keeps its market, and when its replies may leave.
+/// The arguments of runs and sweeps about the own server's store, and about the durability of its replies.
 #[derive(Args, Clone, Debug)]
 pub struct StoreFlags {
-    /// Where the own server keeps its market: journal, in its data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE, in
-    /// a database that each run creates there and drops again (its role needs CREATEDB) [default: journal]
+    /// Store of the own server's market: journal, in its data folder, or postgres://USER:PASSWORD@HOST:5432/DATABASE,
+    /// in a database that each run creates there and drops again (its role needs CREATEDB) [default: journal]
     #[arg(long, value_name = "journal|URL")]
     store: Option<String>,
-    /// When the own server's replies may leave: synced to the disk, or only written to the operating system [default: synced];
-    /// with a database when it has committed
+    /// Durability of what the own server has answered: synced to the disk, or only written to the operating system
+    /// [default: synced]; with a database it is committed
     #[arg(long, value_parser = ["synced", "written"])]
     durability: Option<String>,
 }
 
 impl StoreFlags {
-    /// Read here and not by clap, whose errors show what was given, and so the password. Errors: a store that is none; a
-    /// durability beside a database.
+    /// Reads the store here and not with clap, whose errors show the arguments, and so the password. Errors: an invalid
+    /// store; a durability beside a database.
     pub fn store(&self) -> Result<Store, String> {
         let store = self.store.as_deref().map_or(Ok(Store::Journal), str::parse)?;
         match (&store, &self.durability) {
@@ -126,7 +127,7 @@ impl StoreFlags {
         }
     }
 
-    /// `synced`, `written`, or `committed to PostgreSQL`.
+    /// Returns `synced`, `written`, or `committed to PostgreSQL`.
     pub fn durability(&self) -> &str {
         let default = if self.store.as_deref().is_none_or(|store| store == Store::JOURNAL) {
             "synced"
@@ -136,7 +137,7 @@ impl StoreFlags {
         self.durability.as_deref().unwrap_or(default)
     }
 
-    /// A server of the run's own that keeps its market so, with further arguments. Errors: as of `store`.
+    /// Returns an own server with this store, and further arguments. Errors: as for `store`.
     pub fn own_server(&self, cores: Vec<usize>, workers: Option<u64>, further: &[String]) -> Result<Target, String> {
         let durability = self.durability.as_ref().map(|durability| ["--durability".to_string(), durability.clone()]);
         let arguments = durability.into_iter().flatten().chain(further.iter().cloned()).collect();

@@ -1,17 +1,17 @@
-//! The kernel's table of connections, where it tracks them (any machine that has run Docker): an entry stays for two minutes
-//! after its connection was closed, and once the table is full no connection can be made. It knows no load.
+//! The kernel's table of connections, if it tracks them (as on any machine that has run Docker): an entry stays for two
+//! minutes after its connection was closed, and once the table is full no connection can be made. It knows no load.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel tells of its table.
+/// The folder of the kernel's table.
 const FOLDER: &str = "/proc/sys/net/netfilter";
-/// Names another folder, for tests.
+/// The variable that names another folder, for tests.
 const FOLDER_VARIABLE: &str = "PRICETIME_BENCH_CONNTRACK";
-/// The part of the table from which on it counts as full: the kernel drops some entries early and refuses others.
+/// The part of the table from which it counts as full: the kernel drops some entries early and refuses others.
 const FULL: f64 = 0.95;
 
-/// How much of the table is taken.
+/// The state of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tracked {
     entries: u64,
@@ -19,7 +19,7 @@ pub struct Tracked {
 }
 
 impl Tracked {
-    /// None where the kernel tracks no connections.
+    /// Reads it; `None` where the kernel tracks no connections.
     pub fn look() -> Option<Tracked> {
         let folder = std::env::var_os(FOLDER_VARIABLE).map_or_else(|| PathBuf::from(FOLDER), PathBuf::from);
         Tracked::look_in(&folder)
@@ -30,7 +30,7 @@ impl Tracked {
         Some(Tracked { entries: number("nf_conntrack_count")?, max: number("nf_conntrack_max")? })
     }
 
-    /// What to do before a run that makes so many connections; none where they have room.
+    /// Returns advice for a run that makes this many connections; `None` where they have room.
     pub fn warning(self, connections: u64) -> Option<String> {
         let needed = self.entries.saturating_add(connections);
         (needed > self.max).then(|| {
@@ -44,7 +44,7 @@ impl Tracked {
         })
     }
 
-    /// Why connections could not be made; none where the table has room.
+    /// Returns why connections could not be made; `None` where the table has room.
     pub fn cause(self) -> Option<String> {
         (self.entries as f64 >= self.max as f64 * FULL).then(|| {
             format!(

@@ -1,4 +1,5 @@
-//! Whether the money and the shares of a stopped server are those that were created: nothing is made or lost by trading.
+//! Checks that the money and the shares of a stopped server are those that were created: trading makes and loses
+//! nothing.
 
 use std::process::Command;
 
@@ -28,7 +29,7 @@ fn state(market: &Fresh) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("pricetime state: {error}"))
 }
 
-/// Errors: what differs.
+/// Compares the sums. Errors: the difference.
 fn compare(state: &Value, issued: &Issued) -> Result<(), String> {
     let totals = &state["totals"];
     let [money, balance, held] = ["money", "balance", "held"].map(|name| hundred_millionths(&totals[name]));
@@ -55,11 +56,11 @@ fn compare(state: &Value, issued: &Issued) -> Result<(), String> {
     Ok(())
 }
 
-/// Amounts have at most 8 decimals.
+/// Decimals of an amount, at most.
 const DECIMALS: usize = 8;
 const SCALE: u128 = 100_000_000;
 
-/// A printed amount, exactly.
+/// Reads a printed amount exactly.
 fn hundred_millionths(amount: &Value) -> Result<u128, String> {
     let wrong = || format!("pricetime state prints {amount} for an amount");
     let text = amount.as_str().ok_or_else(wrong)?;

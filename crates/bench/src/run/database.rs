@@ -1,4 +1,4 @@
-//! The fresh database of a run: created on somebody's PostgreSQL, and dropped again. It knows no market and no schema.
+//! The fresh database of a run: created on a given PostgreSQL, and dropped again. It knows no market and no schema.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use tokio_postgres::{Client, Error};
 use crate::baseline::said;
 use crate::load::block_on;
 
-/// Behind it stand the process and a number.
+/// The start of its name; the process and a number follow.
 const NAME_START: &str = "pricetime_bench";
-/// In the database's list of connections.
+/// The name in the database's list of connections.
 const NAME: &str = "bench";
-/// How long creating or dropping may take.
+/// Time that creating or dropping may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Names that are tried: those of the same process on another machine may be taken.
 const NAMES_MAX: usize = 100;
@@ -23,20 +23,20 @@ static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 /// A database, dropped when it is dropped.
 pub struct FreshDatabase {
-    /// Through which it is created and dropped.
+    /// The URL through which it is created and dropped.
     given: StoreUrl,
     name: String,
-    /// Where it is.
+    /// Its own URL.
     pub url: StoreUrl,
     /// `PostgreSQL 15.14`.
     pub version: String,
     synchronous_commit: String,
-    /// Of `fsync` and `full_page_writes`.
+    /// The settings among `fsync` and `full_page_writes` that are off.
     off: Vec<&'static str>,
 }
 
 impl FreshDatabase {
-    /// On the PostgreSQL of this URL. Errors: it cannot be reached; its role may not create databases.
+    /// Creates one on the PostgreSQL of this URL. Errors: it cannot be reached; its role may not create databases.
     pub fn create(given: &StoreUrl) -> Result<FreshDatabase, String> {
         let failed = |error: Error| match error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
             true => format!(
@@ -58,19 +58,19 @@ impl FreshDatabase {
         let version = format!("PostgreSQL {}", facts.get::<_, &str>(0));
         let (given, url, synchronous_commit) = (given.clone(), given.clone(), facts.get(1));
         let mut database = FreshDatabase { given, name, url, version, synchronous_commit, off };
-        // Dropped where its URL cannot be told.
+        // Dropping it here removes it if its URL cannot be made.
         database.url = database.given.of_database(&database.name).map_err(|error| error.to_string())?;
         Ok(database)
     }
 
-    /// What a reply of a server with its market in here means.
+    /// Returns the durability of a reply of a server with its market in here.
     pub fn durability(&self) -> String {
-        // The server puts it on where it is off.
+        // The server turns it on where it is off.
         let setting = if self.synchronous_commit == "off" { "on" } else { &self.synchronous_commit };
         format!("committed to PostgreSQL, synchronous_commit {setting}")
     }
 
-    /// What to know about figures from it.
+    /// Returns a warning about figures from it.
     pub fn warning(&self) -> Option<String> {
         let off = self.off.join(" and ");
         (!off.is_empty()).then(|| format!("the database's {off} is off: a power cut may lose what it committed"))
@@ -83,7 +83,7 @@ async fn create_under_a_free_name(client: &Client) -> Result<String, Error> {
         let number = DATABASES.fetch_add(1, Ordering::Relaxed);
         let name = format!("{NAME_START}_{}_{number}", std::process::id());
         tries += 1;
-        // Nothing that a site adds to its databases, and nobody who is connected to the template.
+        // template0 has nothing that a site adds to its databases, and no connections.
         match client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).await {
             Err(error) if error.code() == Some(&SqlState::DUPLICATE_DATABASE) && tries < NAMES_MAX => {}
             created => return created.map(|()| name),
@@ -105,7 +105,7 @@ impl Drop for FreshDatabase {
     }
 }
 
-/// Does something on a connection of its own. Errors: its own; no connection; a server that does not answer.
+/// Runs `work` on a connection of its own. Errors: its own; no connection; a server that does not answer.
 fn on_server<T>(url: &StoreUrl, work: impl AsyncFnOnce(&Client) -> Result<T, String>) -> Result<T, String> {
     let talk = async { work(&store::connect(url, NAME).await.map_err(|error| error.to_string())?).await };
     block_on(async {

@@ -1,4 +1,4 @@
-//! The fresh data folder of a run, the disk it is on, and how long that takes to sync.
+//! The fresh data folder of a run, its disk, and how long that takes to sync.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use procfs::process::Process;
 
-/// Where data folders are made below the current directory.
+/// The folder below the current directory that gets data folders.
 const PARENT: &str = "target/bench";
 const NAME_START: &str = "run-";
-/// Appends that are synced to learn how long that takes: at most so many, and not for longer.
+/// Appends that are synced to measure the time, at most; `SYNCS_TIME_MAX` bounds the time, too.
 const SYNCS: usize = 200;
 const SYNCS_TIME_MAX: Duration = Duration::from_millis(500);
 const BLOCK: [u8; 4096] = [0x5a; 4096];
@@ -26,7 +26,8 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
-    /// In `parent`; by default below the current directory, or among temporary files where that cannot be written.
+    /// Makes one in `parent`; by default below the current directory, or among temporary files where that cannot be
+    /// written.
     pub fn fresh(parent: Option<&Path>) -> Result<DataFolder, String> {
         match parent {
             Some(parent) => DataFolder::within(parent).map_err(|error| format!("{}: {error}", parent.display())),
@@ -52,7 +53,7 @@ impl DataFolder {
         &self.data
     }
 
-    /// What to know about figures from this disk.
+    /// Returns a warning about figures from this disk.
     pub fn warning(&self) -> Option<String> {
         let (_, kind) = mounted_at(&self.data)?;
         let in_memory = matches!(kind.as_str(), "tmpfs" | "ramfs");
@@ -63,17 +64,17 @@ impl DataFolder {
 
 impl Drop for DataFolder {
     fn drop(&mut self) {
-        // What cannot be removed is removed by the next run.
+        // The next run removes what cannot be removed now.
         let _ = std::fs::remove_dir_all(&self.root);
         if self.parent.ends_with(PARENT) {
-            // Leaves no empty folders behind; one that is used stays.
+            // Empty folders are removed; one that is used stays.
             let _ = std::fs::remove_dir(&self.parent);
             let _ = self.parent.parent().map(std::fs::remove_dir);
         }
     }
 }
 
-/// Removes the folders of runs that were interrupted: those of processes that are no more.
+/// Removes the folders of interrupted runs, whose processes do not exist any more.
 fn remove_left_behind(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -85,7 +86,7 @@ fn remove_left_behind(parent: &Path) {
     }
 }
 
-/// Device and file system that hold `path`: `/dev/vda (ext4)`.
+/// Returns device and file system that hold `path`: `/dev/vda (ext4)`.
 pub fn describe(path: &Path) -> String {
     match mounted_at(path) {
         Some((device, kind)) => format!("{device} ({kind})"),
@@ -97,12 +98,12 @@ fn mounted_at(path: &Path) -> Option<(String, String)> {
     let path = path.canonicalize().ok()?;
     let mounts = Process::myself().and_then(|process| process.mountinfo()).ok()?;
     let above = mounts.0.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
-    // The last of those as long: later mounts cover earlier ones.
+    // The last of the longest mount points counts: later mounts cover earlier ones.
     let mount = above.max_by_key(|mount| mount.mount_point.as_os_str().len())?;
     Some((mount.mount_source.unwrap_or_default(), mount.fs_type))
 }
 
-/// Microseconds that `fdatasync` takes after one appended block, median and 99th percentile.
+/// Measures the microseconds that `fdatasync` takes after one appended block, median and 99th percentile.
 pub fn sync_us(folder: &Path) -> Option<[f64; 2]> {
     let path = folder.with_extension("sync");
     let taken = sync_times(&path).ok();

@@ -1,4 +1,5 @@
-//! What is new for each run: the folder of its server's data and log and, where the market is kept in one, the database.
+//! The parts that are new for each run: the folder of its server's data and log and, if the market is kept in one, the
+//! database.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,18 +11,18 @@ use super::machine;
 use super::store::Store;
 use crate::record::Machine;
 
-/// How a database's URL reaches the server and `pricetime state`: on a command line everybody on the machine could read the
-/// password.
+/// The variable that passes a database's URL to the server and `pricetime state`: on a command line all users of the
+/// machine could read the password.
 const STORE_VARIABLE: &str = "PRICETIME_STORE";
 
-/// Removed when it is dropped.
+/// The folder and the database of a run, removed when it is dropped.
 pub struct Fresh {
     folder: DataFolder,
     database: Option<FreshDatabase>,
 }
 
 impl Fresh {
-    /// The folder in `parent`. Errors: a folder or a database that cannot be made.
+    /// Makes them, the folder in `parent`. Errors: a folder or a database that cannot be made.
     pub fn make(parent: Option<&Path>, store: &Store) -> Result<Fresh, String> {
         let folder = DataFolder::fresh(parent)?;
         let database = match store {
@@ -39,7 +40,7 @@ impl Fresh {
         self.database.as_ref()
     }
 
-    /// The machine, with the disk that holds the market as far as it is known.
+    /// Describes the machine, with the disk that holds the market as far as it is known.
     pub fn machine(&self) -> Machine {
         match &self.database {
             None => machine::describe(Some(self.folder())),
@@ -47,7 +48,7 @@ impl Fresh {
         }
     }
 
-    /// What to know about figures from here.
+    /// Returns a warning about figures from here.
     pub fn warning(&self) -> Option<String> {
         match &self.database {
             None => self.folder.warning(),
@@ -55,7 +56,7 @@ impl Fresh {
         }
     }
 
-    /// Tells a server where to keep the market.
+    /// Passes the store to a server's command.
     pub fn tell(&self, serve: &mut Command) {
         serve.arg("--data").arg(self.folder());
         if let Some(database) = &self.database {
@@ -63,7 +64,7 @@ impl Fresh {
         }
     }
 
-    /// Tells `pricetime state` what to read.
+    /// Passes the store to `pricetime state`.
     pub fn tell_reader(&self, state: &mut Command) {
         match &self.database {
             None => state.arg(self.folder()),
@@ -71,7 +72,7 @@ impl Fresh {
         };
     }
 
-    /// As `tell` has it, without the password and the folder's name: for people.
+    /// Returns what `tell` passes, without the password and the folder's name: for people.
     pub fn told(&self) -> String {
         match &self.database {
             None => "--data DIR".to_string(),

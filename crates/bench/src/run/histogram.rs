@@ -1,4 +1,4 @@
-//! Latencies of several runs as HdrHistogram's plotter reads them.
+//! Latencies of several runs in the form of HdrHistogram's plotter.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use hdrhistogram::Histogram;
 
 use crate::record::RunRecord;
 
-/// Steps of the distribution between two halvings of what is left.
+/// Steps of the distribution between two halvings of the rest.
 const STEPS_PER_HALF: u32 = 5;
 const NANOSECONDS_PER_MS: f64 = 1e6;
 
-/// The distribution of all runs together, in milliseconds.
+/// Writes the distribution of all runs together, in milliseconds.
 pub fn percentiles(records: &[RunRecord]) -> Result<String, String> {
     let mut all: Option<Histogram<u64>> = None;
     for record in records {

@@ -1,4 +1,4 @@
-//! What the machine is, as far as it matters for figures, and the time of day.
+//! The facts of the machine that matter for figures, and the time of day.
 
 use std::path::Path;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn line_of(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
 }
 
-/// Of the repository that the current directory is in, if it is this program's.
+/// Returns the commit of the repository that holds the current directory, if it is this program's.
 fn commit() -> Option<String> {
     let git = |words: &[&str]| {
         let output = Command::new("git").args(words).output().ok().filter(|output| output.status.success())?;
@@ -45,7 +45,7 @@ fn commit() -> Option<String> {
     Some(if changed { commit + "+" } else { commit })
 }
 
-/// Now, in UTC, as RFC 3339.
+/// Returns the present time in UTC, as RFC 3339.
 pub fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }

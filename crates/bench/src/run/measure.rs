@@ -1,4 +1,4 @@
-//! One run from beginning to end: the server, what it needs, the load, and what all of it came to.
+//! One run from beginning to end: the server, its preparation, the load, and the result.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -17,33 +17,33 @@ use crate::number::list;
 use crate::record::{Conservation, LoadSettings, Mode, Recipe, RunRecord};
 use crate::{interrupt, processor, program};
 
-/// Above this part of a core the load generator may be what is measured.
+/// Part of a core above which the load generator itself may be what is measured.
 const CLIENT_CPU_WARNING: f64 = 0.8;
-/// An open loop whose requests leave later than this is not the load that was asked for.
+/// Lag above which an open loop is not the load that was requested.
 const LAG_WARNING: Duration = Duration::from_millis(1);
 const LAG_QUANTILE: f64 = 0.99;
-/// About as many as a core can make: for runs that do not say how many they will.
+/// Connections a second that a core can make, about: for runs without a given number.
 const CONNECTIONS_A_SECOND: f64 = 60_000.0;
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What one run needs: a server, where it and the load run, and the load.
+/// A plan of one run: a server, its cores and those of the load, and the load.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
     pub load: LoadSettings,
-    /// Orders are sent over REST, to an own server; half of them execute and half rest.
+    /// Whether orders are sent over REST, to an own server; half of them execute and half rest.
     pub over_rest: bool,
     pub target: Target,
-    /// Connections speak TLS, with a server whose certificate the authorities in this file vouch for.
+    /// The file with the authorities of the server's certificate, if connections speak TLS.
     pub tls_ca: Option<PathBuf>,
-    /// Each connection logs in with it.
+    /// The login of each connection.
     pub login: Option<Login>,
     /// Cores of the load generator; empty for any.
     pub client_cores: Vec<usize>,
-    /// Where the fresh folder is made; `target/bench` when none.
+    /// The parent of the fresh folder; `target/bench` by default.
     pub data_parent: Option<PathBuf>,
-    /// How long no reply may come.
+    /// Time without a reply after which the run gives up.
     pub patience: Duration,
-    /// The accounts and symbols are there from an earlier run on the same server.
+    /// Whether the accounts and symbols exist from an earlier run on the same server.
     pub no_setup: bool,
 }
 
@@ -65,7 +65,7 @@ impl RunPlan {
 }
 
 impl RunPlan {
-    /// The host, and who begins TLS with it. Errors: a file without authorities.
+    /// Returns the host, and its connector. Errors: a file without authorities.
     fn tls(&self) -> Result<Option<(String, Connector)>, String> {
         let (Some(file), Target::At(address)) = (&self.tls_ca, &self.target) else { return Ok(None) };
         let host = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host).to_string();
@@ -74,46 +74,46 @@ impl RunPlan {
     }
 }
 
-/// Which server is driven.
+/// The server that is driven.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// One of its own with a fresh market, with these cores (empty for any) and further arguments of `serve`.
+    /// An own server with a fresh market, with these cores (empty for any) and further arguments of `serve`.
     Own { cores: Vec<usize>, workers: Option<u64>, store: Store, arguments: Vec<String> },
-    /// One that runs already, at this address.
+    /// A server that runs already, at this address.
     At(String),
 }
 
 impl Target {
-    /// One of its own on these cores, with its market in its journal.
+    /// Returns an own server on these cores, with its market in its journal.
     pub fn own(cores: Vec<usize>) -> Target {
         Target::Own { cores, workers: None, store: Store::Journal, arguments: Vec::new() }
     }
 }
 
-/// Who takes part in a run beside its load. Called where the load runs, on its cores.
+/// Observers of a run beside its load. Called in the load's thread, on its cores.
 pub trait Beside {
-    /// The market of the own server is there, and the load is about to begin. Errors: a line for people.
+    /// Called when the own server's market is ready, and the load is about to begin. Errors: a line for people.
     fn begin(&mut self, _http: SocketAddr) -> Result<(), String> {
         Ok(())
     }
 
-    /// Who is served by the load's first thread. Where there are any, the orders that were opened are noted.
+    /// Returns guests for the load's first thread. With any, the orders that were opened are noted.
     fn guests(&mut self) -> Vec<Box<dyn Guest>> {
         Vec::new()
     }
 
-    /// The measured part begins.
+    /// Called when the measured part begins.
     fn measuring(&mut self) {}
 
-    /// The load has ended; the server has not. What was found goes into the record.
+    /// Called when the load has ended, before the server does. Puts results into the record.
     fn end(&mut self, _tally: &LoadResult, _record: &mut RunRecord) {}
 }
 
-/// A load alone.
+/// A load without observers.
 impl Beside for () {}
 
-/// Makes one run. Errors: a line for people, also where a signal
-/// asked to stop: then nothing of the run is left. A run that went wrong is no error but says so in its record.
+/// Makes one run. Errors: a line for people, also where a signal asked to stop: then nothing of the run is left. A run
+/// that went wrong is no error but says so in its record.
 pub fn measure(plan: &RunPlan, beside: &mut dyn Beside, progress: &mut dyn FnMut(f64)) -> Result<RunRecord, String> {
     interrupt::check()?;
     let started = machine::now();
@@ -144,18 +144,18 @@ pub fn measure(plan: &RunPlan, beside: &mut dyn Beside, progress: &mut dyn FnMut
             Err(why) => record.invalid_because.push(why),
         }
     }
-    // One whose server was ended halfway through its last replies tells nothing.
+    // A run whose server was ended halfway through its last replies says nothing.
     interrupt::check()?;
     judge(&mut record, &run);
     Ok(record)
 }
 
-/// What there is to know of a load besides its record.
+/// Facts of a load besides its record.
 struct Driven {
     lag: Duration,
     issued: Issued,
     server_cpu: Option<Duration>,
-    /// The server closes after each reply, and that was not asked for.
+    /// Whether the server closes after each reply unasked.
     closes: bool,
     per_request: bool,
     warnings: Vec<String>,
@@ -177,7 +177,7 @@ fn drive(
     let load = &plan.load;
     let server = Server { to, tls: plan.tls()?, login: plan.login.clone(), patience: plan.patience };
     let mut setup = Setup::new(&server);
-    // What answers anything to anything needs no preparation, and gets none.
+    // A server that accepts anything needs no preparation, and gets none.
     if load.workload != Recipe::Raw {
         setup.probe()?;
     }
@@ -225,7 +225,7 @@ fn drive(
     Ok((Driven { lag, issued, server_cpu, closes, per_request: work.per_request, warnings }, record))
 }
 
-/// What to do where the kernel's table of connections has no room for those of a run; said before it begins, once.
+/// Returns advice if the kernel's table of connections has no room for those of a run; once, before it begins.
 fn untracked_room(work: &Plan, connections: Option<u64>) -> Option<String> {
     static SAID: Once = Once::new();
     let length = work.duration.unwrap_or_default() + work.warmup;
@@ -235,7 +235,7 @@ fn untracked_room(work: &Plan, connections: Option<u64>) -> Option<String> {
     Some(warning)
 }
 
-/// How many connections a run with one for each request makes, where that is known.
+/// Returns how many connections a run with one for each request makes, if that is known.
 fn connections_made(work: &Plan) -> Option<u64> {
     match (work.load.requests, work.load.rate, work.duration) {
         (Some(requests), _, _) if work.warmup.is_zero() => Some(requests),
@@ -244,7 +244,7 @@ fn connections_made(work: &Plan) -> Option<u64> {
     }
 }
 
-/// Says why the figures must not be used, or what to keep in mind when they are.
+/// Adds the reasons why the figures must not be used, and warnings.
 fn judge(record: &mut RunRecord, run: &Driven) {
     let counts = &record.counts;
     record.invalid_because.extend(counts.faults());
@@ -272,7 +272,8 @@ fn judge(record: &mut RunRecord, run: &Driven) {
     }
 }
 
-/// Says where the load may be what is measured. An open loop looks at the clock all the time, and says nothing by it.
+/// Adds a warning where the load may be what is measured. An open loop looks at the clock all the time, which says
+/// nothing.
 pub fn warn_of_busy_load(record: &mut RunRecord) {
     let share = record.client.cpu_share;
     if record.load.rate.is_none() && share > CLIENT_CPU_WARNING {
@@ -283,7 +284,7 @@ pub fn warn_of_busy_load(record: &mut RunRecord) {
     }
 }
 
-/// The command line that repeats it.
+/// Returns the command line that repeats it.
 fn command(plan: &RunPlan) -> String {
     let mut words = vec!["pricetime-bench run".to_string()];
     // Each field has the name of its flag.

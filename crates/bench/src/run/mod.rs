@@ -23,7 +23,7 @@ use crate::flags::word;
 use crate::progress::Progress;
 use crate::record::{RunRecord, write_json, write_text};
 
-/// Runs the loads and prints what came out; what was made before an error is kept. Returns whether all are valid. Errors: a
+/// Runs the loads and prints the results; runs from before an error are kept. Returns whether all are valid. Errors: a
 /// line for people.
 pub fn run(args: RunArgs) -> Result<bool, String> {
     let (plan, notes) = args.plan()?;
@@ -35,7 +35,7 @@ pub fn run(args: RunArgs) -> Result<bool, String> {
     }
     if !records.is_empty() {
         if let Some(file) = &args.json {
-            // One record, or a list where several were asked for.
+            // The file has one record, or a list where several runs were requested.
             match records.as_slice() {
                 [record] if args.runs == 1 => write_json(file, record)?,
                 records => write_json(file, &records)?,

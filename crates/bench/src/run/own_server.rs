@@ -1,4 +1,4 @@
-//! Our server as it is started to be measured: on its cores, on free ports, with a fresh market, and always ended.
+//! Our server as it is started for a measurement: on its cores, on free ports, with a fresh market, and always ended.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,12 +17,12 @@ const BACKLOG: u64 = 8192;
 /// A running server.
 pub struct OwnServer {
     pub address: SocketAddr,
-    /// Of its page, REST and WebSocket.
+    /// The address of its page, REST and WebSocket.
     pub http: SocketAddr,
     server: Server,
-    /// Behind the process, so that nobody uses it any more when it is dropped.
+    /// The folder and the database, declared behind the process, so that they are dropped after it has ended.
     fresh: Fresh,
-    /// What is known of it when it starts.
+    /// The facts that are known when it starts.
     record: ServerRecord,
 }
 
@@ -42,12 +42,12 @@ impl OwnServer {
         let mut words: Vec<String> =
             ["serve", "--xml", "127.0.0.1:0", "--http", "127.0.0.1:0"].map(String::from).into();
         words.extend(workers.map(|workers| format!("--workers={workers}")));
-        // A load that creates accounts is not to end at a bound.
+        // A load that creates accounts must not end at a bound.
         for (name, value) in [("--log-level", "warn"), ("--max-accounts", "1000000000")] {
             words.extend(value_of(arguments, name).is_none().then(|| format!("{name}={value}")));
         }
         words.extend(arguments.iter().cloned());
-        // What is measured is what the command line says.
+        // Only the command line decides the settings.
         let mut command = program::server_command()?;
         command.args(&words);
         fresh.tell(&mut command);
@@ -74,17 +74,17 @@ impl OwnServer {
         Ok(OwnServer { address, http, server, fresh, record })
     }
 
-    /// What to know about figures from it.
+    /// Returns a warning about figures from it.
     pub fn warning(&self) -> Option<String> {
         self.fresh.warning()
     }
 
-    /// Processor time that it used so far.
+    /// Returns the processor time that it used so far.
     pub fn cpu(&self) -> Option<Duration> {
         processor::of(self.server.id())
     }
 
-    /// What is known of it; `cpu` is that of the measured part.
+    /// Returns its record; `cpu` is that of the measured part.
     pub fn record(&self, cpu: Option<Duration>, somaxconn: u64) -> ServerRecord {
         ServerRecord {
             backlog: self.record.backlog.map(|backlog| backlog.min(somaxconn)),
@@ -94,13 +94,13 @@ impl OwnServer {
         }
     }
 
-    /// Tells it to stop, and waits; gives what holds its market. Errors: how it ended otherwise.
+    /// Stops it, and waits; returns the store of its market. Errors: how it ended otherwise.
     pub fn stop(self) -> Result<Fresh, String> {
         self.server.stop().map(|()| self.fresh)
     }
 }
 
-/// Version and addresses, once all of it is written.
+/// Reads version and addresses, once all of them are written.
 fn banner(log: &str) -> Option<(String, SocketAddr, SocketAddr)> {
     // The last line is the hint how to try it.
     log.contains("try it:").then_some(())?;
@@ -112,7 +112,7 @@ fn banner(log: &str) -> Option<(String, SocketAddr, SocketAddr)> {
     Some((version.to_string(), word("XML")?, word("health")?))
 }
 
-/// The value of `--name value` or `--name=value`.
+/// Returns the value of `--name value` or `--name=value`.
 fn value_of<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
     arguments.iter().enumerate().find_map(|(at, argument)| match argument.strip_prefix(name)? {
         "" => arguments.get(at + 1).map(String::as_str),

@@ -1,26 +1,26 @@
-//! Where the own server of a run keeps its market, as people say it.
+//! The store of a run's own server, as the command line names it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use store::{StoreError, StoreUrl};
 
-/// Where a market is kept.
+/// The store of a market.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Store {
-    /// In the journal of a fresh data folder.
+    /// The journal of a fresh data folder.
     #[default]
     Journal,
-    /// In a fresh database of the PostgreSQL at this URL.
+    /// A fresh database of the PostgreSQL at this URL.
     Postgres(Box<StoreUrl>),
 }
 
 impl Store {
-    /// As records have them.
+    /// The names in records.
     pub const JOURNAL: &'static str = "journal";
     pub const POSTGRES: &'static str = "postgres";
 
-    /// What each run gets.
+    /// Returns what is fresh for each run.
     pub fn fresh(&self) -> &'static str {
         match self {
             Store::Journal => "a fresh data folder",
@@ -28,7 +28,7 @@ impl Store {
         }
     }
 
-    /// What the figures of a server leave out: a sentence.
+    /// Returns a sentence about what the figures of a server leave out.
     pub fn not_counted(&self) -> &'static str {
         match self {
             Store::Journal => "",
@@ -40,7 +40,8 @@ impl Store {
 impl FromStr for Store {
     type Err = String;
 
-    /// Errors: neither `journal` nor a URL that can be used. They do not show what was given: it may hold a password.
+    /// Reads a store. Errors: neither `journal` nor a usable URL. They do not show the argument: it may hold a
+    /// password.
     fn from_str(text: &str) -> Result<Store, String> {
         if text == Store::JOURNAL {
             return Ok(Store::Journal);

@@ -1,4 +1,4 @@
-//! What a run came to, for people: one figure a line, aligned, faults and doubts at the end.
+//! The result of a run, for people: one figure a line, aligned, faults and doubts at the end.
 
 use crate::flags::word;
 use crate::number::{NOTHING, bytes, figure, grouped, list, micros, percent};
@@ -6,17 +6,17 @@ use crate::quantity::{ORDERS, P50, P90, P99, P999, Quantity, REQUESTS, SERVER_CP
 use crate::record::{Conservation, Mode, RunRecord};
 use crate::statistics::summarize;
 
-/// The system counts processor time in hundredths of a second.
+/// Seconds of processor time from which a figure means something: the system counts in hundredths of a second.
 const TELLING_SECONDS: f64 = 0.1;
 
-/// A run.
+/// Writes a run.
 pub fn of(record: &RunRecord) -> String {
     let RunRecord { counts, latency, machine, .. } = record;
     let [mean, min, max] = [latency.mean, latency.min, latency.max].map(|us| us.map_or(NOTHING.to_string(), micros));
     let percentiles =
         [&P50, &P90, &P99, &P999].map(|quantity| format!("{} {}", quantity.head, quantity.cell_of(record)));
     let from = if latency.from == "open" { ", from the scheduled time" } else { "" };
-    // The most of several threads were not all there at the same moment.
+    // The maxima of several threads need not have been at the same moment.
     let about = if record.load.threads > 1 { "at most " } else { "" };
     let (most_requests, most_connections) = (grouped(record.in_flight_max), grouped(record.connections_max));
     let (answered, sent) = (grouped(counts.answered), grouped(counts.sent));
@@ -50,7 +50,7 @@ pub fn of(record: &RunRecord) -> String {
     format!("\n  {}\n\n{lines}\n{warnings}  {verdict}\n{first}", title(record))
 }
 
-/// Several runs of the same.
+/// Writes several runs of the same load.
 pub fn of_all(records: &[RunRecord]) -> String {
     let summed = |quantity: &Quantity| {
         let all = summarize(&records.iter().filter_map(quantity.of).collect::<Vec<_>>())?;
@@ -88,7 +88,7 @@ fn title(record: &RunRecord) -> String {
     format!("{}: {pace}, {durability}", word(load.workload))
 }
 
-/// Requests a second, and orders a second where only some of the requests are orders.
+/// Writes requests a second, and orders a second where only some of the requests are orders.
 fn throughput(record: &RunRecord) -> String {
     let all = REQUESTS.text(record.throughput);
     match (ORDERS.of)(record) {

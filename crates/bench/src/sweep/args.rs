@@ -1,4 +1,4 @@
-//! The command line of a sweep: its flags, and what they may not be together.
+//! The command line of a sweep: its flags, and the checks of their combinations.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub const RUNS_DEFAULT: u32 = 10;
 
 #[derive(Args, Clone, Debug)]
 pub struct SweepArgs {
-    /// What is varied
+    /// Parameter that is varied
     #[arg(long, value_enum, requires = "values", conflicts_with_all = ["preset", "list"])]
     pub axis: Option<Axis>,
     /// Its values, with commas: 1,2,4
@@ -42,7 +42,7 @@ pub struct SweepArgs {
     pub quick: bool,
     #[command(flatten)]
     pub keeping: StoreFlags,
-    /// Of the requests and of the order of runs
+    /// Seed of the requests and of the order of runs
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct SweepArgs {
     pub cores: CoreFlags,
 }
 
-/// Which sizes of a preset are run.
+/// The sizes of a preset that are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scale {
     Published,
@@ -60,7 +60,7 @@ pub enum Scale {
 }
 
 impl SweepArgs {
-    /// Errors: flags that do not go together, with what to do.
+    /// Checks the flags. Errors: flags that do not go together, with what to do.
     pub fn check(&self) -> Result<(), String> {
         if self.axis.is_none() && self.preset.is_none() && !self.list {
             let names = published::names().collect::<Vec<_>>().join(", ");
@@ -75,7 +75,7 @@ impl SweepArgs {
         self.axis.map_or(Ok(()), |axis| self.check_load(axis))
     }
 
-    /// Errors: a flag that says again what the axis varies, or that the mode has no use for.
+    /// Checks the load's flags. Errors: a flag that the axis varies, or that the mode has no use for.
     fn check_load(&self, axis: Axis) -> Result<(), String> {
         let load = &self.load;
         let varied = [
@@ -96,7 +96,7 @@ impl SweepArgs {
         self.mode(axis).map(drop)
     }
 
-    /// Which sizes of a preset are run.
+    /// Returns the sizes of a preset that are run.
     pub fn scale(&self) -> Scale {
         self.scale.unwrap_or(if self.quick { Scale::Published } else { Scale::Both })
     }

@@ -1,4 +1,4 @@
-//! What a value of each axis changes in a run, and what this machine lets us use for it. It knows nothing of repetitions or
+//! The meaning of each axis's values for a run, and the resources of this machine. It knows nothing of repetitions or
 //! results.
 
 use rustix::process::{Resource, getrlimit};
@@ -10,10 +10,10 @@ use crate::run::{RunPlan, Target};
 
 /// Files that a process has open besides its connections: the journal, the history, listeners, standard streams.
 const OTHER_FILES: u64 = 500;
-/// Threads of a load: more would be in each other's way.
+/// Threads of a load, at most: more would be in each other's way.
 const LOAD_THREADS_MAX: usize = 4;
 
-/// What this machine lets us use.
+/// The resources of this machine.
 #[derive(Clone, Debug)]
 pub struct Here {
     /// Cores that this process may run on, ascending.
@@ -23,7 +23,7 @@ pub struct Here {
 }
 
 impl Here {
-    /// Asks the system. Errors: it does not tell.
+    /// Asks the system. Errors: it does not say.
     pub fn look() -> Result<Here, String> {
         let cores = cores_allowed();
         if cores.is_empty() {
@@ -34,9 +34,9 @@ impl Here {
         Ok(Here { cores, connections_max: files.saturating_sub(OTHER_FILES).max(1) })
     }
 
-    /// Cores of server and load, as far as nobody says: a quarter of them, at least one, for the load, which must out-run the
-    /// server. The axis of cores says itself who gets which, but for a load's that are named. Errors: a core that may not be
-    /// used.
+    /// Returns the cores of server and load. By default a quarter of them, at least one, is for the load, which must be
+    /// faster than the server. The axis of cores divides them itself, except for named cores of the load. Errors: a
+    /// core that may not be used.
     pub fn sides(&self, axis: Axis, flags: &CoreFlags) -> Result<[Vec<usize>; 2], String> {
         let load = (self.cores.len() / 4).max(1);
         let sides = flags.sides(&self.cores, [self.cores.len().saturating_sub(load).max(1), usize::MAX])?;
@@ -47,7 +47,7 @@ impl Here {
     }
 }
 
-/// The base with this value of the axis in its place. Errors: why this machine cannot run it.
+/// Puts this value of the axis into the plan. Errors: the reason why this machine cannot run it.
 pub fn apply(axis: Axis, value: u64, base: &RunPlan, here: &Here) -> Result<RunPlan, String> {
     let mut plan = base.clone();
     let load = &mut plan.load;
@@ -56,7 +56,7 @@ pub fn apply(axis: Axis, value: u64, base: &RunPlan, here: &Here) -> Result<RunP
             if value > here.cores.len() as u64 {
                 return Err(format!("{value} server cores: this machine has {}", here.cores.len()));
             }
-            // Cores that were asked for stay.
+            // Cores that were named stay.
             let asked = (!plan.client_cores.is_empty()).then(|| Cores(plan.client_cores.clone()));
             let flags = CoreFlags { server_cores: None, client_cores: asked };
             let [server, client] = flags.sides(&here.cores, [value as usize, usize::MAX])?;
@@ -81,7 +81,7 @@ pub fn apply(axis: Axis, value: u64, base: &RunPlan, here: &Here) -> Result<RunP
             "{connections} connections at once: the limit of open files leaves {most} (raise it with `ulimit -n`)"
         ));
     }
-    // Half of the cores where the server needs the same ones.
+    // The load has half of the cores where the server needs the same ones.
     let cores = plan.client_cores.len() / if shares_cores(&plan) { 2 } else { 1 };
     plan.load.threads = (cores.clamp(1, LOAD_THREADS_MAX) as u64).min(connections.max(1));
     Ok(plan)

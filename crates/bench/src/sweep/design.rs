@@ -1,4 +1,4 @@
-//! A series of runs before it is made, and that along an axis which somebody names on the command line.
+//! The design of a series of runs, and that of an axis on the command line.
 
 use super::args::{RUNS_DEFAULT, SweepArgs};
 use super::axis::{Here, apply, shares_cores};
@@ -9,7 +9,7 @@ use crate::quantity::Quantity;
 use crate::record::{Axis, Experiment, LoadSettings, Mode, RunEntry, Shows};
 use crate::run::RunPlan;
 
-/// What a run is when neither its requests nor its length are given.
+/// Seconds of a run when neither its requests nor its length are given.
 const SECONDS_DEFAULT: f64 = 5.0;
 /// Seconds before the measured part of a run that is measured by time.
 const WARMUP_DEFAULT: f64 = 1.0;
@@ -24,7 +24,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Where its runs stand in the experiment.
+    /// Returns the entry of its runs in the experiment.
     pub fn entry(&self) -> RunEntry {
         RunEntry { series: self.series.clone(), value: self.value as f64, ..RunEntry::default() }
     }
@@ -33,7 +33,7 @@ impl Cell {
 /// A series of runs to make.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// What it is, without its runs, its command and its start.
+    /// The experiment, without its runs, its command and its start.
     pub experiment: Experiment,
     pub cells: Vec<Cell>,
     /// Values that are not run, and why.
@@ -41,8 +41,9 @@ pub struct Design {
 }
 
 impl Design {
-    /// Of an experiment: for each value the cells that `cells` makes of the run with it. The description also says where the
-    /// load shares cores with the server, and what this machine cannot do. Errors: it can run none of the values.
+    /// Makes the design of an experiment: for each value the cells that `cells` makes of the run with it. The
+    /// description also says where the load shares cores with the server, and what this machine cannot do. Errors: it
+    /// can run none of the values.
     pub fn new(
         mut experiment: Experiment,
         axis: Axis,
@@ -77,13 +78,13 @@ impl Design {
         Ok(Design { experiment, cells: all, skipped })
     }
 
-    /// The runs of its cells, in an order that only the seed decides, so that what drifts with time (heat, a neighbour's load)
-    /// does not look like an effect of the axis.
+    /// Returns the runs of its cells, in an order that only the seed decides, so that effects of time (heat, a
+    /// neighbour's load) do not look like an effect of the axis.
     pub fn shuffled(&self) -> Vec<&Cell> {
         let mut runs: Vec<&Cell> =
             self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell, cell.runs as usize)).collect();
         let mut random = Random(self.experiment.seed);
-        // Fisher and Yates.
+        // The shuffle of Fisher and Yates.
         for last in (1..runs.len()).rev() {
             runs.swap(last, random.below(last as u64 + 1) as usize);
         }
@@ -91,7 +92,7 @@ impl Design {
     }
 }
 
-/// The runs that these flags ask for. Errors: flags that make no sweep; no value that this machine can run.
+/// Makes the design of these flags. Errors: flags that make no sweep; no value that this machine can run.
 pub fn design(args: &SweepArgs, here: &Here) -> Result<Design, String> {
     let axis = args.axis.ok_or("a sweep needs --axis and --values")?;
     let flags = &args.load;
@@ -154,8 +155,8 @@ fn spreads_wide(values: &[u64]) -> bool {
 }
 
 impl SweepArgs {
-    /// A run of this load on a server of its own, with so many workers and further arguments. Errors: cores or a store that
-    /// cannot be had.
+    /// Returns a run of this load on an own server, with these workers and further arguments. Errors: cores or a store
+    /// that cannot be had.
     pub fn plan(
         &self,
         axis: Axis,
@@ -168,7 +169,7 @@ impl SweepArgs {
         Ok(RunPlan::new(load, self.keeping.own_server(server, workers, further)?, client))
     }
 
-    /// The mode in force. Errors: a depth that it has no use for.
+    /// Returns the mode in force. Errors: a depth that it has no use for.
     pub fn mode(&self, axis: Axis) -> Result<Mode, String> {
         self.load.mode(match axis {
             Axis::Clients => Mode::PerRequest,
@@ -239,7 +240,7 @@ mod tests {
             assert!((1..=6).all(|value| order.iter().filter(|found| **found == value).count() == 4));
             first[order[0] as usize] += 1;
         }
-        // 200 each; six deviations of the binomial law are 77.
+        // 200 are expected of each; six deviations of the binomial law are 77.
         assert!(first[1..].iter().all(|&times| times.abs_diff(200) < 77), "{first:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! `pricetime-bench sweep`: a series of runs along an axis, or a published experiment repeated, kept as raw files.
-//! It knows what is asked and in which order things are done; a run itself is made by `crate::run`.
+//! `pricetime-bench sweep`: a series of runs along an axis, or a published experiment repeated, kept as raw files. It
+//! knows the arguments and the order of the work; `crate::run` makes a run itself.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::run::{measure, now};
 use axis::Here;
 use design::Design;
 
-/// Makes the series of runs; false when one of them was not valid. Errors: a line for people.
+/// Makes the series of runs. Returns false when one of them was not valid. Errors: a line for people.
 pub fn run(args: SweepArgs) -> Result<bool, String> {
     args.check()?;
     if args.list {
@@ -33,7 +33,7 @@ pub fn run(args: SweepArgs) -> Result<bool, String> {
     let designs = designs(&args, &here)?;
     let several = designs.len() > 1;
     let root = args.out.clone().unwrap_or_else(|| default_folder(&args));
-    // All folders are looked at before the first run: an hour of runs must not end at the second's.
+    // All folders are checked before the first run: an hour of runs must not end at the second one's.
     let folders: Vec<PathBuf> =
         designs.iter().map(|design| if several { root.join(&design.experiment.name) } else { root.clone() }).collect();
     folders.iter().try_for_each(|folder| refuse_taken(folder))?;
@@ -52,7 +52,7 @@ fn designs(args: &SweepArgs, here: &Here) -> Result<Vec<Design>, String> {
     for preset in published::names().filter(|preset| name == "all" || preset == name) {
         match presets::design(preset, args, here) {
             Ok(design) => designs.push(design),
-            // With all of them, one that this machine cannot run at all does not keep it from the others.
+            // With all presets, one that this machine cannot run does not keep it from the others.
             Err(why) if name == "all" => eprintln!("{preset}: left out: {why}"),
             Err(why) => return Err(format!("{preset}: {why}")),
         }
@@ -60,7 +60,7 @@ fn designs(args: &SweepArgs, here: &Here) -> Result<Vec<Design>, String> {
     Ok(designs)
 }
 
-/// Makes one series and prints what came out.
+/// Makes one series and prints the results.
 fn one(design: Design, folder: &Path, command: String) -> Result<bool, String> {
     let experiment = Experiment { command, ..design.experiment.clone() };
     print!("{}", experiment.introduction());

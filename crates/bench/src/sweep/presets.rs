@@ -1,5 +1,5 @@
-//! The runs of a published experiment on this machine. What was published, `published` says; what a parameter means to a run
-//! is the axis's business.
+//! The runs of a published experiment on this machine. `published` has the published data; the axis knows what a
+//! parameter means for a run.
 
 use super::args::{RUNS_DEFAULT, Scale, SweepArgs};
 use super::axis::Here;
@@ -10,12 +10,12 @@ use crate::run::{RunPlan, Store};
 
 /// Values that `--quick` keeps, and runs of each.
 const QUICK: (usize, u32) = (2, 2);
-/// How long a run is that is scaled up: it goes on until then, whatever its size was.
+/// Seconds of a scaled-up run: it goes on until then, whatever its size was.
 const SCALED_SECONDS: f64 = 5.0;
-/// In front of every label: nobody shall take them for figures of this machine.
+/// The start of every label, so that nobody takes them for figures of this machine.
 const MARK: &str = "published, other hardware";
 
-/// The runs of the preset of this name on this machine. Errors: it can run none of them.
+/// Makes the design of the preset of this name on this machine. Errors: it can run none of the values.
 pub fn design(name: &str, args: &SweepArgs, here: &Here) -> Result<Design, String> {
     let preset =
         published::ALL.iter().find(|preset| preset.name == name).ok_or_else(|| format!("there is no preset {name}"))?;
@@ -37,7 +37,7 @@ pub fn design(name: &str, args: &SweepArgs, here: &Here) -> Result<Design, Strin
 }
 
 impl Preset {
-    /// The run that the axis varies.
+    /// Returns the run that the axis varies.
     fn base(&self, args: &SweepArgs, here: &Here) -> Result<RunPlan, String> {
         let load = LoadSettings {
             workload: self.workload,
@@ -51,7 +51,7 @@ impl Preset {
         args.plan(self.axis, load, self.workers, &self.server_arguments, here)
     }
 
-    /// The lines' points at a value: a published size each, and one that is scaled up.
+    /// Returns the lines' points at a value: one for each published size, and a scaled-up one.
     fn cells(&self, value: u64, plan: &RunPlan, args: &SweepArgs) -> Vec<Cell> {
         let sizes = match self.sizes.as_slice() {
             [] => &[value],

@@ -1,5 +1,5 @@
-//! The published experiments, which are data (`presets.toml`): what each does, how this program maps it, and what was reported.
-//! How a parameter becomes a run is the presets' business.
+//! The published experiments, which are data (`presets.toml`): what each does, how this program maps it, and the
+//! reported results. The presets turn parameters into runs.
 
 use std::sync::LazyLock;
 
@@ -26,9 +26,9 @@ pub static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
 pub struct Preset {
     pub name: String,
     pub title: String,
-    /// What is done, where it had to be decided because the published text does not say, and which reply is right.
+    /// The description, the decisions where the published text is silent, and the right reply.
     pub text: String,
-    /// What was reported, in a line.
+    /// The reported result, in a line.
     pub reported: String,
     pub axis: Axis,
     pub values: Vec<u64>,
@@ -40,27 +40,28 @@ pub struct Preset {
     pub published: Vec<Published>,
     pub workload: Recipe,
     pub mode: Mode,
-    /// At once; fewer where the limit of open files is lower, and that is said. The axis of clients sets it itself.
+    /// Connections at once; fewer where the limit of open files is lower, which the description says. The axis of
+    /// clients sets it itself.
     pub connections: u64,
-    /// In flight on each connection; 1 where nothing is said.
+    /// Requests in flight on each connection; 1 by default.
     pub depth: Option<u64>,
-    /// Requests of a run, a line each; none where the axis says how many.
+    /// Requests of a run, a line each; empty where the axis says how many.
     #[serde(default)]
     pub sizes: Vec<u64>,
-    /// Fixed, where the published server was; else one a core.
+    /// Workers, where the published server had a fixed number; else one a core.
     pub workers: Option<u64>,
     #[serde(default)]
     pub server_arguments: Vec<String>,
-    /// From this value on a single run, because it lasts long.
+    /// The value from which a point is a single run, because it lasts long.
     pub single_run_from: Option<u64>,
 }
 
-/// As on the command line.
+/// Lists the names on the command line.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|preset| preset.name.as_str())
 }
 
-/// The presets: what each does and what was published.
+/// Makes the table of presets: what each does and what was published.
 pub fn table() -> Table {
     let heads = ["preset", "what it does", "published, other hardware"];
     let mut table = Table::new("published experiments, repeated by --preset", heads);

@@ -7,7 +7,7 @@ use super::{folder, plot, refusal, report, row};
 use crate::record::{Axis, DatabaseUse, Experiment, FORMAT, RunEntry, RunRecord, Shows};
 use crate::sample::{self, experiment, latency, record, write_entries};
 
-/// A run of 4 s, in which two of three requests are orders and each transaction has so many requests.
+/// Returns a run of 4 s, two of three of whose requests are orders, with this many requests in each transaction.
 fn measured(
     round: u32,
     mode: &str,
@@ -28,7 +28,7 @@ fn measured(
 const OURS: &str = "pricetime on PostgreSQL, order";
 const PGBENCH: &str = "PostgreSQL, synchronous_commit on";
 
-/// Three rounds of ours and of pgbench with 8 clients, an open loop of ours, and one run that went wrong.
+/// Writes three rounds of ours and of pgbench with 8 clients, an open loop of ours, and one run that went wrong.
 fn write(folder: &Path) {
     let about = Experiment {
         format: FORMAT,
@@ -61,12 +61,12 @@ fn a_comparison_is_drawn_and_its_tables_hold_what_a_hand_computes() {
     let page = report(dir.path());
     let place = |heading: &str| page.find(heading).unwrap_or_else(|| panic!("no {heading}"));
     assert!(place("<h2>a-sweep") < place("<h2>compare"), "sweeps come first");
-    // As in the test of sweeps: mean 110, and half of its interval 24.84.
+    // The mean is 110, and half of its interval 24.84, as in the test of sweeps.
     let ours = row(&page, "postgres-clients-8: on PostgreSQL, 8 connections", &[OURS]);
     assert_eq!(ours[1..9], ["3 of 3", "110", "100", "120", "110", "24.84", "10", "165"]);
     let pgbench = row(&page, "postgres-clients-8", &[PGBENCH]);
     assert_eq!((pgbench[1].as_str(), pgbench[2].as_str()), ("2 of 3", "40"));
-    // Of the rounds in which both are valid.
+    // The ratio is of the rounds in which both are valid.
     assert_eq!(pgbench.last().map(String::as_str), Some("2.88 (2.75–3.00)"));
     let pipelined = row(&page, "postgres-pipelined", &[OURS]);
     assert!(pipelined.contains(&"300".to_string()), "requests a transaction: {pipelined:?}");

@@ -18,7 +18,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// The page.
+/// Returns the page.
 fn report(dir: &Path) -> String {
     write(dir, &dir.join("report")).expect("a report");
     fs::read_to_string(dir.join("report/report.html")).expect("a page")
@@ -28,17 +28,17 @@ fn refusal(dir: &Path) -> String {
     write(dir, &dir.join("report")).expect_err("a refusal")
 }
 
-/// The cells of the first row that starts with these, of the table whose caption starts so.
+/// Returns the cells of the first row that starts with these, of the table whose caption starts with this.
 fn row(page: &str, caption: &str, start: &[&str]) -> Vec<String> {
     let table = page.split(&format!("<caption><span>{caption}")).nth(1).unwrap_or_else(|| panic!("no table {caption}"));
     let rows = table.lines().filter(|line| line.starts_with("<tr>"));
-    // In front of each cell stands its tag, and in front of the first that of the row.
+    // Each cell follows its tag, and the first one also that of the row.
     let mut rows = rows.map(|row| row.split('<').skip(2).filter_map(|cell| cell.split_once('>')).map(|(_, text)| text));
     let row = rows.find(|cells| cells.clone().take(start.len()).eq(start.iter().copied()));
     row.unwrap_or_else(|| panic!("no row {start:?}")).map(str::to_string).collect()
 }
 
-/// A plot of the page.
+/// Returns a plot of the page.
 fn plot<'a>(page: &'a str, name: &str) -> &'a str {
     let from = page.find(&format!("<figure id=\"{name}\">")).unwrap_or_else(|| panic!("no plot {name}"));
     let end = page[from..].find("</figure>").expect("its end");
@@ -67,7 +67,7 @@ fn the_tables_hold_what_a_hand_computes() {
     assert_eq!(published, ["1", "all", "then", "50 ± 5", "110", "2.2"]);
 }
 
-/// So few requests take no time that the system counts: the plot of it has no height, and the report once panicked.
+/// Too few requests take no time that the system counts: the plot of it has no height, and the report once panicked.
 #[test]
 fn runs_that_took_nothing_are_drawn_at_zero() {
     let dir = folder();
@@ -124,7 +124,7 @@ fn error_bars_stay_inside_the_plot() {
         let places = lines.filter_map(|line| line.attribute("points")).flat_map(|points| points.split(' '));
         let places = places.filter_map(|place| place.split_once(','));
         let numbers = places.filter_map(|(x, y)| Some((x.parse::<i32>().ok()?, y.parse::<i32>().ok()?)));
-        // Further to the left stand the keys of the legend, below the plot.
+        // The keys of the legend stand further to the left, below the plot.
         let heights: Vec<i32> = numbers.filter(|(x, _)| *x > 150).map(|(_, y)| y).collect();
         (heights.iter().copied().min().expect("strokes"), heights.iter().copied().max().expect("strokes"))
     };
@@ -178,7 +178,7 @@ fn files_of_earlier_runs_are_read_and_every_file_of_the_report_is_whole() {
     assert!(html.contains("&lt;8 cores&gt; &amp; more"), "names are no markup");
     assert!(html.contains("<th scope=\"row\"") && html.contains("<th scope=\"col\""));
     assert!(html.contains("NOT VALID") && html.contains("3 requests without a reply"));
-    // It is mailed and kept beside the source.
+    // The page is mailed and kept beside the source.
     assert!(html.len() < 400_000, "{} bytes", html.len());
 }
 
