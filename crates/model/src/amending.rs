@@ -1,10 +1,10 @@
-//! Orders that lose shares and stay, and orders that end at their time.
+//! Amends that take shares off orders that stay open, and deadlines that end orders.
 
 use engine::{AccountId, BrokenRule, CancelReason, Deadline, Event, OrderId, Reject, Reply, Shares};
 
 use crate::exchange::Model;
 
-/// One command ends so many orders at most.
+/// The most orders that one command ends.
 const EXPIRED_MAX: usize = 1_000;
 
 impl Model {
@@ -44,10 +44,10 @@ impl Model {
         Ok(Reply::Amended { order, open: self.order(order).open })
     }
 
-    /// An order has fewer shares than it had.
+    /// Takes shares off an order, which stays open.
     pub(crate) fn take_off(&mut self, id: OrderId, shares: Shares, why: CancelReason, events: &mut Vec<Event>) {
         let order = &mut self.orders[id.0 as usize - 1];
-        // One that was to execute loses what it shows, any other one what it hides, as far as that goes.
+        // An order that was about to execute loses shares that it shows; any other order loses hidden ones first.
         let hidden = order.open.less(order.shown);
         let was_to_execute = why == CancelReason::SelfTrade;
         let of_shown = if was_to_execute { shares.min(order.shown) } else { shares.less(shares.min(hidden)) };
@@ -65,7 +65,7 @@ impl Model {
         self.give_back(id, shares, events);
     }
 
-    /// Ends the orders whose time has come, the earliest first.
+    /// Ends the orders whose deadlines are past, the earliest deadline first.
     pub(crate) fn expire_orders(&mut self, events: &mut Vec<Event>) {
         let mut ended: Vec<(Deadline, OrderId)> =
             self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
@@ -73,7 +73,7 @@ impl Model {
         ended.retain(|(until, _)| until.time() <= self.time);
         let mut canceled = 0;
         for (_, order) in ended {
-            // Its partner may have ended before it, and took it along.
+            // An order of this list may have ended already, together with its partner.
             if self.order(order).open.is_zero() || canceled == EXPIRED_MAX {
                 continue;
             }

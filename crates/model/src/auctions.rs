@@ -1,4 +1,4 @@
-//! The phases of symbols, and the one price of an auction: all prices are tried. Reads as docs/PROTOCOL.md, phases.
+//! The phases of symbols, and the one price of an auction: the model tries all prices. See docs/PROTOCOL.md, phases.
 
 use engine::{
     AccountIndex, BrokenRule, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Shares,
@@ -8,7 +8,7 @@ use engine::{
 use crate::exchange::{Model, Terms};
 use crate::icebergs::LOOKED_AT_MAX;
 
-/// What would execute at a price.
+/// The shares that would execute at a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uncrossed {
     pub price: Price,
@@ -23,7 +23,7 @@ impl Model {
         self.symbols[symbol.0 as usize].phase
     }
 
-    /// Whether its orders execute as they come.
+    /// Whether orders of a symbol execute as they arrive.
     pub fn is_open(&self, symbol: SymbolIndex) -> bool {
         self.phase(symbol).phase == Phase::Open
     }
@@ -42,7 +42,7 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// Of the auctions that end by themselves, the one that was to end first.
+    /// Ends the auction with the earliest end time, if that time is past.
     pub(crate) fn end_auction(&mut self, events: &mut Vec<Event>) {
         let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
         let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
@@ -74,7 +74,7 @@ impl Model {
         }
     }
 
-    /// Why an order is not placed in the phase of its symbol.
+    /// The rule that an order breaks in the phase of its symbol.
     pub(crate) fn broken_in_phase(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
         let waits_for_the_price = placed.kind == OrderKind::Limit && placed.self_trade == SelfTrade::Allowed;
         match self.phase(placed.symbol).phase {
@@ -85,7 +85,7 @@ impl Model {
         }
     }
 
-    /// Places an order that only gathers.
+    /// Places an order that rests without executing.
     pub(crate) fn gather(
         &mut self,
         terms: Terms,
@@ -108,7 +108,7 @@ impl Model {
         Ok(Reply::Opened(id))
     }
 
-    /// The auction that an order begins that would execute outside the band.
+    /// The auction that an order starts because it would execute outside the band.
     pub(crate) fn interruption(&self, placed: &NewOrder<SymbolIndex>) -> Option<SymbolPhase> {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
         let rules = self.rules(symbol);
@@ -129,7 +129,7 @@ impl Model {
         None
     }
 
-    /// Executes what gathered, at one price. Says whether that was all.
+    /// Executes the gathered orders at one price. Returns whether one command was enough for all of them.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
         let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return true };
         let mut is_all = true;
@@ -203,7 +203,7 @@ impl Model {
         self.pay_out(&aggressor_due, symbol, events);
     }
 
-    /// The best of all prices at which orders may execute: the limits of all orders, and the reference.
+    /// The best of all prices at which orders may execute: the limits of all orders, and the reference price.
     pub fn auction_price(&self, symbol: SymbolIndex) -> Option<Uncrossed> {
         let [bids, asks] = [Side::Buy, Side::Sell].map(|side| self.queue(symbol, side));
         let (bid, ask) = (bids.first()?.limit, asks.first()?.limit);
@@ -229,7 +229,7 @@ impl Model {
         })
     }
 
-    /// The auction that ends next.
+    /// The end time of the auction that ends next.
     pub fn next_auction_end(&self) -> Option<engine::Time> {
         self.symbols.iter().filter_map(|listing| listing.phase.until).min()
     }

@@ -1,12 +1,12 @@
-//! Rules of symbols as a workload draws them: from the prices and sizes of its orders, so that these just meet them, and just miss
-//! them. It knows nothing of how rules are obeyed.
+//! Rules of symbols as a workload draws them: from the prices and sizes of its orders, so that these just meet the
+//! rules, and just miss them. This module does not know how orders obey rules.
 
 use engine::{Distance, Money, Price, Shares, SymbolRules};
 
 use crate::random::Random;
 
-/// Rules that an order can obey: a band or a lot size alone, so that most orders come so far that these matter, or each rule in a part
-/// of the cases.
+/// Draws rules that an order can obey: a band or a lot size alone, so that most orders get far enough to meet it, or
+/// each rule in a part of the cases.
 pub(crate) fn draw(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> SymbolRules {
     if random.percent(25) {
         return SymbolRules::NONE;
@@ -45,7 +45,7 @@ pub(crate) fn draw(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> S
     if rules.check().is_ok() { rules } else { SymbolRules::NONE }
 }
 
-/// One that most prices, or some, are multiples of.
+/// Draws a tick that divides most prices, or some.
 fn tick(random: &mut Random, prices: &[Price]) -> Price {
     let step = prices[1].units() - prices[0].units();
     let units = random.pick(&[1, 2, step, step * 2, prices[0].units()]);
@@ -61,7 +61,7 @@ fn value(random: &mut Random, prices: &[Price], sizes: &[Shares]) -> Money {
     random.pick(prices).times(random.pick(sizes))
 }
 
-/// Narrow ones for dear things, wide ones for crumbs; one side alone, now and then.
+/// Draws a band: narrow for expensive shares, wide for crumbs; at times on one side alone.
 fn band(random: &mut Random) -> (Option<Distance>, Option<Distance>) {
     let hundredths = random.pick(&[25, 50, 100, 300, 3_000, 5_000, 9_999, 10_000, 50_000, 1_000_000]);
     let up = Distance::from_hundredths(hundredths).filter(|_| random.percent(80));

@@ -1,5 +1,5 @@
-//! The exchange: what every command and query does. Each function reads as the paragraph of docs/PROTOCOL.md it is
-//! written from. Every order ever placed is kept. It does not know what speed is.
+//! The exchange: every command and query. Each function reads as the paragraph of docs/PROTOCOL.md that it is written
+//! from. The model keeps every order that was ever placed, and ignores speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use engine::{
     SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
-/// A client order id stands for its order while that is open and for so long after.
+/// The time that a client order id still stands for its order after that order is done.
 const DAY_US: u64 = 86_400_000_000;
 
 /// The whole market.
@@ -21,51 +21,51 @@ pub struct Model {
     pub(crate) accounts: Vec<Account>,
     pub(crate) symbols: Vec<Listing>,
     pub(crate) holdings: Vec<Holding>,
-    /// All orders ever, done ones too; order 1 is the first.
+    /// All orders ever placed, done ones too; order 1 is the first.
     pub(crate) orders: Vec<Order>,
-    /// Which of them have shares open, in no order that means anything.
+    /// The orders with open shares, in no particular order.
     pub(crate) open: Vec<OrderId>,
     /// The orders that client order ids stand for, the oldest first.
     pub(crate) named: Vec<OrderId>,
-    /// Orders whose triggers were reached and that are not active yet, in their order.
+    /// Orders that are not active yet although an execution reached their triggers, in their order.
     pub(crate) reached: Vec<OrderId>,
-    /// How many orders came to the books so far.
+    /// The number of orders that arrived at the books so far.
     pub(crate) arrivals: u64,
     /// Whether the last command canceled an order.
     pub(crate) has_canceled: bool,
     /// The order that the last command placed.
     pub(crate) just_opened: Option<OrderId>,
-    /// Pairs of open orders of which one cancels the other.
+    /// Pairs of open orders, each of which cancels the other.
     pub(crate) links: Vec<(OrderId, OrderId)>,
-    /// The working order of the last commands, if others may be about to wait for it.
+    /// The working order of the last commands, if a later command may place an order that waits for it.
     pub(crate) chain: Option<Chain>,
-    /// Working orders that were executed, and whose orders that wait are not placed yet, in their order.
+    /// Executed working orders whose pending orders are not placed yet, in their order.
     pub(crate) due: Vec<OrderId>,
-    /// The command since which there are any.
+    /// The command since which `due` is not empty.
     pub(crate) due_since: Sequence,
-    /// Whether one of those is being placed.
+    /// Whether the market is placing a pending order now.
     pub(crate) is_releasing: bool,
-    /// The fees of the symbols and tiers that have any, in no order that means anything.
+    /// The fees of the symbols and tiers that have any, in no particular order.
     pub(crate) fees: Vec<(SymbolIndex, Tier, Fees<AccountIndex>)>,
     /// The prices at which an order executed.
     pub(crate) prices: Vec<Price>,
-    /// What these came to, which is told behind the executions: triggers that were reached, and moved.
+    /// Triggers that these executions reached or moved: events that follow those of the executions.
     pub(crate) noted: Vec<Event>,
     /// The orders whose triggers these executions moved.
     pub(crate) moved: BTreeSet<OrderId>,
-    /// How often a trigger was moved, once for the executions of an order.
+    /// The number of moves of triggers; the executions of one order move a trigger once.
     pub(crate) moves: usize,
-    /// What is killed, sorted.
+    /// The killed scopes, sorted.
     pub(crate) kills: Vec<KillScope<AccountIndex, SymbolIndex>>,
-    /// Who is protected, in no order that means anything.
+    /// The protected accounts, in no particular order.
     pub(crate) protected: Vec<(AccountIndex, Grace)>,
-    /// All messages that were taken of the log that several nodes share.
+    /// All messages of the shared log that the market took.
     pub(crate) messages: Vec<LogMessage>,
-    /// Of the accounts that have any.
+    /// The limits of the accounts that have any.
     pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
-    /// The first of two orders while the second one is placed, to be linked with it.
+    /// The first order of a pair while the second one is placed, to be linked with it.
     pub(crate) linking: Option<OrderId>,
-    /// How often a command executes at most, and how often the one that is obeyed still may.
+    /// The most executions of one command, and those that the current command has left.
     pub(crate) executions_max: u64,
     pub(crate) executions_left: u64,
 }
@@ -74,7 +74,7 @@ pub struct Model {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     pub(crate) working: OrderId,
-    /// How many orders are to come that wait for it.
+    /// The number of pending orders that the request has yet to place.
     pub(crate) left: u8,
     /// The command that placed it.
     pub(crate) begun: Sequence,
@@ -92,13 +92,13 @@ pub(crate) struct Account {
 pub(crate) struct Listing {
     pub name: Symbol,
     pub issued: Position,
-    /// Whether the prices of its executions are noted.
+    /// Whether the market notes the prices of its executions.
     pub is_watched: bool,
     /// The price of the last execution that was noted.
     pub last: Option<Price>,
-    /// What its orders have to obey.
+    /// The rules that its orders obey.
     pub rules: SymbolRules,
-    /// Whether they execute as they come.
+    /// Its phase.
     pub phase: SymbolPhase,
 }
 
@@ -109,76 +109,76 @@ pub(crate) struct Holding {
     pub shares: Position,
 }
 
-/// An order and all that happened to it.
+/// An order with its whole history.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// Its id.
     pub id: OrderId,
-    /// Whose it is.
+    /// The account that placed it.
     pub account: AccountIndex,
-    /// What it trades.
+    /// The symbol that it trades.
     pub symbol: SymbolIndex,
-    /// Which way.
+    /// The side.
     pub side: Side,
-    /// The worst price it takes.
+    /// The worst price that it accepts.
     pub limit: Price,
-    /// What it may do when it arrives.
+    /// The kind, which says how it executes on arrival.
     pub kind: OrderKind,
-    /// What is neither executed nor canceled.
+    /// The shares that are neither executed nor canceled.
     pub open: Shares,
-    /// What was canceled, and when.
+    /// The canceled shares, and the time.
     pub canceled: Option<Cancellation>,
     /// Its executions, oldest first.
     pub executions: Vec<Execution>,
-    /// The id that its client gave it.
+    /// The id that the client gave it.
     pub client_id: Option<ClientOrderId>,
     /// The shares that it was placed with.
     pub placed: Shares,
-    /// Those that were taken off it.
+    /// The shares that amends and self-trade prevention took off it.
     pub reduced: Shares,
-    /// How many it shows at a time, if not all.
+    /// The shares that it shows at a time, if not all.
     pub display: Option<Shares>,
-    /// How many it shows now, if it rests.
+    /// The shares that it shows now, if it rests.
     pub shown: Shares,
-    /// What becomes of it where it would execute with an order of its own account.
+    /// The treatment of a match with an order of its own account.
     pub self_trade: SelfTrade,
-    /// When it ends.
+    /// The time at which it expires.
     pub until: Option<Deadline>,
-    /// What it waits for, or waited for.
+    /// The trigger that it waits for, or waited for.
     pub trigger: Option<Trigger>,
-    /// How far behind the market that stays until it is reached, if it follows that.
+    /// The distance that its trigger keeps from the market until an execution reaches it, if it follows the market.
     pub trail: Option<Trail>,
     /// Whether its trigger moved.
     pub has_moved: bool,
-    /// Whether it waits still.
+    /// Whether it still waits for its trigger.
     pub waits: bool,
-    /// Whether it comes to its book later, or goes on there.
+    /// The reason why it arrives at its book later, or continues there later.
     pub delayed: Option<Delay>,
-    /// How far it goes on there.
+    /// The worst price at which it continues there.
     pub worst: Option<Price>,
-    /// The order that is to be executed before this one is placed, as long as it is not.
+    /// The working order that this order waits for; `None` once that one is executed.
     pub pends_on: Option<OrderId>,
-    /// The how manyth that came to the books. One that waits comes there when it is triggered.
+    /// The number of its arrival at the books. An order that waits for a trigger arrives when that is reached.
     pub arrival: u64,
 }
 
-/// Why an order that waits for no price is in no book.
+/// The reason why an order that waits for no price is in no book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// It waits behind one that is under way.
+    /// An order of its symbol is under way, and this one waits behind it.
     Queued,
-    /// It executed as often as one command may, and is to go on.
+    /// The order executed as often as one command may, and a later command continues it.
     UnderWay,
 }
 
-/// What else an order is placed with.
+/// The other terms that an order is placed with.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms {
     pub(crate) client_id: Option<ClientOrderId>,
     pub(crate) until: Option<Deadline>,
     pub(crate) display: Option<Shares>,
     pub(crate) trail: Option<Trail>,
-    /// The id that it has already, because it waited for another order.
+    /// The id that the order already has because it waited for another order.
     pub(crate) released: Option<OrderId>,
 }
 
@@ -189,7 +189,7 @@ impl Default for Model {
 }
 
 impl Model {
-    /// An exchange without accounts and symbols.
+    /// Makes an exchange without accounts and symbols.
     pub fn new() -> Model {
         Model {
             sequence: Sequence::ZERO,
@@ -224,23 +224,23 @@ impl Model {
         }
     }
 
-    /// How often a command executes at most.
+    /// The most executions of one command.
     pub fn executions_max(&self) -> u64 {
         self.executions_max
     }
 
-    /// From the next command on none executes more often.
+    /// Sets the most executions of each later command.
     pub fn set_executions_max(&mut self, executions_max: u32) {
         self.executions_max = u64::from(executions_max);
     }
 
-    /// One of which a command executes no more than so often.
+    /// Makes an exchange whose commands execute at most this often.
     pub fn with_executions_max(executions_max: u32) -> Model {
         Model { executions_max: u64::from(executions_max), ..Model::new() }
     }
 
-    /// Does what the entry says, or refuses it. Appends to `executions` what the reply refers to, and to `events` all
-    /// that happened.
+    /// Obeys the command of an entry, or refuses it. Appends the executions that the reply refers to to `executions`,
+    /// and everything that happened to `events`.
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut Vec<Event>) -> Reply {
         self.sequence = entry.sequence;
         self.time = entry.time;
@@ -361,7 +361,7 @@ impl Model {
         }
     }
 
-    /// How an order stands.
+    /// Answers a query for an order.
     pub fn query(&self, query: &Query, executions: &mut Vec<Execution>) -> Reply {
         let named = self.named_order(query.account, query.order);
         match named.and_then(|order| self.owned_order(query.account, order)) {
@@ -381,7 +381,7 @@ impl Model {
         if self.accounts.iter().any(|account| account.id == id) {
             return Err(Reject::AccountExists);
         }
-        // Money is neither made nor lost in trade, so what there is now is what was created.
+        // Trading neither makes nor loses money, so the money that exists now is the money that was created.
         let created = self.total_money();
         if created.plus(balance) > Money::CAP {
             return Err(Reject::TooMuchMoney { issued: created });
@@ -438,7 +438,7 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// Cancels what is open of an order, and gives back what that held.
+    /// Cancels the open shares of an order, and gives back what they held.
     pub(crate) fn cancel_open(&mut self, id: OrderId, why: CancelReason, events: &mut Vec<Event>) {
         let Order { account, symbol, .. } = *self.order(id);
         let shares = self.cancel(id);
@@ -446,7 +446,7 @@ impl Model {
         self.give_back(id, shares, events);
     }
 
-    /// Gives back what so many shares of an order held.
+    /// Gives back what these shares of an order held.
     pub(crate) fn give_back(&mut self, id: OrderId, shares: Shares, events: &mut Vec<Event>) {
         if self.order(id).pends_on.is_some() {
             return;
@@ -482,7 +482,7 @@ impl Model {
         Ok(Reply::Canceled(self.status(self.order(id), executions)))
     }
 
-    /// Cancels what is open of an order, and gives it.
+    /// Cancels the open shares of an order, and returns them.
     pub(crate) fn cancel(&mut self, order: OrderId) -> Shares {
         let canceled = &mut self.orders[order.0 as usize - 1];
         let shares = std::mem::replace(&mut canceled.open, Shares::ZERO);
@@ -515,7 +515,7 @@ impl Model {
         }
     }
 
-    /// The order, if it is the account's: another account's is as unknown as one that never was.
+    /// The order, if it is the account's: an order of another account counts as unknown.
     pub(crate) fn owned_order(&self, account: AccountId, order: OrderId) -> Result<&Order, Reject> {
         let account = self.account_named(account)?;
         let found = order.0.checked_sub(1).and_then(|place| self.orders.get(usize::try_from(place).ok()?));
@@ -529,12 +529,12 @@ impl Model {
         self.client_orders().find(is_it).map(|(_, order)| order.id).ok_or(Reject::UnknownOrder)
     }
 
-    /// Whether the client order id of an order stands for it now.
+    /// Whether the client order id of an order still stands for it.
     fn client_id_stands(&self, order: &Order) -> bool {
         order.done_at().is_none_or(|done| self.time.0 < done.0 + DAY_US)
     }
 
-    /// Whoever waited for an order that is done hears of it, too.
+    /// Tells the orders that wait for this one, if it is done.
     pub(crate) fn say_if_it_is_done(&mut self, order: OrderId, events: &mut Vec<Event>) {
         let order = self.order(order).clone();
         if !order.open.is_zero() {

@@ -1,4 +1,4 @@
-//! Fees: how they are changed, and what is taken of an execution. Reads as docs/PROTOCOL.md, fees.
+//! Fees: the commands that change them, and the part that the market takes of an execution. See docs/PROTOCOL.md, fees.
 
 use engine::{
     AccountId, AccountIndex, Event, Fee, FeeRate, Fees, Money, OrderId, Reject, Reply, Shares, Side, Symbol,
@@ -7,12 +7,12 @@ use engine::{
 
 use crate::exchange::{Model, Order};
 
-/// What an order pays for an execution, and to whom.
+/// The fee of an order for an execution, and its recipient.
 #[derive(Clone, Copy)]
 pub(crate) struct Due {
     pub(crate) fee: Fee,
     pub(crate) to: AccountIndex,
-    /// What it comes to. Who would pay itself keeps it.
+    /// The amount of the fee. An account that would pay itself pays nothing.
     pub(crate) shares: Shares,
     pub(crate) money: Money,
 }
@@ -53,7 +53,7 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// What a tier pays for executions in a symbol.
+    /// The fees that a tier pays for executions in a symbol.
     pub fn fees(&self, symbol: SymbolIndex, tier: Tier) -> Option<Fees<AccountIndex>> {
         self.fees.iter().find(|&&(of, its, _)| (of, its) == (symbol, tier)).map(|&(_, _, fees)| fees)
     }
@@ -63,7 +63,7 @@ impl Model {
         self.accounts[account.0 as usize].tier
     }
 
-    /// What an order pays for so many shares at so much money.
+    /// The fee of an order for an execution of these shares for this money.
     pub(crate) fn due(&self, order: OrderId, is_maker: bool, shares: Shares, money: Money) -> Due {
         let Order { account, symbol, side, .. } = *self.order(order);
         let nothing = Due { fee: Fee::NONE, to: account, shares: Shares::ZERO, money: Money::ZERO };
@@ -82,7 +82,7 @@ impl Model {
         }
     }
 
-    /// Gives fees to who gets them.
+    /// Pays a fee to its recipient.
     pub(crate) fn pay_out(&mut self, due: &Due, symbol: SymbolIndex, events: &mut Vec<Event>) {
         if !due.shares.is_zero() {
             self.credit_shares(due.to, symbol, due.shares.position());
@@ -95,7 +95,7 @@ impl Model {
     }
 }
 
-/// So many millionths of it; a unit of which only a part is owed is taken whole.
+/// The part of these units that the rate takes, rounded up to a whole unit.
 fn part(units: i128, rate: FeeRate) -> i128 {
     let rate = i128::from(rate.millionths());
     let (millions, rest) = (units / 1_000_000, units % 1_000_000 * rate);

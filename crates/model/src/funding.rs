@@ -1,4 +1,4 @@
-//! Accounts that are created with another one's dollars, and shares that another one gives.
+//! Accounts that are created with another account's dollars, and shares that one account gives to another.
 
 use engine::{AccountId, Event, Money, Position, Reject, Reply, Symbol};
 

@@ -1,4 +1,4 @@
-//! Groups of accounts. Reads as docs/PROTOCOL.md, trading with oneself.
+//! Groups of accounts. See docs/PROTOCOL.md, trading with oneself.
 
 use engine::{AccountId, AccountIndex, Event, Group, OrderId, Reject, Reply, StateItem};
 
@@ -25,7 +25,7 @@ impl Model {
         self.accounts[account.0 as usize].group
     }
 
-    /// Whether an open order is of this account or of its group.
+    /// Whether an open order belongs to this account or to another account of its group.
     pub fn is_own(&self, account: AccountIndex, order: OrderId) -> bool {
         let other = self.order(order).account;
         let (group, of_other) = (self.group(account), self.group(other));

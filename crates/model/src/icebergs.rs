@@ -1,4 +1,4 @@
-//! Orders that show a part of their shares at a time. Reads as docs/PROTOCOL.md, display.
+//! Orders that show a part of their shares at a time. See docs/PROTOCOL.md, display.
 
 use engine::{
     AccountIndex, Event, Iceberg, IcebergOrder, NewOrder, OrderId, Reject, Reply, SelfTrade, Shares, StateItem,
@@ -6,9 +6,9 @@ use engine::{
 
 use crate::exchange::{Model, Order, Terms};
 
-/// A fill-or-kill, and an order for money, looks at so many orders, the best ones.
+/// The most orders that a fill-or-kill or an order for money looks at, the best ones first.
 pub(crate) const LOOKED_AT_MAX: usize = 1_000;
-/// An order is shown in so many parts at most.
+/// The most parts that an order shows its shares in.
 const PARTS_MAX: i128 = 100;
 
 /// Shares that one order has at its place in a queue.
@@ -29,7 +29,7 @@ impl Model {
         )
     }
 
-    /// Why an order may not show so many shares at a time.
+    /// The reason why an order may not show this number of shares at a time.
     pub(crate) fn refusal_of_display(&self, asked: &NewOrder, display: Shares) -> Option<Reject> {
         let (units, most) = (i128::from(display.units()), i128::from(asked.shares.units()));
         if units * PARTS_MAX < most || units > most {
@@ -41,7 +41,7 @@ impl Model {
         (display.units() % lot.units() != 0).then_some(Reject::DisplayOffLot { display, lot })
     }
 
-    /// An order begins to rest: it shows its first part, or all.
+    /// Shows the first part of an order that starts to rest, or all of it.
     pub(crate) fn show_first(&mut self, id: OrderId, events: &mut Vec<Event>) {
         let order = &mut self.orders[id.0 as usize - 1];
         order.shown = order.display.map_or(order.open, |display| display.min(order.open));
@@ -50,7 +50,7 @@ impl Model {
         }
     }
 
-    /// If nothing of an order is shown and something is open the next part is shown, behind all others of its price.
+    /// Shows the next part of an order that shows nothing and has open shares, behind all other orders of its price.
     pub(crate) fn show_next(&mut self, id: OrderId, events: &mut Vec<Event>) {
         let (Order { shown, open, .. }, arrival) = (self.order(id), self.arrivals + 1);
         if shown.is_zero() && !open.is_zero() {
@@ -60,13 +60,13 @@ impl Model {
         }
     }
 
-    /// Of orders that one of this account would execute with, in this order, the shares that it counts on before it executes: what is
-    /// shown at a price, and behind it what is hidden there, if it comes so far.
+    /// The shares of these matching orders that an order of this account counts on before it executes, in this order:
+    /// at each price the shown shares, and behind them the hidden shares, if the order gets that far.
     pub(crate) fn counted(&self, account: AccountIndex, mode: SelfTrade, matching: &[OrderId]) -> Vec<Piece> {
         self.counted_of(account, mode, self.pieces(matching))
     }
 
-    /// The same of all orders, and whether each piece is shown.
+    /// All shares of these orders in pieces, and whether each piece is shown.
     pub(crate) fn pieces(&self, matching: &[OrderId]) -> Vec<(OrderId, Shares, bool)> {
         let mut pieces = Vec::new();
         for at_one_price in matching.chunk_by(|one, next| self.order(*one).limit == self.order(*next).limit) {
@@ -108,7 +108,7 @@ impl Model {
 }
 
 impl Order {
-    /// How it shows what is open of it, if not all.
+    /// The order's display, if it is open and does not show all its shares.
     pub fn iceberg(&self) -> Option<Iceberg> {
         let display = self.display.filter(|_| !self.open.is_zero())?;
         Some(Iceberg { display, shown: if self.waits { Shares::ZERO } else { self.shown } })

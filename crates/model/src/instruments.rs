@@ -1,4 +1,4 @@
-//! The rules of symbols: how they are changed, and what an order has to obey. Reads as docs/PROTOCOL.md, rules.
+//! The rules of symbols: the commands that change them, and the checks of orders. See docs/PROTOCOL.md, rules.
 
 use engine::{
     AccountIndex, BrokenRule, Event, NewOrder, OrderKind, Price, Reject, Reply, Shares, Side, Symbol, SymbolIndex,
@@ -24,12 +24,12 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// The rules of a symbol; those that say nothing if it was given none.
+    /// The rules of a symbol. A symbol that was given none has empty ones.
     pub fn rules(&self, symbol: SymbolIndex) -> SymbolRules {
         self.symbols[symbol.0 as usize].rules
     }
 
-    /// The price of a symbol's last execution that was noted.
+    /// The price of a symbol's last noted execution.
     pub fn last_price(&self, symbol: SymbolIndex) -> Option<Price> {
         self.symbols[symbol.0 as usize].last
     }
@@ -61,7 +61,7 @@ impl Model {
         if shares > rules.shares_max {
             return Some(BrokenRule::TooManyShares { shares, most: rules.shares_max });
         }
-        // A market order has no limit. It is counted at the price that it waits for, or at the last one.
+        // A market order has no limit. The price that it waits for, or the last price, values it.
         let price = if is_market { waits_for.or(self.last_price(symbol))? } else { limit };
         let value = price.times(shares);
         if value < rules.value_min {
@@ -73,7 +73,7 @@ impl Model {
         None
     }
 
-    /// The rule that an order breaks when it comes to its book.
+    /// The rule that an order breaks when it arrives at its book.
     pub(crate) fn broken_on_arrival(&self, placed: &NewOrder<SymbolIndex>) -> Option<BrokenRule> {
         if self.rules(placed.symbol).is_halted {
             return Some(BrokenRule::Halted);
@@ -84,7 +84,8 @@ impl Model {
         is_outside.then_some(BrokenRule::OutsideBand { limit, low, high })
     }
 
-    /// The worst price that an order takes: its limit. A market order takes none outside the band, and none beyond the collar of its account.
+    /// The worst price that an order accepts: its limit. A market order accepts none outside the band, and none beyond
+    /// the collar of its account.
     pub(crate) fn worst_price(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Price {
         let collar = self.collar(account, placed.symbol, placed.side);
         let in_band = self.worst_in_band(placed);
@@ -103,7 +104,7 @@ impl Model {
         }
     }
 
-    /// From which price to which limits may be: so many hundredths of a per cent below and above the last one.
+    /// The lowest and the highest limit: the last price less and plus the hundredths of a per cent of the band.
     pub fn band(&self, symbol: SymbolIndex) -> Option<(Price, Price)> {
         let last = i128::from(self.last_price(symbol)?.units());
         let rules = self.rules(symbol);
@@ -123,7 +124,7 @@ impl Model {
         Some((price(low), price(high)))
     }
 
-    /// As many whole lots as there are in so many shares.
+    /// The shares that make whole lots among these shares.
     pub(crate) fn whole_lots(&self, symbol: SymbolIndex, shares: Shares) -> Shares {
         let lot = self.rules(symbol).lot.units();
         Shares::from_units(shares.units() / lot * lot).expect("no fewer than none")

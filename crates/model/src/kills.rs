@@ -1,16 +1,16 @@
-//! The kill switch: nothing is open in a scope that is killed, and nothing is placed there.
+//! The kill switch: a killed scope has no open orders, and takes none.
 
 use engine::{AccountIndex, CancelReason, Event, KillScope, OrderId, Reject, Reply, SymbolIndex};
 
 use crate::exchange::{Model, Order};
 
 impl Model {
-    /// What is killed, sorted.
+    /// The killed scopes, sorted.
     pub fn kills(&self) -> &[KillScope<AccountIndex, SymbolIndex>] {
         &self.kills
     }
 
-    /// Whether a scope is.
+    /// Whether a scope is killed.
     pub fn is_killed(&self, scope: KillScope) -> Result<bool, Reject> {
         self.scope(scope).map(|scope| self.kills.contains(&scope))
     }
@@ -49,7 +49,7 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// An order of this account in this symbol is about to be placed.
+    /// Checks that an order of this account in this symbol may be placed. Errors: a scope that covers it is killed.
     pub(crate) fn check_not_killed(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
         for scope in [KillScope::Everything, KillScope::Symbol(symbol), KillScope::Account(account)] {
             if self.kills.contains(&scope) {

@@ -1,6 +1,6 @@
-//! A naive exchange, obviously right: lists, linear scans, nothing clever. It is written from docs/PROTOCOL.md alone and is
-//! the oracle that the fast engine is compared with. It shares the engine's vocabulary (amounts, ids, commands, replies,
-//! events) and none of its code, and knows nothing of how the engine keeps its books.
+//! A naive exchange, obviously right: lists, linear scans, nothing clever. Its one source is docs/PROTOCOL.md, and it
+//! is the oracle that tests compare the fast engine with. It shares the engine's vocabulary (amounts, ids, commands,
+//! replies, events) and none of its code, and does not know how the engine keeps its books.
 
 mod amending;
 mod auctions;

@@ -1,4 +1,5 @@
-//! The limits of accounts: all orders of an account are looked at whenever it places one. Reads as docs/PROTOCOL.md, limits.
+//! The limits of accounts: the model looks at all orders of an account whenever that account places one. See
+//! docs/PROTOCOL.md, limits.
 
 use engine::{
     AccountId, AccountIndex, AccountLimits, Event, NewOrder, OrderId, OrderKind, PastLimit, Price, Reject, Reply,
@@ -13,7 +14,7 @@ impl Model {
         self.limits.get(&account).copied().unwrap_or(AccountLimits::NONE)
     }
 
-    /// How many accounts have some.
+    /// The number of accounts that have limits.
     pub fn limited_accounts(&self) -> usize {
         self.limits.len()
     }
@@ -34,7 +35,7 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// Why an order that is asked for is past a limit of its account.
+    /// The limit of its account that an order exceeds when it is placed.
     pub(crate) fn past_limit(
         &self,
         account: AccountIndex,
@@ -46,7 +47,8 @@ impl Model {
         if waits { past } else { past.or_else(|| self.past_collar(account, placed)) }
     }
 
-    /// The same without what is looked at when it comes to its book.
+    /// The limit on number, size or value of orders that an order exceeds. Checks no limit that counts when the order
+    /// arrives at its book.
     pub(crate) fn past_size(
         &self,
         account: AccountIndex,
@@ -72,7 +74,8 @@ impl Model {
         (price.times(placed.shares) > order_value).then_some(PastLimit::OrderValue { most: order_value })
     }
 
-    /// What the account has, and what its open buys may bring. Its open sells may stay open, and of two that are linked one does.
+    /// The position limit, if a buy exceeds it together with the account's position, its open buys and its open sells,
+    /// which may stay open. Of two linked orders, one counts.
     pub fn past_position(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<PastLimit> {
         let most = self.limits(account).position;
         if placed.side == Side::Sell || most == Shares::MAX {
@@ -90,7 +93,7 @@ impl Model {
         (has + i128::from(placed.shares.units()) > i128::from(most.units())).then_some(PastLimit::Position { most })
     }
 
-    /// An order that comes to its book, too far from the market.
+    /// The collar, if an order that arrives at its book has a limit beyond it.
     pub fn past_collar(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<PastLimit> {
         let NewOrder { symbol, side, limit, .. } = *placed;
         let worst = self.collar(account, symbol, side)?;
@@ -102,7 +105,8 @@ impl Model {
         is_past.then_some(PastLimit::Collar { side, limit, worst })
     }
 
-    /// The worst price that an order of an account may be at: so many hundredths of a per cent beyond the market's, rounded towards that.
+    /// The worst price that an order of an account may have: the hundredths of a per cent of its collar beyond the
+    /// market's price, rounded towards that price.
     pub fn collar(&self, account: AccountIndex, symbol: SymbolIndex, side: Side) -> Option<Price> {
         let hundredths = i128::from(self.limits(account).collar?.hundredths());
         let market = i128::from(self.market_price(symbol, side)?.units());
@@ -113,7 +117,8 @@ impl Model {
         Price::from_units(units.clamp(1, i128::from(i64::MAX)) as i64)
     }
 
-    /// The best price of the other side while orders execute as they come; without one, and otherwise, the last execution's.
+    /// The best price of the other side while orders execute as they arrive; without such a price or in another phase,
+    /// the price of the last execution.
     fn market_price(&self, symbol: SymbolIndex, side: Side) -> Option<Price> {
         let best = self.matching(symbol, side, side.any_price()).first().map(|&best| self.order(best).limit);
         best.filter(|_| self.is_open(symbol)).or(self.last_price(symbol))

@@ -1,4 +1,4 @@
-//! Pairs of orders of which one cancels the other.
+//! Pairs of orders, each of which cancels the other.
 
 use engine::{
     AccountId, AccountIndex, CancelReason, Event, Money, NewOrder, OrderId, OrderKind, Reject, Reply, Side, SymbolIndex,
@@ -8,12 +8,12 @@ use crate::exchange::{Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
 impl Model {
-    /// All pairs of orders that are linked.
+    /// All pairs of linked orders.
     pub fn pairs(&self) -> impl Iterator<Item = (OrderId, OrderId)> {
         self.links.iter().copied()
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn links(&self) -> usize {
         self.links.len()
     }
@@ -27,7 +27,8 @@ impl Model {
         })
     }
 
-    /// Something is about to happen to an order: its partner is canceled first. What both held is held for the order alone.
+    /// Cancels the partner of an order, before something happens to the order. The order alone then holds what both
+    /// held.
     pub(crate) fn cancel_partner(&mut self, order: OrderId, events: &mut Vec<Event>) {
         self.cancel_pending_partner(order, events);
         let Some(partner) = self.partner(order) else { return };
@@ -45,12 +46,13 @@ impl Model {
         self.say_if_it_is_done(partner, events);
     }
 
-    /// Both hold as much money as the one that needs more.
+    /// The money that two linked orders hold: as much as the order that needs more.
     pub(crate) fn held_by_two(&self, one: OrderId, other: OrderId) -> Money {
         held_money(self.order(one)).max(held_money(self.order(other)))
     }
 
-    /// Places an order that is linked with the one that the command before placed. Without it there is neither.
+    /// Places an order that is linked with the one that the last command placed. If this one is refused, the market
+    /// cancels the first, too.
     pub(crate) fn place_linked(
         &mut self,
         terms: Terms,
@@ -60,7 +62,7 @@ impl Model {
     ) -> Result<Reply, Reject> {
         let index = self.account_named(account)?;
         let Some(first) = self.just_opened else {
-            // It is told what it would be told of its account and of its client order id, and nothing is placed.
+            // The reply is the one about the account or the client order id, and the market places nothing.
             let told = self.clone().place_under(terms, account, asked, &mut Vec::new());
             return match told {
                 Ok(Reply::Repeated(_) | Reply::Moved { is_new: false, .. })
@@ -104,7 +106,7 @@ impl Model {
         if !is_pair {
             return Err(Reject::CannotLink { order: first });
         }
-        // What the first one holds may be held by the second one, too.
+        // The second order may hold what the first one holds.
         let NewOrder { side, limit, shares, kind, trigger, self_trade, .. } = asked;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         match side {
@@ -123,7 +125,7 @@ impl Model {
     }
 }
 
-/// The money that an order holds alone.
+/// The money that an order would hold alone.
 pub(crate) fn held_money(order: &Order) -> Money {
     match order.pends_on {
         Some(_) => Money::ZERO,

@@ -1,11 +1,12 @@
-//! Cancels all open orders of an account at once.
+//! Cancels of all open orders of an account at once.
 
 use engine::{AccountId, CancelReason, Event, OrderId, Reject, Reply, Symbol};
 
 use crate::exchange::Model;
 
 impl Model {
-    /// One after the other, by their ids. What one of them takes with it ends as it would if that one were canceled alone.
+    /// Cancels the orders one after the other, by their ids. An order that ends with one of them ends as it would if
+    /// that one were canceled alone.
     pub fn cancel_all(
         &mut self,
         account: AccountId,
@@ -20,7 +21,7 @@ impl Model {
         Ok(self.cancel_each(meant, CancelReason::Asked, events))
     }
 
-    /// Whether an account has an open order, of one symbol or at all.
+    /// Whether an account has an open order, of one symbol or of any.
     pub fn would_cancel_any(&self, account: AccountId, symbol: Option<Symbol>) -> Result<bool, Reject> {
         let account = self.account_named(account)?;
         let symbol = symbol.map(|symbol| self.symbol_named(symbol)).transpose()?;
@@ -29,7 +30,7 @@ impl Model {
             .any(|order| order.account == account && symbol.is_none_or(|symbol| order.symbol == symbol)))
     }
 
-    /// Cancels orders that are open, and what ends with them.
+    /// Cancels those of these orders that are open, and the orders that end with them.
     pub(crate) fn cancel_each(&mut self, mut meant: Vec<OrderId>, why: CancelReason, events: &mut Vec<Event>) -> Reply {
         meant.sort();
         for &order in &meant {

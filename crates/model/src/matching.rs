@@ -1,4 +1,4 @@
-//! Executing an order with those on the book.
+//! Executions of an order with those on the book.
 
 use std::cmp::Reverse;
 
@@ -11,8 +11,8 @@ use crate::exchange::{Delay, Model, Order};
 use crate::placing::{affordable, pays_as_it_goes};
 
 impl Model {
-    /// An order arrives at its book: executes, and then rests or is canceled. `before` is what its account was told last of its
-    /// balance and position, before the events from `told_before` on.
+    /// Executes an order that arrives at its book, and then leaves it there or cancels it. `before` holds the balance
+    /// and position that the account last saw before the events from `told_before` on.
     pub(crate) fn execute_all(
         &mut self,
         id: OrderId,
@@ -27,13 +27,14 @@ impl Model {
         let funds = self.balance(account);
         let worst = going_on.unwrap_or_else(|| self.worst_price(account, &placed));
         let is_short = kind == OrderKind::FillOrKill && self.executions_to_fill(account, &placed).is_err();
-        // What was refused if it had just been placed; of what goes on, only that trading is off by now.
+        // An order that arrives now is refused for what it would be refused for when placed; an order that continues,
+        // only for a halt.
         let is_refused = match going_on {
             None => self.refusal_on_arrival(account, &placed).is_some(),
             Some(_) => self.rules(symbol).is_halted,
         };
 
-        // What the executions bring the aggressor is added up here and credited after the last of them.
+        // This adds up what the executions bring the aggressor; the market credits it after the last of them.
         let mut money_due = Money::ZERO;
         let mut shares_due = Position::ZERO;
         let mut is_prevented = false;
@@ -43,7 +44,8 @@ impl Model {
         while let Some(maker) = self.best_match(id, worst).filter(|_| !is_short && !is_refused) {
             let price = self.order(maker).limit;
             if pays_as_it_goes && price_before != Some(price) {
-                // At each price: what the rest of the money does not pay for is not wanted, nor a part of a lot.
+                // At each price, the order no longer wants shares that the rest of the money does not pay for, nor a
+                // part of a lot.
                 let paid_for = affordable(funds.plus(money_due), price);
                 wanted = if paid_for < wanted { self.whole_lots(symbol, paid_for) } else { wanted };
                 price_before = Some(price);
@@ -112,9 +114,10 @@ impl Model {
         for (before, now) in
             before.into_iter().zip([self.balance_changed(account), self.position_changed(account, symbol)])
         {
-            // Said where it is not as before the order, and where a maker of the same account was told otherwise.
+            // An event follows if the value differs from that before the order, or from the last one that the account
+            // saw as a maker.
             let told = events[told_before..].iter().rfind(|told| is_of_the_same(told, &now)).copied();
-            // Who received nothing, because the fees took all of it, is not told so.
+            // An account that received nothing because the fees took all of it sees no event.
             let received_nothing = match (now, side) {
                 (Event::BalanceChanged { .. }, Side::Sell) => money_due == Money::ZERO,
                 (Event::PositionChanged { .. }, Side::Buy) => shares_due == Position::ZERO,
@@ -149,7 +152,8 @@ impl Model {
         self.matching(aggressor.symbol, aggressor.side, worst).first().copied()
     }
 
-    /// The open orders that one of this side and limit executes with: the best price first, then the one that came earlier.
+    /// The open orders that an order of this side and limit executes with: the best price first, then the earlier
+    /// arrival.
     pub(crate) fn matching(&self, symbol: SymbolIndex, side: Side, limit: Price) -> Vec<OrderId> {
         let others = self.resting().filter(|maker| maker.symbol == symbol && maker.side == side.opposite());
         let mut matching: Vec<&Order> = match side {
@@ -174,7 +178,7 @@ impl Model {
     }
 }
 
-/// Whether both tell the same account's balance, or its position in the same symbol.
+/// Whether both events show the balance of the same account, or its position in the same symbol.
 fn is_of_the_same(one: &Event, other: &Event) -> bool {
     match (*one, *other) {
         (Event::BalanceChanged { account: one, .. }, Event::BalanceChanged { account: other, .. }) => one == other,

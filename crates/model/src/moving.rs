@@ -1,11 +1,11 @@
-//! Post-only orders that move. Reads as docs/PROTOCOL.md, kinds of orders.
+//! Post-only orders that move their limits. See docs/PROTOCOL.md, kinds of orders.
 
 use engine::{NewOrder, OrderId, OrderKind, Price, Reply, Side, SymbolIndex};
 
 use crate::exchange::Model;
 
 impl Model {
-    /// What an order that may move is placed as.
+    /// The order that a request for an order that may move places.
     pub(crate) fn moved(&self, asked: NewOrder<SymbolIndex>) -> NewOrder<SymbolIndex> {
         if asked.kind != OrderKind::PostOnlyMove {
             return asked;
@@ -26,7 +26,7 @@ impl Model {
         NewOrder { limit: limit.unwrap_or(asked.limit), ..placed }
     }
 
-    /// The answer to an order that was placed before.
+    /// The answer to a repeated request for an order.
     pub(crate) fn told_again(&self, order: OrderId, asked: &NewOrder) -> Reply {
         let limit = self.order(order).limit;
         if asked.kind == OrderKind::PostOnlyMove && asked.limit != limit {

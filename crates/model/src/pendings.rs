@@ -9,7 +9,7 @@ use crate::exchange::{Chain, Model, Order, Terms};
 use crate::links::money_of;
 
 impl Model {
-    /// Places an order that those of the next commands wait for.
+    /// Places a working order, which orders of the next commands wait for.
     pub(crate) fn place_working(
         &mut self,
         terms: Terms,
@@ -29,7 +29,8 @@ impl Model {
         Ok(reply)
     }
 
-    /// Has an order wait for the working order of its request. Without it there is neither.
+    /// Makes an order wait for the working order of its request. If it is refused, the market cancels the working
+    /// order, too.
     pub(crate) fn place_pending(
         &mut self,
         terms: Terms,
@@ -37,7 +38,7 @@ impl Model {
         mut asked: NewOrder,
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
-        // One that waits for another one does not move.
+        // An order that waits for another one does not move.
         if asked.kind == OrderKind::PostOnlyMove {
             asked.kind = OrderKind::PostOnly;
         }
@@ -76,7 +77,7 @@ impl Model {
         if let Some(client_id) = terms.client_id
             && self.client_order(account, client_id).is_ok()
         {
-            // It stands for the same order or for another one: nothing is placed.
+            // The id stands for the same order or for another one: the market places nothing.
             return self.clone().place_under(terms, account, asked, &mut Vec::new());
         }
         if let Some(until) = terms.until
@@ -121,7 +122,7 @@ impl Model {
         Ok(Reply::Opened(order))
     }
 
-    /// Whether the next command may be one more of the request.
+    /// Notes that the request is over, unless the next command may be one more of it.
     pub(crate) fn end_chain(&mut self, command: &Command, outcome: &Result<Reply, Reject>) {
         let is_of_it = matches!(command, Command::PlaceWorking { .. } | Command::PlacePending { .. });
         if !is_of_it || !matches!(outcome, Ok(Reply::Opened(_))) {
@@ -144,7 +145,7 @@ impl Model {
         }
     }
 
-    /// An order is done: those that wait for it end with it, or it is their turn.
+    /// Ends the orders that wait for an order that is done, or notes that their turn has come.
     pub(crate) fn tell_pending(&mut self, done: &Order, events: &mut Vec<Event>) {
         match done.canceled {
             Some(_) => self.end_those_behind(done.id, CancelReason::NotPlaced, events),
@@ -162,12 +163,12 @@ impl Model {
         }
     }
 
-    /// The orders that wait for no more than their turn.
+    /// The orders that wait for nothing but their turn.
     pub fn due_orders(&self) -> impl Iterator<Item = OrderId> {
         self.due.iter().flat_map(|&working| self.behind(working))
     }
 
-    /// An order is about to end that waits for another one: the other one that does ends first.
+    /// Ends the other order that waits for the same working order, before this one ends.
     pub(crate) fn cancel_pending_partner(&mut self, order: OrderId, events: &mut Vec<Event>) {
         let Some(working) = self.order(order).pends_on else { return };
         for other in self.behind(working).into_iter().filter(|&other| other != order) {
@@ -176,8 +177,8 @@ impl Model {
         }
     }
 
-    /// Behind each command: places those whose turn it is since that command or request, if nobody else waits for that, and no other one is
-    /// to come.
+    /// Releases, after each command, the orders whose turn this command or request brought, if no other order waits for
+    /// its turn and the request has placed all its orders.
     pub(crate) fn release_after(&mut self, events: &mut Vec<Event>) {
         let is_their_turn = match self.chain {
             Some(chain) => chain.left == 0 && self.due_since >= chain.begun,
@@ -188,7 +189,7 @@ impl Model {
         }
     }
 
-    /// Places those whose turn is next. Says whether there are any.
+    /// Places the orders whose turn is next. Returns whether there are any.
     pub(crate) fn release_next(&mut self, events: &mut Vec<Event>) -> bool {
         let next = self.due.iter().position(|&working| !self.behind(working).is_empty());
         let Some(next) = next else { return false };
@@ -210,7 +211,7 @@ impl Model {
         self.say_if_it_is_done(order, events);
     }
 
-    /// Error: why it is not placed.
+    /// Releases an order. Errors: the reason why the order is canceled.
     fn release(&mut self, id: OrderId, events: &mut Vec<Event>) -> Result<(), CancelReason> {
         let order = self.order(id).clone();
         if order.until.is_some_and(|until| until.time() <= self.time) {
@@ -258,7 +259,7 @@ impl Model {
         }
     }
 
-    /// Those whose working order is open, by id, and then the others in their order.
+    /// The pending orders: first those whose working order is open, by id, then the others in their order.
     pub(crate) fn pending_items(&self) -> Vec<StateItem> {
         let due: Vec<OrderId> = self.due_orders().collect();
         let mut wait: Vec<OrderId> =

@@ -1,4 +1,4 @@
-//! Placing an order: what is refused, what it holds, and how it is written down.
+//! The placing of orders: refusals, held money and shares, and the record.
 
 use engine::{
     AccountId, AccountIndex, BrokenRule, ClientOrderId, Event, FundsOrder, Money, NewOrder, OrderDifference, OrderId,
@@ -55,7 +55,7 @@ impl Model {
         }
     }
 
-    /// A market order for as many shares as can be traded for the money now.
+    /// Places a market order for as many shares as the money buys or brings now.
     pub(crate) fn place_by_funds(
         &mut self,
         client_id: Option<ClientOrderId>,
@@ -188,7 +188,7 @@ impl Model {
         Ok(Reply::Opened(id))
     }
 
-    /// Why an order is refused when it arrives at its book, whatever it holds.
+    /// The reason why an order is refused when it arrives at its book, whatever it holds.
     pub(crate) fn refusal_on_arrival(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Reject> {
         if let Some(past) = self.past_collar(account, placed) {
             return Some(Reject::PastLimit(past));
@@ -211,7 +211,7 @@ impl Model {
         }
     }
 
-    /// Gives an order that is accepted its id.
+    /// Gives an accepted order its id.
     pub(crate) fn open_order(
         &mut self,
         terms: Terms,
@@ -308,7 +308,7 @@ impl Model {
     }
 }
 
-/// A market buy holds nothing: it pays as it goes, and stops where its account's money ends.
+/// Whether an order pays execution by execution. A market buy holds nothing, and stops where its account's money ends.
 pub(crate) fn pays_as_it_goes(placed: &NewOrder<SymbolIndex>) -> bool {
     (placed.kind, placed.side) == (OrderKind::Market, Side::Buy)
 }

@@ -1,17 +1,17 @@
-//! Cancel on disconnect: who is protected, and what becomes of the orders of those who did not come back.
+//! Cancel on disconnect: protected accounts, and the end of the orders of members who did not come back.
 
 use engine::{AccountId, AccountIndex, CancelReason, Event, Grace, OrderId, Reject, Reply};
 
 use crate::exchange::Model;
 
 impl Model {
-    /// Who is protected, by account.
+    /// The protected accounts, sorted.
     pub fn protections(&self) -> Vec<(AccountIndex, Grace)> {
         let all = (0..self.accounts.len() as u32).map(AccountIndex);
         all.filter_map(|account| Some((account, self.grace(account)?))).collect()
     }
 
-    /// An account's grace, if it is protected.
+    /// An account's grace, if the account is protected.
     pub fn grace(&self, account: AccountIndex) -> Option<Grace> {
         self.protected.iter().find(|(protected, _)| *protected == account).map(|(_, grace)| *grace)
     }

@@ -1,16 +1,16 @@
 //! Random numbers that are the same on every machine.
 
-/// Pseudo-random numbers: splitmix64.
+/// A generator of pseudo-random numbers: splitmix64.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence that `seed` names.
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// Any number.
+    /// Draws any number.
     pub fn any(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -19,17 +19,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; zero when that is zero.
+    /// Draws a number below `bound`; zero when `bound` is zero.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.any()) * bound as u128) >> 64) as usize
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of several. Panics if there are none.
+    /// Draws one of these values. Panics if there are none.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }

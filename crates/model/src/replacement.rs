@@ -1,4 +1,4 @@
-//! An order in the stead of another one: it is placed if the command before it canceled that one.
+//! An order that replaces another one: it is placed if the command before it canceled that one.
 
 use engine::{Command, Event, Reject, Reply};
 
@@ -9,7 +9,8 @@ impl Model {
         if self.has_canceled {
             return self.obey(placing, &mut Vec::new(), events);
         }
-        // Without a cancel it is told what it would be told of its account and of its client order id, and nothing is placed.
+        // Without a cancel, the reply is the one about the account or the client order id, and the market places
+        // nothing.
         let told = self.clone().obey(placing, &mut Vec::new(), &mut Vec::new());
         match told {
             Ok(Reply::Repeated(_) | Reply::Moved { is_new: false, .. })

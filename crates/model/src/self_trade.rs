@@ -1,12 +1,12 @@
-//! Orders that meet others of their own account.
+//! Orders that match others of their own account.
 
 use engine::{CancelReason, Event, OrderId, SelfTrade, Shares};
 
 use crate::exchange::Model;
 
 impl Model {
-    /// An order does not execute these shares with an open one of its own account. `wanted` is what it might still execute. Says
-    /// whether what is left of it is to be canceled.
+    /// Keeps an order from executing these shares with an open order of its own account. `wanted` is the most that it
+    /// might still execute. Returns whether the rest of it is to be canceled.
     pub(crate) fn prevent(
         &mut self,
         newest: OrderId,

@@ -1,4 +1,4 @@
-//! The log that several nodes share: every message that was taken is kept.
+//! The log that several nodes share: the model keeps every message that it took.
 
 use engine::LogMessage;
 
@@ -16,8 +16,8 @@ impl Model {
         last
     }
 
-    /// It counts if it stands behind all that were taken and its node has written none, or all before it of the same epoch; one that
-    /// begins an epoch if the epoch is the next.
+    /// Takes a message if its position is behind all that were taken and it continues its node's epoch without a gap. A
+    /// message that starts an epoch has to start the next one.
     pub(crate) fn take_message(&mut self, message: LogMessage) {
         let is_taken = |epoch, number| {
             let mut taken = self.messages.iter();

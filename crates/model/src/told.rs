@@ -1,16 +1,16 @@
-//! What a client was told, so that what the engine answers and what the model does can be compared.
+//! Replies together with the executions that they refer to, so that tests can compare the engine with the model.
 
 use engine::{Executed, Execution, Reply, Status};
 
-/// A reply with its executions beside it, so that two can be compared.
+/// A reply with its executions beside it, so that tests can compare two of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     reply: Reply,
     executions: Vec<Execution>,
 }
 
-/// The engine's reply with the executions that it does not keep: the first of `all` that whoever keeps the past has of
-/// the order. Panics if these do not come to what the reply says.
+/// Completes an engine's reply with the executions that the engine does not keep: the first of `all`, which the history
+/// has of the order. Panics if these do not add up to what the reply says.
 pub fn completed(mut reply: Reply, executions: &mut Vec<Execution>, all: &[Execution]) -> Reply {
     if let Some((order, executed)) = reply.elsewhere() {
         let first = usize::try_from(executed.executions).ok().and_then(|count| all.get(..count));
@@ -26,7 +26,7 @@ pub fn completed(mut reply: Reply, executions: &mut Vec<Execution>, all: &[Execu
 }
 
 impl Told {
-    /// Of a reply that refers to `executions`.
+    /// Pairs a reply with those of `executions` that it refers to.
     pub fn of(reply: &Reply, executions: &[Execution]) -> Told {
         let whole = |status: &Status| {
             let executions = executions[status.executions.clone()].to_vec();

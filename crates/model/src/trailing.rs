@@ -1,4 +1,4 @@
-//! Orders that wait for a price which follows the market. Reads as docs/PROTOCOL.md, trailing stops.
+//! Orders that wait for a price that follows the market. See docs/PROTOCOL.md, trailing stops.
 
 use engine::{
     AccountId, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, Side, SymbolIndex, Trail, TrailingOrder,
@@ -7,13 +7,13 @@ use engine::{
 
 use crate::exchange::{Model, Order, Terms};
 
-/// So many orders follow the price of a symbol at most.
+/// The most orders that follow the price of a symbol.
 const TRAILING_MAX: usize = 1_000;
 
 impl Model {
     pub(crate) fn place_trailing(&mut self, asked: TrailingOrder, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let TrailingOrder { account, mut order, trail, client_id, until } = asked;
-        // One that waits for a price does not move.
+        // An order that waits for a price does not move.
         if order.kind == OrderKind::PostOnlyMove {
             order.kind = OrderKind::PostOnly;
         }
@@ -25,7 +25,7 @@ impl Model {
         )
     }
 
-    /// As `place`, for an order whose trigger follows the market.
+    /// Places an order, as `place` does, whose trigger follows the market.
     pub(crate) fn place_behind(
         &mut self,
         terms: Terms,
@@ -49,7 +49,7 @@ impl Model {
         follow.map(|order| order.id).collect()
     }
 
-    /// There was an execution at this price: whoever follows the market comes nearer, if that is nearer.
+    /// Moves the triggers of the orders that follow the market closer to it, after an execution at this price.
     pub(crate) fn come_nearer(&mut self, symbol: SymbolIndex, price: Price) {
         for side in [Side::Buy, Side::Sell] {
             let mut has_moved = false;
@@ -70,7 +70,8 @@ impl Model {
         }
     }
 
-    /// Of each order that executes it is told once, with the best of its prices, behind what was reached before that.
+    /// Notes one event for the moves that one order causes, with the best of its prices, behind the triggers reached
+    /// before that.
     fn note_moves(&mut self, symbol: SymbolIndex, side: Side, price: Price, has_moved: bool) {
         let is_it = |event: &Event| matches!(event, Event::TrailsMoved { side: other, .. } if *other == side);
         let before = self.noted.iter().position(is_it);
@@ -88,7 +89,7 @@ impl Model {
     }
 }
 
-/// The trigger of an order of this side behind a price. A part of a unit is rounded so that it triggers later.
+/// The trigger of an order of this side at its distance from a price, rounded so that it triggers later.
 fn behind(trail: Trail, side: Side, price: Price) -> Option<Trigger> {
     let price = i128::from(price.units());
     let scaled = match (trail.distance(), trail.bips()) {
@@ -104,7 +105,7 @@ fn behind(trail: Trail, side: Side, price: Price) -> Option<Trigger> {
 }
 
 impl Order {
-    /// What was asked for: where a trigger is that follows the market was not.
+    /// The order that the client asked for: without the trigger, if that follows the market.
     pub fn asked(&self) -> NewOrder<SymbolIndex> {
         NewOrder { trigger: self.trigger.filter(|_| self.trail.is_none()), ..self.as_placed() }
     }

@@ -5,12 +5,12 @@ use engine::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side,
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
 
-/// The turns of one command: one that is activated, or whose trigger moves, counts as ten, and one that only waited
-/// behind others as one.
+/// The most turns of one command: an order that is activated or whose trigger moves counts as ten turns, an order that
+/// only waited behind others as one.
 const TURNS_MAX: usize = 10_000;
 
 impl Model {
-    /// Has an order wait until an execution reaches its trigger.
+    /// Makes an order wait until an execution reaches its trigger.
     pub(crate) fn place_stop(
         &mut self,
         terms: Terms,
@@ -38,7 +38,7 @@ impl Model {
         Ok(Reply::Opened(id))
     }
 
-    /// There was an execution at this price: whoever waits for it need wait no more.
+    /// Marks the orders whose triggers an execution at this price reaches.
     fn reach(&mut self, symbol: SymbolIndex, price: Price) {
         let listing = &mut self.symbols[symbol.0 as usize];
         if !listing.is_watched {
@@ -55,7 +55,8 @@ impl Model {
                 false => (true, -trigger.price().units(), trails, arrival, id),
             })
             .collect();
-        // Those reached from below first; the nearest trigger first; those that stand still before those that follow; who waits the longest first.
+        // The order: triggers from below first; then the nearest trigger; then fixed triggers before those that follow
+        // the market; then the longest wait.
         reached.sort();
         let mut told = None;
         for (.., id) in reached {
@@ -71,7 +72,7 @@ impl Model {
         self.come_nearer(symbol, price);
     }
 
-    /// What the executions of an order come to for those who wait, and tells of it.
+    /// Reaches and moves triggers at the prices of an order's executions, and appends the events.
     pub(crate) fn say_what_was_reached(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) {
         for price in std::mem::take(&mut self.prices) {
             self.reach(symbol, price);
@@ -80,12 +81,12 @@ impl Model {
         self.moves += std::mem::take(&mut self.moved).len();
     }
 
-    /// Activates those that were reached first, and behind them those that they reach.
+    /// Activates the orders that were reached first, and behind them the orders that these reach.
     pub(crate) fn activate_reached(&mut self, events: &mut Vec<Event>) {
         self.activate(true, events);
     }
 
-    /// The same without those whose working order was executed.
+    /// Activates orders that were reached, but none whose working order was executed.
     pub(crate) fn activate_stops(&mut self, events: &mut Vec<Event>) {
         self.activate(false, events);
     }
@@ -127,7 +128,7 @@ impl Model {
             }
             let is_near = self.past_collar(account, &placed).is_none();
             if let Some(phase) = self.interruption(&placed).filter(|_| is_near) {
-                // It rests, and gathers.
+                // The order rests, and gathers.
                 self.enter_phase(symbol, phase, events);
                 self.show_first(id, events);
                 continue;
@@ -141,28 +142,28 @@ impl Model {
         }
     }
 
-    /// How many orders were reached or have an executed working order, are not active yet, and wait for nothing else: the symbols of those
-    /// that were reached are open.
+    /// The number of orders that are not active yet and wait for nothing but their turn: those with a reached trigger
+    /// in an open symbol, and those with an executed working order.
     pub fn reached_orders(&self) -> usize {
         self.reached_stops() + self.due_orders().count()
     }
 
-    /// The same without those whose working orders were executed.
+    /// The number of orders with a reached trigger in an open symbol that are not active yet.
     pub(crate) fn reached_stops(&self) -> usize {
         self.reached.iter().filter(|&&order| self.is_open(self.order(order).symbol)).count()
     }
 
-    /// Those that were reached, and wait until their symbols are open.
+    /// The number of orders with a reached trigger that wait until their symbols are open.
     pub fn held_back_orders(&self) -> usize {
         self.reached.len() - self.reached_stops()
     }
 
-    /// Those that were reached, whether or not their symbols are open.
+    /// The number of orders with a reached trigger that are not active yet, in open symbols or not.
     pub fn all_reached_orders(&self) -> usize {
         self.reached.len()
     }
 
-    /// The open orders that no execution has reached.
+    /// The open orders whose triggers no execution has reached.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Order> {
         self.open_orders().filter(|order| order.waits && !self.reached.contains(&order.id))
     }

@@ -1,5 +1,5 @@
-//! Orders that one command does not bring to their end, and those that come behind them. Reads as docs/PROTOCOL.md, how
-//! much one command does.
+//! Orders that one command does not finish, and the orders that wait behind them. See docs/PROTOCOL.md, how much one
+//! command does.
 
 use engine::{
     AccountIndex, Event, NewOrder, OrderId, OrderKind, Price, Reject, Reply, SelfTrade, Shares, Side, SymbolIndex,
@@ -10,12 +10,12 @@ use crate::icebergs::LOOKED_AT_MAX;
 use crate::placing::pays_as_it_goes;
 
 impl Model {
-    /// Whether an order that comes to a symbol's book waits behind others.
+    /// Whether an order that arrives at a symbol's book waits behind others.
     pub fn delays(&self, symbol: SymbolIndex) -> bool {
         self.open_orders().any(|order| order.symbol == symbol && order.delayed.is_some())
     }
 
-    /// Opens an order that comes to its book later.
+    /// Opens an order that arrives at its book later.
     pub(crate) fn place_behind_others(
         &mut self,
         terms: Terms,
@@ -51,8 +51,8 @@ impl Model {
         events.push(Event::OrderDelayed { order: id, is_under_way, placed });
     }
 
-    /// Whose turn is next, as a place among those that wait for one. An order that is under way comes before the others
-    /// of its symbol.
+    /// The order whose turn is next, as an index into `reached`. An order that is under way goes before the others of
+    /// its symbol.
     pub(crate) fn next_turn(&self) -> Option<usize> {
         let is_under_way = |order: OrderId| self.order(order).delayed == Some(Delay::UnderWay);
         self.reached.iter().position(|&id| {
@@ -62,8 +62,8 @@ impl Model {
         })
     }
 
-    /// How often an order executes if all of it does. Error: how far this counted, if it does not, or more often than
-    /// one command may.
+    /// The number of executions that fill an order. Errors: the executions counted so far, if the order is not filled,
+    /// or not by as many as one command may do.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u64, u64> {
         let (mut left, mut executions, mut looked_at) = (i128::from(placed.shares.units()), 0, 0);
         let matching = self.matching(placed.symbol, placed.side, placed.limit);
@@ -102,21 +102,21 @@ impl Model {
         Err(executions)
     }
 
-    /// What `executions_to_fill` says of an order that executes wholly or not at all.
+    /// The result of `executions_to_fill` for a fill-or-kill, `None` for other kinds.
     fn fills(&self, order: OrderId) -> Option<Result<u64, u64>> {
         let order = self.order(order);
         let placed = NewOrder { shares: order.open, ..order.as_placed() };
         (order.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(order.account, &placed))
     }
 
-    /// Whether one of these orders executes wholly or not at all, and needs more than is left of this command, and not
-    /// more than another one has.
+    /// Whether one of these orders is a fill-or-kill that needs more executions than this command has left, but no more
+    /// than a later one has.
     pub(crate) fn are_too_much(&self, orders: &[OrderId]) -> bool {
         let needs = orders.iter().filter_map(|&order| self.fills(order)?.ok());
         needs.max().is_some_and(|executions| executions > self.executions_left)
     }
 
-    /// What the turn of these orders counts: each hundred executions that they count on are one more.
+    /// The turns that these orders count as: each hundred executions that a fill-or-kill counts on add one.
     pub(crate) fn turns(&self, orders: &[OrderId]) -> usize {
         let is_queued = orders.iter().all(|&order| self.order(order).delayed == Some(Delay::Queued));
         let counted = orders.iter().filter_map(|&order| self.fills(order));
@@ -124,7 +124,7 @@ impl Model {
         (if is_queued { 1 } else { 10 }) + (counted / 100) as usize
     }
 
-    /// Those that are placed next because their working order was executed.
+    /// The orders that are placed next because their working order was executed.
     pub(crate) fn next_due(&self) -> Vec<OrderId> {
         let due: Vec<OrderId> = self.due_orders().collect();
         let working = due.first().map(|&first| self.order(first).pends_on);

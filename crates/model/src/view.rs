@@ -1,5 +1,5 @@
-//! What can be read of the model: balances, positions, orders, books, totals, and the whole state as the engine exports
-//! it. It changes nothing.
+//! Read access to the model: balances, positions, orders, books, totals, and the whole state as the engine exports it.
+//! Nothing here changes the model.
 
 use std::cmp::Reverse;
 
@@ -11,14 +11,14 @@ use engine::{
 use crate::exchange::{Account, Delay, Model, Order};
 use crate::links::held_money;
 
-/// All that is open at one price on one side of a book.
+/// All open orders at one price on one side of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
     /// The limit of its orders.
     pub price: Price,
-    /// The sum of what they show.
+    /// The sum of the shares that they show.
     pub shares: Position,
-    /// How many they are.
+    /// The number of its orders.
     pub orders: usize,
 }
 
@@ -33,12 +33,12 @@ impl Model {
         self.symbols.iter().map(|listing| listing.name)
     }
 
-    /// What an account may spend. Panics if there is no such account.
+    /// The money that an account may spend. Panics if there is no such account.
     pub fn balance(&self, account: AccountIndex) -> Money {
         self.accounts[account.0 as usize].balance
     }
 
-    /// What an account may sell; zero if it never had any.
+    /// The shares that an account may sell; zero if it never had any.
     pub fn position(&self, account: AccountIndex, symbol: SymbolIndex) -> Position {
         let found = self.holdings.iter().find(|holding| holding.account == account && holding.symbol == symbol);
         found.map_or(Position::ZERO, |holding| holding.shares)
@@ -54,12 +54,12 @@ impl Model {
         &self.orders[order.0 as usize - 1]
     }
 
-    /// How many orders were ever accepted.
+    /// The number of orders that were ever accepted.
     pub fn orders_placed(&self) -> u64 {
         self.orders.len() as u64
     }
 
-    /// The orders with shares open, in no particular order.
+    /// The orders with open shares, in no particular order.
     pub fn open_orders(&self) -> impl ExactSizeIterator<Item = &Order> {
         self.open.iter().map(|&id| self.order(id))
     }
@@ -69,7 +69,7 @@ impl Model {
         self.open_orders().filter(|order| !order.waits && order.delayed.is_none() && order.pends_on.is_none())
     }
 
-    /// The open orders of one side of a book: the best price first, then the one that came earlier.
+    /// The open orders of one side of a book: the best price first, then the earlier arrival.
     pub fn queue(&self, symbol: SymbolIndex, side: Side) -> Vec<&Order> {
         let mut queue: Vec<&Order> =
             self.resting().filter(|order| order.symbol == symbol && order.side == side).collect();
@@ -96,7 +96,7 @@ impl Model {
         levels
     }
 
-    /// All money: balances, and what open buys hold.
+    /// All money: balances, and the money that open buys hold.
     pub fn total_money(&self) -> Money {
         let balances = self.accounts.iter().map(|account| account.balance);
         let held = (0..).map(AccountIndex).take(self.accounts.len()).map(|account| self.held(account));
@@ -107,7 +107,7 @@ impl Model {
     pub fn held(&self, account: AccountIndex) -> Money {
         let each = self.open_orders().filter(|order| order.account == account).map(held_money);
         let all = each.fold(Money::ZERO, Money::plus);
-        // Two that are linked hold what the dearer one needs.
+        // Two linked orders hold what the more expensive one needs.
         let pairs = self.links.iter().filter(|(one, _)| self.order(*one).account == account);
         pairs.fold(all, |all, &(one, other)| {
             let each = [one, other].map(|order| held_money(self.order(order)));
@@ -115,7 +115,7 @@ impl Model {
         })
     }
 
-    /// All shares of a symbol: positions, and what open sells hold.
+    /// All shares of a symbol: positions, and the shares that open sells hold.
     pub fn total_shares(&self, symbol: SymbolIndex) -> Position {
         let owned = self.holdings.iter().filter(|holding| holding.symbol == symbol).map(|holding| holding.shares);
         let is_second = |order: &Order| self.links.iter().any(|&(_, second)| second == order.id);
@@ -124,7 +124,8 @@ impl Model {
         owned.chain(sells.map(|order| order.open.position())).fold(Position::ZERO, Position::plus)
     }
 
-    /// Panics unless money and shares are conserved, nothing is negative, and no two open orders still match.
+    /// Checks the invariants. Panics unless money and shares are conserved, nothing is negative, and no two open orders
+    /// still match.
     pub fn check_invariants(&self) {
         assert!(self.accounts.iter().all(|account| !account.balance.is_negative()), "a balance is negative");
         assert!(self.holdings.iter().all(|holding| !holding.shares.is_negative()), "a position is negative");
@@ -207,7 +208,7 @@ impl Model {
         self.time
     }
 
-    /// The orders that client order ids stand for now, with these, the oldest order first.
+    /// The orders that client order ids stand for now, with these ids, the oldest order first.
     pub fn client_orders(&self) -> impl Iterator<Item = (ClientOrderId, &Order)> {
         let named = self.named.iter().map(|&order| self.order(order));
         named.filter_map(|order| Some((order.client_id?, order)))
@@ -231,7 +232,7 @@ fn stop_item(order: &Order, is_reached: bool) -> StateItem {
     StateItem::Stop { order: order.id, account: order.account, placed, is_reached, trail }
 }
 
-/// Its executions, or what they come to if there are many.
+/// The executions of an order, or their totals if there are many.
 fn execution_items(order: &Order) -> Vec<StateItem> {
     let executed = Executed::of(&order.executions);
     match executed.is_past() {
@@ -240,7 +241,7 @@ fn execution_items(order: &Order) -> Vec<StateItem> {
     }
 }
 
-/// With its executions, if it is under way.
+/// The items of a delayed order, with its executions if it is under way.
 fn delayed_items(order: &Order, delay: Delay) -> Vec<StateItem> {
     let Order { id, account, open: shares, limit, worst, .. } = *order;
     let placed = NewOrder { shares, limit: worst.unwrap_or(limit), ..order.as_placed() };
@@ -266,20 +267,20 @@ fn client_order_item(id: ClientOrderId, order: &Order) -> StateItem {
 }
 
 impl Order {
-    /// What was asked for.
+    /// The order as it was placed.
     pub fn as_placed(&self) -> NewOrder<SymbolIndex> {
         let Order { symbol, side, limit, placed: shares, kind, trigger, self_trade, .. } = *self;
         NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }
     }
 
-    /// When nothing was open of it any more; none while something is.
+    /// The time since which the order has no open shares; `None` while it has some.
     pub fn done_at(&self) -> Option<Time> {
         let last = self.executions.last().map(|execution| execution.time);
         let canceled = self.canceled.map(|canceled| canceled.time);
         if self.open.is_zero() { canceled.or(last) } else { None }
     }
 
-    /// Shares it was placed with: open, canceled and executed ones, and those that were taken off it.
+    /// The shares that the order was placed with: open, canceled and executed ones, and those that were taken off it.
     pub fn shares_placed(&self) -> i128 {
         let executed: i128 = self.executions.iter().map(|execution| i128::from(execution.shares.units())).sum();
         let canceled = self.canceled.map_or(0, |canceled| i128::from(canceled.shares.units()));

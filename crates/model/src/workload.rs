@@ -1,6 +1,7 @@
-//! Random commands and queries that make every situation of matching frequent: few accounts, few prices, small sizes, and
-//! now and then the extremes. Looks at the model to aim well (an order that costs exactly the balance, a cancel of an
-//! order that is open). The same seed gives the same commands on every machine. It knows nothing of the engine.
+//! Random commands and queries that make every situation of matching frequent: few accounts, few prices, small sizes,
+//! and at times the extremes. The workload looks at the model to aim well (an order that costs exactly the balance, a
+//! cancel of an order that is open). The same seed gives the same commands on every machine. The workload does not know
+//! the engine.
 
 mod asked;
 mod funding;
@@ -26,16 +27,16 @@ use crate::drawn_rules::draw;
 use crate::exchange::{Model, Order};
 pub use crate::random::Random;
 
-/// What kind of market is drawn: how dear things are and how much of them there is.
+/// The kind of a drawn market: high or low prices, and much or little money and shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// Prices around 100 dollars, one to a few shares, and money enough.
     Plain,
-    /// The same with little money and few shares, so that refusals are frequent.
+    /// Prices and sizes as in a plain market, with little money and few shares, so that refusals are frequent.
     Poor,
     /// Prices and sizes of a few 10^-8.
     Crumbs,
-    /// The least and the greatest prices and sizes, and accounts that together reach the caps.
+    /// The lowest and the highest prices and sizes, and accounts that together reach the caps.
     Extreme,
 }
 
@@ -50,7 +51,7 @@ pub struct Workload {
     sizes: Vec<Shares>,
     balances: Vec<Money>,
     issues: Vec<Position>,
-    /// Above so many open orders, cancels prevail.
+    /// The number of open orders above which cancels prevail.
     open_max: usize,
     /// The ids that clients give their orders; empty in a market without such orders.
     client_ids: Vec<ClientOrderId>,
@@ -76,17 +77,17 @@ pub struct Workload {
     has_trails: bool,
     /// Whether orders wait for others to be executed.
     has_pendings: bool,
-    /// Whether all orders of accounts are canceled at once.
+    /// Whether clients cancel all orders of an account at once.
     has_mass_cancels: bool,
-    /// Whether accounts, symbols and everything are killed.
+    /// Whether the workload kills accounts, symbols and everything.
     has_kills: bool,
     /// Whether accounts are protected.
     has_protections: bool,
-    /// Whether messages of a log that several nodes share are taken.
+    /// Whether the market takes messages of a log that several nodes share.
     has_messages: bool,
     /// Whether accounts get limits.
     has_limits: bool,
-    /// Whether accounts pay for what others get.
+    /// Whether accounts pay for what other accounts get.
     has_funding: bool,
 }
 
@@ -140,7 +141,7 @@ impl Workload {
         }
     }
 
-    /// The same kind of market, in which clients give ids to many of their orders, few ids each, so that they come again.
+    /// Draws a market in which clients give ids to many of their orders. There are few ids, so that ids come again.
     pub fn with_client_orders(seed: u64) -> Workload {
         let mut workload = Workload::new(seed);
         let count = workload.random.pick(&[2, 5, 30]);
@@ -148,88 +149,88 @@ impl Workload {
         workload
     }
 
-    /// The same, with one order in four of another kind than a limit order, or so, and one in four that waits for a price.
+    /// Adds other kinds of orders: about one order in four is no limit order, and one in four waits for a price.
     pub fn with_all_kinds(self) -> Workload {
         Workload { has_all_kinds: true, ..self }
     }
 
-    /// The same, with the commands that no client of the XML protocol gives: those of the market's loop, those of older journals, and
-    /// to free client order ids.
+    /// Adds the commands that no client of the XML protocol gives: those of the market's loop, those of older journals,
+    /// and the freeing of client order ids.
     pub fn with_own_commands(self) -> Workload {
         Workload { has_own_commands: true, ..self }
     }
 
-    /// The same, with orders that end at a time, that do not execute with those of their own account, and that are amended.
+    /// Adds orders that expire, self-trade prevention, and amends.
     pub fn with_terms(self) -> Workload {
         Workload { has_terms: true, ..self }
     }
 
-    /// The same, with pairs of orders of which one cancels the other.
+    /// Adds pairs of orders, each of which cancels the other.
     pub fn with_links(self) -> Workload {
         Workload { has_links: true, ..self }
     }
 
-    /// The same, in which the rules of symbols change now and then.
+    /// Adds changes of the rules of symbols.
     pub fn with_rules(self) -> Workload {
         Workload { has_rules: true, ..self }
     }
 
-    /// The same, in which accounts are put into groups now and then.
+    /// Adds groups of accounts, which change at times.
     pub fn with_groups(self) -> Workload {
         Workload { has_groups: true, ..self }
     }
 
-    /// The same, in which some orders show a part of their shares at a time.
+    /// Adds orders that show a part of their shares at a time.
     pub fn with_icebergs(self) -> Workload {
         Workload { has_icebergs: true, ..self }
     }
 
-    /// The same, in which fees and tiers change now and then.
+    /// Adds fees and tiers, which change at times.
     pub fn with_fees(self) -> Workload {
         Workload { has_fees: true, ..self }
     }
 
-    /// The same, in which symbols are halted now and then, and orders gather in auctions.
+    /// Adds halts of symbols, and auctions in which orders gather.
     pub fn with_phases(self) -> Workload {
         Workload { has_phases: true, ..self }
     }
 
-    /// The same, in which the triggers of some orders follow the market.
+    /// Adds orders whose triggers follow the market.
     pub fn with_trails(self) -> Workload {
         Workload { has_trails: true, ..self }
     }
 
-    /// The same, in which some orders wait until others are executed.
+    /// Adds orders that wait until others are executed.
     pub fn with_pendings(self) -> Workload {
         Workload { has_pendings: true, ..self }
     }
 
-    /// The same, in which all orders of an account are canceled at once now and then.
+    /// Adds cancels of all orders of an account at once.
     pub fn with_mass_cancels(self) -> Workload {
         Workload { has_mass_cancels: true, ..self }
     }
 
-    /// The same, in which the kill switch is thrown now and then.
+    /// Adds the kill switch.
     pub fn with_kills(self) -> Workload {
         Workload { has_kills: true, ..self }
     }
 
-    /// The same, in which messages of a log that several nodes share are taken, and come again.
+    /// Adds messages of a log that several nodes share, and repeated ones.
     pub fn with_messages(self) -> Workload {
         Workload { has_messages: true, ..self }
     }
 
-    /// The same, in which accounts are protected, and nobody is there for some of them any more.
+    /// Adds protected accounts, some of which have no session any more.
     pub fn with_protections(self) -> Workload {
         Workload { has_protections: true, ..self }
     }
 
-    /// The same, in which accounts get limits, and lose them.
+    /// Adds limits of accounts, which come and go.
     pub fn with_limits(self) -> Workload {
         Workload { has_limits: true, ..self }
     }
 
-    /// The same, in which accounts pay for what others get.
+    /// Adds accounts that pay for what other accounts get.
     pub fn with_funding(self) -> Workload {
         Workload { has_funding: true, ..self }
     }
@@ -239,7 +240,7 @@ impl Workload {
         self.flavour
     }
 
-    /// The next command or query, given how things stand.
+    /// Draws the next command or query for the state of the model.
     pub fn next_op(&mut self, model: &Model) -> Op {
         if self.has_phases && self.random.percent(5) {
             return Op::Command(phases::draw(self, model));
@@ -267,17 +268,17 @@ impl Workload {
         self.by_client_id(op, model)
     }
 
-    /// A command of the market's loop.
+    /// Draws a command of the market's loop.
     fn own_command(&mut self) -> Command {
         if self.has_terms && self.random.percent(70) { Command::ExpireOrders } else { Command::ActivateReached }
     }
 
-    /// The same with a deadline or a mode of self-trade prevention; an amendment in the stead of a cancel, now and then.
+    /// Gives an op a deadline or a mode of self-trade prevention; at times turns a cancel into an amend.
     fn on_terms(&mut self, op: Op, model: &Model) -> Op {
         match op {
             Op::Command(Command::PlaceOrder { account, order, client_id, until: _ }) => {
                 let (account, order) = self.against_its_own(model).unwrap_or((account, order));
-                // Of a fill-or-kill the others do nothing but count.
+                // With another mode, a fill-or-kill that meets its own account's order is merely canceled.
                 let cancels_oldest = order.kind == OrderKind::FillOrKill && self.random.percent(60);
                 let self_trade = if cancels_oldest { SelfTrade::CancelOldest } else { self.self_trade() };
                 let until = self.deadline(model);
@@ -304,7 +305,7 @@ impl Workload {
         }
     }
 
-    /// An order that meets an open one of the same account, or of its group, now and then.
+    /// Draws an order that matches an open one of the same account or its group, at times.
     fn against_its_own(&mut self, model: &Model) -> Option<(AccountId, NewOrder)> {
         let seldom = if self.has_groups { 60 } else { 86 };
         if model.open_orders().len() == 0 || self.random.percent(seldom) {
@@ -326,7 +327,7 @@ impl Workload {
         if self.random.percent(50) { self.random.pick(&SelfTrade::ALL) } else { SelfTrade::Allowed }
     }
 
-    /// A time soon, or one that has passed.
+    /// Draws a time soon, or one that has passed.
     fn deadline(&mut self, model: &Model) -> Option<Deadline> {
         let now = model.time().0;
         let at = match self.random.below(100) {
@@ -338,7 +339,7 @@ impl Workload {
         Deadline::from_code(at)
     }
 
-    /// How many shares an order is to have: mostly fewer than it has, and more than were executed.
+    /// Draws the amended shares of an order: mostly fewer than it has, and more than were executed.
     fn amended_shares(&mut self, order: OrderName, model: &Model) -> Shares {
         let aimed = match order {
             OrderName::Id(order) => model.open_orders().find(|open| open.id == order),
@@ -359,8 +360,8 @@ impl Workload {
         Shares::from_units(shares).expect("above zero")
     }
 
-    /// The next command or query; now and then, in a market with all kinds of orders, the two commands of a replacement. No other
-    /// one comes between those.
+    /// Draws the next command or query; at times, in a market with all kinds of orders, the two commands of a
+    /// replacement, with no other command between them.
     pub fn next_request(&mut self, model: &Model) -> Vec<Op> {
         if self.has_mass_cancels && self.random.percent(1) {
             return vec![Op::Command(mass_cancels::draw(self, model))];
@@ -425,7 +426,7 @@ impl Workload {
         vec![self.next_op(model)]
     }
 
-    /// An order that shows a part of its shares at a time in the stead of one that shows all, now and then.
+    /// Turns an order that shows all its shares into one that shows a part at a time, at times.
     fn in_parts(&mut self, placing: Command, model: &Model) -> Command {
         let plain = placing.unconditional().unwrap_or(placing);
         let Command::PlaceOrder { account, order, client_id, until } = plain else { return placing };
@@ -442,7 +443,8 @@ impl Workload {
         if placing.unconditional().is_some() { iceberg.if_canceled().expect("it has no condition") } else { iceberg }
     }
 
-    /// A fill-or-kill that needs what an order hides, and does not come so far: one of its own account stands behind the tip.
+    /// Draws a fill-or-kill that needs hidden shares of an order and does not get that far: an order of its own account
+    /// stands behind the tip.
     fn fill_behind_a_tip(&mut self, model: &Model) -> Option<Command> {
         let hide: Vec<&Order> = model.resting().filter(|order| order.shown < order.open).collect();
         let tip = if hide.is_empty() { None } else { Some(self.random.pick(&hide)) }?;
@@ -456,7 +458,7 @@ impl Workload {
         Some(Command::PlaceOrder { account, order: order.with_self_trade(self_trade), client_id: None, until: None })
     }
 
-    /// Mostly a few parts; now and then as many as there may be, one more, one, or less than one.
+    /// Draws a display: mostly a few parts; at times as many as are allowed, one more, one, or less than one.
     fn display(&mut self, shares: Shares) -> Shares {
         let all = shares.units();
         let least = all / 100 + i64::from(all % 100 != 0);
@@ -473,8 +475,8 @@ impl Workload {
         Shares::from_units(units.max(1)).expect("above zero")
     }
 
-    /// Two orders of which one cancels the other: mostly a profit to be taken on one side of the market and a loss to be limited on the
-    /// other, and now and then two that cannot be linked.
+    /// Draws two orders, each of which cancels the other: mostly one takes a profit on one side of the market and the
+    /// other limits a loss on the other side; at times two that cannot be linked.
     fn pair(&mut self, model: &Model) -> [Command; 2] {
         let (account, symbol) = (self.account(), self.symbol());
         let side = self.random.pick(&[Side::Buy, Side::Sell]);
@@ -517,7 +519,7 @@ impl Workload {
         ]
     }
 
-    /// A pair whose orders have client order ids, once more.
+    /// Draws a pair again whose orders have client order ids.
     fn repeated_pair(&mut self, model: &Model) -> Option<[Command; 2]> {
         let named = |order: OrderId| model.order(order).client_id.is_some();
         let pairs: Vec<(OrderId, OrderId)> = model.pairs().filter(|&(one, other)| named(one) && named(other)).collect();
@@ -545,12 +547,13 @@ impl Workload {
         (id, if self.has_terms { self.deadline(model) } else { None })
     }
 
-    /// A cancel, and an order of the same account behind it: on the condition that the cancel cancels one, or without.
+    /// Draws a cancel, and an order of the same account behind it: on the condition that the cancel cancels something,
+    /// or without.
     fn replacement(&mut self, model: &Model) -> [Command; 2] {
         let (account, canceled) = self.aim(model, 60);
         let open = model.open_orders().find(|open| open.id == canceled);
         let placing = match open.filter(|_| self.random.percent(50)) {
-            // What the cancel frees pays for it, or nearly.
+            // The money or shares that the cancel frees pay for it, or nearly.
             Some(&Order { side, open: shares, symbol, .. }) => {
                 let symbol = model.symbols().nth(symbol.0 as usize).expect("an order's symbol exists");
                 let limit = self.random.pick(&self.prices);
@@ -576,7 +579,7 @@ impl Workload {
         [cancel, conditional.unwrap_or(placing)]
     }
 
-    /// Frees an id, mostly one that stands for an order. Without ids, shares are issued.
+    /// Frees an id, mostly one that stands for an order. Without ids, issues shares.
     fn free_client_order_id(&mut self, model: &Model) -> Op {
         if self.client_ids.is_empty() {
             return self.issue_shares();
@@ -586,7 +589,7 @@ impl Workload {
         Op::Command(Command::FreeClientOrderId { account, id })
     }
 
-    /// The same by a client order id, now and then.
+    /// Makes an op name its order by client order id, at times.
     fn by_client_id(&mut self, op: Op, model: &Model) -> Op {
         if self.client_ids.is_empty() || self.random.percent(50) {
             return op;
@@ -616,7 +619,7 @@ impl Workload {
         }
     }
 
-    /// A client's order once more, now and then: just the same, or with another part.
+    /// Draws a client's order again, at times: unchanged, or with another part.
     fn repeated(&mut self, model: &Model) -> Option<Command> {
         if self.random.percent(60) {
             return None;
@@ -639,7 +642,7 @@ impl Workload {
             3 => NewOrder { shares: self.random.pick(&self.sizes), ..same },
             8 => NewOrder { kind: self.random.pick(&OrderKind::ALL), ..same },
             9 => NewOrder { trigger: self.trigger(same.side), ..same },
-            // As it may have been asked for, wherever it moved to.
+            // The client may have asked for an order that moves, and with any limit.
             _ if kind == OrderKind::PostOnly && self.random.percent(20) => {
                 NewOrder { kind: OrderKind::PostOnlyMove, limit: self.random.pick(&self.prices), ..same }
             }
@@ -650,7 +653,7 @@ impl Workload {
         Some(Command::PlaceOrder { account, order, client_id: Some(id), until })
     }
 
-    /// An account with an id that stands for an order of its, now and then.
+    /// Draws an account with an id that stands for one of its orders, at times.
     fn named_order(&mut self, model: &Model) -> Option<(AccountId, ClientOrderId)> {
         if self.random.percent(30) {
             return None;
@@ -672,7 +675,7 @@ impl Workload {
         Op::Command(if is_old { Command::CreateOldSymbol { symbol } } else { Command::CreateSymbol { symbol } })
     }
 
-    /// Sometimes those that the symbol has.
+    /// Draws rules for a symbol, sometimes those that it has.
     fn change_rules(&mut self, model: &Model) -> Op {
         let symbol = self.symbol();
         let at = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32));
@@ -686,7 +689,7 @@ impl Workload {
         Op::Command(Command::ChangeRules { symbol, rules })
     }
 
-    /// Sometimes an account's tier.
+    /// Draws fees, or sometimes an account's tier.
     fn change_fees(&mut self) -> Op {
         let tier = drawn_fees::tier(&mut self.random);
         if self.random.percent(30) {
@@ -696,7 +699,7 @@ impl Workload {
         Op::Command(Command::ChangeFees { symbol, tier, fees })
     }
 
-    /// A market order for more than the book has: it ends where the band does, or the money for whole lots.
+    /// Draws a market order for more than the book has: it ends where the band ends, or the money for whole lots.
     fn sweep(&mut self, model: &Model, account: AccountId, symbol: Symbol, side: Side) -> Op {
         let at = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32));
         let rules = at.map_or(SymbolRules::NONE, |at| model.rules(at));
@@ -710,7 +713,7 @@ impl Workload {
         Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
     }
 
-    /// The last price that the band allows, or the next one outside it.
+    /// Draws the last price that the band allows, or the next one outside it.
     fn limit_at_the_band(&mut self, model: &Model, symbol: Symbol) -> Option<Price> {
         let at = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32))?;
         let (low, high) = model.band(at)?;
@@ -766,7 +769,7 @@ impl Workload {
         Op::Command(Command::PlaceOrder { account, order, client_id: None, until: None })
     }
 
-    /// What an order may wait for.
+    /// Draws a trigger.
     fn trigger(&mut self, side: Side) -> Option<Trigger> {
         let price = self.random.pick(&self.prices);
         Some(if self.random.percent(60) { Trigger::stop_loss(side, price) } else { Trigger::take_profit(side, price) })
@@ -782,14 +785,14 @@ impl Workload {
         Op::Query(Query { account, order: order.into() })
     }
 
-    /// An order, mostly with its own account; an open one in so many of a hundred cases.
+    /// Draws an order, mostly with its own account; an open order in `open_percent` of a hundred cases.
     fn aim(&mut self, model: &Model, open_percent: usize) -> (AccountId, OrderId) {
         let placed = model.orders_placed();
         let order = if self.random.percent(open_percent) && model.open_orders().len() > 0 {
             let nth = self.random.below(model.open_orders().len());
             model.open_orders().nth(nth).map_or(OrderId(0), |order| order.id)
         } else if self.random.percent(85) {
-            // The last few hundred: older ones all look the same.
+            // The last few hundred: older orders all look the same.
             let back = self.random.below(placed.min(300) as usize) as u64;
             OrderId(placed - back)
         } else {
@@ -802,7 +805,7 @@ impl Workload {
         (owner.expect("an order's account exists"), order)
     }
 
-    /// Mostly one of the market's accounts, created or not; rarely one that never will be.
+    /// Draws an account: mostly one of the market's, created or not; rarely one that nobody ever creates.
     fn account(&mut self) -> AccountId {
         if self.random.percent(2) { account(b"7777777") } else { self.random.pick(&self.accounts) }
     }
@@ -812,7 +815,7 @@ impl Workload {
     }
 }
 
-/// Balances and issues that accounts are given.
+/// The balances and issues that accounts are given.
 fn stocks(flavour: Flavour) -> (Vec<Money>, Vec<Position>) {
     let dollars = |whole: i128| Money::from_units(whole * DOLLAR);
     let shares = |hundredths: i128| Position::from_units(hundredths * 1_000_000);
@@ -833,14 +836,14 @@ fn stocks(flavour: Flavour) -> (Vec<Money>, Vec<Position>) {
     }
 }
 
-/// All that an account has, or the least that there is.
+/// All money of an account, or one unit if it has none.
 fn affordable_money(model: &Model, account: AccountId) -> Money {
     let account = model.accounts().position(|id| id == account).map(|place| AccountIndex(place as u32));
     let balance = account.map_or(Money::ZERO, |account| model.balance(account));
     balance.max(Money::from_units(1))
 }
 
-/// The most shares of an order that the account can pay for, and so many units more; at least one unit.
+/// The most shares of an order that the account can pay for, plus `more` units; at least one unit.
 fn affordable(model: &Model, account: AccountId, symbol: Symbol, side: Side, limit: Price, more: i128) -> Shares {
     let account = model.accounts().position(|id| id == account).map(|place| AccountIndex(place as u32));
     let symbol = model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32));
@@ -853,14 +856,14 @@ fn affordable(model: &Model, account: AccountId, symbol: Symbol, side: Side, lim
     Shares::from_units(units as i64).expect("at least one unit")
 }
 
-/// Ids that differ in leading zeros alone, the longest, and plain ones.
+/// Ids that differ in leading zeros alone, the longest id, and plain ones.
 fn account_ids() -> impl Iterator<Item = AccountId> {
     let odd = ["1", "01", "001", "99999999999999999999999999999999", "0"];
     let odd = odd.into_iter().map(|text| account(text.as_bytes()));
     odd.chain((100..).map(|number: u32| account(number.to_string().as_bytes())))
 }
 
-/// The shortest and the longest, some that differ in case or in a mark alone, and plain ones.
+/// The shortest and the longest id, some that differ in case or in a mark alone, and plain ones.
 fn client_ids() -> impl Iterator<Item = ClientOrderId> {
     let odd = ["a", "A", "123e4567-e89b-12d3-a456-426614174000", "x.y", "x:y"];
     let parse = |text: &str| ClientOrderId::parse(text.as_bytes()).expect("letters, digits and marks");

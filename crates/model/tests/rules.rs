@@ -10,12 +10,12 @@ use model::Model;
 
 const UNIT: i64 = 100_000_000;
 
-/// An exchange with accounts 0, 1 and 2, a million dollars and a thousand shares of X each.
+/// An exchange with the accounts 0, 1 and 2, which have a million dollars and a thousand shares of X each.
 struct Exchange {
     model: Model,
     events: Vec<Event>,
     sequence: u64,
-    /// How much later it is than a second for each command.
+    /// The time that the clock is ahead of one second per command.
     later_us: u64,
 }
 
@@ -73,7 +73,7 @@ impl Exchange {
         }
     }
 
-    /// Ten shares, under a client order id.
+    /// Places an order for ten shares under a client order id.
     fn client_order(&mut self, id: &str, number: u32, side: Side, limit: i64) -> Reply {
         let (id, account) = (client_id(id), account(number));
         let (symbol, limit, shares) = (symbol(), price(limit), shares(10));
@@ -98,7 +98,7 @@ impl Exchange {
         self.apply(Command::CancelOrder { account: account(number), order: order.into() })
     }
 
-    /// Open shares, canceled shares, and (shares, price) of each execution, in whole ones.
+    /// Checks an order's open shares, its canceled shares, and the (shares, price) of each execution, in whole units.
     fn check(&self, order: OrderId, open: i64, canceled: i64, executed: &[(i64, i64)]) {
         let order = self.model.order(order);
         assert_eq!(order.open, shares(open), "open of {order:?}");
@@ -358,7 +358,7 @@ fn the_same_order_under_the_same_client_order_id_is_placed_once() {
     assert_eq!(x.client_order("a", 0, Buy, 100), Reply::Repeated(OrderId(1)));
     assert_eq!(x.events.len(), before, "a repeat changes nothing");
     x.check_account(0, 999_000, 1_000);
-    // Another account's ids are others, and another id is another order.
+    // The ids of another account are separate, and another id stands for another order.
     assert_eq!(x.client_order("a", 1, Buy, 100), Reply::Opened(OrderId(2)));
     assert_eq!(x.client_order("A", 0, Buy, 100), Reply::Opened(OrderId(3)));
     assert_eq!((x.client_query("a", 0), x.client_query("a", 1)), (Ok(OrderId(1)), Ok(OrderId(2))));
@@ -373,10 +373,10 @@ fn another_order_under_a_client_order_id_that_is_taken_is_refused() {
     let taken = |differs| Reply::Rejected(Reject::ClientOrderIdTaken { order: OrderId(1), differs });
     assert_eq!(x.client_order("a", 0, Buy, 101), taken(OrderDifference { limit: true, ..same }));
     assert_eq!(x.client_order("a", 0, Sell, 100), taken(OrderDifference { side: true, ..same }));
-    // What it was placed with counts, not what is left of it.
+    // The request counts as placed, whatever is left of the order.
     x.order(1, Sell, 4, 100);
     assert_eq!(x.client_order("a", 0, Buy, 100), Reply::Repeated(OrderId(1)));
-    // Even of a symbol that does not exist: the id is looked at first.
+    // This also holds for a symbol that does not exist: the market looks at the id first.
     let (id, account, nothing) = (client_id("a"), account(0), Symbol::parse(b"NOTHING").unwrap());
     let (side, limit, shares) = (Buy, price(100), shares(9));
     let order = NewOrder::limit(nothing, side, limit, shares);
@@ -406,7 +406,7 @@ fn a_client_order_id_is_free_24_hours_after_its_order_is_done() {
     assert_eq!(x.events.last(), Some(&Event::ClientOrderDone { order: OrderId(1) }));
     let again = x.apply(Command::CancelOrder { account: account(0), order: client_id("rests").into() });
     assert_eq!(again, Reply::Rejected(Reject::NothingOpen));
-    // The last microsecond in which it stands, and the first in which it does not.
+    // These are the last microsecond in which the id stands for the order, and the first in which it does not.
     let until = 24 * HOUR_US - (x.sequence + 1 - canceled_at) * 1_000_000;
     x.later_us += until - 1;
     assert_eq!(x.client_order("rests", 0, Buy, 100), Reply::Repeated(OrderId(1)));

@@ -114,7 +114,7 @@ const ECHO: &[Subject] = &[Order, Echo];
 const KINDS: &[Subject] = &[Order, OrderTaking];
 /// The subjects that answer when a write is on several disks.
 const REPLICATED: &[Subject] = &[OrderInCluster, Subject::Etcd, RedisReplica, PostgresStandby];
-/// Those without PostgreSQL: pgbench has one request in flight on a connection.
+/// Subjects without PostgreSQL: pgbench has one request in flight on a connection.
 const REPLICATED_PIPELINED: &[Subject] = &[OrderInCluster, Subject::Etcd, RedisReplica];
 const ON_POSTGRES: &[Subject] = &[OrderInPostgres, Baseline, Postgres];
 

@@ -1,8 +1,9 @@
-//! Which requests gateways would ask for: a workload draws others, too, that the engine has to refuse.
+//! The requests that gateways would send: a workload also draws others, which the engine has to refuse.
 
 use engine::{Command, Op};
 
-/// Whether orders that belong together are of one account and as many as they say, so that a gateway would ask for them in one request.
+/// Whether orders that belong together have one account and the number that the first one announces, so that a gateway
+/// would send them as one request.
 pub fn asked_by_gateways(request: &[Op]) -> bool {
     let Some((Op::Command(first), behind)) = request.split_first() else { return true };
     if let Command::PlaceWorking { account, two_wait, .. } = first {

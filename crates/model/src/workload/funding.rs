@@ -1,11 +1,11 @@
-//! Accounts and shares that others pay for: of what they have, or a little more.
+//! Accounts and shares that other accounts pay for, with what they have or a little more.
 
 use engine::{Command, Money, Position};
 
 use super::Workload;
 use crate::exchange::Model;
 
-/// Seldom one.
+/// Draws such a command, rarely.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
     if !workload.random.percent(5) {
         return None;

@@ -1,18 +1,18 @@
-//! Groups as a workload draws them: few, so that accounts of one group meet often.
+//! Groups as a workload draws them: few, so that accounts of one group match often.
 
 use engine::{AccountId, AccountIndex, Command, FundsOrder, Group, Money, NewOrder, OrderKind, SelfTrade};
 
 use super::Workload;
 use crate::exchange::Model;
 
-/// Another group for an account, or none.
+/// Draws another group for an account, or none.
 pub(super) fn draw(workload: &mut Workload) -> Command {
     let number = workload.random.pick(&[0, 1, 1, 1, 2, Group::MAX]);
     let group = Group::new(number).expect("these are in bounds");
     Command::ChangeGroup { account: workload.account(), group }
 }
 
-/// Another account of the group of this one, mostly, if there is one.
+/// Another account of this account's group, mostly, if there is one.
 pub(super) fn another(workload: &mut Workload, account: AccountIndex, model: &Model) -> Option<AccountId> {
     let group = model.group(account);
     if !workload.has_groups || group == Group::NONE || workload.random.percent(30) {
@@ -24,7 +24,7 @@ pub(super) fn another(workload: &mut Workload, account: AccountIndex, model: &Mo
     if others.is_empty() { None } else { Some(workload.random.pick(&others)) }
 }
 
-/// A market order that prevents trading with its own for so much money, in the stead of one for shares, now and then.
+/// Turns a market order with self-trade prevention into one for an amount of money, at times.
 pub(super) fn for_money(workload: &mut Workload, account: AccountId, order: &NewOrder) -> Option<Command> {
     let NewOrder { symbol, side, shares, kind, trigger, self_trade, .. } = *order;
     let is_one = kind == OrderKind::Market && trigger.is_none() && self_trade != SelfTrade::Allowed;

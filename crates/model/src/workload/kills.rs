@@ -1,11 +1,11 @@
-//! The kill switch as a workload throws it: what is killed is soon released, so that not everything ends.
+//! The kill switch as a workload uses it: it soon releases what it killed, so that not everything ends.
 
 use engine::{Command, KillScope};
 
 use super::Workload;
 use crate::exchange::Model;
 
-/// Seldom a kill; while something is killed, often a release.
+/// Draws a kill, rarely; while a scope is killed, often a release.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
     let killed = model.kills().len();
     if killed > 0 && workload.random.percent(12) {

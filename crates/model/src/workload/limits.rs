@@ -1,4 +1,5 @@
-//! The limits of accounts as a workload changes them: narrow ones, so that many orders are past one, and often none again.
+//! The limits of accounts as a workload changes them: narrow ones, so that many orders exceed one, and often none
+//! again.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +8,7 @@ use engine::{AccountId, AccountIndex, AccountLimits, Command, Distance, NewOrder
 use super::Workload;
 use crate::exchange::Model;
 
-/// Other limits of an account.
+/// Draws other limits for an account.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     if workload.random.percent(15)
         && let Some(pending) = model.open_orders().find(|order| order.pends_on.is_some())
@@ -44,7 +45,7 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     Command::ChangeLimits { account, limits }
 }
 
-/// A market order of an account with a collar, larger than the best level.
+/// Draws a market order of an account with a collar, larger than the best level.
 pub(super) fn market_order(workload: &mut Workload, model: &Model) -> Option<Command> {
     let accounts = (0..).map(AccountIndex).zip(model.accounts());
     let bound: Vec<AccountId> =
@@ -61,7 +62,7 @@ pub(super) fn market_order(workload: &mut Workload, model: &Model) -> Option<Com
     Some(Command::PlaceOrder { account, order, client_id: None, until: None })
 }
 
-/// A few orders more than the account has of some symbol, or none at all.
+/// Draws a position limit: a few orders more than the account has of a symbol, or none at all.
 fn position(workload: &mut Workload, model: &Model, account: AccountId) -> Shares {
     let index = model.accounts().position(|other| other == account).map(|at| AccountIndex(at as u32));
     let symbol = SymbolIndex(workload.random.below(model.symbols().count().max(1)) as u32);

@@ -5,7 +5,7 @@ use engine::Command;
 use super::Workload;
 use crate::exchange::Model;
 
-/// Mostly of an account that has an order open, and in one of two cases of that order's symbol alone.
+/// Draws a cancel: mostly of an account that has an open order, and half the time of that order's symbol alone.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     let open = model.open_orders().len();
     let aimed = if open > 0 && workload.random.percent(85) {

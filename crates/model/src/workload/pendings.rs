@@ -1,11 +1,11 @@
-//! Orders that wait for others, as they are asked for: a working order and one or two behind it.
+//! Orders that wait for others, as clients request them: a working order and one or two behind it.
 
 use engine::{Command, NewOrder, OrderId, OrderKind, SelfTrade, Side, Symbol};
 
 use super::{Workload, affordable};
 use crate::exchange::Model;
 
-/// The commands of one request. Now and then one that was there before, and one that is refused.
+/// Draws the commands of one request; at times a repeated one, and one that the engine refuses.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Vec<Command> {
     if workload.random.percent(15)
         && let Some(again) = again(workload, model)
@@ -38,7 +38,8 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Vec<Command> {
     commands
 }
 
-/// The other way than what waits for it, mostly for as much, and mostly near enough to the others to be executed.
+/// Draws a working order: mostly on the opposite side of the order that waits for it, for as many shares, and close
+/// enough to the others to execute.
 fn working(workload: &mut Workload, model: &Model, pending: &NewOrder) -> NewOrder {
     let (symbol, side) = (pending.symbol, pending.side.opposite());
     let side = if workload.random.percent(85) { side } else { side.opposite() };
@@ -66,7 +67,7 @@ fn any(workload: &mut Workload, symbol: Symbol, side: Side) -> NewOrder {
     NewOrder { trigger, self_trade, ..NewOrder::of_kind(kind, symbol, side, limit, shares) }
 }
 
-/// A request whose orders have client order ids, once more.
+/// Draws a request again whose orders have client order ids.
 fn again(workload: &mut Workload, model: &Model) -> Option<Vec<Command>> {
     let named = |order: OrderId| model.order(order).client_id.is_some();
     let waiting = model.open_orders().filter_map(|order| Some((order.id, order.pends_on?)));

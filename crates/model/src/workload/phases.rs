@@ -1,12 +1,12 @@
-//! The phases of symbols as a workload draws them, and orders that are placed because of them: those that gather, and those that would
-//! execute outside a band. It knows nothing of what becomes of them.
+//! The phases of symbols as a workload draws them, and orders that it places because of them: orders that gather, and
+//! orders that would execute outside a band. This module does not know what becomes of them.
 
 use engine::{Command, Distance, NewOrder, Op, Pause, Phase, Side, Symbol, SymbolIndex, SymbolRules, Trigger};
 
 use super::Workload;
 use crate::exchange::{Model, Order};
 
-/// A command about phases. A halt is mostly short.
+/// Draws a command about phases. A halt is mostly short.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     let ends = model.next_auction_end().is_some();
     if workload.has_own_commands && workload.random.percent(if ends { 40 } else { 3 }) {
@@ -37,7 +37,7 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     Command::ChangePhase { symbol, phase }
 }
 
-/// A band that some of what rests is outside of.
+/// Draws a band that some resting orders are outside of.
 fn interrupting(workload: &mut Workload) -> SymbolRules {
     let band = Distance::from_hundredths(workload.random.pick(&[1, 25, 50, 100, 5_000]));
     let interruption = Pause::from_seconds(1 + workload.random.below(20) as u32);
@@ -50,14 +50,14 @@ pub(super) fn gathers(op: &Op, model: &Model) -> bool {
     named(model, order.symbol).is_some_and(|at| model.phase(at).phase == Phase::Auction)
 }
 
-/// An order that gathers, or one that would execute outside the band; none where it is not the turn of one.
+/// Draws an order that gathers, or one that would execute outside the band; `None` in the other cases.
 pub(super) fn order(workload: &mut Workload, model: &Model) -> Option<Command> {
     let count = model.symbols().count() as u32;
     let gathering = (0..count).map(SymbolIndex).find(|at| model.phase(*at).phase == Phase::Auction);
     if let Some(at) = gathering.filter(|_| workload.random.percent(40)) {
         let symbol = model.symbols().nth(at.0 as usize)?;
         let side = workload.random.pick(&[Side::Buy, Side::Sell]);
-        // Now and then with one that is linked with another.
+        // At times, the order meets one that is linked with another.
         let mut linked = model.resting().filter(|order| order.symbol == at && model.partner(order.id).is_some());
         if let Some(order) = linked.next().filter(|_| workload.random.percent(70)) {
             return Some(place(workload, NewOrder::limit(symbol, order.side.opposite(), order.limit, order.open)));
@@ -77,7 +77,7 @@ pub(super) fn order(workload: &mut Workload, model: &Model) -> Option<Command> {
     let symbol = model.symbols().nth(at.0 as usize)?;
     let side = side.opposite();
     let order = NewOrder::limit(symbol, side, limit, open);
-    // Where it waits, several wait for the same.
+    // An order that waits waits for the same price as others.
     let trigger = model.last_price(at).filter(|_| workload.random.percent(60)).and_then(|last| {
         let units = last.units();
         let beyond = if workload.random.percent(50) { units.checked_add(1)? } else { units - 1 };

@@ -1,4 +1,5 @@
-//! Cancel on disconnect as a workload draws it: accounts are protected, and seldom is nobody there for them any more.
+//! Cancel on disconnect as a workload draws it: accounts are protected, and rarely does an account have no session any
+//! more.
 
 use engine::{Command, Grace};
 
@@ -7,7 +8,7 @@ use crate::exchange::Model;
 
 const MILLIS: [u32; 4] = [0, 250, 5_000, Grace::MAX_MILLIS];
 
-/// Seldom a protection; while somebody is protected, seldom one that is changed or ends.
+/// Draws a protection, rarely; while an account is protected, rarely a change or the end of a protection.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
     if !workload.random.percent(4) {
         return None;

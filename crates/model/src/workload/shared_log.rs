@@ -1,11 +1,11 @@
-//! The shared log as a workload draws it: messages that come next, and, more often, those that do not.
+//! The shared log as a workload draws it: messages that come next, and, more often, messages that do not.
 
 use engine::{Command, LogMessage, NodeId};
 
 use super::Workload;
 use crate::exchange::Model;
 
-/// A message near those that were taken last.
+/// Draws a message near those that were taken last.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     let last = model.last_messages();
     let node = NodeId::new(1 + workload.random.below(3) as u16).expect("above zero");

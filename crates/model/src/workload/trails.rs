@@ -5,7 +5,7 @@ use engine::{Command, Price, Side, SymbolIndex, Trail, TrailingOrder};
 use super::Workload;
 use crate::exchange::Model;
 
-/// An order whose trigger follows the market in the stead of one whose trigger stands still or that has none, now and then.
+/// Turns an order with a fixed trigger or none into one whose trigger follows the market, at times.
 pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -> Command {
     let plain = placing.unconditional().unwrap_or(placing);
     let Command::PlaceOrder { account, order, client_id, until } = plain else { return placing };
@@ -25,7 +25,7 @@ pub(super) fn behind(workload: &mut Workload, placing: Command, model: &Model) -
     if placing.unconditional().is_some() { trailing.if_canceled().expect("it has no condition") } else { trailing }
 }
 
-/// Mostly as far as a few prices are apart; now and then the least, or too far.
+/// Draws a distance: mostly the distance between a few prices; at times the least, or too far.
 fn distance(workload: &mut Workload, model: &Model, side: Side) -> Option<Trail> {
     let [one, other] = [0, 1].map(|_| workload.random.pick(&workload.prices).units());
     let apart = Price::from_units((one.abs_diff(other) / 2 + 1) as i64);
