@@ -58,7 +58,7 @@ enum Command {
     /// Ours beside Redis, PostgreSQL and a raw durable echo, in turn on the same cores; as a cluster beside replicated
     /// systems
     Compare(compare::CompareArgs),
-    /// Subscribers beside the order path, how soon they are told of trades, and orders over REST
+    /// Subscribers beside the order path, the time until they learn of trades, and orders over REST
     Live(Box<live::LiveArgs>),
     /// An exchange like earlier systems: one transaction an order, straight on the tables of a PostgreSQL
     Baseline(baseline::BaselineArgs),

@@ -1,8 +1,8 @@
-//! The accounts that a member's rights are about.
+//! The accounts that a member's rights cover.
 
 use engine::AccountId;
 
-/// Accounts in order, each once. Most members have one or two: finding one costs a look at these and no hash.
+/// Accounts in order, each once. Most members have one or two, so a search compares a few ids and computes no hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountSet(Box<[AccountId]>);
 
@@ -15,7 +15,7 @@ impl AccountSet {
         self.0.binary_search(&account).is_ok()
     }
 
-    /// In order.
+    /// Iterates over the accounts in order.
     pub fn iter(&self) -> impl Iterator<Item = AccountId> {
         self.0.iter().copied()
     }

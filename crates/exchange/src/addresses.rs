@@ -1,11 +1,11 @@
-//! Counts the connections of each source address over all listeners, so that one address cannot take every place. It
-//! knows no sockets.
+//! Counts the connections of each source address over all listeners, so that one address cannot take every place. This
+//! module knows no sockets.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bits of an IPv6 address that tell sources apart: whoever has one address of a network of this size has them all.
+/// Bits of an IPv6 address that tell sources apart: a host with one address of a network of this size has all of them.
 const IPV6_NETWORK_BITS: u32 = 64;
 
 /// Counts connections by source address. Clones count together.
@@ -14,31 +14,31 @@ pub struct Addresses(Arc<Counts>);
 
 #[derive(Debug)]
 struct Counts {
-    /// Connections of one source at most; zero for no bound.
+    /// The most connections of one source; zero for no bound.
     max: usize,
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A connection of a source address, counted for as long as this is kept.
+/// A connection of a source address, counted until this is dropped.
 #[derive(Debug)]
 pub struct Visitor {
-    /// None where nothing is counted.
+    /// The source; `None` where there is no bound and nothing to count.
     source: Option<IpAddr>,
     counts: Arc<Counts>,
 }
 
 impl Addresses {
-    /// With a bound for each source; zero for none.
+    /// Makes counts with a bound for each source; zero for no bound.
     pub fn new(max: usize) -> Addresses {
         Addresses(Arc::new(Counts { max, open: Mutex::default() }))
     }
 
-    /// Connections of one source at most; zero for no bound.
+    /// The most connections of one source; zero for no bound.
     pub fn max(&self) -> usize {
         self.0.max
     }
 
-    /// Counts one more connection from this address; none when its source has as many as it may have.
+    /// Counts one more connection from this address. Returns `None` when its source has as many as the bound allows.
     pub fn enter(&self, address: IpAddr) -> Option<Visitor> {
         let source = (self.0.max > 0).then(|| source_of(address));
         if let Some(source) = source {
@@ -65,7 +65,7 @@ impl Drop for Visitor {
         let mut open = self.counts.lock();
         if let Some(count) = open.get_mut(&source) {
             *count -= 1;
-            // Nothing is kept of who left: the table is as large as there are sources now.
+            // The table keeps no entry without connections, so it is as large as there are sources now.
             if *count == 0 {
                 open.remove(&source);
             }
@@ -73,7 +73,7 @@ impl Drop for Visitor {
     }
 }
 
-/// What counts as one source: an IPv4 address, also one written as IPv6, or an IPv6 network.
+/// The source of an address: an IPv4 address, also one written as IPv6, or an IPv6 network.
 pub fn source_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

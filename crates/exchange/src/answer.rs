@@ -1,5 +1,5 @@
-//! Answers: what the engine said, or why an op did not reach the engine. How an answer is written is the gateway's
-//! business.
+//! Answers: the engine's replies, or the reasons why ops did not reach the engine. The gateways write answers in their
+//! protocols.
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ use crate::principal::Denial;
 /// The answer to one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// What the engine said, or whoever keeps done orders. With [`Reply::Done`] these are still to be asked.
+    /// The reply of the engine or the history. After a [`Reply::Done`], the gateway still has to ask the history.
     Reply(Reply),
     /// The op did not get as far as the engine.
     Unavailable(Unavailable),
 }
 
-/// What is told of an op that its principal may not have.
+/// The answer to an op that the principal's rights do not allow.
 impl From<Denial> for Answer {
     fn from(denial: Denial) -> Answer {
         match denial {
@@ -31,35 +31,36 @@ impl From<Denial> for Answer {
     }
 }
 
-/// Why an op did not get as far as the engine. Its `Display` is what the client is told.
+/// The reason why an op did not get as far as the engine. Its `Display` is the text for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unavailable {
     /// The disk is below its low-water mark.
     DiskLow,
-    /// The database, or the log, that has to hold what is done cannot be reached.
+    /// The server cannot reach the database, or the log, that stores its commands.
     StoreAway,
-    /// The server is on its way down.
+    /// The server is stopping.
     Stopping,
-    /// The order has more executions than the answers to one request, or to one batch, may have; or the gateway's reply would
-    /// be longer than its replies may be.
+    /// The order has more executions than the answers to one request or one batch hold, or the gateway's reply would be
+    /// longer than its bound allows.
     ReplyTooLarge,
-    /// What is kept of the order cannot be read: bits of it have changed.
+    /// The record of the order cannot be read: bits of it have changed.
     RecordDamaged,
-    /// The order was done so long ago that it is not kept any more.
+    /// The order was done so long ago that the server no longer keeps it.
     NoLongerKept,
-    /// It would have the server keep more than its settings allow.
+    /// The op would store more in the server than its settings allow.
     Bound(Bound),
-    /// The order, or one that it belongs to, is to end with the day, and the venue's calendar does not say when the symbol's day ends.
+    /// The order, or one that it belongs to, is a day order, and the venue's calendar does not say when the symbol's
+    /// day ends.
     NoDayEnd { symbol: Symbol },
-    /// Several servers write to the market, and none of them knows who is connected to the others.
+    /// Several servers write to the market, and none of them knows the connections of the others.
     Shared,
-    /// The server only follows what others do.
+    /// The server only follows the others of its cluster.
     ReadOnlyNode,
-    /// It is for members of other roles.
+    /// The op is for members of other roles.
     NotPermitted,
-    /// It is past a limit of the member.
+    /// The op exceeds a limit of the member.
     Past(Limit),
-    /// It is for operators alone, as long as the venue is in this mode.
+    /// The op is for operators alone, as long as the venue is in this mode.
     Closed(Mode),
 }
 

@@ -1,4 +1,5 @@
-//! What a gateway hands inward and gets back: batches of requests. It does not know who answers them or how.
+//! Batches of requests, which a gateway hands inward and gets back answered. This module does not know who answers them
+//! or how.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -12,91 +13,91 @@ use crate::lookup::Lookup;
 use crate::requests::Requests;
 use crate::source::Source;
 
-/// What a gateway hands requests inward to.
+/// The entrance to the market, which gateways hand requests to.
 ///
-/// Batches may come back in any order and from any thread. A batch that never comes back keeps its room in its submitter's
-/// bound for ever.
+/// Batches may come back in any order and from any thread. A batch that never comes back keeps its room in its
+/// submitter's bound for ever.
 pub trait Exchange: Send + Sync + 'static {
-    /// Takes a batch and never blocks. It comes back, answered, through [`Batch::give_back`].
+    /// Takes a batch and never blocks. [`Batch::give_back`] returns it to its submitter, answered.
     fn submit(&self, batch: Box<Batch>);
-    /// Takes a look-up of done orders and never blocks. It comes back through [`Lookup::give_back`].
+    /// Takes a look-up of done orders and never blocks. [`Lookup::give_back`] returns it to its submitter.
     fn look_up(&self, lookup: Lookup);
 }
 
-/// Requests that are handed in at once, and room for their answers. Whoever submits it may use it again.
+/// Requests that a gateway hands in at once, and room for their answers. The submitter may use the batch again.
 pub struct Batch {
-    /// What is asked.
+    /// The requests.
     pub requests: Requests,
-    /// To be filled with one answer an op, in order. Empty when submitted.
+    /// One answer for each op, in order. Empty when submitted.
     pub answers: Vec<Answer>,
-    /// To be filled with the executions that the answers refer to.
+    /// The executions that the answers refer to.
     pub executions: Vec<Execution>,
-    /// A number by which its submitter tells it from its other batches.
+    /// A number by which the submitter tells this batch from its others.
     pub ticket: u64,
-    /// The source of a heavy batch, which takes turns with those of other sources, behind its source's older ones. A
-    /// batch of light requests has none.
+    /// The source of a heavy batch, which takes turns with the batches of other sources and follows its source's older
+    /// ones. A batch of light requests has none.
     pub source: Option<Source>,
-    /// When it was handed inward.
+    /// The time when the batch was handed inward.
     pub(crate) submitted: Option<Instant>,
-    /// Whether its submitter wants to be told when it was where.
+    /// Whether the submitter wants the times of the batch.
     pub timed: bool,
-    /// When it was where, if that is wanted and a turn took it.
+    /// The times of the batch, if the submitter wants them and a turn took the batch.
     pub times: Option<Times>,
     fate: Fate,
     back: Back,
 }
 
-/// When a batch was where, behind the port.
+/// The times of a batch behind the port.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub submitted: Instant,
-    /// The turn that took it began.
+    /// The start of the turn that took the batch.
     pub begun: Instant,
-    /// The order of its commands was known: with a journal, they were durable.
+    /// The time when the order of its commands was known: with a journal, the commands were durable.
     pub ordered: Instant,
-    /// How much of the time before the disk took to sync; none if nothing was synced.
+    /// The part of the time until `ordered` that the disk took to sync; `None` if nothing was synced.
     pub sync: Option<Duration>,
-    /// All of the turn was applied.
+    /// The time when the whole turn was applied.
     pub applied: Instant,
 }
 
-/// What became of a batch as a whole.
+/// The outcome of a batch as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// There is an answer for each op.
+    /// Each op has an answer.
     Answered,
-    /// Nothing in it was done, and each of its answers says why.
+    /// No op was done, and each answer gives the reason.
     Refused,
-    /// Nobody knows yet what becomes of its requests: there are no answers.
+    /// The outcome of the requests is not known yet: there are no answers.
     Abandoned,
 }
 
-/// How a batch gets back to its submitter.
+/// The way in which a batch gets back to its submitter.
 enum Back {
-    /// Each time that it is handed in.
+    /// A call each time that the batch is handed in.
     Always(Arc<dyn Fn(Box<Batch>) + Send + Sync>),
-    /// Called once.
+    /// A single call.
     Once(Option<Box<dyn FnOnce(Box<Batch>) + Send>>),
 }
 
 impl Batch {
-    /// An empty batch that comes back by a call, on whatever thread gives it back, as often as it is handed in.
+    /// Makes an empty batch that comes back by a call on any thread, as often as it is handed in.
     pub fn returning(back: Arc<dyn Fn(Box<Batch>) + Send + Sync>) -> Box<Batch> {
         Batch::with(Back::Always(back))
     }
 
-    /// An empty batch that comes back by a call, once.
+    /// Makes an empty batch that comes back by a call, once.
     pub fn calling(back: impl FnOnce(Box<Batch>) + Send + 'static) -> Box<Batch> {
         Batch::with(Back::Once(Some(Box::new(back))))
     }
 
-    /// An empty batch that comes back through a channel, once.
+    /// Makes an empty batch that comes back through a channel, once.
     pub fn detached(back: Sender<Box<Batch>>) -> Box<Batch> {
-        // Whoever no longer listens does not want it.
+        // A submitter that no longer listens does not want the batch.
         Batch::calling(move |batch| drop(back.send(batch)))
     }
 
-    /// Hands it inward with room for its answers, and says when.
+    /// Hands the batch inward with room for its answers, and returns the time.
     pub(crate) fn hand_in(mut self: Box<Self>, exchange: &dyn Exchange) -> Instant {
         let now = Instant::now();
         self.answers.reserve(self.requests.ops().len());
@@ -105,27 +106,28 @@ impl Batch {
         now
     }
 
-    /// Notes when it was where in a turn, if somebody wants to know.
+    /// Notes the times of the batch in a turn, if the submitter wants them.
     pub fn note_times(&mut self, [begun, ordered, applied]: [Instant; 3], sync: Option<Duration>) {
         if self.timed {
             self.times = self.submitted.map(|submitted| Times { submitted, begun, ordered, sync, applied });
         }
     }
 
-    /// Gives the answered batch back. Panics unless there is one answer an op, which would be a bug of the exchange.
+    /// Gives the answered batch back. Panics unless there is one answer for each op: everything else is a bug of the
+    /// exchange.
     pub fn give_back(self: Box<Self>) {
         assert_eq!(self.answers.len(), self.requests.ops().len(), "invariant: one answer an op");
         self.post();
     }
 
-    /// Gives the batch back without answers, because what its requests did is not known to be kept. Its clients find the
-    /// outcome by queries.
+    /// Gives the batch back without answers, because the effects of its requests may not be stored. Clients find out
+    /// the outcome by queries.
     pub fn abandon(mut self: Box<Self>) {
         self.fate = Fate::Abandoned;
         self.post();
     }
 
-    /// Gives the batch back with the same refusal for each op: nothing was changed, and nothing is told.
+    /// Gives the batch back with the same refusal for each op: nothing was changed.
     pub fn refuse(mut self: Box<Self>, why: Unavailable) {
         let ops = self.requests.ops().len();
         self.answers.clear();
@@ -134,29 +136,29 @@ impl Batch {
         self.give_back();
     }
 
-    /// Gives the batch back with what is told of each op: none of them goes further.
+    /// Gives the batch back with a denial for each op: none of them goes further.
     pub(crate) fn deny(mut self: Box<Self>) {
         let Batch { requests, answers, .. } = &mut *self;
         answers.extend((0..requests.ops().len()).filter_map(|op| requests.denial(op)).map(Answer::from));
         self.give_back();
     }
 
-    /// Whether the whole batch was refused. A request without ops has no answer that could tell.
+    /// Whether the exchange refused the whole batch. A request without ops has no answer that could show it.
     pub fn is_refused(&self) -> bool {
         self.fate == Fate::Refused
     }
 
-    /// Whether it came back without answers.
+    /// Whether the batch came back without answers.
     pub fn is_abandoned(&self) -> bool {
         self.fate == Fate::Abandoned
     }
 
-    /// The estimated cost of all of it: a request costs something, though it have no ops.
+    /// The estimated cost of the whole batch: a request costs something even without ops.
     pub fn cost(&self) -> u64 {
         cost_of(self.requests.ops()).max(self.requests.len() as u64)
     }
 
-    /// Empties it and keeps what it allocated.
+    /// Empties the batch and keeps the memory that it allocated.
     pub fn clear(&mut self) {
         self.requests.clear();
         self.answers.clear();
@@ -166,7 +168,7 @@ impl Batch {
         self.fate = Fate::Answered;
     }
 
-    /// About what it takes: the executions it has room for, and the ops with their answers.
+    /// The approximate memory of the batch: the executions it has room for, and the ops with their answers.
     pub fn memory_bytes(&self) -> usize {
         self.executions.capacity() * size_of::<Execution>()
             + self.answers.capacity() * (size_of::<Op>() + size_of::<Answer>())

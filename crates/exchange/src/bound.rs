@@ -1,28 +1,29 @@
-//! Bounds that the settings set on what clients may store in the server. It knows neither who checks them nor how much
-//! of them is used.
+//! Bounds that the settings set on what clients may store in the server. This module knows neither who checks them nor
+//! how much of them is used.
 
 use std::fmt;
 
 use engine::{Money, Position};
 
-/// A bound that an op would have passed. Its `Display` is what the client is told: the setting, the bound, and what is left.
+/// A bound that an op would exceed. Its `Display` is the text for the client: the setting, the bound, and the
+/// remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Accounts that there may be.
+    /// The most accounts of the server.
     Accounts { most: u64 },
-    /// Symbols that there may be.
+    /// The most symbols of the server.
     Symbols { most: u64 },
-    /// Dollars that this account may be created with. `left`: what may still be issued to all.
+    /// The most dollars that this account may be created with. `left`: the dollars that may still be issued to all.
     Balance { most: Money, left: Money },
-    /// Shares of the symbol that the account may have when it is issued more.
+    /// The most shares of the symbol that the account may have when more are issued to it.
     Position { most: Position, left: Position },
-    /// Dollars that one request may create accounts with.
+    /// The most dollars that one request may create accounts with.
     RequestMoney { most: Money, left: Money },
-    /// Shares of one symbol that one request may issue.
+    /// The most shares of one symbol that one request may issue.
     RequestShares { most: Position, left: Position },
-    /// Client order ids that an account may have.
+    /// The most client order ids of an account.
     ClientOrders { most: u64 },
-    /// Accounts that one session may protect.
+    /// The most accounts that one session may protect.
     Protected { most: usize },
 }
 

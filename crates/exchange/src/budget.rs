@@ -1,16 +1,16 @@
-//! What an issuer may give. It pays from an account of the venue, which holds what is left: there is nothing to be counted here, and nothing
-//! that a restart, a second connection or a crash could forget.
+//! The budget of an issuer. The issuer pays from an account of the venue, and the balance of that account is the rest
+//! of the budget: no count exists that a restart, a second connection or a crash could lose.
 
 use std::fmt;
 
 use engine::{AccountId, Command, Op};
 
-/// Bounds of what an issuer gives; those that are none bound nothing.
+/// Bounds on what an issuer gives; `None` is no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The account whose dollars and shares it gives. It makes none then.
+    /// The account whose dollars and shares the issuer gives, so that it creates no new ones.
     pub payer: Option<AccountId>,
-    /// The accounts that it may create.
+    /// The accounts that the issuer may create.
     pub accounts: Option<AccountRange>,
 }
 
@@ -22,7 +22,8 @@ pub struct AccountRange {
 }
 
 impl AccountRange {
-    /// Both ends belong to it. None: they have not equally many digits, or the last one comes first.
+    /// Makes a range that includes both ends. Returns `None` if they do not have equally many digits, or the last one
+    /// comes first.
     pub fn new(first: AccountId, last: AccountId) -> Option<AccountRange> {
         let range = AccountRange { first, last };
         (range.contains(first) && range.contains(last)).then_some(range)
@@ -30,7 +31,7 @@ impl AccountRange {
 
     fn contains(&self, account: AccountId) -> bool {
         let digits = |id: AccountId| id.to_string().len();
-        // Of equally long numbers the packed ones are in the order of the numbers.
+        // Packed account ids of the same length are in the order of their numbers.
         digits(account) == digits(self.first)
             && digits(account) == digits(self.last)
             && (self.first.packed()..=self.last.packed()).contains(&account.packed())
@@ -44,13 +45,13 @@ impl fmt::Display for AccountRange {
 }
 
 impl Budget {
-    /// Errors: the command creates an account that is none of those that it may create.
+    /// Checks a command against the range of accounts. Errors: the command creates an account outside it.
     pub(crate) fn check(&self, command: &Command) -> Result<(), AccountRange> {
         let (Command::CreateAccount { account, .. }, Some(range)) = (command, self.accounts) else { return Ok(()) };
         if range.contains(*account) { Ok(()) } else { Err(range) }
     }
 
-    /// What is made it pays for.
+    /// Turns an op that creates dollars or shares into one that takes them from the payer.
     pub(crate) fn pay(&self, op: &mut Op) {
         let (Some(payer), Op::Command(command)) = (self.payer, op) else { return };
         if let Command::CreateAccount { account, balance } = *command {

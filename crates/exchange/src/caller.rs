@@ -1,5 +1,5 @@
-//! Who asks, as it is kept: on which connection, over which protocol, from where, and which member that was. What a caller may do is
-//! [`crate::Principal`]'s to say.
+//! The caller of a request, as the server records it: the connection, the protocol, the address and the member.
+//! [`crate::Principal`] says what a caller may do.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,20 +11,20 @@ use engine::Time;
 
 use crate::principal::Principal;
 
-/// What a request came over.
+/// The protocol of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     Xml,
     Rest,
     /// The compatible interface, over HTTP.
     Binance,
-    /// The same over a WebSocket.
+    /// The compatible interface, over a WebSocket.
     BinanceWebSocket,
     Fix,
 }
 
 impl Protocol {
-    /// As it is written.
+    /// The name as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Xml => "xml",
@@ -42,8 +42,8 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// A connection. No two have the same number, also not those of before a restart: it is the microsecond in which the connection began, or
-/// the next one that none had yet, and never one of before the market's last command.
+/// A connection. No two have the same number, not even across restarts: it is the microsecond in which the connection
+/// began, or the next one that no other connection has, and always later than the market's last command at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
     number: u64,
@@ -56,7 +56,7 @@ static LAST_SESSION: AtomicU64 = AtomicU64::new(0);
 static LAST_CALLER: AtomicU64 = AtomicU64::new(0);
 
 impl Session {
-    /// Of a connection from this address that begins now.
+    /// Starts the session of a connection from this address.
     pub fn begin(address: IpAddr) -> Session {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(since.as_micros()).unwrap_or(0);
@@ -66,19 +66,19 @@ impl Session {
         Session { number, address: address.to_canonical() }
     }
 
-    /// Those that begin from now on have later numbers than any that commands up to this time can have had.
+    /// Makes all later sessions have higher numbers than any session that gave a command up to this time.
     pub fn begin_after(time: Time) {
         LAST_SESSION.fetch_max(time.0, Ordering::Relaxed);
     }
 
-    /// Whoever asks over it, as far as that is known.
+    /// The caller on this connection, as far as the gateway knows its principal.
     pub fn caller(self, protocol: Protocol, principal: Option<&Principal>) -> Arc<Caller> {
         let number = LAST_CALLER.fetch_add(1, Ordering::Relaxed);
         Arc::new(Caller { number, session: self, protocol, principal: principal.cloned() })
     }
 }
 
-/// Somebody on a connection.
+/// A member, or somebody unknown, on a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Caller {
     number: u64,
@@ -88,7 +88,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// By which it is told from all others of this process.
+    /// A number that tells this caller from all others of the process.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -98,7 +98,7 @@ impl Caller {
         self.session.number
     }
 
-    /// Where it comes from.
+    /// The address that the connection comes from.
     pub fn address(&self) -> IpAddr {
         self.session.address
     }
@@ -107,17 +107,17 @@ impl Caller {
         self.protocol
     }
 
-    /// The member's name; empty if nobody proved to be one.
+    /// The member's name; empty if the caller proved to be none.
     pub fn member(&self) -> &str {
         self.principal.as_ref().map_or("", Principal::member)
     }
 
-    /// The key that the member proved itself with; empty if that is not known.
+    /// The key that the member proved itself with; empty if it is not known.
     pub fn key(&self) -> &str {
         self.principal.as_ref().map_or("", Principal::key)
     }
 
-    /// Whether it is the same one, asking over the same protocol.
+    /// Whether this is the caller with this protocol and principal.
     pub fn is(&self, protocol: Protocol, principal: Option<&Principal>) -> bool {
         let same = |one: &Principal, other: &Principal| {
             one == other || (one.member(), one.key()) == (other.member(), other.key())

@@ -1,4 +1,4 @@
-//! How many connections each member has open, whatever protocol they speak. It knows neither sockets nor keys.
+//! The number of open connections of each member, over all protocols. This module knows neither sockets nor keys.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::limits::Limit;
 use crate::principal::Principal;
 
-/// The open connections of all members. Clones are the same ones.
+/// The open connections of all members. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Connections(Arc<Mutex<HashMap<String, u32>>>);
 
-/// An open connection of a member, until it is dropped.
+/// An open connection of a member, until this is dropped.
 #[derive(Debug)]
 pub struct Connected {
     connections: Connections,
@@ -18,7 +18,8 @@ pub struct Connected {
 }
 
 impl Connections {
-    /// Counts a connection of a member. Errors: it has as many as it may have. Those stay that were there before it might have fewer.
+    /// Counts a connection of a member. Errors: the member has as many as it may have. A lower limit closes no
+    /// connection that is open already.
     pub fn open(&self, principal: &Principal) -> Result<Connected, Limit> {
         let most = principal.rights().limits.connections();
         let member = principal.member().to_owned();
@@ -35,7 +36,7 @@ impl Connections {
 }
 
 impl Connected {
-    /// Whether it is this member's.
+    /// Whether the connection is this member's.
     pub fn is_of(&self, principal: &Principal) -> bool {
         self.member == principal.member()
     }

@@ -1,5 +1,6 @@
-//! Containment: which code runs for one client alone. A panic in it ends what that client asked for and nothing else,
-//! whereas a panic anywhere else ends the server. It does not know what such code does, nor where panics are logged.
+//! Containment: code that runs for one client alone. A panic in it ends what that client asked for and nothing else,
+//! whereas a panic anywhere else ends the server. This module knows neither what such code does nor where panics are
+//! logged.
 //!
 //! The panic hook decides: it asks [`panicked`] whether the thread that panicked is within such code.
 
@@ -11,9 +12,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-/// Bytes of an input that are logged.
+/// The bytes of an input that the log shows at most.
 const SHOWN_BYTES_MAX: usize = 512;
-/// Inputs with one of these words may hold a secret, and are not logged.
+/// Words that hint at a secret: the log does not show inputs that contain one.
 const SECRET_WORDS: [&str; 6] = ["secret", "password", "token", "login", "signature", "\u{1}554="];
 
 /// A part of the server whose code runs for one client at a time.
@@ -33,25 +34,25 @@ pub enum Part {
 
 const PARTS: usize = Part::Feed as usize + 1;
 
-/// The number of panics in each part, since the process began.
+/// The number of panics in each part since the process started.
 static PANICS: [AtomicU64; PARTS] = [const { AtomicU64::new(0) }; PARTS];
 
 thread_local! {
     static WITHIN: Cell<Option<Within>> = const { Cell::new(None) };
-    /// Where the last panic came from that is being caught, and its words.
+    /// The place and message of the last panic, which [`contain`] is catching.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The code that a thread is in.
+/// The contained code that a thread is in.
 #[derive(Clone, Copy)]
 struct Within {
     part: Part,
-    /// Whether [`contain`] catches a panic and tells it. Otherwise a runtime does, which tells nobody.
+    /// Whether [`contain`] catches a panic and reports it. Otherwise a runtime catches it, which reports nothing.
     is_told: bool,
 }
 
 impl Part {
-    /// All of them.
+    /// All parts.
     pub const ALL: [Part; PARTS] = [Part::Xml, Part::Http, Part::Fix, Part::Question, Part::Feed];
 
     /// The name in metrics and in the log.
@@ -65,7 +66,7 @@ impl Part {
         }
     }
 
-    /// Panics since the process began.
+    /// The number of panics since the process started.
     pub fn panics(self) -> u64 {
         PANICS[self as usize].load(Ordering::Relaxed)
     }
@@ -74,7 +75,7 @@ impl Part {
 /// A panic that was contained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
-    /// Where it came from, and its words.
+    /// The place that it came from, and its message.
     pub what: String,
 }
 
@@ -89,13 +90,13 @@ impl fmt::Display for Panicked {
 pub enum Contained {
     /// The server has to end.
     No,
-    /// The code that catches it tells it.
+    /// The code that catches the panic reports it.
     Told,
-    /// The hook has to log it: where it came from, and its words.
+    /// The hook has to log the panic: its place and its message.
     ToLog(Part, String),
 }
 
-/// For a panic hook: counts a panic of code that runs for one client.
+/// Counts a panic of code that runs for one client; called by a panic hook.
 pub fn panicked(panic: &PanicHookInfo<'_>) -> Contained {
     let Some(Within { part, is_told }) = WITHIN.get() else { return Contained::No };
     PANICS[part as usize].fetch_add(1, Ordering::Relaxed);
@@ -106,7 +107,8 @@ pub fn panicked(panic: &PanicHookInfo<'_>) -> Contained {
     Contained::Told
 }
 
-/// Runs code of one client. Errors: it panicked, and whatever it was changing is to be dropped.
+/// Runs code of one client. Errors: the code panicked, and the caller has to drop everything that the code was
+/// changing.
 pub fn contain<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Panicked> {
     let before = WITHIN.replace(Some(Within { part, is_told: true }));
     let done = catch_unwind(AssertUnwindSafe(work));
@@ -114,8 +116,8 @@ pub fn contain<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Panicked> {
     done.map_err(|payload| Panicked { what: LAST.take().unwrap_or_else(|| words(&*payload)) })
 }
 
-/// Runs the event loop of a thread whose tasks are sessions: the runtime ends a task that panics, alone. Panics when
-/// the loop itself does, as that is the end of the server.
+/// Runs the event loop of a thread whose tasks are sessions: when a task panics, the runtime ends that task alone.
+/// Panics when the loop itself does, because that ends the server.
 pub fn serve_sessions<T>(part: Part, event_loop: impl FnOnce() -> T) -> T {
     let before = WITHIN.replace(Some(Within { part, is_told: false }));
     let done = catch_unwind(AssertUnwindSafe(event_loop));
@@ -126,15 +128,15 @@ pub fn serve_sessions<T>(part: Part, event_loop: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Says of a thread that helps such a loop that its work is for one client at a time.
+/// Marks a thread that helps such a loop: its work is for one client at a time.
 pub fn help_sessions(part: Part) {
     WITHIN.set(Some(Within { part, is_told: false }));
 }
 
-/// A future that runs code of one client. Errors: it panicked.
+/// A future that runs code of one client. Errors: the code panicked.
 pub struct Containing<F> {
     part: Part,
-    /// None once it has panicked.
+    /// The future; `None` once it has panicked.
     work: Option<Pin<Box<F>>>,
 }
 
@@ -154,7 +156,7 @@ impl<F: Future> Future for Containing<F> {
         match polled {
             Ok(polled) => polled.map(Ok),
             Err(panicked) => {
-                // Its destructors run here, and may panic as it did.
+                // The destructors of the future run here, and may panic as well.
                 let work = self.work.take();
                 let _ = contain(part, || drop(work));
                 Poll::Ready(Err(panicked))
@@ -163,7 +165,7 @@ impl<F: Future> Future for Containing<F> {
     }
 }
 
-/// An input as the log shows it: so much of it, and nothing that may hold a secret.
+/// An input as the log shows it: shortened, and hidden if it may hold a secret.
 pub fn shown(input: &[u8]) -> String {
     let text = String::from_utf8_lossy(input);
     let lower = text.to_ascii_lowercase();

@@ -1,16 +1,16 @@
-//! Estimates of what ops cost the market's loop, before they are done. It knows no state: what an order executes,
-//! nobody knows before.
+//! Estimates of what ops cost the market's loop, before they are done. This module knows no state: nobody knows in
+//! advance how much an order executes.
 
 use engine::{Command, Op};
 
-/// What cancels, kills or releases many orders at once counts as so many orders.
+/// The estimated cost of a command that cancels, kills or releases many orders at once.
 pub const MASS_COST: u64 = 100;
 
-/// Requests of one client that come at once and cost no more than this are light: they go in with those of others. Past
-/// it they are heavy, and go in by themselves.
+/// The highest cost of light requests that come from one client at once: the loop takes them together with those of
+/// other clients. Requests that cost more are heavy and make batches of their own.
 pub const LIGHT_COST: u64 = 256;
 
-/// The estimated cost of an op; 1 is about what it takes to place a limit order.
+/// The estimated cost of an op; placing a limit order costs about 1.
 pub fn cost(op: &Op) -> u64 {
     match op {
         Op::Query(_) => 1,
@@ -52,7 +52,7 @@ pub fn cost(op: &Op) -> u64 {
     }
 }
 
-/// The same of several.
+/// The estimated cost of several ops.
 pub fn cost_of(ops: &[Op]) -> u64 {
     ops.iter().map(cost).sum()
 }

@@ -1,6 +1,6 @@
-//! The counts that a gateway has of its connections, as a value. It does not know how they are counted.
+//! A gateway's counts of its connections, as a value. This module does not know how they are counted.
 
-/// What a gateway has done so far.
+/// The connections, requests and replies of a gateway so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// Connections open now.
@@ -11,7 +11,7 @@ pub struct Counters {
     pub connections_accepted_by_worker: Vec<u64>,
     /// Connections closed because their clients did not read and memory ran short.
     pub connections_shed: u64,
-    /// How often accepting was put off: too many connections, or too many open files.
+    /// The number of times that accepting was put off because of too many connections or open files.
     pub accept_pauses: u64,
     /// Complete requests read, malformed ones included.
     pub requests: u64,

@@ -1,14 +1,15 @@
-//! Numbered members of groups, and which group has the most of them.
+//! Numbered members of groups, and the group with the most of them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// Numbers by the group that they belong to. A higher number is a newer one.
+/// Numbers by the group that they belong to. A higher number is newer.
 #[derive(Debug)]
 pub(crate) struct Crowd<Group> {
     groups: HashMap<Group, BTreeSet<u64>>,
-    /// The size of each group, and its oldest: the last group is the largest, and of equal ones that with the oldest.
+    /// The size of each group, and its oldest number: the last group is the largest, and among equal ones the one with
+    /// the oldest number.
     ranks: BTreeSet<(usize, Reverse<u64>, Group)>,
     len: usize,
 }
@@ -38,7 +39,7 @@ impl<Group: Clone + Hash + Ord> Crowd<Group> {
         self.len
     }
 
-    /// The size of the largest group, and its oldest.
+    /// The size of the largest group, and its oldest number.
     pub(crate) fn heaviest(&self) -> Option<(usize, u64)> {
         self.ranks.last().map(|(count, Reverse(oldest), _)| (*count, *oldest))
     }

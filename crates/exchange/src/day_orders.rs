@@ -1,14 +1,14 @@
-//! Orders that end with the day. Which time that is depends on the venue's calendar, so a gateway asks for [`Deadline::UNDECIDED`], and
-//! the market puts a time in its place before the command gets its number. It knows no calendar.
+//! Day orders. The end of the day depends on the venue's calendar, so a gateway asks for [`Deadline::UNDECIDED`], and
+//! the market replaces it by a time before the command gets its number. This module knows no calendar.
 
 use engine::{Command, Deadline, Op, Symbol};
 
-/// Whether it places an order that ends with the day, whose end was not decided yet.
+/// Whether an op places a day order without a decided end.
 pub(crate) fn is_undecided(op: &Op) -> bool {
     deadline(op) == Some(Deadline::UNDECIDED)
 }
 
-/// When the order ends that it places; none if it places none, or one without an end.
+/// The deadline of the order that an op places; `None` if the op places none, or one without a deadline.
 pub fn deadline(op: &Op) -> Option<Deadline> {
     let Op::Command(command) = op else { return None };
     match command {
@@ -48,7 +48,7 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
     }
 }
 
-/// Of which symbol the order is that it places if its end is not decided yet, and where that end is to be put.
+/// The symbol of the day order that an op places without a decided end, and the place for that end.
 pub(crate) fn undecided(op: &mut Op) -> Option<(Symbol, &mut Option<Deadline>)> {
     if !is_undecided(op) {
         return None;
@@ -68,7 +68,7 @@ pub(crate) fn undecided(op: &mut Op) -> Option<(Symbol, &mut Option<Deadline>)> 
     Some((order.symbol, until))
 }
 
-/// The symbol of the order that it places, if that order's day has no end that could be put into it.
+/// The symbol of the order that an op places, if that order's day still has no decided end.
 #[cold]
 pub fn without_day_end(op: &Op) -> Option<Symbol> {
     undecided(&mut { *op }).map(|(symbol, _)| symbol)
@@ -93,7 +93,7 @@ mod tests {
         NewOrder { symbol, side: Side::Buy, limit, shares, kind, trigger, self_trade: SelfTrade::Allowed }
     }
 
-    /// All the ways in which an order is placed that may have an end.
+    /// All ways to place an order that may have a deadline.
     fn ops(until: Option<Deadline>) -> Vec<Op> {
         let account = AccountId::parse(b"1").unwrap();
         let client_id = None;

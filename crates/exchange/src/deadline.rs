@@ -1,11 +1,12 @@
-//! Deadlines that clients may ask for. It does not know in which unit a protocol says times.
+//! Deadlines that clients may ask for. This module does not know the unit of time of each protocol.
 
 use engine::{Deadline, Time};
 
-/// The last one, in the year 2255: whoever reads microseconds as floating-point numbers, as JavaScript does, reads it exactly.
+/// The last deadline, in the year 2255: clients that read microseconds as floating-point numbers, as JavaScript does,
+/// read it exactly.
 pub const DEADLINE_MAX: Time = Time((1 << 53) - 1);
 
-/// The deadline at a time; none at the beginning of 1970, and past the last one.
+/// The deadline at a time; `None` for the start of 1970 and for times past the last deadline.
 pub fn deadline_at(time: Time) -> Option<Deadline> {
     Deadline::new(time).filter(|_| time <= DEADLINE_MAX)
 }

@@ -1,13 +1,13 @@
-//! Events of a turn on their way to those who follow the market. The events of a turn share their time. It does not
-//! know who follows.
+//! Events of a turn on their way to the followers of the market. The events of a turn share their time. This module
+//! does not know who follows.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::{Event, Sequence, Time};
 
-/// Where the events of the market go. A batch of events is pushed before the answers of its turn leave, so that whoever
-/// has an answer can see all that it tells of.
+/// The entrance for the market's events. The loop pushes a batch of events before the answers of its turn leave, so
+/// that a client with an answer can see all its effects.
 pub trait EventQueue: Send + Sync {
     /// An empty batch to fill.
     fn batch(&self) -> EventBatch;
@@ -18,26 +18,26 @@ pub trait EventQueue: Send + Sync {
 /// A shared handle.
 pub type EventSink = Arc<dyn EventQueue>;
 
-/// Someone who follows the market.
+/// A follower of the market.
 pub trait EventFollower: Send + Sync {
-    /// Takes a sealed batch, which others follow, too. Waits only when far too many events wait.
+    /// Takes a sealed batch, which other followers get, too. Waits only when far too many events wait.
     fn push(&self, batch: Arc<EventBatch>);
 }
 
-/// How many used batches are kept to look for one that can be filled again.
+/// The number of used batches that the fork keeps to look for one that can be filled again.
 const USED_MAX: usize = 64;
-/// A batch of more events is not kept: its memory is given back as soon as all have followed it.
+/// The most events of a batch that the fork keeps: a larger one frees its memory as soon as all have followed it.
 const USED_EVENTS_MAX: usize = 1 << 14;
 
 /// Gives each batch to all followers, in their order, and reuses it when all have dropped it.
 pub struct EventFork {
     followers: Vec<Arc<dyn EventFollower>>,
-    /// The oldest in front.
+    /// Used batches, the oldest in front.
     used: Mutex<VecDeque<Arc<EventBatch>>>,
 }
 
 impl EventFork {
-    /// A fork to these followers.
+    /// Makes a fork to these followers.
     pub fn to(followers: Vec<Arc<dyn EventFollower>>) -> EventSink {
         Arc::new(EventFork { followers, used: Mutex::default() })
     }
@@ -72,40 +72,40 @@ impl EventQueue for EventFork {
     }
 }
 
-/// Events in the order in which they happened, to be used again.
+/// Events in the order in which they happened; a batch is reused.
 #[derive(Debug, Default)]
 pub struct EventBatch {
-    /// With the command that each is of.
+    /// The events, each with the number of its command.
     pub events: Vec<(Sequence, Event)>,
-    /// When they happened; none until it is sealed.
+    /// The time of the events; `None` until the batch is sealed.
     pub time: Option<Time>,
-    /// All commands up to here are in it; none until it is sealed.
+    /// The last command whose events are complete in this batch; `None` until it is sealed.
     pub through: Option<Sequence>,
 }
 
 impl EventBatch {
-    /// Adds what a command did.
+    /// Adds an event of a command.
     pub fn add(&mut self, sequence: Sequence, event: Event) {
         self.events.push((sequence, event));
     }
 
-    /// Says that all commands up to `sequence` are in it, and when they were.
+    /// Seals the batch: all commands up to `sequence` are in it, and happened at `time`.
     pub fn seal(&mut self, sequence: Sequence, time: Time) {
         self.through = Some(sequence);
         self.time = Some(time);
     }
 
-    /// How many there are.
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether there is none.
+    /// Whether the batch has no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// Empties it and keeps what it allocated.
+    /// Empties the batch and keeps the memory that it allocated.
     pub fn clear(&mut self) {
         self.events.clear();
         self.time = None;

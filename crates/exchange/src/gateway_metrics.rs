@@ -1,5 +1,5 @@
-//! What a gateway measures: how long it reads and writes, how long its requests take, what they asked for and what came
-//! of them. It does not know what is behind the port. All counts are since the start.
+//! The measurements of a gateway: the times to read and write, the times of its requests, and their kinds and outcomes.
+//! This module does not know what is behind the port. All counts are since the start.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,13 +14,13 @@ use crate::outcome::{Kind, Outcome, RequestCounts, RequestTotals};
 use crate::refusals::Refusals;
 use crate::turned_away::{TurnedAway, TurnedAways};
 
-/// A shared handle; clones write and read the same figures. Nobody who writes to it waits.
+/// A shared handle; clones write and read the same figures. Writers never wait.
 #[derive(Clone, Debug)]
 pub struct GatewayMetrics(Arc<Figures>);
 
 #[derive(Debug)]
 struct Figures {
-    /// As a label.
+    /// The name, as a label.
     name: &'static str,
     parse: Histogram,
     answers: Histogram,
@@ -36,7 +36,7 @@ struct Figures {
 
 /// Writing the figures.
 impl GatewayMetrics {
-    /// Of a gateway of this name, nothing written down yet.
+    /// Makes the figures of a gateway of this name, all zero.
     pub fn new(name: &'static str) -> GatewayMetrics {
         GatewayMetrics(Arc::new(Figures {
             name,
@@ -53,24 +53,24 @@ impl GatewayMetrics {
         }))
     }
 
-    /// So many requests were read from sockets and parsed until their batch was handed in; all of it took so long.
+    /// Notes that the gateway read and parsed this many requests in this time, up to the handing in of their batch.
     pub fn parsed(&self, requests: usize, time: Duration) {
         self.0.parse.add_time(requests as u64, time);
     }
 
-    /// The replies to so many requests were made and written to sockets; all of it took so long.
+    /// Notes that the gateway made and wrote the replies to this many requests in this time.
     pub fn replied(&self, requests: usize, time: Duration) {
         self.0.reply.add_time(requests as u64, time);
     }
 
-    /// Counts a batch, hands it inward, and says when.
+    /// Counts a batch, hands it inward, and returns the time.
     pub fn hand_in(&self, batch: Box<Batch>, exchange: &dyn Exchange) -> Instant {
         self.0.ops_in.fetch_add(batch.requests.ops().len() as u64, Ordering::Relaxed);
         batch.hand_in(exchange)
     }
 
     /// Counts a batch that came back, with or without answers. `done` gives the outcome of an op about an order that
-    /// the history has; none if that is counted later, when the history has answered.
+    /// the history has; `None` if [`GatewayMetrics::looked_up`] counts it later.
     pub fn came_back(&self, batch: &Batch, now: Instant, done: impl Fn(Kind) -> Option<Outcome>) {
         let ops = batch.requests.ops();
         self.0.ops_out.fetch_add(ops.len() as u64, Ordering::Relaxed);
@@ -99,20 +99,20 @@ impl GatewayMetrics {
         }
     }
 
-    /// So many things that were asked for were refused for their form: there is no op of them.
+    /// Counts things with a malformed request, for which no op exists.
     pub fn malformed(&self, times: usize) {
         self.count(Kind::Malformed, Outcome::Malformed, times as u64);
     }
 
-    /// Counts a client that is turned away. Gives how many no line of the log told of since the last one, if the log is
-    /// to have a line of this one.
+    /// Counts a client that is turned away. Returns the number of such clients without a line in the log since the last
+    /// line, if the log is to have a line for this one.
     #[must_use]
     pub fn turned_away(&self, why: TurnedAway) -> Option<u64> {
         self.0.turned_away.count(why)
     }
 
-    /// Counts reports that were made for followers of accounts, and wait until they are dropped. One that many get
-    /// counts once.
+    /// Counts reports that were made for followers of accounts, and wait until they are dropped. A report that several
+    /// followers get counts once.
     pub fn reports_made(&self, reports: usize) {
         self.0.reports.fetch_add(reports as u64, Ordering::Relaxed);
         self.0.reports_waiting.fetch_add(reports as u64, Ordering::Relaxed);
@@ -137,22 +137,22 @@ impl GatewayMetrics {
         self.0.name
     }
 
-    /// How long requests took from their batch's way in to its way out.
+    /// The times of requests from their batch's way in to its way out.
     pub fn answers(&self) -> Reading {
         self.0.answers.read()
     }
 
-    /// How many requests there were of a kind, with this outcome.
+    /// The number of requests of a kind with this outcome.
     pub fn requests(&self, kind: Kind, outcome: Outcome) -> u64 {
         self.0.outcomes.get(kind, outcome)
     }
 
-    /// How often each limit of an account or a member refused something.
+    /// The number of refusals by each limit of an account or a member.
     pub fn limit_refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.0.refusals.all().into_iter()
     }
 
-    /// How often a client was turned away, by reason.
+    /// The number of clients that were turned away, by reason.
     pub fn all_turned_away(&self) -> impl Iterator<Item = (TurnedAway, u64)> {
         self.0.turned_away.all()
     }
@@ -200,7 +200,7 @@ mod tests {
         batch
     }
 
-    /// Keeps nothing.
+    /// An exchange that drops what it gets.
     struct Nobody;
 
     impl Exchange for Nobody {

@@ -1,4 +1,4 @@
-//! The check of what everybody may do, where batches enter the exchange: whatever protocol they came by.
+//! The check of everybody's rights where batches enter the exchange, over any protocol.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use crate::lookup::Lookup;
 use crate::mode::ModeSwitch;
 use crate::principal::{Principal, Rights};
 
-/// An exchange that takes from each only what they may do. What somebody may not do is answered in its place, and changes
-/// nothing. A request that does not say who asks may do nothing.
+/// An exchange that takes from each principal only what its rights allow. An op that they do not allow gets a denial in
+/// its place, and changes nothing. A request without a principal may do nothing.
 pub struct Guarded {
     exchange: Arc<dyn Exchange>,
     mode: ModeSwitch,
 }
 
 impl Guarded {
-    /// Behind it stands the exchange itself, which is open as far as the mode says.
+    /// Wraps the exchange itself, which is open as far as the mode says.
     pub fn new(exchange: Arc<dyn Exchange>, mode: ModeSwitch) -> Guarded {
         Guarded { exchange, mode }
     }
@@ -28,13 +28,13 @@ impl Exchange for Guarded {
             |principal: Option<&Principal>| principal.map_or_else(|| Arc::clone(&nothing), Principal::rights);
         batch.requests.deny_unless(rights_of, self.mode.get());
         match batch.requests.are_all_denied() {
-            // Whoever asks too much, or for what they may not have, takes no turn from others.
+            // A batch without a single permitted op takes no turn from others.
             true => batch.deny(),
             false => self.exchange.submit(batch),
         }
     }
 
-    /// Of orders of which the engine said that they are done, to whom it may say so.
+    /// Passes the look-up on: the engine named its orders as done, in answers to principals with the right to see them.
     fn look_up(&self, lookup: Lookup) {
         self.exchange.look_up(lookup);
     }

@@ -1,13 +1,13 @@
-//! Counts of values by their size. Counts only grow, and many threads add to them without a lock; to learn about a span
-//! of time, compare two readings.
+//! Counts of values by their size. Counts only grow, and many threads add to them without a lock; compare two readings
+//! to learn about a span of time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Each doubling of the value is told apart in so many parts: a quantile is at most 3.2% too high.
+/// The number of parts that each doubling of the value is divided into: a quantile is at most 3.2% too high.
 const PARTS: u64 = 1 << PARTS_BITS;
 const PARTS_BITS: u32 = 5;
-/// Larger values count as 2^30.
+/// The bits of the largest value: larger ones count as 2^30.
 const VALUE_BITS: u32 = 30;
 const BUCKETS: usize = ((VALUE_BITS - PARTS_BITS + 1) as usize) << PARTS_BITS;
 
@@ -18,34 +18,34 @@ pub struct Histogram {
     sum: AtomicU64,
 }
 
-/// What a histogram held at a moment, or between two moments.
+/// The contents of a histogram at a moment, or between two moments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     counts: Vec<u64>,
-    /// Of all values; in a finer unit than theirs where whoever adds them does so.
+    /// The sum of all values; in a finer unit than theirs where the writer adds it so.
     pub sum: u64,
 }
 
 impl Histogram {
-    /// Of nothing yet.
+    /// Makes an empty histogram.
     pub fn new() -> Histogram {
         Histogram { counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(), sum: AtomicU64::new(0) }
     }
 
-    /// Adds a value `times` times; `sum` is what all of them add up to.
+    /// Adds a value `times` times; `sum` is the sum of all of them.
     pub fn add(&self, value: u64, times: u64, sum: u64) {
         self.counts[bucket(value)].fetch_add(times, Ordering::Relaxed);
         self.sum.fetch_add(sum, Ordering::Relaxed);
     }
 
-    /// Adds a time `times` times: in microseconds, rounded up, so that a bound in microseconds holds the times that do not exceed
-    /// it. Their sum is in nanoseconds.
+    /// Adds a time `times` times: in microseconds, rounded up, so that a bucket with a bound in microseconds has the
+    /// times that do not exceed it. Their sum is in nanoseconds.
     pub fn add_time(&self, times: u64, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.add(nanos.div_ceil(1000), times, nanos.saturating_mul(times));
     }
 
-    /// What it holds now.
+    /// Reads the current contents.
     pub fn read(&self) -> Reading {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         Reading { counts, sum: self.sum.load(Ordering::Relaxed) }
@@ -59,18 +59,19 @@ impl Default for Histogram {
 }
 
 impl Reading {
-    /// How many values there are.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// How many of them are at most 2^`power`.
+    /// The number of values that are at most 2^`power`.
     pub fn count_up_to_power(&self, power: u32) -> u64 {
         let buckets = bucket(1u64 << power.min(VALUE_BITS)) + 1;
         self.counts[..buckets].iter().sum()
     }
 
-    /// A value that at least this part of all values do not exceed, 3.2% too high at most; none of no values.
+    /// A value that at least this part of all values do not exceed, at most 3.2% too high; `None` if there are no
+    /// values.
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let count = self.count();
         let wanted = ((count as f64 * part).ceil() as u64).clamp(1, count.max(1));
@@ -82,20 +83,20 @@ impl Reading {
         place.map(largest)
     }
 
-    /// What came since `before`, an earlier reading of the same histogram.
+    /// The values added since `before`, an earlier reading of the same histogram.
     pub fn since(&self, before: &Reading) -> Reading {
         let counts = self.counts.iter().zip(&before.counts).map(|(now, then)| now.saturating_sub(*then)).collect();
         Reading { counts, sum: self.sum.wrapping_sub(before.sum) }
     }
 
-    /// The values of both.
+    /// The values of both readings.
     pub fn with(&self, other: &Reading) -> Reading {
         let counts = self.counts.iter().zip(&other.counts).map(|(one, other)| one + other).collect();
         Reading { counts, sum: self.sum.wrapping_add(other.sum) }
     }
 }
 
-/// Where a value is counted. A power of two is the largest value of its bucket.
+/// The index of the bucket that counts a value. A power of two is the largest value of its bucket.
 fn bucket(value: u64) -> usize {
     let below = value.clamp(1, 1 << VALUE_BITS) - 1;
     if below < PARTS {
@@ -105,7 +106,7 @@ fn bucket(value: u64) -> usize {
     (u64::from(shift) * PARTS + (below >> shift)) as usize
 }
 
-/// The largest value that is counted in a bucket.
+/// The largest value that a bucket counts.
 fn largest(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     if bucket < PARTS {

@@ -1,9 +1,8 @@
-//! The port of the exchange: what any protocol asks, what it gets back, and what is measured on the way.
+//! The port of the exchange: requests of any protocol, their answers, and measurements on the way.
 //!
 //! A gateway gathers ops into a [`Batch`], hands it to an [`Exchange`], and gets it back with one [`Answer`] for each
-//! op. It asks for done orders, which the engine no longer keeps, with a [`Lookup`]. Those who follow the market get
-//! what happens as an [`EventBatch`]. Nothing here knows a socket, a protocol, a file or how the exchange does what it
-//! is asked.
+//! op. It asks for done orders, which the engine no longer keeps, with a [`Lookup`]. Followers of the market get its
+//! events as an [`EventBatch`]. Nothing here knows a socket, a protocol, a file or how the exchange does its work.
 
 mod account_set;
 mod addresses;

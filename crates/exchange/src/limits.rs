@@ -1,4 +1,5 @@
-//! How much a member may ask for, whatever it has: what is over is refused at once, and not kept for later. It knows no account.
+//! Limits on the requests of a member, whatever it owns: the exchange refuses what exceeds them at once, and does not
+//! keep it for later. This module knows no account.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -10,7 +11,7 @@ use engine::{Command, Money, Op, OrderKind, Shares, Side};
 
 use crate::budget::AccountRange;
 
-/// Bounds of a member, over all its keys and connections; those that are none bound nothing.
+/// Bounds of a member, over all its keys and connections; `None` is no bound.
 #[derive(Debug, Default)]
 pub struct Limits {
     orders_per_second: Option<NonZeroU32>,
@@ -20,25 +21,25 @@ pub struct Limits {
     connections: Option<NonZeroU32>,
     pace: Pace,
     messages: Pace,
-    /// Of cancels when there were too many messages.
+    /// The pace of cancels that the exchange lets through beyond the bound of messages.
     cancels: Pace,
-    /// The pace of signed requests that others are told of.
+    /// The pace of signed requests that this server tells other servers of.
     told: Pace,
 }
 
-/// The bound that an order is past.
+/// The bound that an order exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     OrdersPerSecond(u32),
     OrderShares(Shares),
     OrderValue(Money),
-    /// Refuses an order for money: it has as many shares as its price gives.
+    /// Refuses an order for money, because its price decides how many shares it has.
     SharesOfMoney(Shares),
-    /// Refuses a sell that moves up to where it rests: its value is not known before.
+    /// Refuses a sell that moves up to where it rests, because its value is not known before.
     ValueOfMoving(Money),
     MessagesPerSecond(u32),
     Connections(u32),
-    /// Of those an issuer may create.
+    /// The accounts that an issuer may create.
     Accounts(AccountRange),
 }
 
@@ -72,8 +73,8 @@ impl fmt::Display for Limit {
 }
 
 impl Limits {
-    /// So many orders a second, and after a pause as many at once; so many shares of one order; so many dollars of one order, which are
-    /// its limit times its shares, or its funds. A market order for shares has no value before it executes.
+    /// Makes limits: N orders a second, and after a pause N at once; the shares of one order; the dollars of one order,
+    /// which are its limit times its shares, or its funds. A market order for shares has no value before it executes.
     pub fn new(
         orders_per_second: Option<NonZeroU32>,
         order_shares: Option<Shares>,
@@ -82,19 +83,19 @@ impl Limits {
         Limits { orders_per_second, order_shares, order_value, ..Limits::default() }
     }
 
-    /// The same, and so many messages a second, whatever they ask for.
+    /// Adds a bound on messages a second, whatever they ask for.
     #[must_use]
     pub fn with_messages(self, messages_per_second: Option<NonZeroU32>) -> Limits {
         Limits { messages_per_second, ..self }
     }
 
-    /// The same, and so many connections at once.
+    /// Adds a bound on connections at once.
     #[must_use]
     pub fn with_connections(self, connections: Option<NonZeroU32>) -> Limits {
         Limits { connections, ..self }
     }
 
-    /// How many connections it may have.
+    /// The most connections of the member.
     pub(crate) fn connections(&self) -> Option<NonZeroU32> {
         self.connections
     }
@@ -107,8 +108,9 @@ impl Limits {
         }
     }
 
-    /// Counts a signed request that other servers are told of, before it is known what it asks for: as many a second as
-    /// there may be messages, and as many again for cancels that are let through. Errors: there were too many.
+    /// Counts a signed request that this server tells other servers of, before it knows what the request asks for: as
+    /// many a second as the bound of messages, and as many again for cancels that are let through. Errors: there were
+    /// too many.
     pub fn take_told(&self) -> Result<(), Limit> {
         match self.messages_per_second {
             Some(most) if !self.told.take(most.saturating_add(most.get()), now()) => {
@@ -118,7 +120,7 @@ impl Limits {
         }
     }
 
-    /// Whether another message would be one too many; it is not counted. Errors: it would.
+    /// Checks whether there is room for another message, without counting one. Errors: there is none.
     pub fn has_room(&self) -> Result<(), Limit> {
         match self.messages_per_second {
             Some(most) if !self.messages.has_room(most, now()) => Err(Limit::MessagesPerSecond(most.get())),
@@ -126,8 +128,8 @@ impl Limits {
         }
     }
 
-    /// Whether an op of a message that is one too many is done all the same: whoever wants to have less open can. Cancels of single orders
-    /// have a room of their own, as many a second as there may be messages.
+    /// Whether an op goes through although its message is one too many: a member can always reduce its open orders.
+    /// Cancels of single orders have their own room, as large as the bound of messages a second.
     pub(crate) fn lets_through(&self, op: &Op) -> bool {
         match op {
             Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => true,
@@ -138,7 +140,7 @@ impl Limits {
         }
     }
 
-    /// Errors: the command places an order that is past a bound. One that is not counts.
+    /// Checks an order that a command places, and counts it if it is within the bounds. Errors: it exceeds a bound.
     pub(crate) fn check(&self, command: &Command) -> Result<(), Limit> {
         if self.orders_per_second.is_none() && self.order_shares.is_none() && self.order_value.is_none() {
             return Ok(());
@@ -161,7 +163,7 @@ impl Limits {
     }
 }
 
-/// Two are the same if they bound the same, however much of it was used.
+/// Compares the bounds alone, not how much of them was used.
 impl PartialEq for Limits {
     fn eq(&self, other: &Limits) -> bool {
         let bounds = |limits: &Limits| {
@@ -174,9 +176,9 @@ impl PartialEq for Limits {
 
 impl Eq for Limits {}
 
-/// How large an order is, as far as that is known before it is placed.
+/// The size of an order, as far as it is known before the order is placed.
 struct Size {
-    /// None for an order for money.
+    /// The shares; `None` for an order for money.
     shares: Option<Shares>,
     value: Value,
 }
@@ -184,13 +186,13 @@ struct Size {
 /// The value that an order may have.
 enum Value {
     AtMost(Money),
-    /// It is a market order for shares: whatever these execute at.
+    /// The order is a market order for shares: it has the value that they execute at.
     OfMarket,
-    /// It gets another limit when it is placed, above its own.
+    /// The order gets another limit when it is placed, above its own.
     Rises,
 }
 
-/// None of what places no order.
+/// The size of the order that a command places; `None` if it places none.
 fn size(command: &Command) -> Option<Size> {
     let (side, kind, limit, shares, is_triggered) = match *command {
         Command::PlaceOrder { order, .. }
@@ -234,7 +236,7 @@ fn size(command: &Command) -> Option<Size> {
     };
     let value = match (kind, side) {
         (OrderKind::Market, _) => Value::OfMarket,
-        // One that waits for a price keeps its limit.
+        // An order that waits for a price keeps its limit.
         (OrderKind::PostOnlyMove, Side::Sell) if !is_triggered => Value::Rises,
         _ => Value::AtMost(limit.times(shares)),
     };
@@ -243,18 +245,19 @@ fn size(command: &Command) -> Option<Size> {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// When the next order would be due if all came evenly, in nanoseconds of this process. It may be up to a second ahead.
+/// The time when the next order would be due if all came evenly, in nanoseconds of this process. It is at most a second
+/// ahead.
 #[derive(Debug, Default)]
 struct Pace(AtomicU64);
 
 impl Pace {
-    /// Whether one more would be taken.
+    /// Whether there is room for one more.
     fn has_room(&self, per_second: NonZeroU32, now: u64) -> bool {
         let due = self.0.load(Ordering::Relaxed).max(now);
         due.saturating_add(SECOND_NS / u64::from(per_second.get())) <= now.saturating_add(SECOND_NS)
     }
 
-    /// Counts one, unless there were too many.
+    /// Counts one, unless there were too many. Returns whether it counted it.
     fn take(&self, per_second: NonZeroU32, now: u64) -> bool {
         let step = SECOND_NS / u64::from(per_second.get());
         let next = |due: u64| {
@@ -265,7 +268,7 @@ impl Pace {
     }
 }
 
-/// Nanoseconds since somebody first asked.
+/// Nanoseconds since the first call.
 pub(crate) fn now() -> u64 {
     static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(BEGUN.elapsed().as_nanos()).unwrap_or(u64::MAX)

@@ -1,5 +1,5 @@
-//! Two orders of which one cancels the other. They are two ops of one request, of which the second follows the first at once. It does
-//! not know in what words they are asked for and answered.
+//! Two orders that cancel each other. They are two ops of one request, and the second follows the first at once. This
+//! module does not know the words of the protocols.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use engine::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject,
 
 use crate::answer::Answer;
 
-/// Why two orders cannot be linked, whatever the market is. Its `Display` is what the client is told.
+/// The reason why two orders cannot be linked, whatever the market is. Its `Display` is the text for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairFault {
-    /// One of them is for money.
+    /// An order of the pair is for money.
     Funds,
-    /// One of them shows a part of its shares.
+    /// An order of the pair shows a part of its shares.
     Display,
     /// The second one follows the market.
     TrailsSecond,
@@ -21,11 +21,11 @@ pub enum PairFault {
     Shares,
     /// Both are placed at once.
     NeitherWaits,
-    /// This one of the two, the first or the second, might execute when it is placed.
+    /// The order named, the first or the second, might execute when it is placed.
     TakesAtOnce(Which),
 }
 
-/// One of two orders.
+/// An order of the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     First,
@@ -35,7 +35,7 @@ pub enum Which {
 /// Two orders that are linked, or were when they were placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedPair {
-    /// In the order in which they were asked for.
+    /// The orders, as the client listed them.
     pub orders: [OrderId; 2],
     /// Whether an earlier request placed them, under the same client order ids.
     pub repeated: bool,
@@ -92,7 +92,7 @@ pub fn linked(first: Command, second: Command) -> Result<[Op; 2], PairFault> {
     Ok([first, Command::PlaceLinked { account, order, client_id, until }].map(Op::Command))
 }
 
-/// What came of two orders that were to be linked. Errors: which one was refused, and with what; then neither is there.
+/// The outcome of a request to link two orders. Errors: the refused order and its answer; then neither order is open.
 pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which, Box<Answer>)> {
     let another_partner = |order| {
         let differs = OrderDifference { partner: true, ..OrderDifference::default() };
@@ -102,7 +102,7 @@ pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which
         (Answer::Reply(Reply::Opened(one)), Answer::Reply(Reply::Opened(other))) => {
             Ok(PlacedPair { orders: [*one, *other], repeated: false })
         }
-        // Orders are numbered as they are placed, and nothing was placed between the two.
+        // Orders are numbered as they are placed, and the market placed nothing between the two.
         (Answer::Reply(Reply::Repeated(one)), Answer::Reply(Reply::Repeated(other)))
             if one.0.checked_add(1) == Some(other.0) =>
         {

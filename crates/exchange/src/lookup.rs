@@ -1,5 +1,5 @@
-//! A look-up: a gateway's question about the orders of one request of which the engine does not keep all that is to be
-//! told, and its answer. It does not know who reads these orders, nor when a gateway asks.
+//! A look-up: a gateway's question about those orders of one request that the engine does not keep, or not in full, and
+//! its answer. This module does not know who reads these orders, nor when a gateway asks.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,59 +8,60 @@ use engine::{AccountId, Command, DoneOrder, Executed, Execution, Op, OrderId, Qu
 
 use crate::answer::{Answer, Unavailable};
 
-/// Executions of a short look-up at most, about 100 KB. One that needs more is asked again as a long one.
+/// The most executions of a short look-up, about 100 KB. The gateway repeats one that needs more as a long one.
 const SHORT_EXECUTIONS_MAX: usize = 4096;
 
-/// A question: what became of orders that the engine no longer keeps, and the executions that it does not keep of
-/// others, of all orders that one request names.
+/// A question about the orders that one request names: the record of those that the engine no longer keeps, and the
+/// executions of others that it does not keep.
 ///
-/// Whoever reads them goes from one order to the next by [`Lookup::left`], [`Lookup::takes`] and [`Lookup::found`],
-/// as many at a time as it likes, and gives the look-up back when there is no next one.
+/// The reader goes from one order to the next by [`Lookup::left`], [`Lookup::takes`] and [`Lookup::found`], as many at
+/// a time as it likes, and gives the look-up back when there is no next one.
 pub struct Lookup {
-    /// Each order once, as the request names them first: an order that is asked for a thousand times is read once.
+    /// The orders, each once, as the request names them first: an order that a request names a thousand times is read
+    /// once.
     asked: Vec<LookedUpOrder>,
     found: Vec<Found>,
-    /// By place: the sum of the executions of orders of which nobody has all executions.
+    /// The sum of the executions of each order whose executions are no longer all kept, by index into `asked`.
     sums: HashMap<usize, Executed>,
-    /// Executions that may still be read.
+    /// The number of executions that may still be read.
     room: usize,
-    /// The first order whose executions did not fit. No executions of the orders after it are read.
+    /// The first order whose executions did not fit. The reader reads no executions of the orders after it.
     cut: Option<usize>,
     long: bool,
     refused: Option<Unavailable>,
-    /// Taken when it is given back.
+    /// The way back, taken when the look-up is given back.
     back: Option<Back>,
 }
 
-/// How a look-up gets back to whoever asked.
+/// The call that gets a look-up back to its submitter.
 type Back = Box<dyn FnOnce(Lookup) + Send>;
 
-/// What became of an order: none if there is no such order, or why nobody can tell.
+/// The record of an order: `None` if there is no such order, or the reason why it cannot be read.
 pub type Found = Result<Option<DoneOrder>, Unavailable>;
 
-/// An order that is asked about.
+/// An order that a look-up asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LookedUpOrder {
     pub order: OrderId,
-    /// Who asks: to anybody else the order is unknown.
+    /// The account that asks: for any other account the order is unknown.
     pub account: AccountId,
     pub executions: Wanted,
 }
 
-/// The executions of an order that are asked for.
+/// The executions of an order that a look-up asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wanted {
-    /// None: a cancel of an order that is done does not ask for them.
+    /// No executions: a cancel of an order that is done does not need them.
     Nothing,
-    /// The first ones, which come to this: those it had when the engine answered. It may be open, and may have more by
-    /// now.
+    /// The first executions, with this sum: those that the order had when the engine answered. It may be open, and may
+    /// have more by now.
     First(Executed),
-    /// All of them. It is done.
+    /// All executions of a done order.
     All,
 }
 
 impl LookedUpOrder {
-    /// The order to be looked up before an answer to an op can be told; none if nothing is.
+    /// The order that a gateway has to look up before it can tell the answer to an op; `None` if there is none.
     pub fn of(op: &Op, answer: &Answer) -> Option<LookedUpOrder> {
         let Answer::Reply(reply) = answer else { return None };
         if let Reply::Done(order) = *reply {
@@ -70,7 +71,7 @@ impl LookedUpOrder {
         Some(LookedUpOrder { order, account: asker(op), executions: Wanted::First(executed) })
     }
 
-    /// An order that an op names and that is done.
+    /// The question about an order that an op names and that is done.
     pub fn done(op: &Op, order: OrderId) -> LookedUpOrder {
         let executions = if matches!(op, Op::Query(_)) { Wanted::All } else { Wanted::Nothing };
         LookedUpOrder { order, account: asker(op), executions }
@@ -78,8 +79,8 @@ impl LookedUpOrder {
 }
 
 impl Lookup {
-    /// Asks about the orders of a request. `executions_max` makes it a long one, with so many executions at most.
-    /// `back` is called with it, once, on whatever thread gives it back.
+    /// Makes a look-up of the orders of a request. `executions_max` makes it a long one, with that many executions at
+    /// most. [`Lookup::give_back`] or [`Lookup::refuse`] calls `back` with it once, on the reader's thread.
     pub fn new(
         orders: impl Iterator<Item = LookedUpOrder>,
         executions_max: Option<usize>,
@@ -90,7 +91,7 @@ impl Lookup {
         for order in orders {
             let place = *places.entry((order.order, order.account)).or_insert(asked.len());
             match asked.get_mut(place) {
-                // The first of its executions are the first of more of them.
+                // A longer list of first executions contains a shorter one.
                 Some(asked) => asked.executions = asked.executions.max(order.executions),
                 None => asked.push(order),
             }
@@ -108,24 +109,25 @@ impl Lookup {
         }
     }
 
-    /// Whether it may read many executions: it is not to stand before those that do not.
+    /// Whether the look-up may read many executions: it must not delay those that do not.
     pub fn is_long(&self) -> bool {
         self.long
     }
 
-    /// How many executions of the next order may be read, which is `account`'s; none if they are not asked for.
+    /// The number of executions that may be read of the next order, which is `account`'s; `None` if the look-up does
+    /// not ask for them.
     pub fn room_for(&self, account: AccountId) -> Option<usize> {
         let asked = self.asked[self.found.len()];
         (asked.executions != Wanted::Nothing && asked.account == account && self.cut.is_none()).then_some(self.room)
     }
 
-    /// Executions that may still be read.
+    /// The number of executions that may still be read.
     pub fn room(&self) -> usize {
         self.room
     }
 
-    /// The orders that are still to be looked up, the next one first. None is left when all were found, or when it is
-    /// certain that a short look-up is not enough.
+    /// The orders that are still to be looked up, the next one first. Empty when all were found, or when a short
+    /// look-up is certain not to be enough.
     pub fn left(&self) -> &[LookedUpOrder] {
         match self.is_too_short() {
             true => &[],
@@ -133,8 +135,8 @@ impl Lookup {
         }
     }
 
-    /// Whether to read the executions of the next order, which is `account`'s and has so many. If they do not fit, its
-    /// query is answered so, and no executions of the orders after it are read.
+    /// Whether to read the executions of the next order, which is `account`'s and has this many. If they do not fit,
+    /// the answer to its query says so, and the reader reads no executions of the orders after it.
     pub fn takes(&mut self, account: AccountId, executions: usize) -> bool {
         let asked = self.asked[self.found.len()];
         if asked.executions == Wanted::Nothing || asked.account != account || self.cut.is_some() {
@@ -148,45 +150,45 @@ impl Lookup {
         true
     }
 
-    /// The executions of the next order do not fit, and no executions of the orders after it are read.
+    /// Notes that the executions of the next order do not fit: the reader reads no executions of the orders after it.
     pub fn cut(&mut self) {
         self.cut.get_or_insert(self.found.len());
         self.room = 0;
     }
 
-    /// Whether executions of an order before the next one did not fit, so that none are read any more.
+    /// Whether executions of an order before the next one did not fit, so that the reader reads no more of them.
     pub fn is_cut(&self) -> bool {
         self.cut.is_some()
     }
 
-    /// Tells of the next order the sum of its executions and none singly: some of them are no longer kept.
+    /// Gives the sum of the next order's executions in the place of the executions: some of them are no longer kept.
     pub fn sum_up(&mut self, executed: Executed) {
         self.sums.insert(self.found.len(), executed);
     }
 
-    /// What became of the next order. Its executions are there if they were to be read.
+    /// Adds the record of the next order, with its executions if the look-up asks for them.
     pub fn found(&mut self, found: Found) {
         self.found.push(found);
     }
 
-    /// Gives it back to whoever asked.
+    /// Gives the look-up back to its submitter.
     pub fn give_back(self) {
         assert!(self.left().is_empty(), "invariant: all that is asked is looked up");
         self.post();
     }
 
-    /// Tells the client why done orders cannot be asked for.
+    /// Gives the look-up back with the reason why the history cannot be asked.
     pub fn refuse(mut self, why: Unavailable) {
         self.refused = Some(why);
         self.post();
     }
 
-    /// Whether it has to be asked again as a long one.
+    /// Whether the gateway has to repeat it as a long look-up.
     pub fn is_too_short(&self) -> bool {
         !self.long && self.cut.is_some() && self.refused.is_none()
     }
 
-    /// Gives the answers to the ops that it was made from. Executions are appended to `executions`.
+    /// Makes the answers to the ops of the request. Appends executions to `executions`.
     pub fn answers(self, executions: &mut Vec<Execution>) -> LookedUp {
         let Lookup { asked, found, sums, cut, refused, .. } = self;
         let places = asked.iter().enumerate().map(|(place, asked)| ((asked.order, asked.account), place)).collect();
@@ -206,7 +208,7 @@ impl Lookup {
     }
 }
 
-/// A done order, and where its executions are.
+/// A done order, and the range of its executions.
 type Answered = (DoneOrder, Range<usize>);
 
 /// The result of a look-up, for the ops that it was made from.
@@ -219,9 +221,9 @@ pub struct LookedUp {
 }
 
 impl LookedUp {
-    /// The answer to an op that the engine answered so. A cancel that was done stays done, and what is open is told: of
-    /// executions that are no longer kept the sum stays. A query whose executions do not fit, or cannot be read now, is
-    /// refused as a whole.
+    /// Completes the engine's answer to an op. A cancel that was done stays done, and its answer gives the open shares
+    /// and, of executions that are no longer kept, the sum. A query whose executions do not fit, or cannot be read now,
+    /// is refused as a whole.
     pub fn answer(&self, op: &Op, told: Answer) -> Answer {
         match told {
             Answer::Reply(Reply::Done(order)) => self.of(op, order),
@@ -258,7 +260,7 @@ impl LookedUp {
         Answer::Reply(reply)
     }
 
-    /// Where the executions are that an order had when the engine told its status.
+    /// The range of the executions that an order had when the engine answered with its status.
     fn first_of(&self, op: &Op, status: &Status) -> Result<Range<usize>, Unavailable> {
         let Some(executed) = &status.elsewhere else { return Ok(status.executions.clone()) };
         let (place, found) = self.found(op, status.order);
@@ -271,7 +273,7 @@ impl LookedUp {
         Ok(executions.start..executions.start + count)
     }
 
-    /// An order's place among those that were asked for, and what was found of it.
+    /// An order's index among those that were asked for, and its record.
     fn found(&self, op: &Op, order: OrderId) -> (usize, Result<Option<&Answered>, Unavailable>) {
         if let Some(why) = self.refused {
             return (0, Err(why));
@@ -281,7 +283,7 @@ impl LookedUp {
     }
 }
 
-/// Who asks.
+/// The account that an op acts for.
 fn asker(op: &Op) -> AccountId {
     match op {
         Op::Query(Query { account, .. }) => *account,

@@ -1,23 +1,23 @@
-//! The kill switch for a member: one request of a command for each of its accounts. No other request's commands come between them, and
-//! its answer leaves when the last of them is done, so nothing of these accounts executes behind it. The engine knows no members, and a
-//! command of its own for many accounts would change no more than that.
+//! The kill switch for a member: one request with a command for each of its accounts. No command of another request
+//! comes between them, and the answer leaves when the last of them is done, so no order of these accounts executes
+//! after it. The engine knows no members, and one command for many accounts would change no more than that.
 
 use engine::{AccountId, Command, KillScope, Op, Reject, Reply};
 
 use crate::answer::Answer;
 use crate::principal::Rights;
 
-/// Accounts of a member that are killed together, at most.
+/// The most accounts of a member that one request kills.
 pub const KILLED_TOGETHER_MAX: usize = 4096;
 
-/// Why a member is not killed.
+/// The reason why a member is not killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotKilled {
-    /// There is none of this name, or whoever asks may not know.
+    /// No member has this name, or the asker may not know of it.
     Unknown,
-    /// It has none.
+    /// The member has no accounts.
     NoAccounts,
-    /// It has more than are killed together.
+    /// The member has more accounts than one request kills.
     TooManyAccounts,
 }
 
@@ -33,8 +33,8 @@ impl std::fmt::Display for NotKilled {
     }
 }
 
-/// The ops that kill a member, or release it: one for each account that it has now. Only who may kill each of these accounts learns
-/// that there is such a member; who may release them the exchange checks.
+/// The ops that kill a member, or release it: one for each account that it has now. Only an asker with the right to
+/// kill each of these accounts learns that the member exists; the exchange checks the right to release them.
 pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> Result<Vec<Op>, NotKilled> {
     let kill = |account| Command::Kill { scope: KillScope::Account(account) };
     let member = member.ok_or(NotKilled::Unknown)?;
@@ -54,7 +54,8 @@ pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> 
     }
 }
 
-/// How many orders these answers say were canceled. An account that was not created has none. Errors: the first that is refused.
+/// The number of orders that these answers say were canceled. An account that does not exist yet has none. Errors: the
+/// first refusal.
 pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Result<usize, &'a Answer> {
     answers.into_iter().try_fold(0, |canceled: usize, answer| match answer {
         Answer::Reply(Reply::CanceledAll { orders, .. }) => Ok(canceled + orders),

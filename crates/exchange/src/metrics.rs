@@ -1,6 +1,6 @@
-//! What the server measures of itself: what its gateways do, how long the parts of a turn take, and gauges such as the
-//! number of accounts. Each part of the server writes its own figures, once a batch or a turn, and nobody waits for
-//! anybody. All counts are since the start.
+//! The server's measurements of itself: the figures of its gateways, the times of the parts of a turn, and gauges such
+//! as the number of accounts. Each part of the server writes its own figures, once for each batch or turn, and never
+//! waits for another. All counts are since the start.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,18 +13,18 @@ use crate::histogram::{Histogram, Reading};
 /// A part of a request's way behind the port. Every request of a turn counts with the time of the whole turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Until the turn begins that takes its batch.
+    /// Waiting for the start of the turn that takes the batch.
     Wait,
     /// Writing the journal and waiting for the disk.
     Journal,
     /// Applying commands and answering queries.
     Apply,
-    /// With a database: from then until the transaction is committed or, in a turn of queries alone, until the sequence
-    /// row shows that no other server has taken over.
+    /// Committing, with a database: until the transaction is committed or, in a turn of queries alone, until the
+    /// sequence row shows that no other server has taken over.
     Commit,
 }
 
-/// A figure of which only the latest value counts.
+/// A figure with a latest value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gauge {
     /// Commands sequenced since the market began.
@@ -32,17 +32,17 @@ pub enum Gauge {
     Accounts,
     Symbols,
     OpenOrders,
-    /// Commands and queries that waited when the last turn began, those of the turn included.
+    /// Commands and queries that waited when the last turn began, including those of the turn.
     TurnQueue,
-    /// How long reading what was known took at the start.
+    /// The duration of the recovery at the start.
     RecoveryMicros,
-    /// Commands that were replayed then.
+    /// Commands that the recovery replayed.
     RecoveredCommands,
-    /// When the newest snapshot was made, in seconds since the Unix epoch.
+    /// The time of the newest snapshot, in seconds since the Unix epoch.
     SnapshotTime,
-    /// What is free on the disk of the data folder.
+    /// The free bytes on the disk of the data folder.
     DataFreeBytes,
-    /// WebSockets that are subscribed to something.
+    /// WebSockets with a subscription.
     Subscribers,
     /// Commands that the history has followed since the market began.
     HistoryCommands,
@@ -50,24 +50,24 @@ pub enum Gauge {
     DamagedInHistory,
     /// The time of the last command, in microseconds since the Unix epoch.
     MarketTime,
-    /// How far the machine's clock is ahead because it leapt and is not followed.
+    /// The time by which the machine's clock is ahead after a leap that the market does not follow.
     ClockLeapMicros,
-    /// Accounts whose orders are canceled when nobody is there for them.
+    /// Accounts whose orders are canceled when their sessions have ended.
     Protected,
-    /// Orders that were canceled so, since the start.
+    /// Orders that the market canceled for that reason since the start.
     Disconnected,
     /// 1 while everything is killed, otherwise 0.
     KilledEverything,
-    /// How many are killed.
+    /// The number of killed accounts.
     KilledAccounts,
     KilledSymbols,
-    /// Of a node of a cluster: the last message of the log that it has taken, and the last one that it knows of.
+    /// The last message of the log that this node of a cluster has taken. `LogEnd`: the last one that it knows of.
     LogTaken,
     LogEnd,
-    /// How many times the node was started.
+    /// The number of times that the node was started.
     LogEpoch,
-    /// The message of the log before which nodes last compared their states, how many have this node's, itself included, and how many
-    /// another.
+    /// The message of the log before which nodes last compared their states. `MarkSame`: the number of nodes with this
+    /// node's state, including itself. `MarkOther`: the number of nodes with another one.
     MarkPosition,
     MarkSame,
     MarkOther,
@@ -96,7 +96,7 @@ struct Figures {
 
 /// Writing the figures.
 impl Metrics {
-    /// Of a server with these gateways, nothing written down yet.
+    /// Makes the figures of a server with these gateways, all zero.
     pub fn new(gateways: &[&'static str]) -> Metrics {
         Metrics(Arc::new(Figures {
             gateways: gateways.iter().map(|name| GatewayMetrics::new(name)).collect(),
@@ -110,33 +110,34 @@ impl Metrics {
         }))
     }
 
-    /// What the gateway of this name writes to. Panics if there is none, which would be a bug of whoever puts the server
-    /// together.
+    /// The figures that the gateway of this name writes to. Panics if there is none, which would be a bug of the code
+    /// that puts the server together.
     pub fn gateway(&self, name: &str) -> GatewayMetrics {
         let found = self.0.gateways.iter().find(|gateway| gateway.name() == name);
         found.expect("invariant: each gateway is named when the metrics are made").clone()
     }
 
-    /// So many requests were in a stage for so long.
+    /// Notes that this many requests spent this time in a stage.
     pub fn spent(&self, stage: Stage, requests: usize, time: Duration) {
         self.0.stages[stage as usize].add_time(requests as u64, time);
     }
 
-    /// A turn has begun that takes this batch.
+    /// Notes that a turn began that takes this batch.
     pub fn taken(&self, batch: &Batch, begun: Instant) {
         if let Some(submitted) = batch.submitted {
             self.spent(Stage::Wait, batch.requests.len(), begun.saturating_duration_since(submitted));
         }
     }
 
-    /// A turn, or a transaction, of so many commands and queries is over; so many waited when it began, its own included.
+    /// Notes the end of a turn or a transaction of `ops` commands and queries; `queue` of them waited when it began,
+    /// including its own.
     pub fn turned(&self, ops: usize, queue: usize) {
         self.0.turns.add(ops as u64, 1, ops as u64);
         self.set(Gauge::TurnQueue, queue as u64);
     }
 
-    /// A turn was given heavy batches of this estimated cost, if any; so many of its requests had waited while turns of
-    /// others were taken, and `is_cut` says that others wait on.
+    /// Notes a turn that was given heavy batches of this estimated cost, if any. `passed_over` of its requests had
+    /// waited while others had turns, and `is_cut` says that others still wait.
     pub fn shared(&self, heavy_cost: u64, passed_over: usize, is_cut: bool) {
         if heavy_cost > 0 {
             self.0.heavy.add(heavy_cost, 1, heavy_cost);
@@ -149,7 +150,7 @@ impl Metrics {
         }
     }
 
-    /// The disk, or the database, took so long to store something.
+    /// Notes the time that the disk or the database took to store something.
     pub fn kept(&self, time: Duration) {
         self.0.syncs.add_time(1, time);
     }
@@ -162,12 +163,12 @@ impl Metrics {
 
 /// Reading the figures. Times are in microseconds, their sums in nanoseconds.
 impl Metrics {
-    /// What each gateway has written.
+    /// The figures of each gateway.
     pub fn gateways(&self) -> &[GatewayMetrics] {
         &self.0.gateways
     }
 
-    /// How long requests were in each stage of their way, in order, with its name as a label. All gateways are one here.
+    /// The times of requests in each stage of their way, in order, with its name as a label. This adds up all gateways.
     pub fn stages(&self) -> [(&'static str, Reading); STAGES + 2] {
         let behind = |stage: Stage| self.0.stages[stage as usize].read();
         [
@@ -180,17 +181,17 @@ impl Metrics {
         ]
     }
 
-    /// How long the requests of all gateways took from their batch's way in to its way out.
+    /// The times of the requests of all gateways from their batch's way in to its way out.
     pub fn answers(&self) -> Reading {
         self.of_all(GatewayMetrics::answers)
     }
 
-    /// How long syncs of the journal took; with a database, commits.
+    /// The times of the journal's syncs; with a database, of commits.
     pub fn syncs(&self) -> Reading {
         self.0.syncs.read()
     }
 
-    /// Commands and queries of each turn; with a database, of each transaction.
+    /// The numbers of commands and queries of each turn; with a database, of each transaction.
     pub fn turns(&self) -> Reading {
         self.0.turns.read()
     }
@@ -200,7 +201,7 @@ impl Metrics {
         self.0.heavy.read()
     }
 
-    /// Requests that waited while turns of others were taken.
+    /// Requests that waited while others had turns.
     pub fn passed_over(&self) -> u64 {
         self.0.passed_over.load(Ordering::Relaxed)
     }
@@ -215,7 +216,7 @@ impl Metrics {
         self.0.gateways.iter().map(GatewayMetrics::ops_in_flight).sum()
     }
 
-    /// The value of a gauge; none if it was never set.
+    /// The value of a gauge; `None` if it was never set.
     pub fn get(&self, gauge: Gauge) -> Option<u64> {
         let value = self.0.gauges[gauge as usize].load(Ordering::Relaxed);
         (value != UNSET).then_some(value)

@@ -1,11 +1,11 @@
-//! How far the venue is open to its members. It does not know who sets it, nor where it is kept: a command that is refused for it gets no
-//! number, so a replay needs to know nothing of it.
+//! The mode of the venue: how far it is open to its members. This module does not know who sets the mode, nor where it
+//! is kept: a command that the mode stops gets no number, so a replay needs no mode.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How far it is open.
+/// The mode of the venue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Members do what their roles allow.
@@ -13,14 +13,14 @@ pub enum Mode {
     Normal,
     /// Members look, and change nothing.
     ReadOnly,
-    /// There are no members but operators.
+    /// Only operators may do anything.
     Maintenance,
 }
 
 impl Mode {
     pub const ALL: [Mode; 3] = [Mode::Normal, Mode::ReadOnly, Mode::Maintenance];
 
-    /// As it is written.
+    /// The name as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Normal => "normal",
@@ -29,13 +29,13 @@ impl Mode {
         }
     }
 
-    /// The one of this name.
+    /// The mode of this name.
     pub fn named(name: &str) -> Option<Mode> {
         Mode::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
 
-/// What a member is told whose op is stopped.
+/// The text for a member whose op the mode stops.
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -46,7 +46,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// The mode of a venue. Clones are the same one.
+/// The mode of a venue. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct ModeSwitch(Arc<AtomicU8>);
 

@@ -1,4 +1,4 @@
-//! Counts of requests by what they asked for and what came of them. Nothing here knows how long a request took.
+//! Counts of requests by kind and outcome. Nothing here knows how long a request took.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use engine::{Command, Op, Reject, Reply};
 
 use crate::answer::{Answer, Unavailable};
 
-/// What an op asks for.
+/// The kind of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     CreateAccount,
@@ -17,20 +17,20 @@ pub enum Kind {
     ChangeFees,
     ChangePhase,
     ChangeGroup,
-    /// To kill or to release.
+    /// A kill or a release.
     Kill,
-    /// To protect accounts, or no longer.
+    /// A start or an end of the protection of accounts.
     Protect,
     ChangeLimits,
     Order,
     Cancel,
     Amend,
     Query,
-    /// Its form is wrong, so that nobody can tell what it asks for.
+    /// The form of the request is wrong, so that its kind is not known.
     Malformed,
 }
 
-/// What came of it.
+/// The outcome of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Done or answered.
@@ -45,9 +45,9 @@ pub enum Outcome {
     Limit,
     /// Refused: the disk is nearly full or damaged, the database is away, or the server stops.
     Unavailable,
-    /// Nobody was told: the database went away meanwhile.
+    /// Unanswered: the database went away meanwhile.
     OutcomeUnknown,
-    /// Refused: its form is wrong.
+    /// Refused: the form is wrong.
     Malformed,
     /// Refused: it is for members of other roles.
     NotPermitted,
@@ -72,7 +72,7 @@ impl Kind {
         Kind::Malformed,
     ];
 
-    /// As a label.
+    /// The name, as a label.
     pub fn name(self) -> &'static str {
         match self {
             Kind::CreateAccount => "create_account",
@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// What an op asks for.
+    /// The kind of an op.
     pub fn of(op: &Op) -> Kind {
         match op {
             Op::Command(Command::CreateAccount { .. } | Command::FundAccount { .. }) => Kind::CreateAccount,
@@ -106,7 +106,8 @@ impl Kind {
             Op::Command(Command::Kill { .. } | Command::Release { .. }) => Kind::Kill,
             Op::Command(Command::Protect { .. } | Command::Unprotect { .. }) => Kind::Protect,
             Op::Command(Command::ChangeLimits { .. }) => Kind::ChangeLimits,
-            // An id is freed for the order behind it. Nobody asks for the last three.
+            // A client frees an id for the order behind it. The server gives the last four commands itself; no client
+            // asks for them.
             Op::Command(
                 Command::PlaceOrder { .. }
                 | Command::PlaceByFunds { .. }
@@ -143,7 +144,7 @@ impl Outcome {
         Outcome::NotPermitted,
     ];
 
-    /// As a label.
+    /// The name, as a label.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Accepted => "accepted",
@@ -158,7 +159,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of an answer; none while only the history can tell.
+    /// The outcome of an answer; `None` while only the history knows it.
     pub fn of(answer: &Answer) -> Option<Outcome> {
         match answer {
             Answer::Reply(Reply::Done(_)) => None,

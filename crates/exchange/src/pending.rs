@@ -1,5 +1,5 @@
-//! A working order and one or two that wait until it is executed wholly. They are the ops of one request, each behind the one before. It
-//! does not know in what words they are asked for and answered.
+//! A working order and one or two orders that wait until it is executed wholly. They are the ops of one request, each
+//! behind the one before. This module does not know the words of the protocols.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use engine::{Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
 use crate::answer::Answer;
 use crate::linked::{PairFault, Which, linked};
 
-/// Why orders cannot wait for another one, whatever the market is. Its `Display` is what the client is told.
+/// The reason why orders cannot wait for another one, whatever the market is. Its `Display` is the text for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingFault {
-    /// There are so many of them.
+    /// The request has this number of them.
     Count(usize),
     /// The working order does not rest, or waits itself.
     CannotWork,
-    /// This one of those that wait is for money, or shows a part of its shares.
+    /// The waiting order named is for money, or shows a part of its shares.
     CannotPend(Which),
-    /// This one is of another symbol.
+    /// The waiting order named is of another symbol.
     Symbol(Which),
-    /// Two that wait for one order cannot be linked.
+    /// Two orders that wait for one order cannot be linked.
     Pair(PairFault),
 }
 
-/// A working order and those that wait for it, or waited.
+/// A working order and the orders that wait for it, or waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedTree {
-    /// In the order in which they were asked for, the working order first.
+    /// The orders, as the client listed them, the working order first.
     pub orders: Vec<OrderId>,
     /// Whether an earlier request placed them, under the same client order ids.
     pub repeated: bool,
@@ -49,7 +49,7 @@ impl fmt::Display for PendingFault {
 }
 
 impl PendingFault {
-    /// Which order it is about, the working order being the first.
+    /// The index of the order that the fault is about; the working order is the first.
     pub fn place(&self) -> usize {
         let behind = |which| if which == Which::First { 1 } else { 2 };
         match *self {
@@ -70,7 +70,7 @@ impl PendingFault {
     }
 }
 
-/// The ops that place a working order of an account and have others wait for it, where each command places an order.
+/// The ops that place a working order of an account and make others wait for it, where each command places an order.
 pub fn pending(working: Command, waiting: &[Command]) -> Result<Vec<Op>, PendingFault> {
     let (first, second) = match *waiting {
         [first] => (first, None),
@@ -105,8 +105,9 @@ pub fn pending(working: Command, waiting: &[Command]) -> Result<Vec<Op>, Pending
     Ok(ops)
 }
 
-/// What came of a working order and those that were to wait for it. Errors: which one was refused, the working order being the first, and
-/// with what; then none is there, but for what the working order executed at once.
+/// The outcome of a request for a working order and orders that wait for it. Errors: the index of the refused order,
+/// the working order being the first, and its answer; then none of them is open, but the working order may have
+/// executed at once.
 pub fn placed_tree(answers: &[Answer]) -> Result<PlacedTree, (usize, Box<Answer>)> {
     let other_orders = |order| {
         let differs = OrderDifference { partner: true, ..OrderDifference::default() };
@@ -122,13 +123,13 @@ pub fn placed_tree(answers: &[Answer]) -> Result<PlacedTree, (usize, Box<Answer>
                 orders.push(*order);
             }
             Answer::Reply(Reply::Rejected(Reject::NotWorking)) if place > 0 && repeated == place => {
-                // The working order was placed before, and not with this one.
+                // An earlier request placed the working order, but not with this one.
                 return Err((0, other_orders(orders[0])));
             }
             Answer::Reply(_) | Answer::Unavailable(_) => return Err((place, Box::new(answer.clone()))),
         }
     }
-    // Orders are numbered as they are placed, and nothing was placed between them.
+    // Orders are numbered as they are placed, and the market placed nothing between them.
     let are_together = orders.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
     match repeated {
         0 => Ok(PlacedTree { orders, repeated: false }),

@@ -1,6 +1,6 @@
-//! The places that connections have, and who gives way when all are taken. Whoever has proven to be a member has a
-//! place of its own; of all others the oldest connection of the source address with the most goes first. It knows
-//! neither sockets nor keys.
+//! The places that connections have, and the connection that gives way when all are taken. A member that has proven its
+//! name has a place of its own; of all others the oldest connection of the source address with the most goes first.
+//! This module knows neither sockets nor keys.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,35 +10,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::addresses::{Addresses, Visitor, source_of};
 use crate::crowd::Crowd;
 
-/// Connections that were told to give way and are not closed yet, at most: so many files there may be beyond the
+/// The most connections that were told to give way and are not closed yet: the server needs that many files beyond the
 /// places.
 pub const LEAVING_MAX: usize = 8;
-/// One place in so many is never a member's: who proves to be one has to come first.
+/// The part of the places that is never a member's: one in this many, because a member connects before it proves its
+/// name.
 const NEWCOMERS_PART: usize = 8;
 
-/// A client's last words from the server, where its connection gives way.
+/// The last words of the server to a client whose connection gives way.
 pub const GAVE_WAY: &str = "too many connections: this one gave way to another; who logs in keeps its place";
 
-/// The places of one protocol. Clones are the same ones.
+/// The places of one protocol. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Places(Arc<Shared>);
 
-/// The place that newcomers get when all are taken.
+/// The place that a newcomer gets when all are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newcomers {
-    /// A place in any case: they may prove who they are.
+    /// A place in any case: the newcomer may prove a member's name.
     MayProve,
-    /// The place of an address that has more than theirs. Nobody can prove anything.
+    /// The place of an address that has more than the newcomer's. Clients of this protocol prove nothing.
     Share,
-    /// The share of an address, once that is known. Everybody is on this machine, so they may as well wait until it is.
+    /// The place of an address that has more than the newcomer's, once one is free for a connection of unknown address.
+    /// All clients are on this machine, so they may as well wait.
     Wait,
 }
 
-/// A place, until it is dropped.
+/// A place, until this is dropped.
 #[derive(Debug)]
 pub struct Place(PlaceHandle);
 
-/// Says whose place it is.
+/// A handle that a gateway says with whose place it is.
 #[derive(Clone, Debug)]
 pub struct PlaceHandle {
     shared: Arc<Shared>,
@@ -50,14 +52,14 @@ pub struct PlaceHandle {
 #[derive(Debug)]
 pub struct Ticket(Arc<Shared>);
 
-/// Why there is no place.
+/// The reason why there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPlace {
-    /// The address has as many as one may have.
+    /// The address has as many as one address may have.
     OfAddress(usize),
     /// All are taken, and no other address has more.
     Taken,
-    /// One will be free in a moment.
+    /// A place will be free in a moment.
     Soon,
 }
 
@@ -68,19 +70,19 @@ pub struct PlaceCounts {
     pub open: usize,
     /// Open connections that have a place as a member's.
     pub proven: usize,
-    /// Refused, for their address had as many as one may have.
+    /// Connections refused because their address had as many as one may have.
     pub refused_of_address: u64,
-    /// Refused, for all places were taken.
+    /// Connections refused because all places were taken.
     pub refused_taken: u64,
-    /// Gave way, of the address with the most.
+    /// Connections of the address with the most that gave way.
     pub gave_way_of_address: u64,
-    /// Gave way, of the member with the most.
+    /// Connections of the member with the most that gave way.
     pub gave_way_of_member: u64,
 }
 
 struct Shared {
     max: usize,
-    /// Places that members may have.
+    /// The most places of members.
     of_members_max: usize,
     newcomers: Newcomers,
     addresses: Addresses,
@@ -107,15 +109,15 @@ struct Connection {
 enum Holder {
     Address(IpAddr),
     Member(Arc<str>),
-    /// It was told to give way.
+    /// No holder: the connection was told to give way.
     Nobody,
 }
 
-/// Has a connection closed soon.
+/// The call that has a connection closed soon.
 type Leave = Box<dyn FnOnce() + Send>;
 
 impl Places {
-    /// So many, of which each address has at most what `addresses` says.
+    /// Makes `max` places; `addresses` bounds those of each address.
     pub fn new(max: usize, addresses: Addresses, newcomers: Newcomers) -> Places {
         let of_members_max = max - max.div_ceil(NEWCOMERS_PART);
         Places(Arc::new(Shared { max, of_members_max, newcomers, addresses, state: Mutex::default() }))
@@ -126,7 +128,8 @@ impl Places {
         self.0.max
     }
 
-    /// Room for a connection whose address is not known yet; none while it has to wait until another one is closed.
+    /// Reserves room for a connection whose address is not known yet. Returns `None` while the connection has to wait
+    /// until another one is closed.
     pub fn ticket(&self) -> Option<Ticket> {
         let mut state = self.0.lock();
         let expected = state.taken() + state.tickets;
@@ -140,12 +143,13 @@ impl Places {
         })
     }
 
-    /// A place for a connection from this address. `leave` is called, from any thread, when it has to give way.
+    /// Gives a place to a connection from this address. Calls `leave`, from any thread, when the connection has to give
+    /// way.
     pub fn enter(&self, address: IpAddr, leave: impl FnOnce() + Send + 'static) -> Result<Place, NoPlace> {
         Shared::enter(&self.0, address, Box::new(leave))
     }
 
-    /// Counts of connections so far.
+    /// The counts of connections so far.
     pub fn counts(&self) -> PlaceCounts {
         let state = self.0.lock();
         PlaceCounts { open: state.open.len(), proven: state.members.len(), ..state.counts }
@@ -173,16 +177,16 @@ impl Place {
         self.0.source
     }
 
-    /// For whoever finds out whose it is.
+    /// A handle for the code that learns which member the connection belongs to.
     pub fn handle(&self) -> PlaceHandle {
         self.0.clone()
     }
 }
 
 impl PlaceHandle {
-    /// The connection has proven to be this member's. Returns whether it has a place of its own now: none where members
-    /// have as many as they may have, and no other one has more than this. Then it keeps the place that it has, and may
-    /// have to give way.
+    /// Notes that the connection has proven to be this member's. Returns whether it has a place of its own now: not
+    /// where members have as many as they may have, and no other member has more than this one. Then it keeps its place
+    /// as a stranger's, and may have to give way.
     pub fn prove(&self, member: &str) -> bool {
         let (proven, leave) = self.shared.lock().prove(self.number, member, self.shared.of_members_max);
         leave.into_iter().for_each(|leave| leave());
@@ -227,12 +231,12 @@ impl Shared {
 }
 
 impl State {
-    /// Places that somebody has who does not give way.
+    /// The places whose connections were not told to give way.
     fn taken(&self) -> usize {
         self.strangers.len() + self.members.len()
     }
 
-    /// The connection that gives way to one of this source.
+    /// The connection that gives way to one from this source.
     fn gives_way(&self, newcomers: Newcomers, source: &IpAddr) -> Option<u64> {
         let (count, oldest) = self.strangers.heaviest()?;
         match newcomers {
@@ -323,7 +327,7 @@ mod tests {
 
     use super::*;
 
-    /// Enters from an address, under a name.
+    /// A call that enters from an address, under a name.
     type Enter = Box<dyn Fn(&str, u32) -> Result<Place, NoPlace>>;
 
     struct Scene {
@@ -332,7 +336,7 @@ mod tests {
         enter: Enter,
     }
 
-    /// Connections have names of their own here; those that are told to give way are received.
+    /// Makes places whose connections have names, and a channel of those that are told to give way.
     fn scene(max: usize, newcomers: Newcomers) -> Scene {
         let places = Places::new(max, Addresses::new(0), newcomers);
         let (sender, told) = channel();

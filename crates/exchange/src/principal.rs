@@ -1,5 +1,5 @@
-//! Who asks, and what they may do. How somebody proves who they are is the gateways' business, and which members there are is
-//! kept elsewhere: here stands what each role may do, for commands and for what is read.
+//! Principals and their rights: what each role may do and read. The gateways check proofs of identity, and the members
+//! are kept elsewhere.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,43 +12,43 @@ use crate::limits::{Limit, Limits};
 use crate::mode::Mode;
 use crate::role::{Role, Roles};
 
-/// The roles of a member, and the accounts that they are about. Without a role nothing is allowed.
+/// The roles of a member, and the accounts that they cover. Without a role nothing is allowed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     pub roles: Roles,
-    /// What traders and viewers may do they may do to these.
+    /// The accounts that a trader or a viewer may act for or read.
     pub accounts: AccountSet,
-    /// How much of it.
+    /// The limits on the member's requests.
     pub limits: Limits,
-    /// What an issuer may give.
+    /// The bounds on what an issuer may give.
     pub budget: Budget,
 }
 
-/// What somebody wants to look at.
+/// The thing that a principal wants to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// What tells nothing of the market: that the server is there, its page, its descriptions.
+    /// Things that show nothing of the market: that the server runs, its page, its descriptions.
     Anyone,
-    /// Symbols, books, trades and candles, and how the server does.
+    /// Symbols, books, trades and candles, and the server's vitals.
     Market,
-    /// What one account has, had and did.
+    /// The present and past of one account.
     Account(AccountId),
-    /// What all accounts have.
+    /// The holdings of all accounts.
     AllAccounts,
-    /// Who is a member, and what the server measures of itself.
+    /// The members, and the server's measurements of itself.
     Venue,
 }
 
-/// Why an op goes no further.
+/// The reason why an op goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
-    /// It is about an account of others. It is answered as if there were none: nobody learns which accounts there are.
+    /// The op is about another's account. The answer is as if there were none: nobody learns which accounts exist.
     NotTheirs,
-    /// It is for other roles.
+    /// The op is for other roles.
     NotPermitted,
-    /// It is past a limit of the member.
+    /// The op exceeds a limit of the member.
     Past(Limit),
-    /// It is for operators alone, as long as the venue is in this mode.
+    /// The op is for operators alone, as long as the venue is in this mode.
     Closed(Mode),
 }
 
@@ -57,17 +57,17 @@ impl Rights {
         self.roles.contains(role)
     }
 
-    /// The accounts named that somebody with these rights trades for, in order.
+    /// The accounts that a principal with these rights trades for, in order.
     pub fn traded(&self) -> Vec<AccountId> {
         if self.has(Role::Trader) { self.accounts.iter().collect() } else { Vec::new() }
     }
 
-    /// Whether nothing is refused to it.
+    /// Whether the principal is an operator, who may do everything.
     pub fn is_operator(&self) -> bool {
         self.has(Role::Operator)
     }
 
-    /// Whether an op goes on.
+    /// Checks whether an op may go on. Errors: the reason why it may not.
     pub fn check(&self, op: &Op) -> Result<(), Denial> {
         if self.has(Role::Operator) {
             return Ok(());
@@ -89,29 +89,29 @@ impl Rights {
         if may { Ok(()) } else { Err(Denial::NotTheirs) }
     }
 
-    /// Whether it makes accounts, symbols or shares, whichever these are.
+    /// Whether the principal may create accounts, symbols or shares at all.
     pub fn may_issue(&self) -> bool {
         self.is_operator() || self.has(Role::Issuer)
     }
 
-    /// What is asked for, as it is done: an issuer with a budget pays for what it gives.
+    /// Changes an op to what is done: an issuer with a budget pays for what it gives.
     pub(crate) fn pay(&self, op: &mut Op) {
         if !self.is_operator() {
             self.budget.pay(op);
         }
     }
 
-    /// Whether somebody may act for this account.
+    /// Whether the principal may act for this account.
     pub fn may_trade(&self, account: AccountId) -> bool {
         self.is_operator() || self.has(Role::Trader) && self.accounts.contains(account)
     }
 
-    /// Whether the venue is open, in this mode, to a look at what the roles allow.
+    /// Whether the principal may read, in this mode, what its roles allow.
     pub fn may_look_in(&self, mode: Mode) -> bool {
         mode != Mode::Maintenance || self.is_operator()
     }
 
-    /// Whether an op goes no further in this mode.
+    /// Whether this mode stops an op.
     pub(crate) fn is_stopped(&self, mode: Mode, op: &Op) -> bool {
         match mode {
             Mode::Normal => false,
@@ -120,7 +120,7 @@ impl Rights {
         }
     }
 
-    /// Whether somebody may look at this.
+    /// Whether the principal may read this.
     pub fn may_read(&self, read: Read) -> bool {
         let reads_all = self.has(Role::Operator) || self.has(Role::Auditor);
         match read {
@@ -135,13 +135,13 @@ impl Rights {
     }
 }
 
-/// What a command is about.
+/// The subject of a command.
 enum About {
-    /// It acts for one account.
+    /// The command acts for one account.
     Account(AccountId),
-    /// It makes accounts, symbols or shares.
+    /// The command creates accounts, symbols or shares.
     Issue,
-    /// It changes how the venue works.
+    /// The command changes how the venue works.
     Venue,
 }
 
@@ -152,7 +152,8 @@ fn about(command: &Command) -> About {
         | Command::CancelOrder { account, .. }
         | Command::AmendOrder { account, .. }
         | Command::CancelAll { account, .. }
-        // A member stops itself. That it goes on again is for the venue to say, which may have stopped it, too.
+        // A member may stop itself. The venue decides when it goes on again, because the venue may have stopped it,
+        // too.
         | Command::Kill { scope: KillScope::Account(account) }
         | Command::Protect { account, .. }
         | Command::Unprotect { account, is_lost: false }
@@ -168,9 +169,9 @@ fn about(command: &Command) -> About {
         | Command::CreateSymbol { .. }
         | Command::CreateOldSymbol { .. }
         | Command::IssueShares { .. } => About::Issue,
-        // The exchange makes those of what an issuer with a budget asks for; nobody asks for them.
+        // The exchange makes these from the requests of an issuer with a budget; no client asks for them.
         Command::FundAccount { .. } | Command::GiveShares { .. } => About::Venue,
-        // The loop alone gives those four; nobody may ask for them.
+        // The server gives the first five of these itself; no client asks for them.
         Command::ActivateReached
         | Command::TakeMessage(_)
         | Command::Unprotect { is_lost: true, .. }
@@ -187,8 +188,8 @@ fn about(command: &Command) -> About {
     }
 }
 
-/// Somebody on a connection. Clones are the same one: what it may do from now on changes for all of them at once, also on
-/// connections that are open.
+/// A principal on a connection. Clones share their rights: a change holds for all of them at once, also on connections
+/// that are open.
 #[derive(Clone)]
 pub struct Principal(Arc<State>);
 
@@ -199,37 +200,37 @@ struct State {
 }
 
 impl Principal {
-    /// A member, by its name.
+    /// Makes the principal of a member.
     pub fn new(member: &str, rights: impl Into<Arc<Rights>>) -> Principal {
         Principal::of_key(member, "", rights)
     }
 
-    /// A member that proves itself with this key.
+    /// Makes the principal of a member that proves itself with this key.
     pub fn of_key(member: &str, key: &str, rights: impl Into<Arc<Rights>>) -> Principal {
         Principal(Arc::new(State { member: member.to_owned(), key: key.into(), rights: RwLock::new(rights.into()) }))
     }
 
-    /// Somebody who has proven nothing.
+    /// Makes the principal of a connection that has proven nothing.
     pub fn anonymous() -> Principal {
         Principal::new("", Rights::default())
     }
 
-    /// Its name; empty for somebody who has proven nothing.
+    /// The member's name; empty for a principal that has proven nothing.
     pub fn member(&self) -> &str {
         &self.0.member
     }
 
-    /// The key that it proves itself with; empty if that is not known.
+    /// The key that the member proves itself with; empty if it is not known.
     pub fn key(&self) -> &str {
         &self.0.key
     }
 
-    /// What it may do at the moment.
+    /// The current rights.
     pub fn rights(&self) -> Arc<Rights> {
         Arc::clone(&self.0.rights.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From now on it may do this and nothing else. Revoked is who has no role.
+    /// Replaces the rights from now on. Rights without a role revoke the principal.
     pub fn set_rights(&self, rights: impl Into<Arc<Rights>>) {
         *self.0.rights.write().unwrap_or_else(PoisonError::into_inner) = rights.into();
     }

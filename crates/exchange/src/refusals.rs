@@ -1,4 +1,4 @@
-//! Counts of what was refused because it was past a limit of its account or of its member, by limit.
+//! Counts of requests that a limit of their account or their member refused, by limit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ const NAMES: [&str; 10] = [
     "member_accounts",
 ];
 
-/// The place of the limit that refused; none of what was not refused, or for something else.
+/// The index of the limit that refused; `None` for other answers.
 fn place(answer: &Answer) -> Option<usize> {
     match answer {
         Answer::Reply(Reply::Rejected(Reject::PastLimit(past))) => Some(match past.limit() {
@@ -37,7 +37,7 @@ fn place(answer: &Answer) -> Option<usize> {
             Limit::OrderValue(_) | Limit::ValueOfMoving(_) => Some(7),
             Limit::MessagesPerSecond(_) => Some(8),
             Limit::Accounts(_) => Some(9),
-            // It never gets as far as a request.
+            // This refusal comes before any request.
             Limit::Connections(_) => None,
         },
         Answer::Reply(_) | Answer::Unavailable(_) => None,
@@ -55,7 +55,7 @@ impl Refusals {
         }
     }
 
-    /// Each limit and how often it refused.
+    /// Each limit and the number of its refusals.
     pub fn all(&self) -> [(&'static str, u64); NAMES.len()] {
         std::array::from_fn(|place| (NAMES[place], self.0[place].load(Ordering::Relaxed)))
     }

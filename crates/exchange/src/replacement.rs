@@ -1,16 +1,16 @@
-//! A replacement: an order is canceled, and another one placed in its stead. It is two ops of one request, of which the second
-//! follows the first at once, so that nothing comes between them, neither another's command nor a crash. It does not know how they
-//! are answered: each is answered as it would be alone.
+//! A replacement: the market cancels an order, and places another one for it. It is two ops of one request, and the
+//! second follows the first at once, so that nothing comes between them, neither another client's command nor a crash.
+//! This module does not know how they are answered: each gets the answer that it would get alone.
 
 use engine::{AccountId, Command, Op, OrderName};
 
-/// What becomes of the new order when the old one cannot be canceled.
+/// The fate of the new order when the old one cannot be canceled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It is not placed.
+    /// The market does not place it.
     #[default]
     Stop,
-    /// It is placed all the same.
+    /// The market places it all the same.
     Place,
 }
 

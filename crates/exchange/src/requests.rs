@@ -1,4 +1,4 @@
-//! What is asked, request by request. It knows neither the protocol that the requests came in nor their answers.
+//! Requests in order. This module knows neither the protocol that the requests came in nor their answers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ use crate::runs::Runs;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
     ops: Vec<Op>,
-    /// Where the ops of each request end.
+    /// The ends of the requests, as indices into `ops`.
     ends: Vec<usize>,
-    /// Whether an op asks for an order that ends with the day.
+    /// Whether an op asks for a day order.
     asks_for_days: bool,
-    /// Who asks each request, as far as that was said.
+    /// The principals of the requests, as far as the gateway gave them.
     principals: Runs<Principal>,
-    /// Whose each request is, as far as that is kept.
+    /// The callers of the requests, as far as they are recorded.
     callers: Runs<Arc<Caller>>,
-    /// The ops that go no further, in order.
+    /// The denied ops, in order.
     denied: Vec<(usize, Denial)>,
-    /// The requests that protect accounts, or do so no longer, and the connections that they came over.
+    /// The requests that start or end the protection of accounts, and the connections that they came over.
     protectors: Vec<(usize, ProtectorId)>,
-    /// The connections that have ended, behind all that came over them.
+    /// The connections that have ended, behind everything that came over them.
     departed: Vec<ProtectorId>,
 }
 
 impl Requests {
-    /// None yet.
+    /// Makes an empty list.
     pub fn new() -> Requests {
         Requests::default()
     }
@@ -52,43 +52,43 @@ impl Requests {
         self.ops.push(op);
     }
 
-    /// What was appended since the last request is the next one.
+    /// Ends the request that is being made.
     pub fn end_request(&mut self) {
         self.ends.push(self.ops.len());
     }
 
-    /// Says who asks the last request.
+    /// Sets the principal of the last request.
     pub fn asked_by(&mut self, principal: &Principal) {
         self.principals.push(self.ends.len().saturating_sub(1), principal);
     }
 
-    /// Says whose the last request is.
+    /// Sets the caller of the last request.
     pub fn called_by(&mut self, caller: &Arc<Caller>) {
         self.callers.push(self.ends.len().saturating_sub(1), caller);
     }
 
-    /// Whose a request is; none if that was not said.
+    /// The caller of a request; `None` if the gateway gave none.
     pub fn caller(&self, request: usize) -> Option<&Arc<Caller>> {
         self.callers.get(request)
     }
 
-    /// Who asks a request, if that was said.
+    /// The principal of a request, if the gateway gave one.
     pub fn principal(&self, request: usize) -> Option<&Principal> {
         self.principals.get(request)
     }
 
-    /// Says which connection the last request came over, by which it protects accounts, or does so no longer.
+    /// Sets the connection of the last request, which starts or ends the protection of accounts.
     pub fn protected_by(&mut self, protector: ProtectorId) {
         self.protectors.push((self.ends.len().saturating_sub(1), protector));
     }
 
-    /// The connection of a request, if that was said.
+    /// The connection of a request, if the gateway gave one.
     pub fn protector(&self, request: usize) -> Option<ProtectorId> {
         let place = self.protectors.binary_search_by_key(&request, |(request, _)| *request).ok()?;
         Some(self.protectors[place].1)
     }
 
-    /// Says that a connection which protected accounts has ended, behind these requests.
+    /// Notes that a connection that protected accounts has ended, behind these requests.
     pub fn depart(&mut self, protector: ProtectorId) {
         self.departed.push(protector);
     }
@@ -98,12 +98,13 @@ impl Requests {
         &self.departed
     }
 
-    /// Notes which ops go no further in this mode. `rights_of` tells what somebody may do, if it was said who asks.
+    /// Notes the ops that go no further in this mode, and makes issuers with a budget pay. `rights_of` gives the rights
+    /// of a request's principal, if it has one.
     pub(crate) fn deny_unless(&mut self, rights_of: impl Fn(Option<&Principal>) -> Arc<Rights>, mode: Mode) {
         self.denied.clear();
         let mut known: Option<Arc<Rights>> = None;
         for request in 0..self.len() {
-            // Whoever asks several in turn has the same rights for all of them.
+            // Consecutive requests of one principal share the same rights.
             let is_new = request.checked_sub(1).is_none_or(|before| self.principal(before) != self.principal(request));
             let rights = known.take().filter(|_| !is_new).unwrap_or_else(|| rights_of(self.principal(request)));
             let room = rights.limits.take_message();
@@ -120,7 +121,8 @@ impl Requests {
         }
     }
 
-    /// Whether no op goes further, so that nothing of this is for the exchange: a request without ops is there to pass it.
+    /// Whether no op goes further, so that the exchange has nothing to do: a request without ops is there to pass
+    /// through it.
     pub(crate) fn are_all_denied(&self) -> bool {
         let has_ops = |request| !self.ops_of(request).is_empty();
         !self.ops.is_empty()
@@ -129,7 +131,7 @@ impl Requests {
             && (0..self.len()).all(has_ops)
     }
 
-    /// Why an op goes no further; none if it does.
+    /// The reason why an op goes no further; `None` if it goes on.
     pub fn denial(&self, op: usize) -> Option<Denial> {
         if self.denied.is_empty() {
             return None;
@@ -138,12 +140,12 @@ impl Requests {
         Some(self.denied[place].1)
     }
 
-    /// Forgets the ops that were appended since the last request.
+    /// Drops the ops that were appended since the last request.
     pub fn drop_unfinished(&mut self) {
         self.ops.truncate(self.ends.last().copied().unwrap_or(0));
     }
 
-    /// Forgets all requests and keeps the memory.
+    /// Drops all requests and keeps the memory.
     pub fn clear(&mut self) {
         self.ops.clear();
         self.ends.clear();
@@ -155,12 +157,12 @@ impl Requests {
         self.departed.clear();
     }
 
-    /// Whether an op asks, or asked, for an order that ends with the day.
+    /// Whether an op asks, or asked, for a day order.
     pub fn asks_for_days(&self) -> bool {
         self.asks_for_days
     }
 
-    /// Gives each order that ends with the day the time that `end` says for its symbol. One whose symbol's day has no end stays
+    /// Gives each day order the time that `end` returns for its symbol. An order whose symbol's day has no end stays
     /// undecided, and cannot be placed.
     #[cold]
     pub fn decide_days(&mut self, mut end: impl FnMut(Symbol) -> Option<Deadline>) {
@@ -184,20 +186,20 @@ impl Requests {
         &self.ops
     }
 
-    /// Where the ops of one request stand in [`Requests::ops`].
+    /// The range of one request's ops in [`Requests::ops`].
     pub fn ops_of(&self, request: usize) -> Range<usize> {
         let start = request.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[request]
     }
 }
 
-/// How many of these ops go on together, or none of them: orders that are linked, or wait for one another.
+/// The number of first ops that go on together or not at all: orders that are linked, or wait for one another.
 fn placed_together(ops: &[Op]) -> usize {
     let belongs = |op: &&Op| matches!(op, Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }));
     1 + ops.iter().skip(1).take_while(belongs).count()
 }
 
-/// Why an op does not go on for somebody with these rights, in this mode.
+/// The reason why these rights or this mode stop an op.
 fn denial(rights: &Rights, mode: Mode, op: &Op, room: Result<(), Limit>) -> Option<Denial> {
     if rights.is_stopped(mode, op) {
         return Some(Denial::Closed(mode));

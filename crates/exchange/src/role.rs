@@ -1,24 +1,24 @@
-//! The roles that there are, and the set of them that a member has.
+//! The roles, and the set of them that a member has.
 
-/// What a member may do. Somebody may have several roles.
+/// A right of a member. A member may have several roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Everything.
+    /// Does and reads everything.
     Operator,
-    /// Create accounts and symbols, and give accounts shares.
+    /// Creates accounts and symbols, and gives shares to accounts.
     Issuer,
-    /// Place, amend and cancel orders of the accounts named, and read these.
+    /// Places, amends and cancels orders of the accounts named, and reads these accounts.
     Trader,
-    /// Read the accounts named.
+    /// Reads the accounts named.
     Viewer,
-    /// Read everything.
+    /// Reads everything.
     Auditor,
 }
 
 impl Role {
     pub const ALL: [Role; 5] = [Role::Operator, Role::Issuer, Role::Trader, Role::Viewer, Role::Auditor];
 
-    /// As it is written.
+    /// The name as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Role::Operator => "operator",
@@ -29,13 +29,13 @@ impl Role {
         }
     }
 
-    /// The one of this name.
+    /// The role of this name.
     pub fn named(name: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
-/// A set of roles: a bit each, in the order of [`Role::ALL`], so that a look at it leads nowhere else.
+/// A set of roles: a bit each, in the order of [`Role::ALL`], so that a look at it follows no pointer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Roles(u8);
 
@@ -48,7 +48,7 @@ impl Roles {
         self.0 & bit(role) != 0
     }
 
-    /// In the order of [`Role::ALL`].
+    /// Iterates over the roles in the order of [`Role::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Role> {
         Role::ALL.into_iter().filter(move |role| self.contains(*role))
     }

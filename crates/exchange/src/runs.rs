@@ -1,6 +1,7 @@
-//! A value for each of some requests, where many that follow each other have the same.
+//! Values of requests, where many consecutive requests have the same one.
 
-/// Values of requests, in order. What consecutive requests have in common is kept once: a connection hands in many at a time.
+/// Values of requests, in order. Consecutive requests with the same value share one entry: a connection hands in many
+/// at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Runs<T>(Vec<Run<T>>);
 
@@ -18,7 +19,7 @@ impl<T> Default for Runs<T> {
 }
 
 impl<T: Clone + PartialEq> Runs<T> {
-    /// Gives a request this value. It stands behind all that have one.
+    /// Gives a request this value. The request stands behind all that have one.
     pub(crate) fn push(&mut self, request: usize, value: &T) {
         match self.0.last_mut() {
             Some(last) if last.end == request && last.value == *value => last.end = request + 1,

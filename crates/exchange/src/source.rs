@@ -1,26 +1,26 @@
-//! The source of a batch, whose turns it takes. The market's loop lets sources take turns, so that much of one of them
-//! delays none of the others.
+//! The source of a batch. The market's loop lets sources take turns, so that a flood from one of them delays none of
+//! the others.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The source of heavy batches: a member with all its connections, or a connection of nobody who is known.
+/// The source of heavy batches: a member with all its connections, or a connection of an unknown client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source(u64);
 
-/// Set in the numbers of members, so that none is a connection's.
+/// A bit that is set in the numbers of members, so that none equals a connection's.
 const MEMBER: u64 = 1 << 63;
 
-/// The number of the connection that was counted last.
+/// The number of the last counted connection.
 static LAST_CONNECTION: AtomicU64 = AtomicU64::new(0);
 
 impl Source {
-    /// A connection's, told from all others of this process.
+    /// Makes the source of a connection, which differs from all others of this process.
     pub fn connection() -> Source {
         Source(LAST_CONNECTION.fetch_add(1, Ordering::Relaxed) & !MEMBER)
     }
 
-    /// A member's. Two members whose names have the same hash take turns as one.
+    /// Makes the source of a member. Two members whose names have the same hash take turns as one.
     pub fn member(name: &str) -> Source {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);

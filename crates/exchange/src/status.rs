@@ -9,11 +9,11 @@ pub enum State {
     Standby,
     /// Reading its data; clients are not served yet.
     Recovering,
-    /// The database, or the log, cannot be reached; requests are refused until it is back.
+    /// Refusing requests until the database, or the log, can be reached again.
     StoreAway,
     /// Serving.
     Ready,
-    /// Answering what is in flight, accepting nothing more.
+    /// Answering the requests in flight, accepting no more.
     Stopping,
     /// Broken, for this reason.
     Failed(String),
@@ -24,13 +24,13 @@ pub enum State {
 pub struct Status(Arc<Mutex<State>>);
 
 impl Status {
-    /// A new one, recovering.
+    /// Makes a status that is `Recovering`.
     pub fn new() -> Status {
         Status(Arc::new(Mutex::new(State::Recovering)))
     }
 
-    /// Sets the state, and returns the one before. A server that has failed stays failed, with the first reason; one that
-    /// stops can only fail.
+    /// Sets the state, and returns the one before. A server that has failed stays failed, with the first reason; one
+    /// that is stopping can only fail.
     pub fn set(&self, state: State) -> State {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = current.clone();

@@ -1,38 +1,39 @@
 //! Counts of clients that a gateway turned away before they asked the exchange for anything, by reason, and the rule
-//! when the log tells of one: a flood of them does not fill the disk. It knows neither protocols nor the log.
+//! for lines of the log: a flood of such clients does not fill the disk. This module knows neither protocols nor the
+//! log.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::now;
 
-/// Nanoseconds between two lines of the log about one reason, at least.
+/// The least time between two lines of the log about one reason, in nanoseconds.
 const BETWEEN_LINES_NS: u64 = 10_000_000_000;
 
 /// The reason why a client is turned away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnedAway {
-    /// A secret, a signature, a password or a token is wrong, or its key is over.
+    /// A secret, a signature, a password or a token is wrong, or its key has expired.
     WrongProof,
-    /// Too many wrong proofs came from its address, or too much is being proven at once.
+    /// Too many wrong proofs came from its address, or the server is checking too many at once.
     TooManyTries,
-    /// A signed request came before, or was signed before the server began.
+    /// A signed request came before, or was signed before the server started.
     Replayed,
-    /// Nothing was proven where something has to be, or in a way that is not taken there.
+    /// The client proved nothing where it has to, or in a way that is not accepted there.
     Unproven,
-    /// It is for members of other roles.
+    /// The request is for members of other roles.
     NotPermitted,
-    /// It is about an account of others.
+    /// The request is about another's account.
     NotTheirs,
-    /// It names another host, or comes from another site's page.
+    /// The request names another host, or comes from another site's page.
     Foreign,
-    /// The venue's mode closes it.
+    /// The venue's mode is closed to the client.
     Closed,
-    /// It is past a limit of the member: of messages or connections.
+    /// The client exceeds a limit of the member: of messages or connections.
     PastLimit,
 }
 
 impl TurnedAway {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [TurnedAway; 9] = [
         TurnedAway::WrongProof,
         TurnedAway::TooManyTries,
@@ -68,14 +69,15 @@ pub(crate) struct TurnedAways([Count; TurnedAway::ALL.len()]);
 #[derive(Debug, Default)]
 struct Count {
     all: AtomicU64,
-    /// The clock's time from which on the log may have another line.
+    /// The time from which on the log may have another line.
     next_line: AtomicU64,
-    /// Those that no line told of.
+    /// The number of clients since the last line that have no line.
     untold: AtomicU64,
 }
 
 impl TurnedAways {
-    /// Counts one. Gives how many no line told of since the last line, if the log is to have a line of this one.
+    /// Counts a client. Returns the number of clients without a line since the last line, if the log is to have a line
+    /// for this one.
     pub fn count(&self, why: TurnedAway) -> Option<u64> {
         self.count_at(why, now())
     }
@@ -93,7 +95,7 @@ impl TurnedAways {
         }
     }
 
-    /// Each reason and how often it was one.
+    /// Each reason and the number of clients turned away for it.
     pub fn all(&self) -> impl Iterator<Item = (TurnedAway, u64)> {
         TurnedAway::ALL.into_iter().zip(&self.0).map(|(why, count)| (why, count.all.load(Ordering::Relaxed)))
     }
