@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use exchange::{GatewayMetrics, TurnedAway};
 
-/// Counts a client that a gateway turns away, and writes a line to the log now and then.
+/// Counts a client that a gateway turns away, and writes a line to the log at intervals.
 pub fn turn_away(gateway: &GatewayMetrics, why: TurnedAway, address: IpAddr) {
     let Some(more) = gateway.turned_away(why) else { return };
     let (gateway, reason) = (gateway.name(), why.name());

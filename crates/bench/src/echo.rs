@@ -91,13 +91,14 @@ fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Slab<Connection
 struct Connection {
     stream: TcpStream,
     counter: RequestCounter,
-    /// Replies to what was read, not yet written.
+    /// Replies to requests that were read, not yet written.
     out: Vec<u8>,
     open: bool,
 }
 
 impl Connection {
-    /// Reads what is there, adds it to `turn`, and answers its requests, which are not on the disk yet.
+    /// Reads the bytes that have arrived, adds them to `turn`, and answers their requests, which are not on the disk
+    /// yet.
     fn read(&mut self, scratch: &mut [u8], turn: &mut Vec<u8>) {
         let mut bytes = scratch.len();
         // A short read emptied the socket.

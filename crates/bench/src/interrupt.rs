@@ -1,5 +1,5 @@
 //! Ctrl-C and SIGTERM as a flag that loops look at: the owner of a server or folder then drops it, and dropping cleans
-//! up. It knows nothing of what is cleaned up.
+//! up. This module does not know the owners.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};

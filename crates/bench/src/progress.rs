@@ -16,7 +16,7 @@ impl Progress {
         Progress(ProgressBar::new(measurements as u64 * STEPS).with_style(style))
     }
 
-    /// Shows how many are made, and this part of the one of this name.
+    /// Shows how many runs are made, and how far the current one, of this name, is.
     pub fn at(&self, made: usize, part: f64, name: &str) {
         self.0.set_message(name.to_string());
         self.0.set_position(made as u64 * STEPS + (part.clamp(0.0, 1.0) * STEPS as f64) as u64);

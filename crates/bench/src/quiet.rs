@@ -9,7 +9,7 @@ use crate::processor::busy_percent;
 pub const QUIET_PERCENT: f64 = 5.0;
 /// Time of one look.
 const LOOK: Duration = Duration::from_millis(300);
-/// Time that is waited in all, and how often one measurement is repeated, at most.
+/// The longest time to wait in all, and the most repetitions of one measurement.
 const WAIT_MAX: Duration = Duration::from_secs(20 * 60);
 const REPEATS_MAX: u32 = 10;
 

@@ -58,7 +58,7 @@ impl Results {
         self.write_experiment()
     }
 
-    /// Returns the text about what is kept when it ends early.
+    /// Describes the results that stay when the experiment ends early.
     fn kept(&self, error: &str) -> String {
         let (folder, planned) = (self.folder.display(), self.study.experiment.planned);
         match self.study.runs.len() {

@@ -4,12 +4,12 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement};
 
-/// The width where there is no terminal to ask.
+/// The width of a table without a terminal.
 const WIDTH_COLUMNS: u16 = 120;
 /// Letters from which a cell is prose, and is wrapped.
 const PROSE_LETTERS_MIN: usize = 80;
 
-/// Rows under heads, with a line that says what they are.
+/// Rows under heads, with a caption.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub caption: String,

@@ -433,8 +433,8 @@ impl View {
             }
             Event::ClientOrderIdGiven { order, id } => {
                 self.client_ids.insert(order, id);
-                // The order's placing is among the last two pieces of news: behind it is at most the news of what it
-                // waits for.
+                // The order's placing is among the last two pieces of news: at most one comes behind it, with the
+                // trigger or the order that it waits for.
                 for news in self.news.iter_mut().rev().take(2) {
                     if let News::Placed(_, placed) = news
                         && placed.order == order

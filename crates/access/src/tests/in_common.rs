@@ -20,7 +20,7 @@ struct State {
     is_away: bool,
     /// A text that an editor writes into a file as soon as something was put.
     written_then: Option<(PathBuf, String)>,
-    /// The log keeps what is put, and answers nothing.
+    /// Whether the log keeps a put edition and answers nothing.
     is_silent: bool,
 }
 

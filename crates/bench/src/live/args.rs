@@ -87,7 +87,7 @@ pub struct LiveArgs {
 }
 
 impl LiveArgs {
-    /// Returns the measurements of a round. Those that are compared take turns at being first.
+    /// Returns the measurements of a round. Measurements that are compared take turns at being first.
     pub fn parts(&self, round: u32) -> Vec<&'static Part> {
         let mut parts: Vec<&Part> = ALL.iter().collect();
         if round.is_multiple_of(2) {

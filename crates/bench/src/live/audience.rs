@@ -58,7 +58,7 @@ impl Subscriber {
         Ok(Subscriber { socket, ear })
     }
 
-    /// Reads what is there. A connection that ended counts as dropped.
+    /// Reads the messages that have arrived. A connection that ended counts as dropped.
     pub fn read(&mut self) {
         loop {
             match self.socket.read() {
@@ -198,7 +198,7 @@ pub fn add(all: &mut Heard, one: &Heard) {
     all.first_wrong = all.first_wrong.take().or_else(|| one.first_wrong.clone());
 }
 
-/// Puts what was received into the record of the load, with its faults.
+/// Notes the received messages and their faults in the record of the load.
 pub fn note(heard: Heard, record: &mut RunRecord) {
     let faults = [
         (heard.gaps, "updates of books were missing"),

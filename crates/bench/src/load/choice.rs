@@ -13,7 +13,7 @@ use crate::record::{LoadSettings, Recipe};
 const CROSSING_CENTS: usize = 80_000;
 /// Orders that are prepared, and sent round and round.
 const PREPARED: usize = 1 << 16;
-/// Orders that rest before a load, at least; the next is how many each account has.
+/// The least number of orders that rest before a load, and the number that each account has.
 const OPEN_ORDERS_MIN: u64 = 2_000;
 const STANDING_PER_ACCOUNT: usize = 10;
 

@@ -63,14 +63,15 @@ impl Connection {
             }
         }
         self.out.drain(..written);
-        // TLS may hold back what it took.
+        // TLS may hold back bytes that it took.
         match self.stream.flush() {
             Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Reads what is there and calls `each` with every whole reply and the request that it answers, if there is one.
+    /// Reads the bytes that have arrived, and calls `each` with every whole reply and the request that it answers, if
+    /// there is one.
     pub fn receive(
         &mut self,
         scratch: &mut [u8],

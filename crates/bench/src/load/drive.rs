@@ -392,7 +392,7 @@ impl<'a> Driver<'a> {
         flushed.map_err(|error| self.give_up(number, &error)).is_ok()
     }
 
-    /// Closes what is there; a closed loop sends its next request on a new connection.
+    /// Closes the connection, if there is one; a closed loop sends its next request on a new one.
     fn next_after(&mut self, number: usize, now: Instant) {
         match self.schedule {
             None => self.send(number, 1, now),

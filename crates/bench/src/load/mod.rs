@@ -73,7 +73,7 @@ pub struct Plan {
 
 /// One thread's part of a plan.
 struct Share {
-    /// Its number, and how many there are.
+    /// The thread's number, and the number of threads.
     number: u64,
     of: u64,
     connections: usize,
@@ -132,7 +132,7 @@ pub fn run(
     })
 }
 
-/// Reports when the measured part begins and how far it is, until all threads are done.
+/// Reports the start and the progress of the measured part, until all threads are done.
 fn follow(
     plan: &Plan,
     watch: &Watch,

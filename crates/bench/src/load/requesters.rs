@@ -1,6 +1,5 @@
 //! A closed loop of connections that another client library drives, all in this thread: each asks, waits for its
 //! answer, and asks again. It counts their answers, as the loop over our own sockets does.
-//! answer, and asks again. It counts what they say, as the loop over our own sockets does.
 
 use std::time::{Duration, Instant};
 

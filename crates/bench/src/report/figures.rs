@@ -45,7 +45,7 @@ pub fn of(study: &Study, groups: &[Group], file: &str) -> Vec<Figure> {
     if along == Some(RunAxis::Clients) && *shown == REQUESTS && groups.iter().any(Group::is_of_its_size) {
         figures.push(sketch.against_axis(&SECONDS, &[], ""));
     }
-    // Latencies are drawn of one series, the one that has most of them; the tables have all.
+    // The figure shows the latencies of the series with the most of them; the tables have all.
     let latencies = |series: &&str| -> u64 {
         let groups = groups.iter().filter(|group| group.series == *series);
         groups.flat_map(|group| &group.valid).map(|run| run.latencies.len()).sum()

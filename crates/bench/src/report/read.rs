@@ -31,7 +31,8 @@ pub fn studies(dir: &Path) -> Result<Vec<Study>, String> {
     if faults.is_empty() { Ok(studies) } else { Err(faults.join("\n")) }
 }
 
-/// Returns the folder itself, or the folders in it that hold an experiment. Errors: the system's; there is none.
+/// Returns the folder itself, or the folders in it that hold an experiment. Errors: those of the system; no folder
+/// holds one.
 fn folders(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let holds = |folder: &Path| ["experiment.json", FORMER].iter().any(|file| folder.join(file).is_file());
     if holds(dir) {

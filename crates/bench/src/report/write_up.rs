@@ -194,7 +194,7 @@ pub fn ended_early(study: &Study) -> Option<String> {
     (planned > made as u64).then(|| format!("The experiment ended early: {made} of {planned} runs were made."))
 }
 
-/// Returns the runs' own warnings. Those that differ in their figures only are one: the first stands for all.
+/// Returns the runs' own warnings. Warnings that differ only in their figures count as one: the first stands for all.
 pub fn said_by_runs(study: &Study) -> Vec<String> {
     let mut kinds: Vec<(String, &str, Vec<&RunEntry>)> = Vec::new();
     for run in &study.runs {

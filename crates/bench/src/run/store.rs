@@ -20,7 +20,7 @@ impl Store {
     pub const JOURNAL: &'static str = "journal";
     pub const POSTGRES: &'static str = "postgres";
 
-    /// Returns what is fresh for each run.
+    /// The name of the thing that each run gets anew.
     pub fn fresh(&self) -> &'static str {
         match self {
             Store::Journal => "a fresh data folder",

@@ -41,7 +41,7 @@ pub fn market(commands: Vec<Command>) -> Market {
 }
 
 /// Order 2 buys: in one auction it is the older one of the first two pairs, the younger one of the next, and the older
-/// one again. Then it is a maker as any other, and in the next auction once more.
+/// one again. After that it is a maker like any other, and once more in the next auction.
 fn alternating() -> Vec<Command> {
     let mut commands = vec![
         Command::CreateSymbol { symbol: symbol() },

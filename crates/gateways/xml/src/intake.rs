@@ -373,7 +373,7 @@ impl Gathered {
     }
 }
 
-/// Returns how much of the bound on what is in flight requests take.
+/// Returns the room that requests take in the bound on requests in flight.
 fn taken_by(requests: usize, ops: &[Op]) -> usize {
     requests + ops.iter().map(|op| if matches!(op, Op::Query(_)) { QUERY_TAKES } else { 1 }).sum::<usize>()
 }
@@ -392,7 +392,7 @@ mod tests {
         fn look_up(&self, _: Lookup) {}
     }
 
-    /// Connections that were refused made the one that was read next heavy.
+    /// Refused connections once made the next read connection heavy.
     #[test]
     fn refusals_do_not_count_as_what_the_next_connection_asks() {
         let poll = Poll::new().expect("a poll");

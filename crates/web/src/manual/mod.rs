@@ -1,6 +1,5 @@
 //! The documents as a site: under `/docs`, and as files in a folder (`pricetime docs`). They are part of the program,
 //! and become HTML when one of them is first requested. The site loads nothing from other servers.
-//! of them is first asked for. The site asks nobody else for anything.
 
 mod chapters;
 mod render;

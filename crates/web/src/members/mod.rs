@@ -246,7 +246,6 @@ mod tests {
 
     /// A clock that was ahead was set right, and the server was started again: the second server repeated requests that
     /// the first had taken.
-    /// again by the other.
     #[test]
     fn what_was_signed_before_the_markets_last_command_is_not_taken_whatever_the_clock_shows() {
         let access = Access::parse("[[member]]\nname = \"alice\"\nroles = [\"trader\"]\n").expect("an access file");

@@ -132,7 +132,7 @@ pub(super) fn order_name<'a>(
     }
 }
 
-/// Reads how many shares an order is to have.
+/// Reads the number of shares that an amended order is to have.
 pub(super) fn shares_left<'a>(shares: Option<Value<'a>>) -> Result<Shares, ChildFault<'a>> {
     let shares = given(shares, "amend", "shares")?;
     decimal("shares", &shares.trimmed(), |shares| match shares.negative {
