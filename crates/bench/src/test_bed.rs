@@ -11,7 +11,7 @@ pub struct TestBed {
     pub server_core: usize,
     /// The load's core; the server's where there is no other.
     pub load_core: usize,
-    /// Both, or the only one.
+    /// Both cores, or the only one.
     pub cores: Vec<usize>,
     out: PathBuf,
     /// The folder in `out` that holds the servers' data, while they run.

@@ -19,7 +19,7 @@ pub enum Trust {
     /// Servers with a certificate for the host's name that an authority in a PEM file has signed, or that is in the
     /// file.
     Authority(PathBuf),
-    /// Any server. TLS then keeps listeners out, but nobody who stands between.
+    /// Any server. TLS then keeps listeners out, but no attacker who stands between.
     Any,
 }
 

@@ -47,14 +47,14 @@ const LEAVING_PAUSE: Duration = Duration::from_millis(1);
 /// Pauses, at most, together a tenth of a second: then the newcomer gets a reserved place.
 const LEAVING_PAUSES_MAX: u32 = 100;
 
-/// Bounds of the time for which nothing may happen on a connection.
+/// The longest times for which nothing may happen on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Before it asks.
+    /// The time before a request.
     pub idle: Duration,
-    /// From its request to its answer.
+    /// The time from a request to its answer.
     pub answer: Duration,
-    /// Before TLS has begun.
+    /// The time before TLS has begun.
     pub handshake: Duration,
 }
 
@@ -320,7 +320,8 @@ impl Placed {
         if done.is_pending() { self.idle(cx).map(Err) } else { done }
     }
 
-    /// Ready with an error when nothing has happened for too long, or another connection needs the place.
+    /// Polls for the end of the connection: an error when nothing has happened for too long, or another connection
+    /// needs the place.
     fn idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.place.is_wanted(cx) {
             // A WebSocket says why it ends.

@@ -232,7 +232,7 @@ impl Outbox {
         Kept { outbox: self.clone(), bytes }
     }
 
-    /// Returns the budget in which it is counted.
+    /// Returns the budget that counts the outbox.
     pub(crate) fn spool(&self) -> &Spool {
         &self.0.spool
     }

@@ -29,9 +29,9 @@ pub(crate) struct Subscriptions {
 /// The change that began or ended a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// No change: it was so already.
+    /// A change without an effect: it was so already.
     None,
-    /// Others are subscribed, too.
+    /// Other subscribers are there, too.
     OneOfMany,
     /// No other subscriber is there.
     OnlyOne,

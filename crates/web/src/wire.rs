@@ -181,7 +181,7 @@ impl Wire {
         matches!(self, Wire::Shaking(_))
     }
 
-    /// Ready when TLS has begun, if it has to. Errors: it cannot begin.
+    /// Polls until TLS has begun, if the connection has it. Errors: it cannot begin.
     pub(crate) fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Wire::Shaking(shaking) = self {
             *self = Wire::Tls(Box::new(ready!(shaking.as_mut().poll(cx))?));

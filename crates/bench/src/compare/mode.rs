@@ -84,9 +84,9 @@ impl Subject {
 pub enum Cores {
     /// A core for the server, and another one for the load.
     Apart,
-    /// Both on one core.
+    /// Server and load on one core.
     One,
-    /// Both on both cores.
+    /// Server and load on both cores.
     Two,
     /// Server, database and load on both cores, with the market in PostgreSQL.
     TwoOnPostgres,

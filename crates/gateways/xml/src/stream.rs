@@ -29,7 +29,7 @@ struct Tls {
 }
 
 enum State {
-    /// Before the handshake: the client has sent nothing, waits for a place and is counted, or has one.
+    /// The time before the handshake: the client has sent nothing, waits for a place and is counted, or has one.
     Before(Place),
     /// The handshake goes on, and is counted.
     Shaking {

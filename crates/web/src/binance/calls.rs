@@ -40,9 +40,10 @@ pub(super) struct Turns {
 enum Turn {
     /// Immediately.
     Any,
-    /// After the cancels before it. Orders are placed as they arrive, and do not wait for one another's answers.
+    /// The turn after the cancels before it. Orders are placed as they arrive, and do not wait for one another's
+    /// answers.
     AfterCancels,
-    /// After all placements and cancels before it.
+    /// The turn after all placements and cancels before it.
     Alone,
 }
 

@@ -8,9 +8,9 @@ use super::refusal::Refusal;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CancelRestriction {
-    /// Only if no share is executed.
+    /// Cancels the order only if no share is executed.
     New,
-    /// Only if some shares are executed.
+    /// Cancels the order only if some shares are executed.
     PartiallyFilled,
 }
 
