@@ -41,7 +41,7 @@ pub(crate) struct Replay {
 enum Stage {
     Looking(Sweep),
     /// Reports that were found and not sent yet, and the sweep for later ones, if there are more.
-    PublishCost(VecDeque<ReportKey>, Option<Sweep>),
+    Found(VecDeque<ReportKey>, Option<Sweep>),
     /// The database has to be asked for more behind this command.
     Asking(Sequence),
     /// The database's answer, complete up to a command.
@@ -143,11 +143,11 @@ impl Replay {
                     true => Stage::Looking(sweep),
                     false => {
                         let (found, more) = sweep.finish();
-                        Stage::PublishCost(found.into(), more)
+                        Stage::Found(found.into(), more)
                     }
                 };
             }
-            Stage::PublishCost(mut found, more) => {
+            Stage::Found(mut found, more) => {
                 let keys: Vec<ReportKey> = found.drain(..found.len().min(REPORTS_AT_ONCE)).collect();
                 let next = found.front().copied();
                 self.told = keys.last().copied().unwrap_or(self.told);
@@ -157,7 +157,7 @@ impl Replay {
                     None => self.through,
                 };
                 self.stage = match (next, more) {
-                    (Some(_), more) => Stage::PublishCost(found, more),
+                    (Some(_), more) => Stage::Found(found, more),
                     (None, Some(sweep)) => Stage::Looking(sweep),
                     (None, None) => Stage::Joining,
                 };
