@@ -14,6 +14,7 @@ use crate::command::{Command, Condition, Entry, OrderName, Query, Terms};
 use crate::deadlines::Deadlines;
 use crate::event::Event;
 use crate::executed::Execution;
+use crate::execution_bounds::ExecutionBounds;
 use crate::fee_schedule::FeeSchedule;
 use crate::groups::Groups;
 use crate::icebergs::Icebergs;
@@ -29,11 +30,6 @@ use crate::reject::Reject;
 use crate::reply::{OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
-
-/// Executions that one command comes to, at most; an order that would go on is under way then, and an auction goes on,
-/// and commands of the loop continue them. An order of its own account that one meets, and does not execute with,
-/// counts as one. It is part of what commands mean: with another number the same commands make another market.
-pub const EXECUTIONS_MAX: u32 = 10_000;
 
 /// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
 pub const AHEAD: usize = 32;
@@ -74,9 +70,12 @@ pub struct Engine {
     pub(crate) shared_log: SharedLog,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
-    /// What one command may execute, and what the one that is being applied still may.
-    pub(crate) executions_max: u32,
+    pub(crate) execution_bounds: ExecutionBounds,
+    /// What the command that is being applied still may execute.
     pub(crate) executions_left: u32,
+    /// What the commands of this time still may execute together. No part of the state that is written down: no two
+    /// turns have the same time, and no state is written down inside of a turn.
+    turn_executions_left: u32,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -123,17 +122,24 @@ impl Engine {
             limits: LimitedAccounts::default(),
             shared_log: SharedLog::new(),
             account_orders: AccountOrders::new(),
-            executions_max: EXECUTIONS_MAX,
-            executions_left: EXECUTIONS_MAX,
+            execution_bounds: ExecutionBounds::ALL,
+            executions_left: 0,
+            turn_executions_left: ExecutionBounds::ALL.turn,
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
         }
     }
 
-    /// Puts another number in the place of [`EXECUTIONS_MAX`]: for tests. Markets that are compared have the same one.
+    /// Puts other bounds in the place of [`ExecutionBounds::ALL`]: for tests. Markets that are compared have the same
+    /// ones.
+    pub fn with_execution_bounds(self, bounds: ExecutionBounds) -> Engine {
+        Engine { execution_bounds: bounds, turn_executions_left: bounds.turn, ..self }
+    }
+
+    /// As `with_execution_bounds`, where each command executes so often whatever others did.
     pub fn with_executions_max(self, executions_max: u32) -> Engine {
-        Engine { executions_max, executions_left: executions_max, ..self }
+        self.with_execution_bounds(ExecutionBounds::of_command(executions_max))
     }
 
     /// The last command applied.
@@ -257,8 +263,7 @@ impl Engine {
         assert!(sequence == self.sequence.next(), "invariant: commands are applied in sequence");
         assert!(time >= self.time, "invariant: time does not go back");
         self.sequence = sequence;
-        self.time = time;
-        self.executions_left = self.executions_max;
+        let may_execute = self.begin_executions(time, command);
         let reply = match *command {
             Command::CreateAccount { account, balance } => self.create_account(account, balance, events),
             Command::CreateSymbol { symbol } => self.create_symbol(symbol, true, events),
@@ -336,7 +341,25 @@ impl Engine {
         if self.pendings.are_due() {
             self.release_after(events);
         }
+        self.turn_executions_left =
+            self.turn_executions_left.saturating_sub(may_execute.saturating_sub(self.executions_left));
         reply.unwrap_or_else(Reply::Rejected)
+    }
+
+    /// A command of this time begins. Gives how often it may execute.
+    #[inline]
+    fn begin_executions(&mut self, time: Time, command: &Command) -> u32 {
+        let bounds = self.execution_bounds;
+        let goes_on = matches!(command, Command::ActivateReached);
+        if time != self.time || goes_on {
+            self.turn_executions_left = bounds.turn;
+        }
+        self.time = time;
+        self.executions_left = match goes_on || matches!(command, Command::EndAuction) {
+            true => bounds.command,
+            false => self.turn_executions_left.max(bounds.small).min(bounds.command),
+        };
+        self.executions_left
     }
 
     /// Answers a query. Appends the order's executions to `executions`, unless there are more than are kept.

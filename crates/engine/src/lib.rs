@@ -22,6 +22,7 @@ mod deadlines;
 mod engine;
 mod event;
 mod executed;
+mod execution_bounds;
 mod export;
 mod fee;
 mod fee_schedule;
@@ -79,9 +80,10 @@ pub use command::{
     CancelReason, Command, Entry, FundsOrder, Manner, NewOrder, Op, OrderKind, OrderName, Query, SelfTrade, Side,
     Trigger,
 };
-pub use engine::{AHEAD, DoneOrders, EXECUTIONS_MAX, Engine};
+pub use engine::{AHEAD, DoneOrders, Engine};
 pub use event::Event;
 pub use executed::{EXECUTIONS_KEPT, Executed, Execution};
+pub use execution_bounds::{EXECUTIONS_MAX, ExecutionBounds};
 pub use export::StateHash;
 pub use fee::{Fee, Taken};
 pub use fee_schedule::FeeSchedule;

@@ -286,6 +286,9 @@ impl Engine {
         }
         let arriving = self.within_collar(account, placed);
         let wanted = self.wanted(account, &arriving)?;
+        if self.fills_later(account, placed) {
+            return self.place_behind_others(account, placed, terms, events);
+        }
         let before = self.hold(account, placed)?;
         self.place_held(account, placed, &arriving, wanted, before, terms, events)
     }

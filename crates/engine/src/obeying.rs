@@ -70,6 +70,9 @@ impl Engine {
         let arriving = rules.arriving(placed, last).map_err(Reject::BreaksRule)?;
         let arriving = self.within_collar(account, &arriving);
         let wanted = self.wanted_in_lots(account, &arriving, rules.lot)?;
+        if self.fills_later(account, placed) {
+            return self.place_behind_others(account, placed, terms, events);
+        }
         let before = self.hold(account, placed)?.in_lots(rules.lot);
         // From here the order cannot be rejected.
         let (order, slot) = self.open_order(account, placed, terms, events);

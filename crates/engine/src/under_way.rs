@@ -66,7 +66,7 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         if self.stops.delayed_orders(placed.symbol)
-            >= self.executions_max.saturating_mul(WAITING_PER_EXECUTION) as usize
+            >= self.execution_bounds.command.saturating_mul(WAITING_PER_EXECUTION) as usize
         {
             return Err(Reject::Full);
         }
@@ -100,7 +100,7 @@ impl Engine {
     /// price first what is shown, and then the next parts of what is hidden, round by round. Error: how many were
     /// counted when it was clear that it does not execute wholly, or not with one command.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
-        let mut filling = Filling { left: placed.shares, executions: 0, most: self.executions_max };
+        let mut filling = Filling { left: placed.shares, executions: 0, most: self.execution_bounds.command };
         let mut looked_at = 0usize;
         for level in self.books.levels(placed.symbol, placed.side.opposite()) {
             if !placed.accepts(level.price) {
@@ -141,6 +141,12 @@ impl Engine {
     /// The executions that an order of this kind needs if it executes wholly or not at all; none for others.
     pub(crate) fn fills(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Result<u32, u32>> {
         (placed.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(account, placed))
+    }
+
+    /// Whether an order that is placed executes wholly or not at all, and has to wait for another command to do so: the
+    /// commands of its turn have executed so often.
+    pub(crate) fn fills_later(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
+        self.executions_left < self.execution_bounds.command && self.is_too_much(self.fills(account, placed))
     }
 
     /// Whether an order that executes wholly or not at all has to wait for another command to do so.

@@ -93,7 +93,14 @@ impl Timekeeper {
         Timekeeper { clock, leap_max, believed: (believed, passed), leap: None }
     }
 
-    /// The time of the next command, not before that of the last.
+    /// The time of the next turn's commands: after that of the last one's, however the clock runs. What the commands of
+    /// one time may execute together is told from those of another by that, also where a state was written down between
+    /// the two.
+    pub fn next_turn(&mut self, last: Time) -> Time {
+        self.now(last).max(last.later_by_us(1))
+    }
+
+    /// The time that it is, not before that of the last command.
     pub fn now(&mut self, last: Time) -> Time {
         let (shows, passed) = ((self.clock.shows)(), (self.clock.passed)());
         let (believed, then) = self.believed;
@@ -239,6 +246,17 @@ mod tests {
         machine.leaps(7 * DAY as i64);
         machine.passes(SECOND);
         assert_eq!(keeper.now(Time(NOON)), Time(NOON + 2 * SECOND));
+    }
+
+    #[test]
+    fn each_turn_has_a_later_time_also_while_the_clock_stands() {
+        let machine = Machine::new();
+        let mut keeper = machine.keeper(NOON);
+        assert_eq!(keeper.next_turn(Time(NOON)), Time(NOON + 1));
+        machine.leaps(-(DAY as i64));
+        assert_eq!(keeper.next_turn(Time(NOON + 1)), Time(NOON + 2));
+        machine.leaps((DAY + 7) as i64);
+        assert_eq!(keeper.next_turn(Time(NOON + 2)), Time(NOON + 7));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! ```text
 //! inbox ─► admission ─► ledger: order ─► engine: apply ─► ledger: release
 //! ```
-//! All batches of a turn share one time. With a journal the order is known when it is durable, so nothing derived from a command
+//! All batches of a turn share one time, and no two turns have the same. With a journal the order is known when it is durable, so nothing derived from a command
 //! leaves before the command is durable: nothing is derived from it before.
 
 use std::time::{Duration, Instant};
@@ -199,7 +199,7 @@ impl<L: Ledger> Turn<L> {
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
         let begun = Instant::now();
-        let time = self.timekeeper.now(self.engine.time());
+        let time = self.timekeeper.next_turn(self.engine.time());
         let own_commands = if self.writes() { self.take_own_commands(time) } else { Vec::new() };
         let Turn { engine, ledger, admission, .. } = self;
         let conditions =

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
-    EXECUTIONS_MAX, Entry, Event, Execution, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId,
-    OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol,
-    SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event,
+    Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId, OrderKind,
+    OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex,
+    SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// The time that a client order id still stands for its order after that order is done.
@@ -65,9 +65,10 @@ pub struct Model {
     pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
     /// The first order of a pair while the second one is placed, to be linked with it.
     pub(crate) linking: Option<OrderId>,
-    /// The most executions of one command, and those that the current command has left.
-    pub(crate) executions_max: u64,
+    /// The most executions of commands, those that the current command has left, and those of all commands of its time.
+    pub(crate) execution_bounds: ExecutionBounds,
     pub(crate) executions_left: u64,
+    pub(crate) executed_in_turn: u64,
 }
 
 /// A working order whose request may not be over yet.
@@ -219,32 +220,39 @@ impl Model {
             messages: Vec::new(),
             limits: BTreeMap::new(),
             linking: None,
-            executions_max: u64::from(EXECUTIONS_MAX),
-            executions_left: u64::from(EXECUTIONS_MAX),
+            execution_bounds: ExecutionBounds::ALL,
+            executions_left: 0,
+            executed_in_turn: 0,
         }
     }
 
-    /// The most executions of one command.
-    pub fn executions_max(&self) -> u64 {
-        self.executions_max
+    /// The most executions of a command and of a turn.
+    pub fn execution_bounds(&self) -> ExecutionBounds {
+        self.execution_bounds
     }
 
     /// Sets the most executions of each later command.
     pub fn set_executions_max(&mut self, executions_max: u32) {
-        self.executions_max = u64::from(executions_max);
+        self.execution_bounds = ExecutionBounds::of_command(executions_max);
     }
 
     /// Makes an exchange whose commands execute at most this often.
     pub fn with_executions_max(executions_max: u32) -> Model {
-        Model { executions_max: u64::from(executions_max), ..Model::new() }
+        Model::with_execution_bounds(ExecutionBounds::of_command(executions_max))
+    }
+
+    /// Makes an exchange with these bounds of executions.
+    pub fn with_execution_bounds(execution_bounds: ExecutionBounds) -> Model {
+        Model { execution_bounds, ..Model::new() }
     }
 
     /// Obeys the command of an entry, or refuses it. Appends the executions that the reply refers to to `executions`,
     /// and everything that happened to `events`.
     pub fn apply(&mut self, entry: &Entry, executions: &mut Vec<Execution>, events: &mut Vec<Event>) -> Reply {
         self.sequence = entry.sequence;
+        let may_execute = self.executions_of(entry);
+        self.executions_left = may_execute;
         self.time = entry.time;
-        self.executions_left = self.executions_max;
         let named = std::mem::take(&mut self.named);
         self.named = named.into_iter().filter(|&order| self.client_id_stands(self.order(order))).collect();
         let outcome = self.obey(entry.command, executions, events);
@@ -257,7 +265,22 @@ impl Model {
         };
         self.end_chain(&entry.command, &outcome);
         self.release_after(events);
+        self.executed_in_turn += may_execute - self.executions_left;
         outcome.unwrap_or_else(Reply::Rejected)
+    }
+
+    /// The most executions of a command.
+    fn executions_of(&mut self, entry: &Entry) -> u64 {
+        let ExecutionBounds { command, turn, small } = self.execution_bounds;
+        if entry.time > self.time || entry.command == Command::ActivateReached {
+            self.executed_in_turn = 0;
+        }
+        let left = u64::from(turn).saturating_sub(self.executed_in_turn);
+        match entry.command {
+            Command::ActivateReached | Command::EndAuction => command.into(),
+            _ if left < small.into() => small.into(),
+            _ => left.min(command.into()),
+        }
     }
 
     pub(crate) fn obey(

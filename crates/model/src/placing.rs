@@ -171,6 +171,9 @@ impl Model {
             return self.gather(terms, account, placed, events);
         }
         self.refusal_on_arrival(account, &placed).map_or(Ok(()), Err)?;
+        if self.fills_later(account, &placed) {
+            return self.place_behind_others(terms, account, placed, events);
+        }
         let before = [self.balance_changed(account), self.position_changed(account, symbol)];
         if !pays_as_it_goes(&placed) {
             self.hold(account, symbol, side, limit, shares)?;

@@ -25,7 +25,7 @@ impl Model {
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
         let waiting = self.open_orders().filter(|order| order.symbol == symbol && order.delayed.is_some());
-        if waiting.count() as u64 >= 10 * self.executions_max {
+        if waiting.count() as u64 >= 10 * u64::from(self.execution_bounds.command) {
             return Err(Reject::Full);
         }
         match pays_as_it_goes(&placed) {
@@ -82,7 +82,9 @@ impl Model {
                 }
                 taken += 1;
                 let is_own = placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker.id);
-                if is_own && placed.self_trade != SelfTrade::CancelOldest || executions == self.executions_max {
+                if is_own && placed.self_trade != SelfTrade::CancelOldest
+                    || executions == u64::from(self.execution_bounds.command)
+                {
                     return Err(executions);
                 }
                 executions += 1;
@@ -107,6 +109,13 @@ impl Model {
         let order = self.order(order);
         let placed = NewOrder { shares: order.open, ..order.as_placed() };
         (order.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(order.account, &placed))
+    }
+
+    /// Whether a new order is a fill-or-kill that needs more executions than this command has left, but no more than a
+    /// later one has.
+    pub(crate) fn fills_later(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
+        let is_too_much = |fills: Result<u64, u64>| fills.is_ok_and(|executions| executions > self.executions_left);
+        placed.kind == OrderKind::FillOrKill && is_too_much(self.executions_to_fill(account, placed))
     }
 
     /// Whether one of these orders is a fill-or-kill that needs more executions than this command has left, but no more

@@ -261,7 +261,8 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     }
 
     /// Takes the next message. The time of the batch that is whole with it, if that is the one of `sent`: the journal is synced behind it, and
-    /// its commands are still to be applied. The commands of others are applied, and are to be settled.
+    /// its commands are still to be applied. The commands of others are applied, and are to be settled. No two have the same time, as no two
+    /// turns of one server have.
     fn take(
         &mut self,
         engine: &mut Engine,
@@ -312,7 +313,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         if is_own && !is_awaited && self.given_up.as_ref() != Some(bytes) {
             return Err(ReplicaError::Replaced { node, epoch });
         }
-        let time = time.max(engine.time());
+        let time = time.max(engine.time().later_by_us(1));
         let stated = match number > 0 && count == 0 {
             true => Some(Statement::read(&commands).map_err(wrong)?),
             false => None,

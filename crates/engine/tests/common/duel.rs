@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, EXECUTIONS_MAX, Engine, Entry, Event, Execution, Fee,
+    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, ExecutionBounds, Fee,
     Importer, Op, OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex,
     SymbolRules, Tier, Time,
 };
@@ -27,6 +27,8 @@ pub struct Duel {
     taken: Vec<OrderId>,
     sequence: Sequence,
     time: Time,
+    /// No command has a time before this.
+    earliest: Time,
     random: Random,
     situations: Situations,
     seed: u64,
@@ -43,19 +45,20 @@ struct Answer {
 
 impl Duel {
     pub fn new(seed: u64, check_every: u64) -> Duel {
-        Duel::with_executions_max(seed, check_every, EXECUTIONS_MAX)
+        Duel::with_bounds(seed, check_every, ExecutionBounds::ALL)
     }
 
-    pub fn with_executions_max(seed: u64, check_every: u64, executions_max: u32) -> Duel {
+    pub fn with_bounds(seed: u64, check_every: u64, bounds: ExecutionBounds) -> Duel {
         Duel {
-            engine: Engine::new(seed, DoneOrders::Keep).with_executions_max(executions_max),
-            replica: Engine::new(!seed, DoneOrders::Drop).with_executions_max(executions_max),
-            model: Model::with_executions_max(executions_max),
+            engine: Engine::new(seed, DoneOrders::Keep).with_execution_bounds(bounds),
+            replica: Engine::new(!seed, DoneOrders::Drop).with_execution_bounds(bounds),
+            model: Model::with_execution_bounds(bounds),
             mirror: Mirror::default(),
             archive: BTreeMap::new(),
             taken: Vec::new(),
             sequence: Sequence::ZERO,
             time: Time(1_700_000_000_000_000),
+            earliest: Time::ZERO,
             random: Random::new(seed.rotate_left(32)),
             situations: Situations::new(),
             seed,
@@ -176,8 +179,9 @@ impl Duel {
         let imported = importer.finish().expect("what was exported is sound");
         assert_eq!(imported.state_hash(), self.engine.state_hash(), "an import has the hash of its export");
         assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
-        let executions_max = u32::try_from(self.model.executions_max()).expect("it was given as one");
-        self.engine = imported.with_executions_max(executions_max);
+        self.engine = imported.with_execution_bounds(self.model.execution_bounds());
+        // What is written down is written between turns, and the next one has a later time.
+        self.earliest = Time(self.time.0 + 1);
         self.situations.count("state: exported and imported");
         if self.model.client_orders().any(|(_, order)| order.done_at().is_some()) {
             self.situations.count("state: imported with client order ids of done orders");
@@ -273,7 +277,7 @@ impl Duel {
         let hour_us = 3_600_000_000;
         let ends_orders = matches!(command, Command::ExpireOrders) && self.random.percent(40);
         let ends_an_auction = command == Command::EndAuction && self.random.percent(50);
-        self.time = match self.random.below(120) {
+        let time = match self.random.below(120) {
             _ if ends_orders => self.next_deadline().unwrap_or(self.time),
             _ if ends_an_auction => self.model.next_auction_end().unwrap_or(self.time).max(self.time),
             0 => Time(self.time.0 + self.random.below(30) as u64 * hour_us),
@@ -281,9 +285,16 @@ impl Duel {
             2 => self.next_freed().map_or(self.time, |freed| Time(freed.0 - 1)),
             3 => self.next_deadline().unwrap_or(self.time),
             4 => self.next_deadline().map_or(self.time, |until| Time((until.0 - 1).max(self.time.0))),
+            _ if self.turns_are_long() && self.random.below(20) > 0 => self.time,
             _ => Time(self.time.0 + self.random.below(3) as u64 * 400_000),
         };
+        self.time = time.max(self.earliest);
         Some(Entry { sequence: self.sequence, time: self.time, command })
+    }
+
+    /// Whether many commands have one time, because the bounds are those of small turns.
+    fn turns_are_long(&self) -> bool {
+        self.model.execution_bounds().turn < ExecutionBounds::ALL.turn
     }
 
     /// When the next client order id becomes free.

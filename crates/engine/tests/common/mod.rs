@@ -20,6 +20,7 @@ pub mod situations;
 mod terms;
 mod trails;
 
+use engine::ExecutionBounds;
 use model::workload::{Random, Workload};
 
 use duel::Duel;
@@ -89,9 +90,9 @@ impl Market {
         if self.seed & 3072 == 3072 {
             workload = workload.with_funding();
         }
-        // In a quarter of them one command does little.
+        // In a quarter of them one command does little, and in most of these one turn does little, too.
         let mut duel = match self.seed & 49_152 {
-            16_384 => Duel::with_executions_max(self.seed, self.check_every, 1 + (self.seed >> 16) as u32 % 8),
+            16_384 => Duel::with_bounds(self.seed, self.check_every, small_bounds(self.seed >> 16)),
             _ => Duel::new(self.seed, self.check_every),
         };
         for _ in 0..self.ops {
@@ -100,6 +101,20 @@ impl Market {
         }
         duel.end();
         situations.add(duel.situations());
+    }
+}
+
+/// What commands execute in a market in which that is little.
+fn small_bounds(seed: u64) -> ExecutionBounds {
+    let mut random = Random::new(seed);
+    let command = 1 + random.below(8) as u32;
+    match random.below(4) {
+        0 => ExecutionBounds::of_command(command),
+        _ => ExecutionBounds {
+            command,
+            turn: random.below(2 * command as usize) as u32,
+            small: random.below(1 + command as usize / 2) as u32,
+        },
     }
 }
 

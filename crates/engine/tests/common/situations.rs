@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Every situation that a comparison should meet.
-pub const ALL: [&str; 137] = [
+pub const ALL: [&str; 138] = [
     "account created",
     "symbol created",
     "symbol created again",
@@ -82,6 +82,7 @@ pub const ALL: [&str; 137] = [
     "under way: cut off",
     "under way: another order waits behind it",
     "under way: goes on, or the next one does",
+    "under way: a fill or kill order waits for a command that may execute more",
     "order: spends the whole balance",
     "order: sells the whole position",
     "execution: improves a buy's price",
@@ -479,8 +480,13 @@ impl Situations {
         for event in events {
             match event {
                 Event::OrderDelayed { is_under_way: true, .. } => self.count("under way: cut off"),
-                Event::OrderDelayed { is_under_way: false, .. } => {
-                    self.count("under way: another order waits behind it")
+                Event::OrderDelayed { is_under_way: false, placed, .. } => {
+                    let delayed = model.open_orders().filter(|order| order.delayed.is_some());
+                    let is_alone = delayed.filter(|order| order.symbol == placed.symbol).count() == 1;
+                    self.count(match is_alone && placed.kind == OrderKind::FillOrKill {
+                        true => "under way: a fill or kill order waits for a command that may execute more",
+                        false => "under way: another order waits behind it",
+                    });
                 }
                 Event::OrderResumed { .. } => self.count("under way: goes on, or the next one does"),
                 _ => {}

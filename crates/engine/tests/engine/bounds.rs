@@ -1,9 +1,9 @@
 //! How much one command executes, at most: of an order, of an auction, and with what is activated behind it.
 
 use engine::{
-    AccountId, CancelReason, Command, DOLLAR, DoneOrders, Engine, Entry, Event, IcebergOrder, Importer, Money,
-    NewOrder, OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares, Side, Symbol, SymbolIndex,
-    SymbolPhase, SymbolRules, Time, Trigger,
+    AccountId, CancelReason, Command, DOLLAR, DoneOrders, Engine, Entry, Event, ExecutionBounds, IcebergOrder,
+    Importer, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares, Side, Symbol,
+    SymbolIndex, SymbolPhase, SymbolRules, Time, Trigger,
 };
 
 const SHARES: i128 = 1_000_000_000_000;
@@ -11,12 +11,18 @@ const SHARES: i128 = 1_000_000_000_000;
 struct Market {
     engine: Engine,
     events: Vec<Event>,
+    /// The time of all commands; if none, each has one of its own.
+    turn: Option<Time>,
 }
 
 impl Market {
     fn new(executions_max: u32) -> Market {
-        let engine = Engine::new(1, DoneOrders::Drop).with_executions_max(executions_max);
-        let mut market = Market { engine, events: Vec::new() };
+        Market::with_bounds(ExecutionBounds::of_command(executions_max))
+    }
+
+    fn with_bounds(bounds: ExecutionBounds) -> Market {
+        let engine = Engine::new(1, DoneOrders::Drop).with_execution_bounds(bounds);
+        let mut market = Market { engine, events: Vec::new(), turn: None };
         market.apply(Command::CreateSymbol { symbol: symbol() });
         for number in [1, 2] {
             let (account, balance) = (account(number), Money::from_units(DOLLAR * 1_000_000_000));
@@ -29,7 +35,7 @@ impl Market {
 
     fn apply(&mut self, command: Command) -> Reply {
         let sequence = self.engine.sequence().next();
-        let entry = Entry { sequence, time: Time(sequence.0), command };
+        let entry = Entry { sequence, time: self.turn.unwrap_or(Time(sequence.0)), command };
         self.events.clear();
         let events = &mut self.events;
         self.engine.apply(&entry, &mut Vec::new(), &mut |event| events.push(event))
@@ -301,6 +307,108 @@ fn an_auction_ends_piece_by_piece_at_one_price_and_cancels_come_between() {
     assert_eq!(market.engine.phase(SymbolIndex(0)), SymbolPhase::OPEN);
     assert!(prices.windows(2).all(|pair| pair[0] == pair[1]), "all at one price: {prices:?}");
     assert_eq!(market.engine.open_order_count(), 1, "the seller of the order that was canceled is left");
+}
+
+/// A turn in which commands execute 25 times together, then. Account 1 sells 20 times one share in each of two symbols.
+fn begin_turn(small: u32) -> Market {
+    let mut market = Market::with_bounds(ExecutionBounds { command: 10, turn: 25, small });
+    market.apply(Command::CreateSymbol { symbol: other_symbol() });
+    let shares = Position::from_units(SHARES);
+    market.apply(Command::IssueShares { symbol: other_symbol(), account: account(1), shares });
+    for _ in 0..20 {
+        market.place(1, order(Side::Sell, 500, 1));
+        market.place(1, NewOrder { symbol: other_symbol(), ..order(Side::Sell, 500, 1) });
+    }
+    market.turn = Some(Time(1_000));
+    for _ in 0..2 {
+        market.place(2, order(Side::Buy, 500, 10));
+        assert_eq!(market.executed(), 10);
+    }
+    market
+}
+
+fn other_symbol() -> Symbol {
+    Symbol::parse(b"QQQ").unwrap()
+}
+
+/// Nine thousand orders of one request executed ten thousand times each, and nobody was answered meanwhile.
+#[test]
+fn the_commands_of_one_turn_execute_no_more_than_so_often_together() {
+    let mut market = begin_turn(2);
+    let buy = |shares| NewOrder { symbol: other_symbol(), ..order(Side::Buy, 500, shares) };
+    let cut = market.place(2, buy(7));
+    assert_eq!((market.executed(), open_of(&market, 2, cut)), (5, 2), "no more are left");
+    assert_eq!(market.engine.reached_orders(), 1, "it is under way");
+    market.apply(Command::CancelOrder { account: account(2), order: cut.into() });
+    for _ in 0..2 {
+        let small = market.place(2, buy(2));
+        assert_eq!((market.executed(), open_of(&market, 2, small)), (2, 0), "a small order executes all the same");
+    }
+    let cut = market.place(2, buy(3));
+    assert_eq!((market.executed(), open_of(&market, 2, cut)), (2, 1));
+    market.check();
+    market.turn = Some(Time(1_001));
+    market.apply(Command::CancelOrder { account: account(2), order: cut.into() });
+    market.place(2, buy(8));
+    assert_eq!(market.executed(), 8, "the next turn has all of them again");
+    market.check();
+}
+
+/// Market time waits for a clock that was set back: nobody's order may wait so long.
+#[test]
+fn what_goes_on_is_not_bounded_by_the_turn_and_gives_it_all_executions_anew() {
+    let mut market = begin_turn(0);
+    let buy = |shares| NewOrder { symbol: other_symbol(), ..order(Side::Buy, 500, shares) };
+    market.place(2, buy(6));
+    let waits = market.place(2, buy(3));
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 2));
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), open_of(&market, 2, waits)), (4, 0));
+    market.place(2, buy(10));
+    assert_eq!(market.executed(), 10, "at the same time");
+    market.check();
+}
+
+/// An auction that one command of a turn ends goes on, too.
+#[test]
+fn an_auction_executes_what_its_turn_has_left_and_goes_on() {
+    let mut market = begin_turn(2);
+    market.phase(Phase::Auction);
+    for _ in 0..20 {
+        market.place(1, order(Side::Sell, 500, 1));
+        market.place(2, order(Side::Buy, 500, 1));
+    }
+    market.phase(Phase::Open);
+    assert_eq!(market.executed(), 5);
+    market.phase(Phase::Open);
+    assert_eq!(market.executed(), 2);
+    for executed in [10, 3] {
+        market.apply(Command::EndAuction);
+        assert_eq!(market.executed(), executed);
+    }
+    market.check();
+}
+
+/// It is not cut, and not killed for the executions of others.
+#[test]
+fn a_fill_or_kill_order_waits_for_a_command_that_may_execute_all_of_it() {
+    let mut market = begin_turn(2);
+    let fill_or_kill = |shares| {
+        let order = NewOrder { kind: OrderKind::FillOrKill, ..order(Side::Buy, 500, shares) };
+        NewOrder { symbol: other_symbol(), ..order }
+    };
+    let too_large = market.place(2, fill_or_kill(11));
+    assert_eq!((open_of(&market, 2, too_large), market.engine.reached_orders()), (0, 0), "no command could do it");
+    market.place(2, fill_or_kill(4));
+    assert_eq!((market.executed(), market.engine.reached_orders()), (4, 0));
+    let waits = market.place(2, fill_or_kill(6));
+    assert_eq!((market.executed(), open_of(&market, 2, waits), market.engine.reached_orders()), (0, 6, 1));
+    let behind = market.place(2, fill_or_kill(1));
+    assert_eq!((market.executed(), market.engine.reached_orders()), (0, 2), "nothing comes before it");
+    market.check();
+    market.apply(Command::ActivateReached);
+    assert_eq!((market.executed(), open_of(&market, 2, waits), open_of(&market, 2, behind)), (7, 0, 0));
+    market.check();
 }
 
 /// Goes on with what was written down of it.

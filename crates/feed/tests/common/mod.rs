@@ -571,8 +571,8 @@ impl Market {
     /// Returns the engine that a snapshot after this many turns would hold, behind which the other turns follow.
     pub fn engine_after(&self, turns: usize) -> Engine {
         let through = turns.checked_sub(1).map_or(Sequence::ZERO, |last| self.batches[last].0);
-        let executions_max = u32::try_from(self.model.executions_max()).unwrap();
-        let mut engine = Engine::new(1, DoneOrders::Keep).with_executions_max(executions_max);
+        let bounds = self.model.execution_bounds();
+        let mut engine = Engine::new(1, DoneOrders::Keep).with_execution_bounds(bounds);
         for entry in self.entries.iter().take_while(|entry| entry.sequence <= through) {
             engine.apply(entry, &mut Vec::new(), &mut |_| {});
         }

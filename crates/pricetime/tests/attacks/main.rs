@@ -18,6 +18,7 @@ mod watchdog;
 
 mod bounds;
 mod connections;
+mod executions;
 mod floods;
 mod followers;
 mod http;

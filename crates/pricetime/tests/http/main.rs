@@ -54,6 +54,7 @@ mod pending;
 mod phases;
 mod replace;
 mod replays;
+mod request_of_sweeps;
 mod rest;
 mod rules;
 mod sandbox;

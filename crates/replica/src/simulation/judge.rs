@@ -94,7 +94,7 @@ impl Judge {
         if number == 0 {
             self.begun.insert((node, epoch), bytes.clone());
         }
-        let time = time.max(self.engine.time());
+        let time = time.max(self.engine.time().later_by_us(1));
         self.apply(time, Command::TakeMessage(message));
         if number > 0 && count == 0 {
             tally.count("states said at marks");

@@ -106,7 +106,7 @@ impl Committed {
     pub fn load(&self, hash_seed: u64) -> Engine {
         let mut importer = Importer::new(hash_seed, DoneOrders::Keep);
         self.rows.state_items().into_iter().for_each(|item| importer.add(item).expect("the rows are sound"));
-        let executions_max = u32::try_from(self.model.executions_max()).expect("it was given as one");
-        importer.finish().expect("the rows are sound").with_executions_max(executions_max)
+        let bounds = self.model.execution_bounds();
+        importer.finish().expect("the rows are sound").with_execution_bounds(bounds)
     }
 }

@@ -1,0 +1,116 @@
+//! Attacks by how much an order, or a request of orders, executes and sets off.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::attack::{Attack, Limits, MIB, ORDINARY, Scene, size};
+use crate::common::client::Client;
+use crate::common::http::Http;
+use crate::common::server::Server;
+use crate::common::wait::wait_for;
+
+/// Orders of one request.
+const AT_ONCE: usize = 5_000;
+/// Parts that one order is shown in: so many executions of who takes all of it.
+const PARTS: usize = 100;
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What is executed is kept, and told to those who follow.
+const EXECUTIONS: Limits = Limits { memory: 1_500 * MIB, time: Duration::from_secs(900), ..ORDINARY };
+
+/// Has an account place so many orders.
+fn place(client: &mut Client, account: u32, orders: impl Iterator<Item = String>) {
+    let orders: Vec<String> = orders.collect();
+    for some in orders.chunks(AT_ONCE) {
+        let told = client.ask(&format!("<transactions id=\"{account}\">{}</transactions>", some.concat()));
+        assert!(!told.contains("<error"), "{told:.300}");
+    }
+}
+
+/// Account 1 has money and account 2 the shares of these symbols.
+fn open(server: &Server, symbols: usize) -> Client {
+    let mut client = server.client();
+    client.ask("<create><account id=\"1\" balance=\"1000000000000\"/><account id=\"2\" balance=\"0\"/></create>");
+    let numbers: Vec<usize> = (0..symbols).collect();
+    for some in numbers.chunks(AT_ONCE) {
+        let made: String = some
+            .iter()
+            .map(|n| format!("<symbol sym=\"S{n}\"><account id=\"2\">100000000</account></symbol>"))
+            .collect();
+        let told = client.ask(&format!("<create>{made}</create>"));
+        assert!(!told.contains("<error"), "{told:.300}");
+    }
+    client
+}
+
+/// The ids of the orders that were opened.
+fn ids(told: &str) -> impl Iterator<Item = u64> + use<'_> {
+    told.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok())
+}
+
+/// Waits until the server has gone on with an order, by itself, to where this is so.
+fn wait_until(attack: &Attack, order: u64, account: u32, is_done: impl Fn(&Value) -> bool) {
+    let (http, path) = (Http::new(attack.server().http), format!("/api/v1/orders/{order}?account={account}"));
+    wait_for("what was begun to be done", PATIENCE, || is_done(&http.read(&path)).then_some(()));
+}
+
+/// One command executed 20 million times, and everybody waited for it.
+#[test]
+fn an_order_that_sweeps_a_large_book_lets_others_have_their_turn() {
+    let icebergs = size(2_000, 10_000);
+    let scene = Scene::set("an order over a million executions", EXECUTIONS, |launch| launch);
+    let mut client = open(&scene.server, 1);
+    let iceberg = |_| format!("<order sym=\"S0\" amount=\"-{PARTS}\" limit=\"10\" display=\"1\"/>");
+    place(&mut client, 2, (0..icebergs).map(iceberg));
+    let attack = scene.attack();
+    let shares = icebergs * PARTS;
+    let sweep = format!("<order sym=\"S0\" amount=\"{shares}\" limit=\"10\"/>");
+    let told = client.ask(&format!("<transactions id=\"1\">{sweep}</transactions>"));
+    let order = ids(&told).next().unwrap_or_else(|| panic!("{told}"));
+    wait_until(&attack, order, 1, |order| order["status"] == "executed");
+    attack.end(&format!("{shares} executions"));
+}
+
+/// Nothing of others comes between the orders of a request, and each executed ten thousand times: a thousand of them
+/// kept all others waiting for 2.8 s.
+#[test]
+fn a_request_of_sweeps_lets_others_have_their_turn() {
+    let symbols = size(40, 1_000);
+    let scene = Scene::set("a request of sweeps", EXECUTIONS, |launch| launch);
+    let mut client = open(&scene.server, symbols);
+    let icebergs = (0..symbols).flat_map(|n| {
+        std::iter::repeat_n(format!("<order sym=\"S{n}\" amount=\"-{PARTS}\" limit=\"10\" display=\"1\"/>"), 100)
+    });
+    place(&mut client, 2, icebergs);
+    let attack = scene.attack();
+    let shares = 100 * PARTS;
+    let sweeps: String =
+        (0..symbols).map(|n| format!("<order sym=\"S{n}\" amount=\"{shares}\" limit=\"10\"/>")).collect();
+    let told = client.ask(&format!("<transactions id=\"1\">{sweeps}</transactions>"));
+    let orders: Vec<u64> = ids(&told).collect();
+    assert_eq!(orders.len(), symbols, "{told:.300}");
+    for order in orders {
+        wait_until(&attack, order, 1, |order| order["status"] == "executed");
+    }
+    attack.end(&format!("{symbols} orders, {} executions", symbols * shares));
+}
+
+/// One execution reaches all of them, each at a price of its own.
+#[test]
+fn orders_that_one_execution_triggers_let_others_have_their_turn() {
+    let stops = size(20_000, 500_000);
+    let scene = Scene::set("stops of one execution", EXECUTIONS, |launch| launch);
+    let mut client = open(&scene.server, 1);
+    let stop =
+        |n| format!("<order sym=\"S0\" amount=\"-1\" limit=\"1000\" stop=\"{}.{:04}\"/>", 10 + n / 10_000, n % 10_000);
+    place(&mut client, 2, (0..stops).rev().map(stop));
+    let lowest =
+        client.ask("<transactions id=\"2\"><order sym=\"S0\" amount=\"-1\" limit=\"1000\" stop=\"9\"/></transactions>");
+    let lowest = ids(&lowest).next().unwrap_or_else(|| panic!("{lowest}"));
+    let attack = scene.attack();
+    client.ask("<transactions id=\"2\"><order sym=\"S0\" amount=\"-1\" limit=\"1\"/></transactions>");
+    client.ask("<transactions id=\"1\"><order sym=\"S0\" amount=\"1\" limit=\"1\"/></transactions>");
+    wait_until(&attack, lowest, 2, |order| order["waits"] == false);
+    attack.end(&format!("{stops} stops triggered"));
+}

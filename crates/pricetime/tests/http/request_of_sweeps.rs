@@ -1,0 +1,118 @@
+//! A request of many orders that each execute as often as one command may: it was atomic, and everybody waited until all
+//! of it was executed. Its first orders execute, the others go on when those who wait have been answered.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::common::client::frame;
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::server::{Launch, Server};
+use crate::common::wait::wait_for;
+
+/// Symbols, each with 100 orders that show one share of a hundred.
+const SYMBOLS: usize = 25;
+/// What stands in each of them: as many executions as one command makes.
+const SHARES: u64 = 10_000;
+/// Orders that the commands of one turn execute wholly, and executions of each order behind them.
+const WHOLE: usize = 10;
+const SMALL: u64 = 10;
+/// Kills that may come too late.
+const KILLS: usize = 10;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Account 1 sweeps, account 2 sells, account 3 stands by.
+fn serve(folder: &Folder) -> Server {
+    let server = Launch::new(&folder.data()).start();
+    let mut client = server.client();
+    let symbols: String =
+        (0..SYMBOLS).map(|at| format!(r#"<symbol sym="S{at}"><account id="2">{SHARES}</account></symbol>"#)).collect();
+    client.ask(&format!(
+        r#"<create><account id="1" balance="100000000"/><account id="2" balance="0"/><account id="3" balance="1000"/>
+        {symbols}<symbol sym="T"><account id="2">10</account></symbol></create>"#
+    ));
+    for at in 0..SYMBOLS {
+        let icebergs = format!(r#"<order sym="S{at}" amount="-100" limit="10" display="1"/>"#).repeat(100);
+        assert!(!client.ask(&format!("<transactions id=\"2\">{icebergs}</transactions>")).contains("<error"));
+    }
+    client.ask(r#"<transactions id="2"><order sym="T" amount="-4" limit="7"/></transactions>"#);
+    server
+}
+
+/// Has account 1 sweep all symbols with one request, and account 3 trade behind it. Gives the ids of the sweeps.
+fn sweep(server: &Server) -> Vec<u64> {
+    let mut client = server.client();
+    let sweeps: String = (0..SYMBOLS)
+        .map(|at| format!(r#"<order sym="S{at}" amount="{SHARES}" limit="10" tif="IOC" client-id="sweep-{at}"/>"#))
+        .collect();
+    let queries = |from| (from..SYMBOLS).map(|at| format!(r#"<query client-id="sweep-{at}"/>"#)).collect::<String>();
+    let requests = [
+        format!("<transactions id=\"1\">{sweeps}{}</transactions>", queries(WHOLE)),
+        r#"<transactions id="3"><order sym="T" amount="4" limit="7" client-id="by"/><query client-id="by"/></transactions>"#
+            .to_owned(),
+        format!("<transactions id=\"1\">{}</transactions>", queries(SYMBOLS - 1)),
+    ];
+    client.send(&requests.iter().flat_map(|request| frame(request)).collect::<Vec<u8>>()).unwrap();
+    let [swept, bystander, behind] = requests.map(|_| client.reply().unwrap());
+    assert!(bystander.contains("<executed shares=\"4\" price=\"7\""), "{bystander}");
+    // What the server goes on with comes behind whoever waits.
+    let open = format!("<open shares=\"{}\"/>", SHARES - SMALL);
+    assert_eq!(swept.matches(&open).count(), SYMBOLS - WHOLE, "{swept:.3000}");
+    assert_eq!(swept.matches("<executed ").count() as u64, (SYMBOLS - WHOLE) as u64 * SMALL, "{swept:.3000}");
+    assert!(behind.contains(&open), "{behind:.300}");
+    let ids: Vec<u64> =
+        swept.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).take(SYMBOLS).collect();
+    assert_eq!(ids.len(), SYMBOLS);
+    ids
+}
+
+/// All of them come to their ends, and each has executed what stood there.
+fn ended(server: &Server, sweeps: &[u64]) {
+    let http = Http::new(server.http);
+    for order in sweeps {
+        let path = format!("/api/v1/orders/{order}?account=1");
+        let done = wait_for("a sweep to be done", PATIENCE, || {
+            Some(http.read(&path)).filter(|order| order["status"] != "open")
+        });
+        assert_eq!((&done["status"], &done["executed"]), (&json!("executed"), &json!(SHARES.to_string())), "{done}");
+    }
+    let account = http.read("/api/v1/accounts/1");
+    let left = 100_000_000 - SYMBOLS as u64 * SHARES * 10;
+    assert_eq!((&account["balance"], &account["held"]), (&json!(left.to_string()), &json!("0")), "{account}");
+}
+
+#[test]
+fn a_request_of_many_sweeps_executes_so_often_and_goes_on_behind_those_who_wait() {
+    let folder = Folder::new("request-of-sweeps");
+    let server = serve(&folder);
+    let sweeps = sweep(&server);
+    ended(&server, &sweeps);
+    server.stop();
+    let server = Launch::new(&folder.data()).start();
+    ended(&server, &sweeps);
+    server.stop();
+}
+
+/// A server is killed just behind the request, again until a kill came in the middle of what it goes on with. A server
+/// whose disk is nearly full executes nothing by itself: so it shows where that was.
+#[test]
+fn a_kill_in_the_middle_of_a_request_of_sweeps_changes_nothing_of_what_it_comes_to() {
+    let is_cut = (0..KILLS).any(|kill| {
+        let folder = Folder::new(&format!("request-of-sweeps-kill-{kill}"));
+        let server = serve(&folder);
+        let sweeps = sweep(&server);
+        server.kill();
+        let server = Launch::new(&folder.data()).with("--disk-low 4000000GiB").start();
+        let last = format!("/api/v1/orders/{}?account=1", sweeps[SYMBOLS - 1]);
+        let last = Http::new(server.http).read(&last);
+        let is_cut = last["delayed"] == true;
+        assert!(!is_cut || last["executed"] == SMALL.to_string(), "{last}");
+        server.stop();
+        let server = Launch::new(&folder.data()).start();
+        ended(&server, &sweeps);
+        server.stop();
+        is_cut
+    });
+    assert!(is_cut, "no kill came while orders were under way");
+}
