@@ -1,5 +1,5 @@
-//! How much an account may do: the bounds that a venue gives it. It knows neither books nor orders; what is counted stands in `limited.rs`,
-//! and what the bounds mean for an order in `limiting.rs`.
+//! Limits of an account: the bounds that a venue sets for it. This file knows neither books nor orders: `limited.rs`
+//! counts, and `limiting.rs` checks orders against the bounds.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,24 +7,24 @@ use std::num::NonZeroU32;
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Shares};
 use crate::rules::{Distance, SymbolRules};
 
-/// The bounds of an account. Where one is not set it stands at what every order obeys, so that the account that has none and the one whose
-/// bounds say nothing are the same.
+/// The bounds of an account. A bound that is not set stands at the bound that every order obeys, so an account without
+/// limits equals one whose limits bound nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountLimits {
-    /// So many orders of it are open at most, those that wait included.
+    /// Open orders at most, those that wait included.
     pub open_orders: Option<NonZeroU32>,
-    /// An order has so many shares at most. The most there are are no limit.
+    /// The most shares that one order may have. [`Shares::MAX`] is no limit.
     pub order_shares: Shares,
-    /// An order is worth so much at most. [`SymbolRules::VALUE_MAX`] is no limit.
+    /// The highest value that one order may have. [`SymbolRules::VALUE_MAX`] is no limit.
     pub order_value: Money,
-    /// It has so many shares of a symbol at most, those included that its open buys may bring. [`Shares::MAX`] is no limit.
+    /// The largest position in a symbol, counting the shares that open buys may bring. [`Shares::MAX`] is no limit.
     pub position: Shares,
-    /// A buy pays so much more than the market asks for at most, and a sell takes so much less.
+    /// The distance by which a buy may pay more than the best ask, and a sell take less than the best bid.
     pub collar: Option<Distance>,
 }
 
 impl AccountLimits {
-    /// Those of an account that was never given any.
+    /// The limits of an account that was never given any.
     pub const NONE: AccountLimits = AccountLimits {
         open_orders: None,
         order_shares: Shares::MAX,
@@ -33,7 +33,7 @@ impl AccountLimits {
         collar: None,
     };
 
-    /// Whether an order could obey them: what is read of files is asked, because no text says others.
+    /// Whether an order could obey these limits. Readers of files ask, because no text can set others.
     pub fn is_sound(&self) -> bool {
         !self.order_shares.is_zero()
             && !self.order_value.is_negative()
@@ -41,7 +41,7 @@ impl AccountLimits {
             && self.order_value <= SymbolRules::VALUE_MAX
     }
 
-    /// What one of them says; none if it is not set.
+    /// The value of one limit; none if it is not set.
     pub fn amount(&self, limit: AccountLimit) -> Option<DecimalText> {
         let none = AccountLimits::NONE;
         match limit {
@@ -53,7 +53,7 @@ impl AccountLimits {
         }
     }
 
-    /// Sets one of them as a client says it. Errors: as of the amounts; zero where only more is allowed.
+    /// Sets one limit from a client's text. Errors: those of the amounts; zero for limits that must be above zero.
     pub fn set_amount(&mut self, limit: AccountLimit, amount: Decimal) -> Result<(), AmountError> {
         let is_zero = amount.negative || amount.units == 0;
         match limit {
@@ -70,7 +70,7 @@ impl AccountLimits {
     }
 }
 
-/// A whole number above zero.
+/// Reads a whole number above zero.
 fn whole(amount: Decimal) -> Result<NonZeroU32, AmountError> {
     const ONE: u128 = 100_000_000;
     if amount.negative || amount.units == 0 {
@@ -83,7 +83,7 @@ fn whole(amount: Decimal) -> Result<NonZeroU32, AmountError> {
     number.ok_or(AmountError::AboveMaximum { maximum: DecimalText::new::<0>(u32::MAX.into()) })
 }
 
-/// One of the bounds.
+/// The limits, one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccountLimit {
     OpenOrders,
@@ -94,7 +94,7 @@ pub enum AccountLimit {
 }
 
 impl AccountLimit {
-    /// All of them, in the order in which they are shown, and in which an order is held against them.
+    /// All limits, in the order in which they are shown and in which an order is checked against them.
     pub const ALL: [AccountLimit; 5] = [
         AccountLimit::OpenOrders,
         AccountLimit::OrderShares,
@@ -103,7 +103,7 @@ impl AccountLimit {
         AccountLimit::Collar,
     ];
 
-    /// What it is called wherever limits are shown.
+    /// The name of the limit wherever limits are shown.
     pub const fn name(self) -> &'static str {
         match self {
             AccountLimit::OpenOrders => "open-orders",

@@ -8,7 +8,7 @@ use hashbrown::HashTable;
 use crate::amount::{Money, Position};
 use crate::ids::{AccountId, AccountIndex, Symbol, SymbolIndex};
 
-/// An account: what it may spend is its money less what its open buys hold.
+/// An account with its balance: its money less the money that its open buys hold.
 #[derive(Clone, Copy)]
 pub(crate) struct Account {
     pub(crate) id: AccountId,
@@ -50,7 +50,7 @@ impl Accounts {
         &self.list[account.0 as usize]
     }
 
-    /// Adds to a balance and gives the new one.
+    /// Adds to a balance and returns the new one.
     pub(crate) fn credit(&mut self, account: AccountIndex, money: Money) -> Money {
         let balance = &mut self.list[account.0 as usize].balance;
         *balance = balance.plus(money);
@@ -111,13 +111,13 @@ impl Positions {
         holding.map_or(Position::ZERO, Holding::shares)
     }
 
-    /// Reads where a position is.
+    /// Reads the memory where a position is.
     pub(crate) fn touch(&self, account: AccountIndex, symbol: SymbolIndex) -> u64 {
         let key = key(account, symbol);
         self.table.find(self.hasher.hash_one(key), |holding| holding.key == key).map_or(0, |holding| holding.low)
     }
 
-    /// Adds to a position and gives the new one.
+    /// Adds to a position and returns the new one.
     pub(crate) fn credit(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Position) -> Position {
         let key = key(account, symbol);
         let hasher = &self.hasher;
@@ -131,7 +131,8 @@ impl Positions {
         total
     }
 
-    /// Takes from a position if it holds as much, and gives what it held. Error: what it holds.
+    /// Takes shares from a position if it has as many, and returns the position before. Error: the position, if it has
+    /// too few.
     #[inline(always)]
     pub(crate) fn debit(
         &mut self,
@@ -163,7 +164,7 @@ impl Positions {
     }
 }
 
-/// A symbol and how much was ever issued of it.
+/// A symbol and the shares that were ever issued of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Listing {
     pub(crate) name: Symbol,

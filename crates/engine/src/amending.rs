@@ -1,5 +1,5 @@
-//! Takes shares off an open order, which keeps its place. How many shares an order has is not kept with it: what is open and what was
-//! executed are those.
+//! Takes shares off an open order, which keeps its place. The engine does not keep an order's number of shares: it is
+//! the sum of the open and the executed ones.
 
 use crate::amount::Shares;
 use crate::book::Level;
@@ -13,7 +13,7 @@ use crate::reply::Reply;
 use crate::slab::NONE;
 
 impl Engine {
-    /// Leaves an order so many shares, those included that were executed.
+    /// Leaves an order with this many shares, executed ones included.
     #[cold]
     pub(crate) fn amend_order(
         &mut self,
@@ -51,7 +51,7 @@ impl Engine {
         Ok(Reply::Amended { order, open: self.open_of(slot) })
     }
 
-    /// What an open order is that waits or rests: its limit and what else it holds by.
+    /// The terms of an open order that waits or rests: its limit and the other terms that decide what it holds.
     pub(crate) fn standing_as(&self, slot: u32) -> NewOrder<SymbolIndex> {
         let order = self.orders.get(slot);
         if self.stops.is_waiting(slot, order.level) {
@@ -64,8 +64,8 @@ impl Engine {
         NewOrder::limit(symbol, side, price, self.open_of(slot))
     }
 
-    /// Takes fewer shares off an order than are open, wherever it stands, and gives back what they hold. Of one that shows a part they are
-    /// taken off what it hides, as far as that goes, unless it was to execute what it shows.
+    /// Takes shares off an order, fewer than are open, wherever it stands, and gives back what they hold. For an
+    /// iceberg the hidden shares go first, unless it was about to execute its tip.
     pub(crate) fn reduce(
         &mut self,
         slot: u32,

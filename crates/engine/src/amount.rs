@@ -47,12 +47,12 @@ impl Price {
         self.0.get()
     }
 
-    /// Whether it is so many times another one.
+    /// Whether this price is a multiple of the tick.
     pub fn is_multiple_of(self, tick: Price) -> bool {
         self.units().checked_rem(tick.units()) == Some(0)
     }
 
-    /// What `shares` cost at this price, exactly.
+    /// The exact cost of `shares` at this price.
     pub fn times(self, shares: Shares) -> Money {
         // The product of two non-negative i64 is below 2^126.
         Money(i128::from(self.units()).saturating_mul(i128::from(shares.0)))
@@ -82,26 +82,26 @@ impl Shares {
         self.0 == 0
     }
 
-    /// The shares of an order and more of the same order's. Panics above [`Shares::MAX`]: no order has so many.
+    /// The sum of two numbers of shares of one order. Panics above [`Shares::MAX`]: no order has so many.
     #[must_use]
     pub fn plus(self, other: Shares) -> Shares {
         Shares(self.0.checked_add(other.0).expect("invariant: an order has no more shares than there may be"))
     }
 
-    /// What is left after `taken`. Panics if more is taken than is there: that would be our bug.
+    /// The shares that remain after `taken`. Panics if `taken` is more than there are: that would be our bug.
     #[must_use]
     pub fn less(self, taken: Shares) -> Shares {
         assert!(taken.0 <= self.0, "invariant: no more shares are taken than are there");
         Shares(self.0.wrapping_sub(taken.0))
     }
 
-    /// The largest multiple of `lot`, which is above zero, that is no more than this.
+    /// The largest multiple of `lot` that is at most this. `lot` is above zero.
     #[must_use]
     pub fn rounded_down(self, lot: Shares) -> Shares {
         Shares(self.0.wrapping_sub(self.0.checked_rem(lot.0).expect("invariant: a lot is above zero")))
     }
 
-    /// As a total.
+    /// The same shares as a total.
     pub fn position(self) -> Position {
         Position(i128::from(self.0))
     }
@@ -118,7 +118,7 @@ impl Position {
         Position(units)
     }
 
-    /// In units of 10^-8 shares.
+    /// Units of 10^-8 shares.
     pub fn units(self) -> i128 {
         self.0
     }
@@ -135,7 +135,7 @@ impl Position {
         Position(self.0.checked_sub(other.0).expect("invariant: shares are capped at 10^20 a symbol"))
     }
 
-    /// Whether it is below zero, which no account's position ever is.
+    /// Whether the position is below zero, which no account's ever is.
     pub fn is_negative(self) -> bool {
         self.0 < 0
     }
@@ -158,7 +158,7 @@ impl Money {
         Money(units)
     }
 
-    /// In units of 10^-16 dollars.
+    /// Units of 10^-16 dollars.
     pub fn units(self) -> i128 {
         self.0
     }
@@ -175,20 +175,20 @@ impl Money {
         Money(self.0.checked_sub(other.0).expect("invariant: money is capped at 10^20 dollars"))
     }
 
-    /// Whether it is below zero, which no account's balance ever is.
+    /// Whether the money is below zero, which no account's balance ever is.
     pub fn is_negative(self) -> bool {
         self.0 < 0
     }
 }
 
-/// Why a text is no amount. Its `Display` follows the field's name: "limit has 9 decimal places; at most 8".
+/// The reason why a text is no amount. Its `Display` follows the field's name: "limit has 9 decimal places; at most 8".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
     /// Not digits with at most one point and at most a leading minus.
     NotADecimal,
-    /// More decimals than the scale holds.
+    /// More decimals than the type can hold.
     TooManyDecimals { found: usize },
-    /// More decimals than such an amount has.
+    /// More decimals than this kind of amount may have.
     MoreDecimalsThan { most: u32 },
     /// Above the bound of its kind.
     AboveMaximum { maximum: DecimalText },
@@ -218,7 +218,7 @@ impl fmt::Display for AmountError {
 
 impl std::error::Error for AmountError {}
 
-/// A decimal as it was read: a sign and units of 10^-8. `-0` reads as not negative.
+/// A decimal number from a text: a sign and units of 10^-8. `-0` reads as not negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
     /// Below zero.
@@ -257,17 +257,17 @@ impl Decimal {
         Ok(Decimal { negative: negative && units != 0, units })
     }
 
-    /// As a price. Errors: `NotAboveZero`, `AboveMaximum`.
+    /// Converts to a price. Errors: `NotAboveZero`, `AboveMaximum`.
     pub fn price(self) -> Result<Price, AmountError> {
         if self.negative || self.units == 0 {
             return Err(AmountError::NotAboveZero);
         }
         let units = i64::try_from(self.units).ok();
-        // The text of the bound takes longer to write than the limit to read: it is written for an error alone.
+        // The text of the bound takes longer to write than the limit takes to read, so only an error writes it.
         units.and_then(Price::from_units).ok_or_else(|| AmountError::AboveMaximum { maximum: Price::MAX.text() })
     }
 
-    /// The absolute value as the shares of an order; the sign says the side. Errors: `Zero`, `AboveMaximum`.
+    /// Converts the absolute value to the shares of an order; the sign gives the side. Errors: `Zero`, `AboveMaximum`.
     pub fn order_shares(self) -> Result<Shares, AmountError> {
         match i64::try_from(self.units) {
             Ok(0) => Err(AmountError::Zero),
@@ -276,13 +276,13 @@ impl Decimal {
         }
     }
 
-    /// As shares to issue. Errors: `Negative`, `AboveMaximum` (10^20 shares).
+    /// Converts to shares to issue. Errors: `Negative`, `AboveMaximum` (10^20 shares).
     pub fn position(self) -> Result<Position, AmountError> {
         let maximum = Position::CAP;
         self.up_to(maximum.0.unsigned_abs()).map(Position).map_err(|error| error.with_maximum(maximum.text()))
     }
 
-    /// As dollars. Errors: `Negative`, `AboveMaximum` (10^20 dollars).
+    /// Converts to dollars. Errors: `Negative`, `AboveMaximum` (10^20 dollars).
     pub fn money(self) -> Result<Money, AmountError> {
         let maximum = Money::CAP;
         self.up_to(maximum.0.unsigned_abs().checked_div(SHARE_SCALE.unsigned_abs()).unwrap_or_default())
@@ -319,7 +319,7 @@ impl AmountError {
 const SHORT_CHARACTERS_MAX: usize = 11;
 const _: () = assert!(SHORT_CHARACTERS_MAX as u32 + SHARE_DECIMALS <= u64::MAX.ilog10());
 
-/// What few characters say, in units of a share, read in one pass; none of those that are too many, and of what is no decimal.
+/// Reads a short decimal in one pass, in units of a share. Returns `None` for a text that is too long or no decimal.
 fn short_units(text: &[u8]) -> Option<u64> {
     const SCALES: [u64; SHARE_DECIMALS as usize + 1] =
         [100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
@@ -369,20 +369,21 @@ pub struct DecimalText {
 }
 
 impl DecimalText {
-    /// As text.
+    /// The text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
-    /// As ASCII bytes.
+    /// The text as ASCII bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
     }
 
-    /// Of so many decimals, which are known to the compiler: to divide by a constant is several times faster.
+    /// Writes units with `DECIMALS` decimals. The compiler knows the number, because division by a constant is several
+    /// times faster.
     pub(crate) fn new<const DECIMALS: u32>(units: i128) -> DecimalText {
         let mut text = DecimalText { bytes: [b'0'; 48], start: 48, end: 48 };
-        // Most amounts are whole: their fraction is taken off at once, not digit by digit.
+        // Most amounts are whole, so the fraction is split off at once and not digit by digit.
         let (mut whole, mut fraction) = div_rem(units.unsigned_abs(), const { 10u64.wrapping_pow(DECIMALS) });
         if fraction != 0 {
             let mut written = false;
@@ -411,7 +412,7 @@ impl DecimalText {
         text
     }
 
-    /// `digit` is below 10.
+    /// Puts a digit, which is below 10, before the others.
     fn push_digit(&mut self, digit: u128) {
         self.push_front(b'0'.wrapping_add(digit.to_le_bytes()[0]));
     }
@@ -424,7 +425,8 @@ impl DecimalText {
     }
 }
 
-/// Quotient and rest. `by` is not zero. Most values fit a u64, whose division is several times faster than that of a u128.
+/// Quotient and remainder; `by` is not zero. Most values fit a u64, whose division is several times faster than that of
+/// a u128.
 #[expect(clippy::arithmetic_side_effects, reason = "callers divide by a power of ten")]
 fn div_rem(value: u128, by: u64) -> (u128, u128) {
     match u64::try_from(value) {
@@ -450,7 +452,7 @@ impl fmt::Debug for DecimalText {
 macro_rules! decimal_form {
     ($($amount:ty, $decimals:expr;)*) => {$(
         impl $amount {
-            /// The shortest decimal that says this amount.
+            /// The shortest decimal text of this amount.
             pub fn text(self) -> DecimalText {
                 DecimalText::new::<{ $decimals }>(self.units().into())
             }

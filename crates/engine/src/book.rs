@@ -17,18 +17,18 @@ pub(crate) struct Level {
     pub(crate) side: Side,
     pub(crate) oldest: u32,
     pub(crate) newest: u32,
-    /// What is open of them all, shown or not.
+    /// All open shares of the level, shown or hidden.
     pub(crate) open: Position,
 }
 
 /// Price levels of one side, best first: the lowest sell, the highest buy.
 struct BookSide {
     levels: BTreeMap<Rank, u32>,
-    /// The first of them, or `NONE`.
+    /// The first level, or `NONE`.
     best: u32,
 }
 
-/// A price as one side ranks it: the better, the smaller.
+/// A price in the order in which one side ranks it: the better, the smaller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank(i64);
 
@@ -45,11 +45,11 @@ impl Rank {
 pub(crate) struct Books {
     sides: Vec<[BookSide; 2]>,
     levels: Slab<Level>,
-    /// Where the level of a limit was when it was last looked for, by the limit's hash: a guess that is checked.
+    /// By the hash of a limit, the place where its level was last found: a guess that every use checks.
     guesses: Box<[u32]>,
 }
 
-/// Guesses kept: 256 KiB of them, enough for the levels that a busy market comes back to.
+/// The number of guesses kept: 256 KiB, enough for the levels to which a busy market returns.
 const GUESSES: usize = 1 << 16;
 
 /// The place of a limit's guess.
@@ -94,7 +94,7 @@ impl Books {
         &self.levels[level]
     }
 
-    /// Puts an order at the end of the level of its limit, and adds what is open of it to that level.
+    /// Puts an order at the end of the level of its limit, and adds its open shares to that level.
     pub(crate) fn rest(
         &mut self,
         (symbol, side, limit): (SymbolIndex, Side, Price),
@@ -115,7 +115,7 @@ impl Books {
         (order.level, order.older, order.newer) = (level, older, NONE);
     }
 
-    /// Puts an order behind the others of its level.
+    /// Moves an order behind the others of its level.
     pub(crate) fn stand_last(&mut self, slot: u32, orders: &mut Orders) {
         let Order { level, older, newer, .. } = *orders.get(slot);
         if newer == NONE {
@@ -133,14 +133,14 @@ impl Books {
         (order.older, order.newer) = (last, NONE);
     }
 
-    /// Takes shares that are not open any more off the sum of a level. Their order stays where it is.
+    /// Takes shares that are no longer open off the sum of a level. Their order keeps its place.
     #[inline]
     pub(crate) fn take(&mut self, level: u32, shares: Shares) {
         let at = &mut self.levels[level];
         at.open = at.open.minus(shares.position());
     }
 
-    /// The level of a limit, made if it is not there.
+    /// Finds the level of a limit, or makes it.
     fn level_of(&mut self, symbol: SymbolIndex, side: Side, limit: Price) -> u32 {
         let guess = &mut self.guesses[guess_at(symbol, side, limit)];
         if *guess != NONE {
@@ -163,13 +163,13 @@ impl Books {
         *guess
     }
 
-    /// Where the level of a limit may be.
+    /// The place where the level of a limit may be.
     #[inline]
     pub(crate) fn guess(&self, symbol: SymbolIndex, side: Side, limit: Price) -> u32 {
         self.guesses[guess_at(symbol, side, limit)]
     }
 
-    /// Takes an order and what is open of it off its level, and a level without orders off its book.
+    /// Takes an order and its open shares off its level, and a level without orders off its book.
     pub(crate) fn remove(&mut self, slot: u32, open: Shares, orders: &mut Orders) {
         let order = orders.get_mut(slot);
         let (level, older, newer) = (order.level, order.older, order.newer);

@@ -1,4 +1,4 @@
-//! What both parties to one execution are charged. It knows neither books nor who pays which rate.
+//! The fees of both parties to one execution. This file knows neither books nor which account pays which rate.
 
 use crate::amount::{Money, Shares};
 use crate::command::Side;
@@ -6,18 +6,18 @@ use crate::fee::Fee;
 use crate::fees::FeeRate;
 use crate::ids::AccountIndex;
 
-/// What both parties to an execution pay.
+/// The fees of both parties to an execution.
 #[derive(Clone, Copy)]
 pub(crate) struct Charge {
     pub(crate) maker: Due,
     pub(crate) aggressor: Due,
 }
 
-/// What one party pays.
+/// The fee of one party.
 #[derive(Clone, Copy)]
 pub(crate) struct Due {
     pub(crate) fee: Fee,
-    /// Who gets it. None if nobody does, because there is none or because who pays it would get it: then it is kept.
+    /// The account that gets the fee. None if there is no fee, or if the payer would get it: then the payer keeps it.
     pub(crate) to: Option<AccountIndex>,
 }
 
@@ -39,13 +39,13 @@ impl Due {
         Due { fee, to: Some(to).filter(|&to| !fee.is_none() && to != payer) }
     }
 
-    /// What is taken of the shares that a buyer received.
+    /// The fee in shares, taken from those that a buyer received.
     #[inline(always)]
     pub(crate) fn taken_of_shares(&self, shares: Shares) -> Shares {
         if self.to.is_none() { Shares::ZERO } else { self.fee.of_shares(shares) }
     }
 
-    /// What is taken of the dollars that a seller received.
+    /// The fee in dollars, taken from those that a seller received.
     #[inline(always)]
     pub(crate) fn taken_of_money(&self, money: Money) -> Money {
         if self.to.is_none() { Money::ZERO } else { self.fee.of_money(money) }

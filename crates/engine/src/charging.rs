@@ -1,4 +1,4 @@
-//! Takes the fees of executions, and changes who pays which. An execution in a market without fees does not come here.
+//! Takes the fees of executions, and changes the fees and tiers. Executions in a market without fees do not come here.
 
 use crate::amount::{Price, Shares};
 use crate::charge::{Charge, Due};
@@ -13,7 +13,7 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 
 impl Engine {
-    /// What the accounts of a tier pay for executions in a symbol; none if nothing.
+    /// The fees that accounts of a tier pay for executions in a symbol; none if they pay nothing.
     pub fn fees(&self, symbol: SymbolIndex, tier: Tier) -> Option<Fees<AccountIndex>> {
         self.fees.get(symbol, tier)
     }
@@ -23,7 +23,7 @@ impl Engine {
         self.fees.tier(account)
     }
 
-    /// Gives a tier these fees in a symbol, or none, in place of those that it has.
+    /// Gives a tier these fees in a symbol, or none, in place of its present ones.
     #[cold]
     pub(crate) fn change_fees(
         &mut self,
@@ -45,7 +45,7 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Puts an account into another tier.
+    /// Moves an account to another tier.
     #[cold]
     pub(crate) fn change_tier(
         &mut self,
@@ -61,7 +61,7 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// As `execute_for`, where somebody may have to pay for it, or has limits.
+    /// Does the work of `execute_for` where a party may pay a fee or has limits.
     #[cold]
     #[inline(never)]
     pub(crate) fn execute_charged(
@@ -76,13 +76,13 @@ impl Engine {
         let charge = self.charge(symbol, side, maker_account, payer);
         let shares = self.execute_for(&mut aggressor, maker, price, &charge, events);
         [payer, maker_account].into_iter().for_each(|account| self.limits.take(account, symbol, shares));
-        // What the aggressor's account has was changed, and told, while it matches.
+        // A fee goes to the aggressor's account, so its balance or position changed, with an event, while it matches.
         aggressor.self_traded |= [charge.maker, charge.aggressor].iter().any(|due| due.to == Some(payer));
         self.pay_out(&charge, symbol, price, shares, events);
         aggressor
     }
 
-    /// What both parties to an execution pay of which the aggressor is of this side.
+    /// The fees of both parties to an execution, given the aggressor's side.
     pub(crate) fn charge(
         &self,
         symbol: SymbolIndex,
@@ -97,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Gives what both parties pay for an execution to whoever gets it.
+    /// Credits the fees of an execution to the accounts that get them.
     pub(crate) fn pay_out(
         &mut self,
         charge: &Charge,

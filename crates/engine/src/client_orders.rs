@@ -1,9 +1,9 @@
-//! Orders under client order ids: for each id of an account, the order that it stands for and what was asked for. An id
-//! stands for its order while the order is open and for a day after it is done, or until somebody frees it; then the id is free
+//! Orders under client order ids: for each id of an account, its order and the terms of that order. An id stands for
+//! its order while the order is open and for a day after it is done, or until a client frees it; then the id is free
 //! again.
 //!
-//! Whether an id still stands for its order follows from the time alone. So it makes no difference when an entry whose
-//! day is over is removed. This file knows nothing of books or money. Orders without a client order id never come here.
+//! The time alone decides whether an id still stands for its order, so it makes no difference when an expired entry is
+//! removed. This file knows nothing of books or money. Orders without a client order id never come here.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -17,11 +17,11 @@ use crate::ids::{AccountIndex, ClientOrderId, Deadline, OrderId, SymbolIndex, Ti
 use crate::slab::{NONE, Slab};
 use crate::trail::Trail;
 
-/// How long a client order id stands for its order when that is done: a day.
+/// How long a client order id stands for its order after that is done: a day.
 pub const CLIENT_ORDER_ID_KEPT_US: u64 = 24 * 60 * 60 * 1_000_000;
 
-/// Entries removed, at most, for each that is added: more than one, so that what lives bounds the memory; few, so that
-/// no order waits for a day's worth of them.
+/// The most entries that each new one removes: more than one, so that live entries bound the memory; few, so that no
+/// order waits while a day's entries are removed.
 const REMOVED_AT_ONCE: usize = 4;
 
 /// An order with a client order id.
@@ -30,35 +30,36 @@ pub(crate) struct ClientOrder {
     pub(crate) id: ClientOrderId,
     pub(crate) account: AccountIndex,
     pub(crate) order: OrderId,
-    /// Without a trigger if that follows the market.
+    /// The order as placed; without its trigger if that follows the market.
     pub(crate) placed: NewOrder<SymbolIndex>,
     pub(crate) until: Option<Deadline>,
-    /// How many shares it shows at a time, if not all.
+    /// The shares that it shows at a time, if not all.
     pub(crate) display: Option<Shares>,
-    /// How far behind the market its trigger stays, or stayed until it was reached, if it follows that.
+    /// The distance between the market and its trigger, for an order whose trigger follows the market, also after it
+    /// was reached.
     pub(crate) trail: Option<Trail>,
-    /// When nothing was open of it any more; none while something is.
+    /// The time at which its last shares were executed or canceled; none while some are open.
     pub(crate) done: Option<Time>,
 }
 
 impl ClientOrder {
-    /// Whether its id stands for it.
+    /// Whether the id stands for this order.
     pub(crate) fn stands(&self, now: Time) -> bool {
         self.done.is_none_or(|done| now < done.later_by_us(CLIENT_ORDER_ID_KEPT_US))
     }
 }
 
-/// All orders whose client order ids stand for them, and some whose day is over.
+/// All orders whose client order ids stand for them, and some that have expired.
 pub(crate) struct ClientOrders {
     entries: Slab<ClientOrder>,
     by_id: HashTable<u32>,
     hasher: FixedState,
     /// Entries of done orders, in the order in which they were done.
     done: VecDeque<u32>,
-    /// By the slot of an open order: its entry, or `NONE`. Reaches no further than the slots of orders with an entry.
+    /// By the slot of an open order, its entry or `NONE`. It is as long as the highest slot of an order with an entry.
     by_slot: Slab<u32>,
     open: usize,
-    /// Entries by account. Reaches no further than the last account with an entry.
+    /// Numbers of entries by account. It is as long as the highest account with an entry.
     by_account: Vec<u32>,
 }
 
@@ -85,17 +86,17 @@ impl ClientOrders {
         self.open
     }
 
-    /// Entries that an account has in memory, those whose day is over and that were not removed yet included.
+    /// The number of an account's entries in memory, expired ones included.
     pub(crate) fn count_of(&self, account: AccountIndex) -> usize {
         self.by_account.get(account.0 as usize).map_or(0, |&count| count as usize)
     }
 
-    /// Whether an entry whose day is over is still in memory: then the next one to be added makes more room than it takes.
+    /// Whether an expired entry is still in memory: then adding the next one removes more than it adds.
     pub(crate) fn has_expired(&self, now: Time) -> bool {
         self.done.front().is_some_and(|&entry| !self.entries[entry].stands(now))
     }
 
-    /// What an account's id stands for.
+    /// The order that an account's id stands for.
     pub(crate) fn find(&self, account: AccountIndex, id: ClientOrderId, now: Time) -> Option<&ClientOrder> {
         let found = self.by_id.find(self.hash(account, id), |&entry| self.is(entry, account, id));
         found.map(|&entry| &self.entries[entry]).filter(|order| order.stands(now))
@@ -107,29 +108,29 @@ impl ClientOrders {
         (entry != NONE).then(|| self.entries[entry].id)
     }
 
-    /// Adds the order that was just put into `slot`. `find` does not find its id.
+    /// Adds the order that was just put into `slot`. The caller has checked that `find` does not find its id.
     pub(crate) fn open(&mut self, slot: u32, order: ClientOrder, now: Time) {
         self.remove_expired(now);
         let entry = self.insert(order);
-        // The first `put` fills what it grows by.
+        // The first `put` fills the slots by which the slab grows.
         self.by_slot.put(slot, NONE);
         self.by_slot.put(slot, entry);
         self.open = self.open.saturating_add(1);
     }
 
-    /// Adds an order that was done before; see `sort_done`.
+    /// Adds an order that was already done; `sort_done` follows.
     pub(crate) fn restore_done(&mut self, order: ClientOrder) {
         let entry = self.insert(order);
         self.done.push_back(entry);
     }
 
-    /// Puts restored orders into the order in which they were done.
+    /// Sorts restored orders by the time at which they were done.
     pub(crate) fn sort_done(&mut self) {
         let entries = &self.entries;
         self.done.make_contiguous().sort_by_key(|&entry| entries[entry].done);
     }
 
-    /// Nothing is open any more of the order in a slot. Returns whether it has an entry.
+    /// Notes that nothing is open any more of the order in a slot. Returns whether it has an entry.
     pub(crate) fn finish(&mut self, slot: u32, now: Time) -> bool {
         let entry = self.entry_at(slot);
         if entry == NONE {
@@ -142,8 +143,8 @@ impl ClientOrders {
         true
     }
 
-    /// Has an id stand for nothing, if the order that it stands for is done; gives whether it is. Its entry stays until the day
-    /// is over, so that freeing ids makes no room for others.
+    /// Frees an id whose order is done, and returns whether it was. The entry stays until its day is over, so freeing
+    /// ids makes no room for others.
     pub(crate) fn free(&mut self, account: AccountIndex, id: ClientOrderId) -> bool {
         let hash = self.hash(account, id);
         let entries = &self.entries;
@@ -154,7 +155,7 @@ impl ClientOrders {
         self.by_id.find_entry(hash, is_done).map(|found| found.remove()).is_ok()
     }
 
-    /// Those whose ids stand for them, by order id.
+    /// Orders whose ids stand for them, by order id.
     pub(crate) fn standing(&self, now: Time) -> Vec<&ClientOrder> {
         let all = self.by_id.iter().map(|&entry| &self.entries[entry]);
         let mut standing: Vec<&ClientOrder> = all.filter(|order| order.stands(now)).collect();
@@ -162,7 +163,7 @@ impl ClientOrders {
         standing
     }
 
-    /// Entries held, those whose day is over included.
+    /// The number of entries, expired ones included.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
@@ -179,7 +180,7 @@ impl ClientOrders {
         let (entries, hasher) = (&self.entries, &self.hasher);
         let same = |&other: &u32| (entries[other].account, entries[other].id) == (order.account, order.id);
         match self.by_id.find_mut(hash, same) {
-            // One whose day is over and that is still in the queue.
+            // An expired entry that is still in the queue.
             Some(place) => *place = entry,
             None => {
                 let rehash = |&other: &u32| hasher.hash_one((entries[other].account, entries[other].id));
@@ -198,7 +199,7 @@ impl ClientOrders {
             }
             self.done.pop_front();
             let hash = self.hash(order.account, order.id);
-            // Not there if another order has the id by now.
+            // The entry is missing if another order has taken the id meanwhile.
             if let Ok(found) = self.by_id.find_entry(hash, |&other| other == entry) {
                 found.remove();
             }
@@ -245,7 +246,7 @@ mod tests {
         }
     }
 
-    /// Orders that are done at once, a thousand a day under ids that come again, for many days.
+    /// Finishes orders at once, a thousand a day under recurring ids, for many days.
     #[test]
     fn memory_follows_what_lives_and_not_what_was() {
         let mut orders = ClientOrders::new(FixedState::with_seed(1));
@@ -267,7 +268,8 @@ mod tests {
         assert_eq!(orders.standing(now.later_by_us(day)).len(), 0);
     }
 
-    /// With many expired entries before it in the queue, an id that comes again takes the place of the one that it had.
+    /// Many expired entries wait in the queue when an id comes again: the new entry takes the place of the id's old
+    /// one.
     #[test]
     fn an_id_comes_again_before_its_old_entry_is_removed() {
         let mut orders = ClientOrders::new(FixedState::with_seed(1));

@@ -1,11 +1,11 @@
-//! One execution, and the sum of those of one order. An order may have any number of them, so the engine keeps the
-//! first few, and of an order that has more nothing but this: whoever keeps the past tells them.
+//! One execution, and the sum of an order's executions. An order may have any number of them. The engine keeps the
+//! first few; for an order with more it keeps only the sum, and the history has the executions.
 
 use crate::amount::{Money, Price, Shares};
 use crate::fee::{Fee, Taken};
 use crate::ids::Time;
 
-/// Executions of an order that the engine keeps, at most. Of an order with more it keeps none, but what they come to.
+/// The most executions that the engine keeps of an order. Of an order with more it keeps only the sum.
 pub const EXECUTIONS_KEPT: u32 = 8;
 
 /// One execution of an order.
@@ -13,9 +13,9 @@ pub const EXECUTIONS_KEPT: u32 = 8;
 pub struct Execution {
     /// Always above zero.
     pub shares: Shares,
-    /// The price of the order that was open first; in an auction that of all.
+    /// The price of the resting order; in an auction the auction price.
     pub price: Price,
-    /// When.
+    /// The time of the execution.
     pub time: Time,
     /// The order's fee for it.
     pub fee: Fee,
@@ -49,27 +49,27 @@ impl Executed {
     /// No execution.
     pub const NONE: Executed = Executed { executions: 0, shares: Shares::ZERO, money: Money::ZERO };
 
-    /// One execution more. An order has no more shares than there may be, and so its money has a bound, too.
+    /// Adds an execution. The shares of an order have a bound, so its money has one, too.
     pub fn add(&mut self, execution: &Execution) {
         self.executions = self.executions.saturating_add(1);
         self.shares = self.shares.plus(execution.shares);
         self.money = self.money.plus(execution.price.times(execution.shares));
     }
 
-    /// The sum of these executions, which are of one order.
+    /// The sum of these executions of one order.
     pub fn of(executions: &[Execution]) -> Executed {
         let mut executed = Executed::NONE;
         executions.iter().for_each(|execution| executed.add(execution));
         executed
     }
 
-    /// Whether the engine keeps none of so many executions.
+    /// Whether there are more executions than the engine keeps.
     pub fn is_past(&self) -> bool {
         self.executions > u64::from(EXECUTIONS_KEPT)
     }
 
-    /// Whether an order with so many shares open may have executed so: each execution has a unit of shares at a unit of
-    /// price at least.
+    /// Whether an order with these shares open may have executed so: each execution has at least one unit of shares, at
+    /// a price of at least one unit.
     pub(crate) fn is_sound(&self, open: Shares) -> bool {
         let shares = self.shares.units();
         self.is_past()

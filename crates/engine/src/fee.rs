@@ -1,5 +1,5 @@
-//! What a party to an execution pays, and what that comes to: a buyer pays in shares, a seller in dollars. A rate is exact, and what it
-//! comes to is rounded up to the least unit, so that no part of one is lost. It knows neither accounts nor books.
+//! The fee of a party to an execution: a buyer pays in shares, a seller in dollars. A rate is exact, and the fee is
+//! rounded up to the least unit, so no fraction is lost. This file knows neither accounts nor books.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use crate::amount::{DecimalText, Money, Price, Shares};
 use crate::command::Side;
 use crate::fees::FeeRate;
 
-/// What a party to an execution pays: a rate, and the side, which says of what.
+/// The fee of a party to an execution: a rate and the side, which decides whether shares or dollars pay it.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fee(u32);
 
-/// In the number of a fee, beside its rate: that of a seller.
+/// The bit in a fee's number that marks a seller.
 const SELLER: u32 = 1 << 31;
 
 impl Fee {
-    /// Nothing.
+    /// No fee.
     pub const NONE: Fee = Fee(0);
 
-    /// What one of this side pays at a rate.
+    /// The fee at a rate for this side.
     pub fn on(side: Side, rate: FeeRate) -> Fee {
         match side {
             Side::Sell if rate != FeeRate::ZERO => Fee(rate.millionths() | SELLER),
@@ -34,24 +34,24 @@ impl Fee {
         FeeRate::from_millionths(self.0 & !SELLER).expect("invariant: it was made of a rate")
     }
 
-    /// Whether it is paid in dollars.
+    /// Whether the fee is paid in dollars.
     fn is_sellers(self) -> bool {
         self.0 & SELLER != 0
     }
 
-    /// The number that stands for it wherever executions are written down. Zero is none.
+    /// The number of the fee wherever executions are stored. Zero is no fee.
     pub fn code(self) -> u32 {
         self.0
     }
 
-    /// The one of a number.
+    /// The fee with this number.
     pub fn from_code(code: u32) -> Option<Fee> {
         let rate = FeeRate::from_millionths(code & !SELLER)?;
         let side = if code & SELLER == 0 { Side::Buy } else { Side::Sell };
         Some(Fee::on(side, rate)).filter(|fee| fee.0 == code)
     }
 
-    /// What is taken of the shares that a buyer received; nothing of a seller's.
+    /// The fee on the shares that a buyer received; zero for a seller's fee.
     pub(crate) fn of_shares(self, shares: Shares) -> Shares {
         if self.is_sellers() {
             return Shares::ZERO;
@@ -60,12 +60,12 @@ impl Fee {
         units.and_then(Shares::from_units).expect("invariant: a fee is no more than what was received")
     }
 
-    /// What is taken of the dollars that a seller received; nothing of a buyer's.
+    /// The fee on the dollars that a seller received; zero for a buyer's fee.
     pub(crate) fn of_money(self, money: Money) -> Money {
         if self.is_sellers() { Money::from_units(self.rate().of_units(money.units())) } else { Money::ZERO }
     }
 
-    /// What is taken of an execution; none if nothing is.
+    /// The amount of the fee on an execution; none if there is none.
     pub fn taken(self, price: Price, shares: Shares) -> Option<Taken> {
         match (self.is_none(), self.is_sellers()) {
             (true, _) => None,
@@ -82,22 +82,22 @@ impl fmt::Debug for Fee {
     }
 }
 
-/// What was taken of an execution. Above zero.
+/// The amount of a fee, above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// Of a buyer.
+    /// Shares of a buyer.
     Shares(Shares),
-    /// Of a seller.
+    /// Dollars of a seller.
     Money(Money),
 }
 
 impl Taken {
-    /// Whether it is of the shares that were bought, and not of dollars.
+    /// Whether a buyer paid it in shares, and not a seller in dollars.
     pub fn is_shares(self) -> bool {
         matches!(self, Taken::Shares(_))
     }
 
-    /// The shortest decimal.
+    /// The shortest decimal text of the amount.
     pub fn text(self) -> DecimalText {
         match self {
             Taken::Shares(shares) => shares.text(),

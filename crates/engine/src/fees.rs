@@ -1,5 +1,5 @@
-//! Fees: rates, the tiers of accounts that pay them, and who gets them. It knows neither accounts nor books; what a rate comes to stands in
-//! `fee.rs`, who pays which in `fee_schedule.rs`, and how it is taken in `charging.rs`.
+//! Fees: rates, the tiers of accounts that pay them, and the account that gets them. This file knows neither accounts
+//! nor books: `fee.rs` computes amounts, `fee_schedule.rs` keeps who pays which fees, and `charging.rs` takes them.
 
 use std::fmt;
 
@@ -8,34 +8,34 @@ use crate::ids::AccountId;
 
 /// Decimals of a rate: it is a percentage.
 const RATE_DECIMALS: u32 = 4;
-/// Units of 10^-8 in one of a rate.
+/// Units of 10^-8 in one unit of a rate.
 const UNITS_OF_A_RATE: u128 = 10_000;
-/// A whole, in millionths.
+/// The whole, in millionths.
 const WHOLE: i128 = 1_000_000;
 
-/// What part of what it receives a party pays: millionths, from none to all of it.
+/// The part of the proceeds that a party pays: millionths, from none to all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FeeRate(u32);
 
 impl FeeRate {
-    /// Nothing.
+    /// A rate of zero.
     pub const ZERO: FeeRate = FeeRate(0);
-    /// All of it, 100 per cent.
+    /// The highest rate, 100 per cent.
     pub const MAX: FeeRate = FeeRate(FeeRate::MAX_MILLIONTHS);
-    /// The same, in millionths.
+    /// The highest rate, in millionths.
     pub const MAX_MILLIONTHS: u32 = 1_000_000;
 
-    /// Of so many millionths; none beyond all of them.
+    /// A rate of this many millionths; none beyond all of them.
     pub fn from_millionths(millionths: u32) -> Option<FeeRate> {
         Some(FeeRate(millionths)).filter(|rate| *rate <= FeeRate::MAX)
     }
 
-    /// In millionths.
+    /// Millionths of the proceeds.
     pub fn millionths(self) -> u32 {
         self.0
     }
 
-    /// A percentage as it was read. Errors: `Negative`, `AboveMaximum`, and `MoreDecimalsThan` beyond four.
+    /// Reads a percentage. Errors: `Negative`, `AboveMaximum`, and `MoreDecimalsThan` beyond four.
     pub fn of(percent: Decimal) -> Result<FeeRate, AmountError> {
         if percent.negative {
             return Err(AmountError::Negative);
@@ -48,12 +48,12 @@ impl FeeRate {
         millionths.and_then(FeeRate::from_millionths).ok_or(too_high)
     }
 
-    /// As a percentage, the shortest decimal.
+    /// The rate as a percentage, in the shortest decimal.
     pub fn text(self) -> DecimalText {
         DecimalText::new::<RATE_DECIMALS>(self.0.into())
     }
 
-    /// So much of these units, rounded up. No more than all of them, because a rate is at most 100 per cent.
+    /// The fee on these units, rounded up. It is at most the units themselves, because a rate is at most 100 per cent.
     pub(crate) fn of_units(self, units: i128) -> i128 {
         let (whole, rest) = (units.wrapping_div(WHOLE), units.wrapping_rem(WHOLE));
         let of_rest = rest.saturating_mul(self.0.into()).saturating_add(WHOLE).saturating_sub(1).wrapping_div(WHOLE);
@@ -67,22 +67,22 @@ impl fmt::Display for FeeRate {
     }
 }
 
-/// A class of accounts, which pay the same rates. Everybody is of the first one who was not put into another.
+/// A class of accounts that pay the same rates. An account is in the first tier until it is moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tier(u8);
 
 impl Tier {
-    /// Everybody's.
+    /// The tier of accounts that were never moved.
     pub const FIRST: Tier = Tier(0);
-    /// How many there are.
+    /// The number of tiers.
     pub const COUNT: u8 = 16;
 
-    /// None beyond the last one.
+    /// The tier with this number; none beyond the last one.
     pub fn new(number: u8) -> Option<Tier> {
         (number < Tier::COUNT).then_some(Tier(number))
     }
 
-    /// A number as it was read. Errors: what is wrong with it.
+    /// Reads the number of a tier. Errors: a text that is no such number.
     pub fn parse(text: &[u8]) -> Result<Tier, TierError> {
         let digits = !text.is_empty() && text.len() <= 2 && text.iter().all(u8::is_ascii_digit);
         let number = std::str::from_utf8(text).ok().filter(|_| digits).and_then(|text| text.parse().ok());
@@ -93,7 +93,7 @@ impl Tier {
         self.0
     }
 
-    /// All of them.
+    /// All tiers.
     pub fn all() -> impl Iterator<Item = Tier> {
         (0..Tier::COUNT).map(Tier)
     }
@@ -111,12 +111,13 @@ impl fmt::Display for TierError {
 
 impl std::error::Error for TierError {}
 
-/// What the accounts of a tier pay for executions in a symbol, and to whom. One of the rates is above zero: otherwise there are no fees.
+/// Fees that accounts of a tier pay for executions in a symbol, and the account that gets them. One of the rates is
+/// above zero: otherwise there are no fees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fees<A = AccountId> {
-    /// Of whose order was on the book first.
+    /// The maker's rate.
     pub maker: FeeRate,
-    /// Of whose order came to it: the aggressor.
+    /// The taker's rate: the aggressor's.
     pub taker: FeeRate,
     /// The account that gets them.
     pub account: A,
@@ -128,7 +129,7 @@ impl<A> Fees<A> {
         self.maker != FeeRate::ZERO || self.taker != FeeRate::ZERO
     }
 
-    /// The same, to an account that goes by another name.
+    /// The same fees, for an account in another form.
     pub fn to<B>(&self, account: B) -> Fees<B> {
         Fees { maker: self.maker, taker: self.taker, account }
     }

@@ -1,5 +1,6 @@
-//! Dollars and shares that an account gets from another one: nothing is made, so whoever may give only these cannot give more than was put
-//! there. The engine does not know who gives, and why from this account.
+//! Dollars and shares that one account gives another. Nothing is created, so a caller who may only give away an
+//! account's money cannot give more than it has. The engine knows neither the caller nor why it gives from this
+//! account.
 
 use crate::amount::{Money, Position};
 use crate::engine::Engine;

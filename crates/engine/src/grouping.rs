@@ -1,4 +1,4 @@
-//! Puts accounts into groups, and says which orders are kept from executing with each other by them.
+//! Puts accounts into groups, and decides by them which orders may not execute with each other.
 
 use crate::command::SelfTrade;
 use crate::engine::Engine;
@@ -14,14 +14,14 @@ impl Engine {
         self.groups.of(account)
     }
 
-    /// Whether an order of this mode and account is kept from executing with one of that account. Into its callers, where those that
-    /// allow it ask nothing.
+    /// Whether self-trade prevention keeps an order of this mode and account from executing with an order of that
+    /// account. Inlined into its callers, where orders that allow self-trades skip the look-up.
     #[inline(always)]
     pub(crate) fn is_own(&self, mode: SelfTrade, account: AccountIndex, maker: AccountIndex) -> bool {
         mode != SelfTrade::Allowed && self.groups.are_one(account, maker)
     }
 
-    /// Puts an account into another group.
+    /// Moves an account to another group.
     #[cold]
     pub(crate) fn change_group(
         &mut self,

@@ -1,16 +1,15 @@
-//! Groups of accounts of one owner: an order that is not to execute with its own account does not execute with the others of its group
-//! either. What becomes of two orders that meet so stands in `self_trade.rs`. How they are changed and asked stands in `grouping.rs`. Followers of events keep the
-//! groups, too.
+//! Groups of accounts of one owner: self-trade prevention treats them as one account. `self_trade.rs` decides what
+//! happens to two such orders; `grouping.rs` changes and reads the groups. Followers of events keep the groups, too.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::ids::AccountIndex;
 
-/// Digits of a group's number, at most.
+/// The most digits of a group's number.
 const DIGITS_MAX: usize = 9;
 
-/// The group that an account is of, by its number. Accounts of none have nothing in common.
+/// The number of an account's group. Two accounts in no group have nothing in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group(u32);
 
@@ -20,12 +19,12 @@ impl Group {
     /// The highest number.
     pub const MAX: u32 = 999_999_999;
 
-    /// None beyond the highest number.
+    /// The group with this number; none beyond the highest.
     pub fn new(number: u32) -> Option<Group> {
         (number <= Group::MAX).then_some(Group(number))
     }
 
-    /// A number as it was read. Errors: what is wrong with it.
+    /// Reads the number of a group. Errors: a text that is no such number.
     pub fn parse(text: &[u8]) -> Result<Group, GroupError> {
         let digits = !text.is_empty() && text.len() <= DIGITS_MAX && text.iter().all(u8::is_ascii_digit);
         let number = std::str::from_utf8(text).ok().filter(|_| digits).and_then(|text| text.parse().ok());
@@ -49,24 +48,24 @@ impl fmt::Display for GroupError {
 
 impl std::error::Error for GroupError {}
 
-/// The accounts that are of a group.
+/// The groups of accounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
     of: BTreeMap<AccountIndex, Group>,
 }
 
 impl Groups {
-    /// No account is of any.
+    /// Puts no account into a group.
     pub fn new() -> Groups {
         Groups { of: BTreeMap::new() }
     }
 
-    /// Which one an account is of.
+    /// The group of an account.
     pub fn of(&self, account: AccountIndex) -> Group {
         self.of.get(&account).copied().unwrap_or(Group::NONE)
     }
 
-    /// Puts an account into another one, or into none.
+    /// Moves an account to another group, or to none.
     pub fn set(&mut self, account: AccountIndex, group: Group) {
         match group {
             Group::NONE => self.of.remove(&account),
@@ -74,7 +73,7 @@ impl Groups {
         };
     }
 
-    /// Whether two accounts are the same one, or of one group.
+    /// Whether two accounts are the same or in one group.
     #[inline]
     pub(crate) fn are_one(&self, one: AccountIndex, other: AccountIndex) -> bool {
         one == other || !self.of.is_empty() && self.share_one(one, other)
@@ -85,7 +84,7 @@ impl Groups {
         self.of.get(&one).is_some_and(|group| self.of.get(&other) == Some(group))
     }
 
-    /// By account.
+    /// All accounts in groups, by account.
     pub fn all(&self) -> impl Iterator<Item = (AccountIndex, Group)> {
         self.of.iter().map(|(&account, &group)| (account, group))
     }

@@ -1,5 +1,5 @@
-//! Shows orders by parts: how many shares of one are on its book for all to see, and what follows when those are executed. The next part
-//! stands behind all other orders of its price, as if it had just been placed.
+//! Icebergs: the part of an order that its book shows, and the next part when that is executed. The next part stands
+//! behind all other orders of its price, as if it had just been placed.
 
 use crate::amount::{Price, Shares};
 use crate::book::Level;
@@ -15,7 +15,7 @@ use crate::reply::Reply;
 use crate::slab::NONE;
 
 impl Engine {
-    /// How an open order shows its shares; none for one that shows all.
+    /// The display and tip of an open iceberg; none for an order that shows all its shares.
     pub fn iceberg(&self, order: OrderId) -> Option<Iceberg> {
         let Hiding { display, .. } = self.icebergs.get(order)?;
         let slot = self.orders.find(order)?;
@@ -23,7 +23,7 @@ impl Engine {
         Some(Iceberg { display, shown: if waits { Shares::ZERO } else { self.orders.get(slot).open } })
     }
 
-    /// All that is open of an order, shown or not.
+    /// All open shares of an order, shown or not.
     #[inline]
     pub(crate) fn open_of(&self, slot: u32) -> Shares {
         let order = self.orders.get(slot);
@@ -33,13 +33,13 @@ impl Engine {
         }
     }
 
-    /// What an open order hides of what is open of it: nothing if it shows all, or stands in no book.
+    /// The hidden open shares of an order: none if it shows all, or stands in no book.
     #[cold]
     pub fn hidden_shares(&self, order: OrderId) -> Shares {
         self.icebergs.get(order).map_or(Shares::ZERO, |hiding| hiding.hidden)
     }
 
-    /// Places an order that shows a part of its shares at a time.
+    /// Places an iceberg.
     #[cold]
     pub(crate) fn place_iceberg(&mut self, command: &Command, events: &mut impl FnMut(Event)) -> Result<Reply, Reject> {
         let asked = command.as_iceberg().expect("invariant: whoever asks has one");
@@ -49,7 +49,7 @@ impl Engine {
         self.place_on_terms(account, order, &terms, events)
     }
 
-    /// Errors: `DisplayOutOfBounds`, `DisplayOffLot`.
+    /// Checks the display of an iceberg. Errors: `DisplayOutOfBounds`, `DisplayOffLot`.
     pub(crate) fn check_display(&self, asked: &NewOrder, display: Shares) -> Result<(), Reject> {
         let (least, most) = (least_display(asked.shares), asked.shares);
         if display < least || display > most {
@@ -62,14 +62,14 @@ impl Engine {
         }
     }
 
-    /// The order that was just opened shows so many shares at a time.
+    /// Gives the order that was just opened its display.
     #[cold]
     pub(crate) fn give_display(&mut self, order: OrderId, display: Shares, events: &mut impl FnMut(Event)) {
         self.icebergs.insert(order, display);
         events(Event::DisplayGiven { order, display });
     }
 
-    /// An order is about to rest on its book: it shows a part.
+    /// Shows the first part of an order that is about to rest on its book.
     #[cold]
     pub(crate) fn show_first(&mut self, slot: u32, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         let order = self.orders.get_mut(slot);
@@ -80,7 +80,7 @@ impl Engine {
         events(Event::TipShown { order: order.id, symbol, shares: shown, stands_last: true });
     }
 
-    /// Nothing of an order is on show any more and some of it is open: the next part is, behind all orders of its price.
+    /// Shows the next part of an order whose tip is used up, behind all orders of its price.
     #[cold]
     pub(crate) fn show_next(&mut self, slot: u32, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         let order = self.orders.get_mut(slot);
@@ -93,7 +93,7 @@ impl Engine {
         events(Event::TipShown { order, symbol, shares: shown, stands_last: true });
     }
 
-    /// Shares that an order showed were taken off it.
+    /// Reports the rest of a tip after shares were taken off it.
     #[cold]
     pub(crate) fn show_rest(&mut self, slot: u32, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
         let Order { id: order, open, level, .. } = *self.orders.get(slot);
@@ -108,8 +108,8 @@ impl Engine {
         }
     }
 
-    /// Visits what the orders of a level hide, as if that were orders behind the others, until `visit` says that it has seen enough. Gives
-    /// whether it has not.
+    /// Visits the hidden shares of a level's orders, as if they were orders behind the others, until `visit` returns
+    /// false. Returns whether it visited all of them.
     #[cold]
     pub(crate) fn look_below(&self, level: &Level, visit: &mut impl FnMut(Price, &Order) -> bool) -> bool {
         let mut slot = level.oldest;
@@ -124,7 +124,7 @@ impl Engine {
         true
     }
 
-    /// Has an open order that was imported show so much. Errors: what is wrong with it.
+    /// Gives an imported open order its display and hidden shares. Errors: the fault in them.
     pub(crate) fn restore_iceberg(
         &mut self,
         order: OrderId,
@@ -144,7 +144,7 @@ impl Engine {
         Ok(())
     }
 
-    /// All that an order hides is in its slot again: it leaves its book.
+    /// Moves all hidden shares of an order back into its slot, because it leaves its book.
     #[cold]
     pub(crate) fn uncover(&mut self, slot: u32) {
         let order = self.orders.get_mut(slot);
@@ -153,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// Takes shares off what an order hides, as many as it does. Gives how many are still to be taken off.
+    /// Takes hidden shares off an order, at most as many as it hides. Returns how many are still to be taken.
     #[cold]
     pub(crate) fn take_hidden(&mut self, order: OrderId, shares: Shares) -> Shares {
         let Some(hiding) = self.icebergs.get_mut(order) else { return shares };

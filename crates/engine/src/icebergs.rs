@@ -1,39 +1,39 @@
-//! Orders that show a part of their shares at a time: how many each shows, and how many it hides. Knows nothing of books or accounts.
+//! Icebergs: the display of each, and the shares that it hides. This file knows nothing of books or accounts.
 
 use std::collections::BTreeMap;
 
 use crate::amount::Shares;
 use crate::ids::OrderId;
 
-/// Parts that an order may be shown in, at most: so many executions at most does one order take part in for whoever executes with all
-/// of it.
+/// The most parts in which an order may be shown. It bounds the executions that one order causes for an aggressor that
+/// takes all of it.
 pub const ICEBERG_PARTS_MAX: i64 = 100;
 
-/// How an order shows its shares.
+/// The display and the tip of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iceberg {
-    /// The shares that are shown at a time, as they were asked for.
+    /// The shares shown at a time, as requested.
     pub display: Shares,
-    /// Those that are on show now, the tip; none of an order that waits for a price.
+    /// The tip: the shares shown now; none for an order that waits for a price.
     pub shown: Shares,
 }
 
-/// The fewest shares that an order of so many may show at a time.
+/// The smallest display of an order with this many shares.
 pub fn least_display(shares: Shares) -> Shares {
     const PARTS: i128 = ICEBERG_PARTS_MAX as i128;
     let rounded_up = i128::from(shares.units()).saturating_add(PARTS).saturating_sub(1).wrapping_div(PARTS);
     i64::try_from(rounded_up).ok().and_then(Shares::from_units).expect("invariant: a part is no more than the whole")
 }
 
-/// What is kept of an open order.
+/// The record of an open iceberg.
 #[derive(Clone, Copy)]
 pub(crate) struct Hiding {
     pub(crate) display: Shares,
-    /// What is open beside the tip. An order that is on no book hides nothing: all that it has is in its slot.
+    /// The open shares besides the tip. An order off its book hides nothing: all its shares are in its slot.
     pub(crate) hidden: Shares,
 }
 
-/// All open orders that were placed so.
+/// All open icebergs.
 pub(crate) struct Icebergs {
     of_order: BTreeMap<OrderId, Hiding>,
 }
@@ -61,12 +61,12 @@ impl Icebergs {
         self.of_order.insert(order, Hiding { display, hidden: Shares::ZERO });
     }
 
-    /// The order is done, whether or not it was one of these.
+    /// Drops a done order, if it was an iceberg.
     pub(crate) fn remove(&mut self, order: OrderId) {
         self.of_order.remove(&order);
     }
 
-    /// All of them, by order id.
+    /// All icebergs, by order id.
     pub(crate) fn all(&self) -> impl Iterator<Item = (OrderId, Hiding)> {
         self.of_order.iter().map(|(&order, &hiding)| (order, hiding))
     }

@@ -45,12 +45,12 @@ impl Default for IdIndex {
 }
 
 impl IdIndex {
-    /// With nothing in it.
+    /// An empty index.
     pub fn new() -> IdIndex {
         IdIndex { shards: (0..SHARDS).map(|_| Shard { buckets: vec![EMPTY], pairs: 0 }).collect() }
     }
 
-    /// The slot of an id, if `is_it` says so: the low bits alone may be another's.
+    /// The slot of an id, if `is_it` confirms it: the low bits alone may be those of another id.
     #[inline]
     pub fn find(&self, id: OrderId, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = hash(id);
@@ -66,7 +66,7 @@ impl IdIndex {
                 }
             }
             at = shard.next(at);
-            // In a small shard every bucket may have been passed: then the way ends where it began.
+            // In a small shard, orders may have passed every bucket: then the walk ends where it began.
             if bucket.passed == 0 || at == home {
                 return None;
             }
@@ -81,7 +81,7 @@ impl IdIndex {
         u64::from(shard.buckets[shard.home(hash)].passed)
     }
 
-    /// A slot whose id may be this, or `NONE`.
+    /// A slot that may have this id, or `NONE`.
     #[inline]
     pub(crate) fn guess(&self, id: OrderId) -> u32 {
         let hash = hash(id);
@@ -90,7 +90,7 @@ impl IdIndex {
         pairs_with(&bucket.ids, low(id)).next().map_or(NONE, |pair| bucket.slots[pair])
     }
 
-    /// Adds an id that is not there. `id_of` says the id of a slot, for when the shard grows.
+    /// Adds an id that is not in the index. `id_of` gives the id of a slot, for when the shard grows.
     pub fn insert(&mut self, id: OrderId, slot: u32, id_of: impl Fn(u32) -> OrderId) {
         let hash = hash(id);
         let shard = &mut self.shards[shard(hash)];
@@ -100,7 +100,7 @@ impl IdIndex {
         shard.insert(hash, low(id), slot);
     }
 
-    /// Removes an id and gives its slot, which `is_it` knows. Panics if it is not there.
+    /// Removes an id and returns its slot, which `is_it` confirms. Panics if the id is missing.
     pub fn remove(&mut self, id: OrderId, is_it: impl Fn(u32) -> bool) -> u32 {
         let hash = hash(id);
         let shard = &mut self.shards[shard(hash)];
@@ -160,8 +160,8 @@ impl Shard {
     }
 }
 
-/// Where a bucket has `wanted`, in order. Compares all before it looks at any: a loop that ends at the first would be
-/// mispredicted nearly every time.
+/// The places in a bucket that hold `wanted`, in order. It compares all before it looks at any: the branch predictor
+/// would miss the end of a loop that stops at the first one nearly every time.
 fn pairs_with(values: &[u32; PAIRS], wanted: u32) -> impl Iterator<Item = usize> + use<> {
     let mut left = values.iter().rev().fold(0u32, |bits, &value| (bits << 1) | u32::from(value == wanted));
     std::iter::from_fn(move || {
@@ -171,7 +171,7 @@ fn pairs_with(values: &[u32; PAIRS], wanted: u32) -> impl Iterator<Item = usize>
     })
 }
 
-/// The server makes the ids: nobody can choose ones that collide, so that a multiplication mixes enough.
+/// The engine makes the ids, so no client can choose ids that collide, and a multiplication mixes enough.
 fn hash(id: OrderId) -> u64 {
     let mixed = (id.0 >> GROUP_BITS).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed ^ (mixed >> 32)
@@ -190,7 +190,7 @@ fn low(id: OrderId) -> u32 {
 mod tests {
     use super::*;
 
-    /// The index beside a plain list, through growth, removals and ids that share their low bits.
+    /// Compares the index with a plain list through growth, removals and ids that share their low bits.
     #[test]
     fn it_finds_what_was_inserted_and_not_removed() {
         let ids: Vec<OrderId> = (1..=20_000u64)
@@ -215,8 +215,8 @@ mod tests {
         assert!(buckets().all(|bucket| bucket.passed == 0 && bucket.slots == [NONE; PAIRS]), "nothing is left behind");
     }
 
-    /// With every bucket of a shard passed, a look-up of an id that was not there went around for ever: a query for an
-    /// archived order stopped the whole exchange.
+    /// A regression: when orders had passed every bucket of a shard, the look-up of a missing id never ended, so a
+    /// query for an archived order stopped the whole exchange.
     #[test]
     fn an_id_that_is_not_there_is_not_found_however_orders_came_and_went() {
         let mut index = IdIndex::new();

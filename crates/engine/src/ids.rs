@@ -31,34 +31,34 @@ pub struct Sequence(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// When an order ends that is still open then: a time after the beginning of 1970, in the year 9999 at the latest.
+/// The time at which an order ends if it is still open: after the beginning of 1970, in the year 9999 at the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Deadline(NonZeroU64);
 
 impl Deadline {
-    /// The last moment of the year 9999: wherever times are written down, later ones may have no place.
+    /// The last moment of the year 9999: storage may have no room for later times.
     pub const LAST: Time = Time(253_402_300_799_999_999);
 
-    /// One that was asked for and is not decided yet: it has no time, so no command that has it can be applied or written down.
+    /// A requested deadline that is not decided yet: it has no time, so no command with it can be applied or stored.
     pub const UNDECIDED: Deadline = Deadline(NonZeroU64::MAX);
 
-    /// None for the beginning of 1970, and for a time after the year 9999.
+    /// A deadline at this time; none for the beginning of 1970 and for times after the year 9999.
     pub fn new(time: Time) -> Option<Deadline> {
         NonZeroU64::new(time.0).filter(|_| time <= Deadline::LAST).map(Deadline)
     }
 
-    /// Panics if it is not decided yet, which would be a bug of the market.
+    /// The time of the deadline. Panics if it is undecided, which would be a bug of the market.
     pub fn time(self) -> Time {
         assert!(self != Deadline::UNDECIDED, "invariant: deadlines are decided before commands get their numbers");
         Time(self.0.get())
     }
 
-    /// The number that stands for it wherever orders are written down: its time. Zero is none.
+    /// The number of the deadline wherever orders are stored: its time, or zero for no deadline.
     pub fn code(deadline: Option<Deadline>) -> u64 {
         deadline.map_or(0, |deadline| deadline.time().0)
     }
 
-    /// The one of a number; none also for a number that stands for no deadline.
+    /// The deadline with this number; none also for a number that is no deadline's.
     pub fn from_code(code: u64) -> Option<Deadline> {
         Deadline::new(Time(code))
     }
@@ -78,7 +78,7 @@ pub const NAME_BYTES_MAX: usize = 32;
 /// The longest client order id, in bytes: a UUID fits.
 pub const CLIENT_ORDER_ID_BYTES_MAX: usize = 36;
 
-/// Why a text is no id. Its `Display` follows the field's name.
+/// The reason why a text is no id. Its `Display` follows the field's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdError {
     /// No characters at all.
@@ -138,7 +138,7 @@ impl AccountId {
         self.0
     }
 
-    /// From the packed form; none unless some text packs to it.
+    /// Unpacks an id; none unless some text packs to this number.
     pub fn from_packed(packed: u128) -> Option<AccountId> {
         let digits = (packed & LENGTH_MASK) as u32;
         let bound = 10u128.checked_pow(digits)?;
@@ -174,13 +174,14 @@ impl Symbol {
         self.0.get(..length).unwrap_or_default()
     }
 
-    /// As text.
+    /// The symbol as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 }
 
-/// As two words: an array of bytes would be hashed as a text of any length, which takes five times as long.
+/// Hashes a symbol as four words: the hash of a byte array treats it as text of any length, and takes five times as
+/// long.
 impl Hash for Symbol {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for word in self.0.as_chunks().0 {
@@ -221,13 +222,13 @@ impl ClientOrderId {
         self.0.get(..length).unwrap_or_default()
     }
 
-    /// As text.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 }
 
-/// As words, for the same reason as a symbol.
+/// Hashes words, for the same reason as a symbol.
 impl Hash for ClientOrderId {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for word in self.0.as_chunks().0 {
@@ -280,16 +281,16 @@ impl fmt::Display for OrderId {
 }
 
 impl Sequence {
-    /// Before the first command.
+    /// The sequence before the first command.
     pub const ZERO: Sequence = Sequence(0);
 
-    /// The place `count` commands further on.
+    /// The sequence `count` commands later.
     #[must_use]
     pub fn plus(self, count: u64) -> Sequence {
         Sequence(self.0.checked_add(count).expect("invariant: fewer than 2^64 commands"))
     }
 
-    /// The next command's place.
+    /// The next command's sequence.
     #[must_use]
     pub fn next(self) -> Sequence {
         self.plus(1)
@@ -306,7 +307,7 @@ impl Time {
     /// The beginning of 1970.
     pub const ZERO: Time = Time(0);
 
-    /// So many microseconds later; the end of time if that is past it.
+    /// The time this many microseconds later; the end of time if that is past it.
     #[must_use]
     pub fn later_by_us(self, us: u64) -> Time {
         Time(self.0.saturating_add(us))

@@ -1,4 +1,4 @@
-//! Which symbols have rules, and which are not open. What these mean for an order stands in `obeying.rs` and `auctions.rs`.
+//! Symbols that have rules or are not open. `obeying.rs` and `auctions.rs` apply both to orders.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::ids::{SymbolIndex, Time};
 use crate::phase::{Phase, SymbolPhase};
 use crate::rules::SymbolRules;
 
-/// A symbol in which an order is placed otherwise than in most.
+/// A symbol with rules, or in another phase than open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Instrument {
     rules: SymbolRules,
@@ -14,15 +14,15 @@ struct Instrument {
 }
 
 impl Instrument {
-    /// As most are.
+    /// A symbol without rules that is open.
     const PLAIN: Instrument = Instrument { rules: SymbolRules::NONE, phase: SymbolPhase::OPEN };
 }
 
-/// The rules of the symbols that have any, and the phases of those that are not open.
+/// The rules of symbols that have any, and the phases of those that are not open.
 pub(crate) struct Instruments {
-    /// By symbol. Reaches no further than the last one that is, or was, no plain one.
+    /// The instruments by symbol, up to the last one that is, or once was, not plain.
     by_symbol: Vec<Option<Box<Instrument>>>,
-    /// When auctions end.
+    /// The ends of auctions.
     ends: BTreeSet<(Time, SymbolIndex)>,
 }
 
@@ -31,7 +31,7 @@ impl Instruments {
         Instruments { by_symbol: Vec::new(), ends: BTreeSet::new() }
     }
 
-    /// The rules of a symbol that has any, or is not open; those that say nothing if it is only that.
+    /// The rules of a symbol that has rules or is not open; empty rules if it is only not open.
     #[inline]
     pub(crate) fn get(&self, symbol: SymbolIndex) -> Option<&SymbolRules> {
         self.by_symbol.get(symbol.0 as usize)?.as_deref().map(|instrument| &instrument.rules)
@@ -57,18 +57,18 @@ impl Instruments {
         self.put(symbol, Instrument { rules, phase });
     }
 
-    /// The auction that ends next, and when.
+    /// The auction that ends next, and its end.
     pub(crate) fn next_end(&self) -> Option<(Time, SymbolIndex)> {
         self.ends.first().copied()
     }
 
-    /// By symbol.
+    /// All rules, by symbol.
     pub(crate) fn all(&self) -> impl Iterator<Item = (SymbolIndex, &SymbolRules)> {
         let ruled = self.iter().map(|(symbol, instrument)| (symbol, &instrument.rules));
         ruled.filter(|(_, rules)| **rules != SymbolRules::NONE)
     }
 
-    /// Of the symbols that are not open, by symbol.
+    /// The phases of symbols that are not open, by symbol.
     pub(crate) fn phases(&self) -> impl Iterator<Item = (SymbolIndex, SymbolPhase)> {
         let phases = self.iter().map(|(symbol, instrument)| (symbol, instrument.phase));
         phases.filter(|(_, phase)| phase.phase != Phase::Open)

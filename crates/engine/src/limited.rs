@@ -1,5 +1,5 @@
-//! The accounts that have limits, and what is counted of them: how many orders each has open, and how many shares of each symbol these may
-//! bring or hold. Of other accounts nothing is counted. It knows neither books nor prices.
+//! Accounts with limits, and their counts: the open orders of each, and the shares of each symbol that these may bring
+//! or hold. Other accounts are not counted. This file knows neither books nor prices.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::ids::{AccountIndex, SymbolIndex};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Limited {
     pub(crate) limits: AccountLimits,
-    /// Orders that are open.
+    /// The number of open orders.
     pub(crate) open: u64,
-    /// Shares that its open orders buy and sell, those of a pair once. A symbol without any is not there.
+    /// The shares that its open orders buy and sell, those of a pair once. Symbols without any have no entry.
     in_orders: BTreeMap<SymbolIndex, Position>,
 }
 
@@ -22,13 +22,13 @@ impl Limited {
         Limited { limits, open: 0, in_orders: BTreeMap::new() }
     }
 
-    /// Shares of a symbol that its open orders buy and sell.
+    /// The shares of a symbol that its open orders buy and sell.
     pub(crate) fn in_orders(&self, symbol: SymbolIndex) -> Position {
         self.in_orders.get(&symbol).copied().unwrap_or(Position::ZERO)
     }
 }
 
-/// All of them.
+/// All accounts with limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LimitedAccounts {
     of_account: BTreeMap<AccountIndex, Limited>,
@@ -45,7 +45,7 @@ impl LimitedAccounts {
         self.of_account.get(&account)
     }
 
-    /// Gives an account limits in place of those that it has. Gives whether it had none, so that nothing of it is counted yet.
+    /// Replaces the limits of an account. Returns whether it had none before, so that its orders are not counted yet.
     pub(crate) fn set(&mut self, account: AccountIndex, limits: AccountLimits) -> bool {
         if limits == AccountLimits::NONE {
             self.of_account.remove(&account);
@@ -63,21 +63,21 @@ impl LimitedAccounts {
         }
     }
 
-    /// An order more is open, or one fewer.
+    /// Counts one open order more, or one fewer.
     pub(crate) fn count_order(&mut self, account: AccountIndex, opens: bool) {
         let Some(limited) = self.of_account.get_mut(&account) else { return };
         let counted = if opens { limited.open.checked_add(1) } else { limited.open.checked_sub(1) };
         limited.open = counted.expect("invariant: an order that is done was open");
     }
 
-    /// So many shares more are bought or sold by open orders.
+    /// Adds shares that open orders buy or sell.
     pub(crate) fn add(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Shares) {
         let Some(limited) = self.of_account.get_mut(&account) else { return };
         let counted = limited.in_orders.entry(symbol).or_insert(Position::ZERO);
         *counted = counted.plus(shares.position());
     }
 
-    /// So many fewer are.
+    /// Takes off shares that open orders no longer buy or sell.
     pub(crate) fn take(&mut self, account: AccountIndex, symbol: SymbolIndex, shares: Shares) {
         let Some(limited) = self.of_account.get_mut(&account).filter(|_| !shares.is_zero()) else { return };
         let left = limited.in_orders(symbol).minus(shares.position());
@@ -88,12 +88,12 @@ impl LimitedAccounts {
         };
     }
 
-    /// All of them with their limits, by index.
+    /// All accounts with their limits, by index.
     pub(crate) fn all(&self) -> impl Iterator<Item = (AccountIndex, AccountLimits)> {
         self.of_account.iter().map(|(&account, limited)| (account, limited.limits))
     }
 
-    /// The same, with nothing counted.
+    /// The same limits with nothing counted.
     pub(crate) fn uncounted(&self) -> LimitedAccounts {
         let of_account = self.of_account.iter().map(|(&account, limited)| (account, Limited::new(limited.limits)));
         LimitedAccounts { of_account: of_account.collect() }

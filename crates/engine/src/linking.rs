@@ -1,5 +1,5 @@
-//! Links orders to pairs of which one cancels the other: whatever happens to one of them first, be it executed, triggered, canceled or ended,
-//! cancels the other one. Both trade the same shares, so they hold them once, and of money as much as the dearer one needs.
+//! Links orders to pairs: whatever happens first to one of them, an execution, its trigger, a cancel or its end,
+//! cancels the other. Both trade the same shares, so they hold them once, and as much money as the dearer one needs.
 
 use crate::amount::{Money, Position};
 use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
@@ -11,12 +11,12 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 
 impl NewOrder<SymbolIndex> {
-    /// Whether it can be one of a pair: it executes with nobody as soon as it is placed.
+    /// Whether the order can be one of a pair: it never executes at once when it is placed.
     pub(crate) fn can_be_linked(&self) -> bool {
         self.trigger.is_some() || self.kind == OrderKind::PostOnly
     }
 
-    /// The money that it holds.
+    /// The money that the order holds.
     pub(crate) fn held_money(&self) -> Money {
         match self.side {
             Side::Buy if !self.pays_as_it_goes() => self.limit.times(self.shares),
@@ -31,8 +31,7 @@ impl Engine {
         self.links.partner_of(order)
     }
 
-    /// Something is about to happen to an open order: if it is one of a pair, the other one is canceled first. `placed` says what the
-    /// order holds.
+    /// Cancels the partner of an open order to which something is about to happen. `placed` gives what the order holds.
     #[cold]
     pub(crate) fn cancel_partner(
         &mut self,
@@ -54,14 +53,15 @@ impl Engine {
             shares,
             why: CancelReason::Linked,
         });
-        // The shares go on being held for the order that is left, and of the money as much as that needs.
+        // The order that is left goes on holding the shares, and as much money as it needs.
         if other.held_money() > placed.held_money() {
             self.credit_money(account, other.held_money().minus(placed.held_money()), events);
         }
         self.finish(slot, events);
     }
 
-    /// What an open order holds that is not counted with its partner: of two the younger one counts what it needs beyond the older.
+    /// The part of an open order's hold that is not counted with its partner: the younger one counts what it needs
+    /// beyond the older.
     pub(crate) fn held_beside(&self, order: OrderId, placed: &NewOrder<SymbolIndex>) -> (Money, Position) {
         let older = self.links.partner_of(order).filter(|&partner| partner < order);
         let older = older.and_then(|older| self.orders.find(older)).map(|slot| self.standing_as(slot));
@@ -85,7 +85,8 @@ impl Engine {
             && [one, other].into_iter().all(|slot| self.orders.is_unexecuted(slot))
     }
 
-    /// Places the second order of a pair, whose first was placed by the command just before. If it is refused the first is canceled.
+    /// Places the second order of a pair, whose first the command just before placed. If the second is refused, the
+    /// first is canceled.
     #[cold]
     pub(crate) fn place_linked(
         &mut self,
@@ -98,7 +99,7 @@ impl Engine {
         let first = OrderId(self.next_order.0.saturating_sub(1));
         let was_just_placed = self.last_opened != Sequence::ZERO && self.last_opened.next() == self.sequence;
         if !was_just_placed {
-            // Sent again, both are told what they were told.
+            // A pair that is sent again gets its first answers.
             return match self.repeated(index, asked, terms)? {
                 Some((order, limit)) => Ok(self.repeated_at(order, asked, limit)),
                 None => Err(Reject::NotLinked),
@@ -145,7 +146,7 @@ impl Engine {
         if !is_pair {
             return Err(Reject::CannotLink { order: first });
         }
-        // What both hold is held once: it is given back for as long as the second one takes it.
+        // The pair holds only once what both need, so the common part is given back while the second order takes it.
         let shared = before.held_money().min(placed.held_money());
         match side {
             Side::Buy => drop(self.accounts.credit(index, shared)),

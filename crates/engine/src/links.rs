@@ -1,10 +1,10 @@
-//! Pairs of orders of which one cancels the other. Knows nothing of what an order is.
+//! Pairs of orders of which one cancels the other. This file does not know what an order is.
 
 use std::collections::BTreeMap;
 
 use crate::ids::OrderId;
 
-/// The pairs. Each order of one leads to the other.
+/// The pairs, by each of their two orders.
 pub(crate) struct Links {
     partners: BTreeMap<OrderId, OrderId>,
 }

@@ -1,11 +1,11 @@
-//! Orders that show a part of their shares at a time, as they are asked for, and as the command that holds them. What an order does is one
-//! byte in such a command, so that it is no longer than others.
+//! Icebergs as clients ask for them, and as the command that holds them. Such a command packs side, kind and self-trade
+//! mode into one byte, so that it is no longer than others.
 
 use crate::amount::Shares;
 use crate::command::{Command, Manner, NewOrder, OrderKind, SelfTrade, Side};
 use crate::ids::{AccountId, ClientOrderId, Deadline};
 
-/// An order that shows a part of its shares at a time, as it is asked for.
+/// An iceberg as a client asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcebergOrder {
     pub account: AccountId,
@@ -23,7 +23,7 @@ const SELF_TRADE_SHIFT: u32 = 5;
 const KIND_MASK: u8 = 7;
 
 impl IcebergOrder {
-    /// The command that places it; none for a kind of order that does not rest, which has nothing to show.
+    /// The command that places it; none for a kind that does not rest and so has nothing to show.
     pub fn command(&self) -> Option<Command> {
         let IcebergOrder { account, order, display, client_id, until } = *self;
         let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
@@ -36,7 +36,7 @@ impl IcebergOrder {
 }
 
 impl Command {
-    /// The order that shows a part of its shares at a time, if this command places one.
+    /// The iceberg that this command places, if it places one.
     pub fn as_iceberg(&self) -> Option<IcebergOrder> {
         let Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until } =
             *self
@@ -48,7 +48,8 @@ impl Command {
         Some(IcebergOrder { account, order, display, client_id, until })
     }
 
-    /// The same with the condition that the command before canceled an order, or without it; none if that is as it is.
+    /// The same command with or without the condition that the command before canceled an order; none if it already is
+    /// so.
     pub(crate) fn iceberg_on_condition(self, if_canceled: bool) -> Option<Command> {
         let Command::PlaceIceberg { account, symbol, manner, limit, shares, display, trigger, client_id, until } = self
         else {
@@ -60,13 +61,13 @@ impl Command {
 }
 
 impl Manner {
-    /// Without a condition.
+    /// Packs terms without a condition.
     pub(crate) fn of(side: Side, kind: OrderKind, self_trade: SelfTrade) -> Manner {
         let side = if side == Side::Sell { SELLS } else { 0 };
         Manner(side | (kind.code() << KIND_SHIFT) | (self_trade.code() << SELF_TRADE_SHIFT))
     }
 
-    /// The same with that condition, or without it; none if that is as it is.
+    /// The same terms with or without that condition; none if they already are so.
     pub(crate) fn on_condition(self, if_canceled: bool) -> Option<Manner> {
         (self.is_if_canceled() != if_canceled).then_some(Manner(self.0 ^ IF_CANCELED))
     }

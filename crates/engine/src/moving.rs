@@ -1,5 +1,5 @@
-//! Post-only orders that move instead of being refused: where one would execute at once, it gets the next price at which it does not.
-//! From then on it is a post-only order as any other, so nothing that happens later knows of this.
+//! Post-only-move orders: an order that would execute at once gets the next price at which it does not. From then on it
+//! is an ordinary post-only order, so nothing later knows of the move.
 
 use crate::amount::Price;
 use crate::command::{NewOrder, OrderKind, Side, Terms};
@@ -11,7 +11,7 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 
 impl OrderKind {
-    /// What an order that is placed as one of this kind is from then on.
+    /// The kind of an order from its placing on.
     pub fn once_placed(self) -> OrderKind {
         match self {
             OrderKind::PostOnlyMove => OrderKind::PostOnly,
@@ -25,14 +25,14 @@ impl OrderKind {
 }
 
 impl<S> NewOrder<S> {
-    /// Whether it may get another limit when it is placed. One that waits for a price keeps its own.
+    /// Whether it may get another limit when it is placed. An order that waits for a price keeps its own.
     pub(crate) fn may_move(&self) -> bool {
         self.kind == OrderKind::PostOnlyMove && self.trigger.is_none()
     }
 }
 
 impl Engine {
-    /// As `place_special`, of an order that may move.
+    /// Does the work of `place_special` for an order that may move.
     #[cold]
     pub(crate) fn place_moving(
         &mut self,
@@ -52,7 +52,7 @@ impl Engine {
         Ok(reply)
     }
 
-    /// The order that a client order id stands for, which was asked for as this one is.
+    /// The reply to a repeat of the order that a client order id stands for.
     pub(crate) fn repeated_at(&self, order: OrderId, asked: &NewOrder, limit: Price) -> Reply {
         match asked.kind == OrderKind::PostOnlyMove && limit != asked.limit {
             true => Reply::Moved { order, limit, is_new: false },
@@ -60,8 +60,8 @@ impl Engine {
         }
     }
 
-    /// Its limit; where it would execute at once, the nearest price on the tick at which it does not. One that waits
-    /// for a price or for its turn does not move, nor does one that nothing executes with now.
+    /// The limit of the order, or, if it would execute at once, the nearest price on the tick at which it does not. An
+    /// order does not move if it waits for a price or its turn, or if no order executes now.
     pub(crate) fn limit_that_rests(&self, asked: &NewOrder<SymbolIndex>) -> Price {
         let best = self.books.best(asked.symbol, asked.side.opposite()).map(|level| self.books.level(level).price);
         let takes = best

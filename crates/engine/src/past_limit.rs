@@ -1,4 +1,5 @@
-//! The limit of its account that an order is past, and what its client is told of that. It knows neither accounts nor books.
+//! The limit of its account that an order exceeds, and the sentence for its client. This file knows neither accounts
+//! nor books.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,7 +8,7 @@ use crate::account_limits::AccountLimit;
 use crate::amount::{Money, Price, Shares};
 use crate::command::Side;
 
-/// The bound of its account that an order is past.
+/// The bound of its account that an order exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastLimit {
     OpenOrders {
@@ -22,7 +23,7 @@ pub enum PastLimit {
     Position {
         most: Shares,
     },
-    /// The limit is beyond the worst price that the collar allows now.
+    /// The limit price is beyond the worst price that the collar allows now.
     Collar {
         side: Side,
         limit: Price,
@@ -31,7 +32,7 @@ pub enum PastLimit {
 }
 
 impl PastLimit {
-    /// Which one it is.
+    /// The limit that is exceeded.
     pub fn limit(&self) -> AccountLimit {
         match self {
             PastLimit::OpenOrders { .. } => AccountLimit::OpenOrders,

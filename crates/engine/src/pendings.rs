@@ -1,4 +1,4 @@
-//! Orders that wait until another one is executed wholly: which order each waits for, and whose turn has come. Knows nothing of books or
+//! Pending orders: the working order of each, and the orders that are due. This file knows nothing of books or
 //! accounts.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -7,13 +7,13 @@ use crate::command::NewOrder;
 use crate::event::Event;
 use crate::ids::{AccountIndex, OrderId, Sequence, SymbolIndex};
 
-/// An order that waits for another one.
+/// A pending order.
 #[derive(Clone, Copy)]
 pub(crate) struct Pending {
     pub(crate) order: OrderId,
     pub(crate) slot: u32,
     pub(crate) is_second: bool,
-    /// Its working order was executed.
+    /// Whether its working order has executed.
     pub(crate) is_due: bool,
     pub(crate) placed: NewOrder<SymbolIndex>,
 }
@@ -24,16 +24,16 @@ impl Pending {
     }
 }
 
-/// A working order as the command that placed it left it.
+/// The state of a working order after the command that placed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Working {
     Open,
     Executed,
-    /// It ended otherwise.
+    /// Ended without executing completely.
     Ended,
 }
 
-/// A working order and those that wait for it, while the commands of their request come.
+/// A working order and its pending ones, while the commands of their request are applied.
 #[derive(Clone, Copy)]
 pub(crate) struct Chain {
     /// The first of these commands, and the last one so far.
@@ -43,30 +43,31 @@ pub(crate) struct Chain {
     pub(crate) account: AccountIndex,
     pub(crate) symbol: SymbolIndex,
     pub(crate) working: Working,
-    /// How many are to come.
+    /// The number of commands still to come.
     pub(crate) left: u8,
-    /// The first one, if the second one is next.
+    /// The first pending order, if the second is next.
     pub(crate) first: Option<NewOrder<SymbolIndex>>,
 }
 
-/// All orders that wait for another one.
+/// All pending orders.
 pub(crate) struct Pendings {
     of_order: BTreeMap<OrderId, Pending>,
-    /// These orders by symbol.
+    /// The same orders by symbol.
     of_symbol: BTreeSet<(SymbolIndex, OrderId)>,
-    /// The working orders that were executed, in this order. Some may have none any more that wait, because these were canceled.
+    /// The working orders that have executed, in this order. Some may have no pending orders any more, because these
+    /// were canceled.
     due: VecDeque<OrderId>,
-    /// How many orders wait for no more than their turn, and the command since which there are any.
+    /// The number of due orders, and the command since which there are any.
     due_orders: usize,
     due_since: Sequence,
     /// The working order that is being placed, and how it ended, if it did.
     placing: Option<(OrderId, Working)>,
-    /// The last one that was placed. No part of the state that is written down: the orders that wait for it stand behind it in one request,
-    /// and no state is written down inside of a request.
+    /// The last working order placed. It is not part of the exported state: its pending orders follow in the same
+    /// request, and no state is exported within a request.
     pub(crate) chain: Option<Chain>,
-    /// Whether one of them is being placed.
+    /// Whether a pending order is being placed.
     is_releasing: bool,
-    /// Whether there was one since this engine began.
+    /// Whether there ever was one in this engine.
     were_any: bool,
 }
 
@@ -85,20 +86,20 @@ impl Pendings {
         }
     }
 
-    /// Whether the end of an order may matter to one that waits.
+    /// Whether the end of an order may matter to a pending one.
     #[inline]
     pub(crate) fn are_any(&self) -> bool {
         !self.of_order.is_empty() || self.placing.is_some()
     }
 
-    /// Whether some wait for no more than their turn.
+    /// Whether orders are due.
     #[inline]
     pub(crate) fn are_due(&self) -> bool {
         self.due_orders > 0
     }
 
-    /// Whether it is the turn of those that wait for no more, at the end of a command: older ones wait for commands of their own, and while the
-    /// other one of two is to come both wait.
+    /// Whether due orders are placed at the end of this command: older ones wait for commands of their own, and two
+    /// wait until the second has come.
     pub(crate) fn is_their_turn(&self, now: Sequence) -> bool {
         match self.chain.filter(|chain| chain.last == now) {
             Some(chain) => chain.left == 0 && self.due_since >= chain.begun,
@@ -131,7 +132,7 @@ impl Pendings {
         if self.of_order.is_empty() { None } else { self.of_order.get(&order).copied() }
     }
 
-    /// Those that wait for an order, the first one first.
+    /// The pending orders of a working order, the first one first.
     pub(crate) fn of_working(&self, working: OrderId) -> [Option<Pending>; 2] {
         let of = |behind| {
             let order = OrderId(working.0.saturating_add(behind));
@@ -140,7 +141,7 @@ impl Pendings {
         [of(1), of(2)]
     }
 
-    /// The other one of two that wait for one order.
+    /// The other one of two orders that wait for the same one.
     pub(crate) fn partner(&self, pending: &Pending) -> Option<Pending> {
         self.of_working(pending.working()).into_iter().flatten().find(|other| other.order != pending.order)
     }
@@ -154,7 +155,7 @@ impl Pendings {
         }
     }
 
-    /// A working order was executed wholly.
+    /// Makes the pending orders of an executed working order due.
     pub(crate) fn make_due(&mut self, working: OrderId, now: Sequence) {
         let mut count = 0usize;
         for Pending { order, .. } in self.of_working(working).into_iter().flatten() {
@@ -178,7 +179,7 @@ impl Pendings {
         }
     }
 
-    /// It waits no longer. None if it did not.
+    /// Takes out an order that no longer waits. None if it did not wait.
     pub(crate) fn remove(&mut self, order: OrderId) -> Option<Pending> {
         let pending = self.of_order.remove(&order)?;
         self.of_symbol.remove(&(pending.placed.symbol, order));
@@ -186,19 +187,19 @@ impl Pendings {
         Some(pending)
     }
 
-    /// Orders of a symbol that wait for others.
+    /// The pending orders of a symbol.
     pub(crate) fn of_symbol(&self, symbol: SymbolIndex) -> impl Iterator<Item = &Pending> {
         let all = self.of_symbol.range((symbol, OrderId(0))..=(symbol, OrderId(u64::MAX)));
         all.filter_map(|(_, order)| self.of_order.get(order))
     }
 
-    /// Those whose turn is next.
+    /// The orders that are released next.
     pub(crate) fn next_due(&self) -> [Option<Pending>; 2] {
         let mut due = self.due.iter().map(|&working| self.of_working(working));
         due.find(|due| due.iter().any(Option::is_some)).unwrap_or_default()
     }
 
-    /// Takes out those whose turn is next.
+    /// Takes out the orders that are released next.
     pub(crate) fn take_due(&mut self) -> Option<[Option<Pending>; 2]> {
         loop {
             let working = self.due.pop_front()?;
@@ -212,19 +213,19 @@ impl Pendings {
         }
     }
 
-    /// All of them: those whose working order is open, by id, then the others in their order.
+    /// All pending orders: first those whose working order is open, by id, then the due ones in their order.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Pending> {
         let wait = self.of_order.values().filter(|pending| !pending.is_due);
         let due = self.due.iter().flat_map(|&working| self.of_working(working)).flatten();
         wait.chain(due.filter_map(|pending| self.of_order.get(&pending.order)))
     }
 
-    /// A working order is about to be placed under this id.
+    /// Notes that a working order is about to be placed under this id.
     pub(crate) fn begin(&mut self, working: OrderId) {
         self.placing = Some((working, Working::Open));
     }
 
-    /// An order ended.
+    /// Notes the end of an order.
     pub(crate) fn note_end(&mut self, order: OrderId, how: Working) {
         if let Some((working, is)) = &mut self.placing
             && *working == order
@@ -233,7 +234,7 @@ impl Pendings {
         }
     }
 
-    /// The working order was placed, or refused.
+    /// Ends the placing of the working order, and returns its state.
     pub(crate) fn end(&mut self) -> Working {
         self.placing.take().map_or(Working::Ended, |(_, how)| how)
     }

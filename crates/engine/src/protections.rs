@@ -1,37 +1,38 @@
-//! Cancel on disconnect: whose orders are canceled when nobody is there for them any more, and after how long. Who is there is known
-//! outside of the engine, which is told in time (`protecting.rs`). Followers of events keep it, too.
+//! Cancel on disconnect: the accounts whose orders are canceled when their last protected connection has ended, and
+//! after which grace. The engine does not see connections: commands tell it in time (`protecting.rs`). Followers of
+//! events keep the accounts, too.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::ids::AccountIndex;
 
-/// How long the orders of an account stay when nobody is there for them any more.
+/// The time for which the orders of an account stay open after its last protected connection has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Grace(u32);
 
 impl Grace {
-    /// They do not stay.
+    /// No grace: the orders are canceled at once.
     pub const ZERO: Grace = Grace(0);
-    /// The longest one, in milliseconds.
+    /// The longest grace, in milliseconds.
     pub const MAX_MILLIS: u32 = 60_000;
 
-    /// None beyond the longest one.
+    /// A grace of this many milliseconds; none beyond the longest.
     pub fn from_millis(millis: u32) -> Option<Grace> {
         (millis <= Grace::MAX_MILLIS).then_some(Grace(millis))
     }
 
-    /// In milliseconds.
+    /// Milliseconds.
     pub fn millis(self) -> u32 {
         self.0
     }
 
-    /// The same in microseconds, as time is counted.
+    /// Microseconds, the unit of time.
     pub fn micros(self) -> u64 {
         u64::from(self.0).saturating_mul(1_000)
     }
 
-    /// A time as it is written: `5s` or `250ms`. Errors: what is wrong with it.
+    /// Reads a grace such as `5s` or `250ms`. Errors: a text that is no such time.
     pub fn parse(text: &[u8]) -> Result<Grace, GraceError> {
         let text = std::str::from_utf8(text).map_err(|_| GraceError)?;
         let (digits, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
@@ -39,7 +40,7 @@ impl Grace {
             (None, Some(digits)) => (digits, 1_000),
             (None, None) => return Err(GraceError),
         };
-        // A sign is no digit.
+        // A sign is no digit, though the number's own parser accepts one.
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let number: Option<u32> = digits.parse().ok().filter(|_| is_number);
         number.and_then(|number| number.checked_mul(unit)).and_then(Grace::from_millis).ok_or(GraceError)
@@ -74,12 +75,12 @@ pub struct Protections {
 }
 
 impl Protections {
-    /// None is.
+    /// Protects no account.
     pub fn new() -> Protections {
         Protections::default()
     }
 
-    /// An account's grace; none if it is not protected.
+    /// The grace of an account; none if it is not protected.
     pub fn of(&self, account: AccountIndex) -> Option<Grace> {
         self.of.get(&account).copied()
     }
@@ -92,12 +93,12 @@ impl Protections {
         };
     }
 
-    /// How many accounts are protected.
+    /// The number of protected accounts.
     pub fn count(&self) -> usize {
         self.of.len()
     }
 
-    /// By account.
+    /// All protected accounts, by account.
     pub fn all(&self) -> impl Iterator<Item = (AccountIndex, Grace)> {
         self.of.iter().map(|(&account, &grace)| (account, grace))
     }

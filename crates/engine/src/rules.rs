@@ -1,6 +1,5 @@
-//! The rules of a symbol: the step of its prices, the step of its shares, how small and how large an order may be, how far prices
-//! may be from the last one, and whether it trades. It knows neither books nor accounts; what the rules mean for an order stands
-//! in `instruments.rs`.
+//! The rules of a symbol: tick size, lot size, bounds of shares and value, the price band, and whether it trades. This
+//! file knows neither books nor accounts; `obeying.rs` applies the rules to orders.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -8,44 +7,44 @@ use std::num::NonZeroU32;
 use crate::amount::{AmountError, Decimal, DecimalText, Money, Price, Shares};
 use crate::phase::Pause;
 
-/// Decimals of a distance: it is a percentage.
+/// Decimals of a distance, which is a percentage.
 const DISTANCE_DECIMALS: u32 = 2;
-/// Units of 10^-8 in one of a distance.
+/// Units of 10^-8 in a hundredth of a per cent.
 const UNITS_A_HUNDREDTH: u128 = 1_000_000;
-/// A whole, in hundredths of a per cent.
+/// The whole, in hundredths of a per cent.
 const WHOLE: i128 = 10_000;
 
-/// What an order in a symbol has to obey. Where a rule is not set it stands at what every order obeys, so that the symbol that has
-/// none and the one whose rules say nothing are the same.
+/// The rules of a symbol. A rule that is not set stands at the bound that every order obeys, so a symbol without rules
+/// equals one whose rules bound nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SymbolRules {
-    /// Limits and triggers are multiples of it. The least price is no rule.
+    /// Limits and triggers are multiples of it. [`Price::MIN`] is no rule.
     pub tick: Price,
-    /// Shares are multiples of it. The fewest shares are no rule.
+    /// Shares are multiples of it. [`Shares::MIN`] is no rule.
     pub lot: Shares,
-    /// An order has at least so many shares. The fewest there are are no rule.
+    /// The fewest shares of an order. [`Shares::MIN`] is no rule.
     pub shares_min: Shares,
-    /// And at most so many. The most there are are no rule.
+    /// The most shares of an order. [`Shares::MAX`] is no rule.
     pub shares_max: Shares,
-    /// What an order is worth, its limit × its shares, is at least this. Zero is no rule.
+    /// The lowest value of an order, its limit × its shares. Zero is no rule.
     pub value_min: Money,
-    /// And at most this. [`SymbolRules::VALUE_MAX`] is no rule.
+    /// The highest value of an order. [`SymbolRules::VALUE_MAX`] is no rule.
     pub value_max: Money,
-    /// How far above the last execution's price a limit may be.
+    /// The distance by which a limit may be above the last execution's price.
     pub band_up: Option<Distance>,
-    /// And how far below.
+    /// The distance by which a limit may be below the last execution's price.
     pub band_down: Option<Distance>,
-    /// Nothing is placed and nothing executes. Orders can be canceled.
+    /// Whether the symbol is halted: no order is placed and none executes. Clients can cancel orders.
     pub is_halted: bool,
-    /// An order that would execute outside the band has the symbol's orders gather for so long instead.
+    /// The length of the auction that an order begins which would execute outside the band.
     pub interruption: Option<Pause>,
 }
 
 impl SymbolRules {
-    /// What the highest limit and the most shares come to.
+    /// The value of the most shares at the highest limit.
     pub const VALUE_MAX: Money = Money::from_units((i64::MAX as i128) * (i64::MAX as i128));
 
-    /// Rules that say nothing: those of a symbol that was never given any.
+    /// The rules of a symbol that was never given any.
     pub const NONE: SymbolRules = SymbolRules {
         tick: Price::MIN,
         lot: Shares::MIN,
@@ -59,7 +58,8 @@ impl SymbolRules {
         interruption: None,
     };
 
-    /// Errors: rules that no order could obey. Who reads rules asks; the engine takes it for granted.
+    /// Checks that an order could obey the rules. Readers of rules call it; the engine relies on them. Errors: the
+    /// contradiction.
     pub fn check(&self) -> Result<(), RulesFault> {
         let SymbolRules { lot, shares_min, shares_max, value_min, value_max, band_down, .. } = *self;
         if lot.is_zero() || shares_min.is_zero() || value_min.is_negative() || value_max > SymbolRules::VALUE_MAX {
@@ -83,7 +83,7 @@ impl SymbolRules {
         Ok(())
     }
 
-    /// The lowest and the highest price that the band allows around one. Both are rounded to its inside.
+    /// The lowest and the highest price of the band around a price. Both are rounded towards the inside.
     pub fn band(&self, around: Price) -> (Price, Price) {
         let around = i128::from(around.units());
         let low = self.band_down.map_or(Price::MIN, |down| {
@@ -96,12 +96,12 @@ impl SymbolRules {
         (low, high)
     }
 
-    /// Whether a price is bounded by the last one.
+    /// Whether the last price bounds limits.
     pub fn has_band(&self) -> bool {
         self.band_up.is_some() || self.band_down.is_some()
     }
 
-    /// The parts that events tell, in their order.
+    /// The parts in which events carry the rules, in their order.
     pub fn parts(&self) -> [RulesPart; 4] {
         let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, band_up, band_down, .. } = *self;
         let SymbolRules { is_halted, interruption, .. } = *self;
@@ -113,7 +113,7 @@ impl SymbolRules {
         ]
     }
 
-    /// Takes over a part of new rules.
+    /// Replaces one part of the rules.
     pub fn set(&mut self, part: RulesPart) {
         match part {
             RulesPart::Prices { tick, band_up, band_down, is_halted, interruption } => {
@@ -127,7 +127,7 @@ impl SymbolRules {
         }
     }
 
-    /// What a rule with an amount says; none if it is not set.
+    /// The amount of a rule; none if it is not set.
     pub fn amount(&self, rule: Rule) -> Option<DecimalText> {
         let none = SymbolRules::NONE;
         match rule {
@@ -143,7 +143,8 @@ impl SymbolRules {
         }
     }
 
-    /// Sets a rule as a client says it. Errors: as of the amounts; what is below, and zero where only more is allowed.
+    /// Sets a rule from a client's text. Errors: those of the amounts; negative amounts, and zero for rules that must
+    /// be above zero.
     pub fn set_amount(&mut self, rule: Rule, amount: Decimal) -> Result<(), AmountError> {
         let above_zero = |amount: Decimal| match amount.negative || amount.units == 0 {
             true => Err(AmountError::NotAboveZero),
@@ -179,7 +180,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All of them, in the order in which they are shown.
+    /// All rules, in the order in which they are shown.
     pub const ALL: [Rule; 9] = [
         Rule::Tick,
         Rule::Lot,
@@ -192,7 +193,7 @@ impl Rule {
         Rule::Interruption,
     ];
 
-    /// What it is called wherever rules are shown.
+    /// The name of the rule wherever rules are shown.
     pub const fn name(self) -> &'static str {
         match self {
             Rule::Tick => "tick",
@@ -230,13 +231,13 @@ impl fmt::Display for SymbolRules {
     }
 }
 
-/// A price of so many units, or the nearest one.
+/// The price with these units, or the nearest one.
 fn price(units: i128) -> Price {
     let units = units.clamp(1, i64::MAX.into());
     i64::try_from(units).ok().and_then(Price::from_units).expect("invariant: it was clamped")
 }
 
-/// A part of a symbol's rules: as much as an event holds.
+/// A part of a symbol's rules, as much as fits an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesPart {
     Prices {
@@ -255,27 +256,27 @@ pub enum RulesPart {
     ValueMax(Money),
 }
 
-/// How far a price may be from another one: hundredths of a per cent of that, above zero.
+/// The distance between two prices: hundredths of a per cent of one of them, above zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Distance(NonZeroU32);
 
 impl Distance {
-    /// The farthest, 10,000 per cent.
+    /// The largest distance, 10,000 per cent.
     pub const MAX: Distance = Distance(NonZeroU32::new(1_000_000).expect("above zero"));
-    /// The farthest below, 99.99 per cent: all of it is no bound.
+    /// The largest distance below a price, 99.99 per cent: the whole would be no bound.
     pub const DOWN_MAX: Distance = Distance(NonZeroU32::new(9_999).expect("above zero"));
 
-    /// Of so many hundredths of a per cent; none for zero and beyond the farthest.
+    /// A distance of this many hundredths of a per cent; none for zero and beyond the largest.
     pub fn from_hundredths(hundredths: u32) -> Option<Distance> {
         NonZeroU32::new(hundredths).map(Distance).filter(|distance| *distance <= Distance::MAX)
     }
 
-    /// In hundredths of a per cent.
+    /// Hundredths of a per cent.
     pub fn hundredths(self) -> u32 {
         self.0.get()
     }
 
-    /// A percentage as it was read. Errors: `NotAboveZero`, `AboveMaximum`, and `TooManyDecimals` beyond two.
+    /// Reads a percentage. Errors: `NotAboveZero`, `AboveMaximum`, and `TooManyDecimals` beyond two.
     pub fn of(percent: Decimal) -> Result<Distance, AmountError> {
         if percent.negative || percent.units == 0 {
             return Err(AmountError::NotAboveZero);
@@ -288,7 +289,7 @@ impl Distance {
         hundredths.and_then(Distance::from_hundredths).ok_or(too_far)
     }
 
-    /// As a percentage, the shortest decimal.
+    /// The distance as a percentage, in the shortest decimal.
     pub fn text(self) -> DecimalText {
         DecimalText::new::<DISTANCE_DECIMALS>(self.0.get().into())
     }
@@ -300,20 +301,20 @@ impl fmt::Display for Distance {
     }
 }
 
-/// Why rules are none: no order could obey them.
+/// The reason why no order could obey the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesFault {
-    /// More shares are the fewest than are the most.
+    /// The fewest shares are above the most.
     SharesCross { least: Shares, most: Shares },
     /// No multiple of the lot size has as many shares as an order may have.
     NoLotFits { lot: Shares, least: Shares, most: Shares },
-    /// More value is the least than is the most.
+    /// The lowest value is above the highest.
     ValuesCross { least: Money, most: Money },
     /// The band reaches down to zero.
     BandBelowZero,
-    /// There is no band that could interrupt anything.
+    /// The interruption has no band.
     InterruptsNothing,
-    /// A lot size or fewest shares of zero, or a value that no order can have: amounts that no text says.
+    /// A lot size or fewest shares of zero, or a value that no order can have: amounts that no text can set.
     Unreadable,
 }
 
@@ -342,12 +343,12 @@ impl fmt::Display for RulesFault {
 
 impl std::error::Error for RulesFault {}
 
-/// The rule that an order breaks, with what it says.
+/// The rule that an order breaks, with its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrokenRule {
     /// The symbol does not trade.
     Halted,
-    /// The symbol's orders gather, and this one cannot wait for them to execute.
+    /// The symbol's orders gather, and this order cannot wait for the auction's end.
     Auction,
     /// The limit is no multiple of the tick size.
     LimitOffTick {

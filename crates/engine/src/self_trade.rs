@@ -1,4 +1,5 @@
-//! Keeps an order from executing with orders of its own account and of its group, where it was placed so.
+//! Self-trade prevention: keeps an order from executing with orders of its own account and group, where its mode says
+//! so.
 
 use crate::amount::{Price, Shares};
 use crate::command::{CancelReason, NewOrder, SelfTrade};
@@ -8,7 +9,7 @@ use crate::ids::SymbolIndex;
 use crate::matching::{Aggressor, Before};
 
 impl Engine {
-    /// The aggressor met an order of its own account or group, with which it would have executed at this price. It does not.
+    /// Acts on an order of the own account or group with which the aggressor would have executed at this price.
     #[cold]
     pub(crate) fn prevent(
         &mut self,
@@ -41,7 +42,7 @@ impl Engine {
             self.reduce(maker, &rested, shares, why, events);
         }
         if ends_newest {
-            // What is left of it is canceled when the walk is over.
+            // The walk's end cancels its remaining shares.
             (aggressor.wanted, aggressor.is_prevented) = (Shares::ZERO, true);
         } else if decrements {
             self.reduce(aggressor.slot, placed, shares, why, events);
@@ -52,7 +53,7 @@ impl Engine {
         }
     }
 
-    /// What the aggressor's account has was changed and told.
+    /// Notes that the balance or position of the aggressor's account changed, with an event, while it matches.
     fn note_what_was_given_back(&self, aggressor: &mut Aggressor, placed: &NewOrder<SymbolIndex>) {
         let account = self.orders.get(aggressor.slot).account;
         aggressor.self_traded = true;

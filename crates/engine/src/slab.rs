@@ -1,24 +1,24 @@
-//! Room for many small values that are named by 32-bit slots, reused when freed.
-//! Grows in chunks, so that growing neither copies what is there nor doubles the memory. Knows nothing of the market.
+//! Stores many small values under 32-bit slots, which it uses again when they are freed. It grows in chunks, so growing
+//! neither copies values nor doubles the memory. It knows nothing of the market.
 
 use std::ops::{Index, IndexMut};
 
-/// A slot that names nothing.
+/// The slot number that stands for no slot.
 pub const NONE: u32 = u32::MAX;
 
 const CHUNK_BITS: u32 = 12;
 const CHUNK: usize = 1 << CHUNK_BITS;
 
-/// The values and the free slots.
+/// Values and free slots.
 pub struct Slab<T> {
     chunks: Vec<Box<[T; CHUNK]>>,
     free: Vec<u32>,
-    /// Slots given out at least once.
+    /// The number of slots given out at least once.
     used: u32,
 }
 
 impl<T: Copy> Slab<T> {
-    /// With nothing in it.
+    /// An empty slab.
     pub fn new() -> Slab<T> {
         Slab { chunks: Vec::new(), free: Vec::new(), used: 0 }
     }
@@ -28,34 +28,34 @@ impl<T: Copy> Slab<T> {
         self.used < NONE || !self.free.is_empty()
     }
 
-    /// As if all slots were taken: nobody has the memory to take them.
+    /// Pretends that all slots are taken, for tests: no machine has the memory to take them.
     #[cfg(test)]
     pub(crate) fn pretend_full(&mut self) {
         assert!(self.free.is_empty(), "only a slab that nothing was removed from");
         self.used = NONE;
     }
 
-    /// Values held.
+    /// The number of values.
     pub fn len(&self) -> usize {
         (self.used as usize).saturating_sub(self.free.len())
     }
 
-    /// Whether nothing is in it.
+    /// Whether the slab is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Slots given out at least once: those below this one.
+    /// The number of slots given out at least once: all below it.
     pub(crate) fn used(&self) -> u32 {
         self.used
     }
 
-    /// Whether something is in it or ever was.
+    /// Whether the slab ever held a value.
     pub(crate) fn was_used(&self) -> bool {
         self.used > 0
     }
 
-    /// Puts a value into a slot, and says which.
+    /// Puts a value into a slot, and returns the slot.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
@@ -73,7 +73,7 @@ impl<T: Copy> Slab<T> {
         }
     }
 
-    /// Sets the value of a slot that another slab gave out: for values beside its values.
+    /// Sets the value of a slot that another slab gave out, for values beside that slab's.
     #[inline]
     pub(crate) fn put(&mut self, slot: u32, value: T) {
         match self.chunks.get_mut((slot >> CHUNK_BITS) as usize) {
@@ -96,7 +96,7 @@ impl<T: Copy> Slab<T> {
         }
     }
 
-    /// Frees a slot that `insert` gave out. Its value must not be read again.
+    /// Frees a slot that `insert` gave out. Nobody may read its value afterwards.
     #[inline]
     pub fn remove(&mut self, slot: u32) {
         self.free.push(slot);

@@ -1,11 +1,11 @@
-//! What the engine does about messages of the shared log: it notes those that count, and passes over the others.
+//! Takes messages of the shared log: notes those that count, and passes over the others.
 
 use crate::engine::Engine;
 use crate::reply::Reply;
 use crate::shared_log::{LogMessage, SharedLog};
 
 impl Engine {
-    /// What was taken of the log that several nodes share.
+    /// The messages taken of the log that several nodes share.
     pub fn shared_log(&self) -> &SharedLog {
         &self.shared_log
     }

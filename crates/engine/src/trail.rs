@@ -1,5 +1,5 @@
-//! How far an order's trigger stays behind the market, and orders whose triggers follow it, as they are asked for and as the command that
-//! holds them. Knows nothing of the orders that wait.
+//! The distance of a trigger that follows the market, and trailing stops as clients ask for them and as the command
+//! that holds them. This file knows nothing of waiting orders.
 
 use std::num::NonZeroI64;
 
@@ -8,54 +8,54 @@ pub use crate::command::Trail;
 use crate::command::{Command, Manner, NewOrder, Side, Trigger};
 use crate::ids::{AccountId, ClientOrderId, Deadline};
 
-/// Orders of one symbol that follow its price, at most: each new high or low may move all of them.
+/// The most trailing stops in one symbol: each new high or low may move all of them.
 pub const TRAILING_MAX: usize = 1_000;
 
-/// The largest distance in hundredths of a per cent: a sell's trigger is above zero.
+/// The largest distance in hundredths of a per cent, so that a sell's trigger is above zero.
 pub const TRAIL_BIPS_MAX: u16 = 9_999;
 
-/// A hundred per cent.
+/// The whole, in hundredths of a per cent.
 const WHOLE: i128 = 10_000;
 
 impl Trail {
-    /// So many dollars behind.
+    /// A distance of this many dollars.
     pub fn by(distance: Price) -> Trail {
         Trail::from_code(distance.units()).expect("invariant: a price is above zero")
     }
 
-    /// So many hundredths of a per cent behind; none unless they are 1 to [`TRAIL_BIPS_MAX`].
+    /// A distance of this many hundredths of a per cent; none unless they are 1 to [`TRAIL_BIPS_MAX`].
     pub fn by_bips(bips: u16) -> Option<Trail> {
         Trail::from_code(i64::from(bips).wrapping_neg())
     }
 
-    /// The distance in dollars, if it is one.
+    /// The distance in dollars, if it is in dollars.
     pub fn distance(self) -> Option<Price> {
         Price::from_units(self.0.get())
     }
 
-    /// The distance in hundredths of a per cent, if it is one.
+    /// The distance in hundredths of a per cent, if it is in these.
     pub fn bips(self) -> Option<u16> {
         u16::try_from(self.0.get().wrapping_neg()).ok()
     }
 
-    /// The number that stands for it wherever orders are written down: dollars in units, or bips below zero. Zero is none.
+    /// The number of the distance wherever orders are stored: units of dollars, or negative bips; zero for none.
     pub fn code(trail: Option<Trail>) -> i64 {
         trail.map_or(0, |trail| trail.0.get())
     }
 
-    /// The one of a number; none for zero, and for more bips than there may be.
+    /// The distance with this number; none for zero, and for more bips than there may be.
     pub fn from_code(code: i64) -> Option<Trail> {
         let is_sound = code >= i64::from(TRAIL_BIPS_MAX).wrapping_neg();
         NonZeroI64::new(code).filter(|_| is_sound).map(Trail)
     }
 
-    /// The trigger of an order of this side while `best` is the highest price since it was placed, or for a buy the lowest: a part of a
-    /// unit is rounded so that it triggers later. None if there is no such price.
+    /// The trigger of an order of this side while `best` is the highest price since it was placed, or for a buy the
+    /// lowest. A fraction of a unit is rounded so that it triggers later. None if there is no such price.
     pub fn trigger(self, side: Side, best: Price) -> Option<Trigger> {
         let best = i128::from(best.units());
         let distance = match self.bips() {
             None => i128::from(self.0.get()),
-            // No price is so high that this overflows. Rounded up, it is later on both sides.
+            // The highest price does not overflow this. Rounding up makes the trigger later on both sides.
             Some(bips) => {
                 let scaled = best.saturating_mul(i128::from(bips));
                 scaled.saturating_add(WHOLE).saturating_sub(1).wrapping_div(WHOLE)
@@ -69,7 +69,7 @@ impl Trail {
         Some(Trigger::stop_loss(side, price))
     }
 
-    /// Where an execution at this price moves an order's trigger; none if that stays.
+    /// The trigger to which an execution at this price moves an order's trigger; none if that stays.
     pub fn moved(self, side: Side, now: Trigger, price: Price) -> Option<Trigger> {
         let to = self.trigger(side, price)?;
         let is_nearer = match side {
@@ -89,11 +89,11 @@ impl std::fmt::Debug for Trail {
     }
 }
 
-/// An order whose trigger follows the market, as it is asked for.
+/// A trailing stop as a client asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrailingOrder {
     pub account: AccountId,
-    /// Its trigger is none: the market says where that is.
+    /// The order without a trigger: the market decides where that is.
     pub order: NewOrder,
     pub trail: Trail,
     pub client_id: Option<ClientOrderId>,
@@ -112,7 +112,7 @@ impl TrailingOrder {
 }
 
 impl Command {
-    /// The order whose trigger follows the market, if this command places one.
+    /// The trailing stop that this command places, if it places one.
     pub fn as_trailing(&self) -> Option<TrailingOrder> {
         let Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until } = *self else {
             return None;
@@ -122,7 +122,8 @@ impl Command {
         Some(TrailingOrder { account, order, trail, client_id, until })
     }
 
-    /// The same with the condition that the command before canceled an order, or without it; none if that is as it is.
+    /// The same command with or without the condition that the command before canceled an order; none if it already is
+    /// so.
     pub(crate) fn trailing_on_condition(self, if_canceled: bool) -> Option<Command> {
         let Command::PlaceTrailing { account, symbol, manner, limit, shares, trail, client_id, until } = self else {
             return None;

@@ -1,5 +1,4 @@
-//! Places orders whose triggers follow the market. How they follow it stands in `stops/trails.rs`, and what becomes of them when they are
-//! triggered in `triggering.rs`.
+//! Places trailing stops. `stops/trails.rs` moves their triggers, and `triggering.rs` activates them.
 
 use crate::command::{Command, Condition, NewOrder, Terms, Trigger};
 use crate::engine::Engine;
@@ -10,7 +9,7 @@ use crate::reply::Reply;
 use crate::trail::{TRAILING_MAX, Trail, TrailingOrder};
 
 impl Engine {
-    /// How far behind the market the trigger of the order in a slot stays, if it follows that.
+    /// The distance of the trigger of the order in a slot, if it follows the market.
     #[inline]
     pub(crate) fn trail_of(&self, slot: u32) -> Option<Trail> {
         match self.stops.is_waiting(slot, self.orders.get(slot).level) {
@@ -24,7 +23,7 @@ impl Engine {
         self.stops.visit_trailing(&self.orders, symbol, &mut |slot, trigger| visit(self.orders.get(slot).id, trigger));
     }
 
-    /// Places an order whose trigger follows the market, at a distance from the last execution's price.
+    /// Places a trailing stop, at a distance from the last execution's price.
     #[cold]
     pub(crate) fn place_trailing(
         &mut self,
@@ -33,7 +32,7 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let asked = command.as_trailing().expect("invariant: whoever asks has one");
         let TrailingOrder { account, order, trail, client_id, until } = asked;
-        // One that waits for a price does not move.
+        // A post-only-move order that waits for a price does not move.
         let order = &NewOrder { kind: order.kind.once_placed(), ..order };
         let condition = if command.unconditional().is_some() { Condition::Canceled } else { Condition::Always };
         let terms = Terms { client_id, until, condition, trail: Some(trail), ..Terms::NONE };
@@ -70,7 +69,7 @@ impl Engine {
         reply
     }
 
-    /// The trigger of the order that was just opened follows the market from now on.
+    /// Has the trigger of the order that was just opened follow the market.
     pub(crate) fn trail_behind(
         &mut self,
         order: OrderId,
@@ -85,7 +84,7 @@ impl Engine {
         events(Event::TrailGiven { order, trail });
     }
 
-    /// Has an order that was imported follow the market. Errors: what is wrong with it.
+    /// Has an imported order follow the market. Errors: the fault in it.
     pub(crate) fn restore_trailing(
         &mut self,
         slot: u32,

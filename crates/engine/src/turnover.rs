@@ -1,18 +1,18 @@
-//! Turnover: the money of executions added up. The same dollars change hands any number of times, so that no cap on
-//! what there is bounds it.
+//! Turnover: the sum of the money of executions. The same dollars change hands any number of times, so no cap on money
+//! bounds it.
 
 use std::fmt;
 
 use crate::amount::{DecimalText, MONEY_DECIMALS, Money};
 
-/// Dollars that were traded, scaled by 10^16, never negative. The sum stops at [`Turnover::MAX`]: more is told as that.
+/// Dollars that were traded, scaled by 10^16, never negative. The sum stops at [`Turnover::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Turnover(i128);
 
 impl Turnover {
-    /// Nothing was traded.
+    /// No turnover.
     pub const ZERO: Turnover = Turnover(0);
-    /// The most that is told, 17014118346046923173168.7303715884105727 dollars: what 16 bytes hold.
+    /// The highest turnover, 17014118346046923173168.7303715884105727 dollars: what 16 bytes hold.
     pub const MAX: Turnover = Turnover(i128::MAX);
 
     /// `units` × 10^-16 dollars, at most [`Turnover::MAX`]; none if negative.
@@ -20,24 +20,24 @@ impl Turnover {
         (units >= 0).then_some(Turnover(units))
     }
 
-    /// In units of 10^-16 dollars.
+    /// Units of 10^-16 dollars.
     pub fn units(self) -> i128 {
         self.0
     }
 
-    /// The sum, at most [`Turnover::MAX`]. In whatever order parts are added, the sum is the same.
+    /// The sum, at most [`Turnover::MAX`]. It does not depend on the order in which parts are added.
     #[must_use]
     pub fn plus(self, other: Turnover) -> Turnover {
         Turnover(self.0.saturating_add(other.0))
     }
 
-    /// The shortest decimal that says it.
+    /// The shortest decimal text of the turnover.
     pub fn text(self) -> DecimalText {
         DecimalText::new::<MONEY_DECIMALS>(self.0)
     }
 }
 
-/// The money of one execution.
+/// Converts the money of one execution.
 impl From<Money> for Turnover {
     fn from(money: Money) -> Turnover {
         Turnover(money.units().max(0))

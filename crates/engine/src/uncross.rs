@@ -1,25 +1,26 @@
-//! The one price of an auction, of what stands at each limit. It knows no order, and no account.
+//! The price of an auction, computed from the open shares at each limit. This file knows neither orders nor accounts.
 
 use crate::amount::{Position, Price};
 
-/// What the orders that gathered would execute if their auction ended now.
+/// The result of an auction if it ended now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuctionPrice {
     /// The price of all executions.
     pub price: Price,
-    /// What executes.
+    /// The shares that execute.
     pub shares: Position,
-    /// How many more shares buyers would take at this price than sellers would give; below zero if they would take fewer.
+    /// Shares that buyers would take at this price beyond those that sellers would give; below zero if they would take
+    /// fewer.
     pub surplus: Position,
 }
 
-/// The price at which the most shares execute; of several the one that leaves the fewest of them over, then the one nearest to the
-/// reference, then the lowest. It is a limit of an order, or the reference where that is a multiple of the tick size and no better than the
-/// best bid or worse than the best ask allow. Without a last price the reference is halfway between these two. None if the best bid is
-/// below the best ask.
+/// Computes the price at which the most shares execute; among several, the one that leaves the fewest shares over, then
+/// the one nearest to the reference, then the lowest. It is a limit of an order, or the reference where that is a
+/// multiple of the tick size between the best ask and the best bid. Without a last price the reference is halfway
+/// between these two. None if the best bid is below the best ask.
 ///
-/// `bids` and `asks` are what is open at each limit, the best first, each limit once. Takes time proportional to the limits that are
-/// crossed.
+/// `bids` and `asks` are the open shares at each limit, the best first, each limit once. The time is proportional to
+/// the number of limits that cross.
 pub fn auction_price(
     bids: impl Iterator<Item = (Price, Position)>,
     asks: impl Iterator<Item = (Price, Position)>,
@@ -31,7 +32,7 @@ pub fn auction_price(
     if best_bid < best_ask {
         return None;
     }
-    // Beyond these nothing executes.
+    // Orders beyond these limits do not execute.
     let mut bids: Vec<(Price, Position)> = bids.take_while(|(limit, _)| *limit >= best_ask).collect();
     let asks: Vec<(Price, Position)> = asks.take_while(|(limit, _)| *limit <= best_bid).collect();
     bids.reverse();
@@ -39,13 +40,13 @@ pub fn auction_price(
     let is_candidate = (best_ask..=best_bid).contains(&reference) && reference.is_multiple_of(tick);
     let mut candidates: Vec<Price> = bids.iter().chain(&asks).map(|(limit, _)| *limit).collect();
     candidates.extend(is_candidate.then_some(reference));
-    // Two rising runs: a stable sort merges them.
+    // These are two rising runs, which a stable sort merges.
     candidates.sort();
     candidates.dedup();
     best_of(&candidates, &bids, &asks, reference)
 }
 
-/// `candidates`, `bids` and `asks` by rising price.
+/// The best candidate. `candidates`, `bids` and `asks` are sorted by rising price.
 fn best_of(
     candidates: &[Price],
     bids: &[(Price, Position)],
@@ -76,10 +77,10 @@ fn best_of(
     best.map(|(price, _)| price)
 }
 
-/// How good a price is: the less, the better.
+/// The rank of a price: the less, the better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    /// The shares that execute, negative.
+    /// The shares that execute, negated.
     unexecuted: Position,
     left_over: Position,
     distance: u64,
@@ -97,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// The price, what executes, and the surplus, of bids and asks in this order.
+    /// The price, the executed shares and the surplus of these bids and asks.
     fn found(bids: &[(i64, i128)], asks: &[(i64, i128)], last: Option<i64>, tick: i64) -> Option<(i64, i128, i128)> {
         let price = |units: i64| Price::from_units(units).unwrap();
         let side = |limits: &[(i64, i128)]| -> Vec<(Price, Position)> {
@@ -109,10 +110,10 @@ mod tests {
 
     #[test]
     fn the_price_is_that_of_the_most_shares_then_of_the_least_left_over_then_the_nearest() {
-        // At 101 30 execute, at each other price fewer.
+        // 30 shares execute at 101, and fewer at each other price.
         let (bids, asks) = ([(102, 10), (101, 20), (100, 50)], [(99, 10), (101, 20), (102, 40)]);
         assert_eq!(found(&bids, &asks, Some(50), 1), Some((101, 30, 0)));
-        // 10 execute at each; at 103 alone nothing is left over.
+        // 10 execute at each price; at 103 alone none is left over.
         let (bids, asks) = ([(105, 10), (101, 5)], [(101, 10), (105, 5)]);
         assert_eq!(found(&bids, &asks, Some(103), 1), Some((103, 10, 0)));
         assert_eq!(
@@ -120,7 +121,7 @@ mod tests {
             Some((101, 10, 5)),
             "the reference is too far away to be the price"
         );
-        // 10 execute at each, and at 103 the fewest are left over, though 101 is the reference.
+        // 10 execute at each price, and at 103 the fewest are left over, though 101 is the reference.
         let (bids, asks) = ([(105, 10), (103, 2), (101, 5)], [(101, 10), (105, 5)]);
         assert_eq!(found(&bids, &asks, Some(101), 1), Some((103, 10, 2)));
         let (bids, asks) = ([(105, 10), (101, 5)], [(101, 10), (105, 5)]);

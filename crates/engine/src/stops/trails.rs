@@ -1,5 +1,6 @@
-//! Orders that wait for a price which follows the market: a sell's is the highest price since it was placed less its distance, a buy's the
-//! lowest price plus it. They stand in queues of their own, by age, so that one that moves finds its place among few.
+//! Orders that wait for a price which follows the market: a sell's is the highest price since it was placed less its
+//! distance, a buy's the lowest price plus it. They stand in queues of their own, by age, so that an order that moves
+//! finds its place among few.
 
 use super::{Queue, Stop, Stops};
 use crate::amount::Price;
@@ -10,33 +11,33 @@ use crate::orders::Orders;
 use crate::slab::NONE;
 use crate::trail::Trail;
 
-/// What a symbol's executions are compared with for the orders that follow its price.
+/// The prices with which an execution is compared for the orders that follow a symbol's price.
 #[derive(Clone, Copy)]
 pub(super) struct Followed {
     orders: usize,
-    /// No order that sells moves unless a price is above this, and no order that buys unless one is below that.
+    /// The price above which a sell may move, and the one below which a buy may.
     above: i64,
     below: i64,
 }
 
 impl Stops {
-    /// How many orders follow a symbol's price.
+    /// The number of orders that follow a symbol's price.
     pub(crate) fn trailing(&self, symbol: SymbolIndex) -> usize {
         self.followed.get(&symbol).map_or(0, |followed| followed.orders)
     }
 
-    /// How far behind the market a waiting order's trigger stays; none of one whose trigger stands still, or was reached.
+    /// The distance of a waiting order's trigger; none for a fixed trigger, or one that was reached.
     pub(crate) fn trail(&self, orders: &Orders, slot: u32) -> Option<Trail> {
         let Stop { queue, trail, .. } = self.stops[orders.get(slot).level];
         trail.filter(|_| self.queues[queue].trails)
     }
 
-    /// How many moves there were so far.
+    /// The number of moves so far.
     pub(crate) fn moves(&self) -> usize {
         self.moves
     }
 
-    /// Has an order wait for a trigger that follows the price of a symbol that is watched, the last of which was `last`.
+    /// Has an order wait for a trigger that follows the price of a watched symbol, which was `last` at last.
     pub(crate) fn wait_trailing(
         &mut self,
         orders: &mut Orders,
@@ -55,14 +56,14 @@ impl Stops {
         let followed = self.followed.entry(symbol).or_insert(none);
         followed.orders = followed.orders.saturating_add(1);
         match placed.side {
-            // Its best price is no lower than the last one: what it is exactly need not be known.
+            // Its best price is no lower than the last one, and need not be known exactly.
             Side::Sell => followed.above = followed.above.min(last.units()),
             Side::Buy => followed.below = followed.below.max(last.units()),
         }
         self.look_out(symbol);
     }
 
-    /// One order fewer follows a symbol's price.
+    /// Counts fewer orders that follow a symbol's price.
     pub(super) fn forget_trailing(&mut self, symbol: SymbolIndex, orders: usize) {
         let followed = self.followed.get_mut(&symbol).expect("invariant: an order followed its price");
         followed.orders = followed.orders.saturating_sub(orders);
@@ -71,14 +72,15 @@ impl Stops {
         }
     }
 
-    /// From which price on a symbol's orders move, upwards and downwards; as of no price if none does.
+    /// The prices from which on a symbol's orders move, upwards and downwards; prices that no execution reaches if none
+    /// follows.
     pub(super) fn moved_from(&self, symbol: SymbolIndex) -> (i64, i64) {
         let Some(followed) = self.followed.get(&symbol) else { return (i64::MAX, 0) };
         (followed.above.saturating_add(1), followed.below.saturating_sub(1).max(0))
     }
 
-    /// An order executed with others, the first and the last time at these prices, and somebody waits for one of them. The first price
-    /// reaches triggers and moves those that follow; then the last one does.
+    /// Applies an order's executions, given their first and last price, of which at least one reaches or moves a
+    /// trigger. The first price reaches triggers and moves those that follow; then the last one does.
     #[cold]
     pub(crate) fn follow(
         &mut self,
@@ -93,7 +95,7 @@ impl Stops {
             self.reach(orders, symbol, last, events);
             return;
         }
-        // Of a walk upwards the first price is the lowest and the last one the highest.
+        // Going upwards the first price is the lowest and the last the highest.
         let farthest_first = if first <= last { Side::Buy } else { Side::Sell };
         self.trail_behind(orders, symbol, farthest_first, first, events);
         self.reach(orders, symbol, last, events);
@@ -101,7 +103,7 @@ impl Stops {
         self.look_out(symbol);
     }
 
-    /// The orders of a queue that was reached follow the market no more.
+    /// Ends the following of the orders in a queue that was reached.
     pub(super) fn trails_reached(
         &mut self,
         orders: &Orders,
@@ -156,7 +158,7 @@ impl Stops {
         if moves.is_empty() {
             return;
         }
-        // Each finds its place at the end, or near it.
+        // Each order finds its place at the end, or near it.
         moves.sort_unstable_by_key(|&(order, ..)| order);
         self.moves = self.moves.saturating_add(moves.len());
         for (_, slot, trigger) in moves {
@@ -166,7 +168,7 @@ impl Stops {
         events(Event::TrailsMoved { symbol, side, price });
     }
 
-    /// The orders of one side whose triggers a price moves, and where to.
+    /// The orders of one side whose triggers a price moves, and their new triggers.
     fn moves_behind(
         &self,
         orders: &Orders,
@@ -191,7 +193,8 @@ impl Stops {
         moves
     }
 
-    /// Puts an order into the queue of a trigger that follows, behind all that are older. It stands in none, and its stop is its level.
+    /// Puts an order into the queue of a trigger that follows, behind all older ones. It stands in no queue, and its
+    /// `level` is its stop.
     fn stand(&mut self, orders: &mut Orders, slot: u32, symbol: SymbolIndex, trigger: Trigger) {
         let new = || self.queues.insert(Queue { trails: true, ..Queue::new(symbol, Some(trigger)) });
         let queue = *self.waiting.entry((symbol, true, trigger)).or_insert_with(new);
@@ -216,7 +219,7 @@ impl Stops {
         self.stops[stop].queue = queue;
     }
 
-    /// Takes an order out of its queue, to stand in another one.
+    /// Takes an order out of its queue, before it joins another one.
     fn leave(&mut self, orders: &mut Orders, slot: u32) {
         if let (queue, Some(key)) = self.unlink(orders, slot)
             && self.queues[queue].oldest == NONE

@@ -1,8 +1,8 @@
 //! Orders that wait for their turn at their book: those whose trigger an execution reached, those that were accepted
-//! while another order of their symbol was under way, and orders that are under way themselves. In a symbol they come
-//! in the order in which they began to wait, but for the one that is under way, which is first. Among symbols comes
-//! first whose first one has waited the longest. Those of a symbol that is not open keep their places, and nobody walks
-//! over them meanwhile.
+//! while another order of their symbol was under way, and orders that are under way themselves. In a symbol they keep
+//! the order in which they began to wait, except that the order under way is first. Among symbols, the one whose first
+//! order has waited longest comes first. Orders of a symbol that is not open keep their places, and no walk goes over
+//! them meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use crate::ids::SymbolIndex;
 use crate::orders::Orders;
 use crate::slab::NONE;
 
-/// What the turn of an order is for.
+/// The turn of an order: what happens when it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// To be activated: an execution reached its trigger.
+    /// Activation: an execution reached its trigger.
     Reached,
-    /// To come to its book. It was accepted while another order was under way, or waited behind that.
+    /// Coming to the book: it was accepted while another order was under way, or waited behind one.
     Queued,
-    /// To go on executing: one command did not come to its end.
+    /// Going on: one command did not complete it.
     UnderWay,
 }
 
 impl Turn {
-    /// Whether it keeps the orders that come to its symbol waiting behind it.
+    /// Whether orders that come to its symbol have to wait behind it.
     fn delays(self) -> bool {
         match self {
             Turn::Reached => false,
@@ -33,17 +33,17 @@ impl Turn {
     }
 }
 
-/// The queues of one symbol, by their ranks.
+/// The queues of one symbol, by rank.
 #[derive(Default)]
 struct SymbolTurns {
     under_way: Option<(u64, u32)>,
     queues: BTreeMap<u64, u32>,
     orders: usize,
-    /// Those of them that keep others waiting.
+    /// The number of orders that keep others waiting.
     delaying: usize,
     /// Whether the symbol is not open.
     is_held_back: bool,
-    /// The rank that the symbol has among all; none if its orders have no turn now.
+    /// The symbol's rank among all; none if its orders have no turn now.
     rank: Option<u64>,
 }
 
@@ -56,14 +56,14 @@ impl SymbolTurns {
 /// All queues whose orders wait for their turn. None of them is empty.
 pub(super) struct Turns {
     of_symbol: BTreeMap<SymbolIndex, SymbolTurns>,
-    /// The symbols whose orders have turns, by the ranks of the first ones.
+    /// The symbols whose orders have turns, by the ranks of their first queues.
     symbols: BTreeMap<u64, SymbolIndex>,
     next_rank: u64,
-    /// The queue that got the last rank, or `NONE`: it can take in others.
+    /// The queue that got the last rank, or `NONE`: further orders may join it.
     last: u32,
-    /// How many orders have turns: those that are held back have none.
+    /// The number of orders with turns; held-back ones have none.
     orders: usize,
-    /// How many keep others of their symbols waiting.
+    /// The number of orders that keep others of their symbols waiting.
     delaying: usize,
 }
 
@@ -90,7 +90,7 @@ impl Turns {
             .flat_map(|turns| turns.under_way.map(|(_, queue)| queue).into_iter().chain(turns.queues.values().copied()))
     }
 
-    /// One order more waits for its turn.
+    /// Counts orders that begin to wait for their turn.
     fn add(&mut self, symbol: SymbolIndex, turn: Turn, orders: usize) {
         let turns = self.of_symbol.entry(symbol).or_default();
         turns.orders = turns.orders.saturating_add(orders);
@@ -103,7 +103,7 @@ impl Turns {
         }
     }
 
-    /// One order fewer does.
+    /// Counts one order that no longer waits for its turn.
     fn take(&mut self, symbol: SymbolIndex, turn: Turn) {
         let turns = self.of_symbol.entry(symbol).or_default();
         turns.orders = turns.orders.saturating_sub(1);
@@ -116,7 +116,7 @@ impl Turns {
         }
     }
 
-    /// Puts a symbol where its first queue has it stand.
+    /// Gives a symbol the rank of its first queue.
     fn rank(&mut self, symbol: SymbolIndex) {
         let Some(turns) = self.of_symbol.get_mut(&symbol) else { return };
         let first = turns.first().map(|(rank, _)| rank).filter(|_| !turns.is_held_back);
@@ -146,7 +146,7 @@ impl Turns {
 }
 
 impl Stops {
-    /// Orders that wait for their turn, but for those that are held back.
+    /// The number of orders that wait for their turn and are not held back.
     #[inline]
     pub(crate) fn reached_orders(&self) -> usize {
         self.turns.orders
@@ -164,7 +164,7 @@ impl Stops {
         self.delays_any() && self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.delaying > 0)
     }
 
-    /// Orders of a symbol that are under way, or wait behind one.
+    /// The number of a symbol's orders that are under way or wait behind one.
     pub(crate) fn delayed_orders(&self, symbol: SymbolIndex) -> usize {
         self.turns.of_symbol.get(&symbol).map_or(0, |turns| turns.delaying)
     }
@@ -174,17 +174,17 @@ impl Stops {
         self.turns.of_symbol.get(&symbol).is_some_and(|turns| turns.under_way.is_some())
     }
 
-    /// What the waiting order in a slot has its turn for; none if it waits for a price.
+    /// The turn of the waiting order in a slot; none if it waits for a price.
     pub(crate) fn turn(&self, orders: &Orders, slot: u32) -> Option<Turn> {
         self.queues[self.stops[orders.get(slot).level].queue].turn.map(|(turn, _)| turn)
     }
 
-    /// A symbol is not open any more: its orders that wait for their turn keep their places, and have none.
+    /// Holds back a symbol that is no longer open: its orders keep their places, and have no turn.
     pub(crate) fn hold_back(&mut self, symbol: SymbolIndex) {
         self.turns.hold_back(symbol, true);
     }
 
-    /// And no longer.
+    /// Lets the orders of an open symbol have turns again.
     pub(crate) fn let_go(&mut self, symbol: SymbolIndex) {
         self.turns.hold_back(symbol, false);
     }
@@ -196,8 +196,8 @@ impl Stops {
         Some(self.queues[queue].oldest)
     }
 
-    /// Has an order wait for its turn, behind all others; one that is under way is first in its symbol. `trigger` was
-    /// reached, if it is one that waited for a price.
+    /// Has an order wait for its turn, behind all others; an order under way is first in its symbol. `trigger` is the
+    /// one that was reached, if it waited for a price.
     pub(crate) fn wait_for_turn(
         &mut self,
         orders: &mut Orders,
@@ -226,7 +226,7 @@ impl Stops {
         }
     }
 
-    /// The orders of a queue wait for their turn from now on.
+    /// Gives the orders of a queue a turn.
     pub(super) fn give_turn(&mut self, queue: u32, turn: Turn) {
         let rank = self.turns.next_rank;
         self.turns.next_rank = rank.saturating_add(1);
@@ -246,7 +246,7 @@ impl Stops {
         self.turns.rank(symbol);
     }
 
-    /// An order left a queue whose orders wait for their turn. The queue goes with the last one.
+    /// Notes that an order left a queue with a turn. The last one takes the queue with it.
     pub(super) fn leave_turn(&mut self, queue: u32, symbol: SymbolIndex, turn: Turn, rank: u64) {
         self.turns.take(symbol, turn);
         if self.queues[queue].oldest == NONE {
