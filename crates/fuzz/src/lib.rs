@@ -1,6 +1,7 @@
-//! Inputs of fuzzing for the gateways: bytes become documents, messages and requests for a market in memory. Each
-//! target is one function, which panics where a gateway, the market or its feed does, or where an answer is malformed.
-//! `proof/fuzz` runs them under libFuzzer, and the tests here run them over the kept corpora and some changes of these.
+//! Inputs of fuzzing. For the gateways, bytes become documents, messages and requests for a market in memory; the
+//! readers of stored bytes get them as they are. Each target is one function, which panics where what it fuzzes does, or
+//! where an answer is malformed. `proof/fuzz` runs the targets under libFuzzer, and the tests here run them over the kept
+//! corpora and some changes of these.
 
 pub mod corpus;
 mod fix_target;
@@ -9,6 +10,7 @@ mod memory_market;
 mod mutation;
 mod served;
 mod stage;
+mod stored_target;
 mod talk;
 mod websocket_target;
 mod xml_target;
@@ -20,7 +22,7 @@ pub const SEPARATOR: u8 = 0;
 /// The most documents, messages or requests of one input that are sent.
 const SENT_MAX: usize = 16;
 
-/// A gateway that is fuzzed.
+/// A gateway, or a reader of stored bytes, that is fuzzed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Documents of the XML protocol.
@@ -31,10 +33,17 @@ pub enum Target {
     Http,
     /// A byte that chooses the WebSocket, and text messages.
     WebSocket,
+    /// Commands as the journal has them.
+    Commands,
+    /// Items as a snapshot has them.
+    Items,
+    /// A byte with a number of records, and a packed block of the history.
+    Block,
 }
 
 impl Target {
-    pub const ALL: [Target; 4] = [Target::Xml, Target::Fix, Target::Http, Target::WebSocket];
+    pub const ALL: [Target; 7] =
+        [Target::Xml, Target::Fix, Target::Http, Target::WebSocket, Target::Commands, Target::Items, Target::Block];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -42,6 +51,9 @@ impl Target {
             Target::Fix => "fix",
             Target::Http => "http",
             Target::WebSocket => "websocket",
+            Target::Commands => "commands",
+            Target::Items => "items",
+            Target::Block => "block",
         }
     }
 
@@ -52,6 +64,9 @@ impl Target {
             Target::Fix => fix_target::send(input),
             Target::Http => http_target::send(input),
             Target::WebSocket => websocket_target::send(input),
+            Target::Commands => stored_target::commands(input),
+            Target::Items => stored_target::items(input),
+            Target::Block => stored_target::block(input),
         }
     }
 }

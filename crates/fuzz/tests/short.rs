@@ -1,10 +1,10 @@
-//! The short form of fuzzing: the kept inputs of each gateway, and random changes of them.
+//! The short form of fuzzing: the kept inputs of each target, and random changes of them.
 
 use std::fs;
 
 use fuzz::{Mutation, Target, corpus};
 
-/// Changed inputs that each gateway gets, unless `PRICETIME_FUZZ_INPUTS` says how many.
+/// Changed inputs that each target gets, unless `PRICETIME_FUZZ_INPUTS` says how many.
 const INPUTS: usize = 3_000;
 const SEED: u64 = 0x5eed;
 
@@ -37,4 +37,19 @@ fn http_takes_any_request() {
 #[test]
 fn websockets_take_any_text() {
     takes_any_bytes(Target::WebSocket);
+}
+
+#[test]
+fn the_journal_takes_any_command() {
+    takes_any_bytes(Target::Commands);
+}
+
+#[test]
+fn snapshots_take_any_item() {
+    takes_any_bytes(Target::Items);
+}
+
+#[test]
+fn the_history_takes_any_block() {
+    takes_any_bytes(Target::Block);
 }

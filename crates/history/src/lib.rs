@@ -26,6 +26,8 @@ mod folder;
 mod followed;
 mod following;
 mod former;
+#[cfg(feature = "fuzz")]
+pub mod fuzzing;
 mod heads;
 mod history;
 mod keeper;

@@ -62,6 +62,8 @@ pub use read::{ReadEnd, check, read, visit_batches};
 pub use recover::Recovery;
 pub use segment::{FORMAT_VERSION, RULES_VERSION};
 pub use snapshot::{SnapshotError, SnapshotHead, SnapshotInfo};
+#[cfg(feature = "fuzz")]
+pub use state_codec::{decode_item, encode_item};
 pub use storage::{File, Storage};
 pub use sync_newest::sync_newest;
 pub use varint::CodecError;

@@ -91,7 +91,7 @@ const OPEN: u8 = 0;
 const DONE: u8 = 1;
 
 /// Appends an item. Panics on an amount below zero: no state has one.
-pub(crate) fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
+pub fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
     match *item {
         StateItem::Head { sequence, time, next_order } => {
             out.push(HEAD);
@@ -330,7 +330,7 @@ fn put_placed(out: &mut Vec<u8>, account: AccountIndex, placed: &NewOrder<Symbol
 }
 
 /// Takes an item from the front of `bytes`. Whatever the bytes are, it never panics.
-pub(crate) fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
+pub fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
     let tag = take_u8(bytes)?;
     match tag {
         HEAD => Ok(StateItem::Head {
