@@ -1,19 +1,19 @@
-//! Whose the commands of a turn are, on their way to the journal.
+//! The callers of a turn's commands, on their way to the journal.
 
 use std::sync::Arc;
 
 use exchange::Caller;
 use journal::{CallerWriter, Journal, Storage};
 
-/// Somebody who asked.
+/// A caller.
 #[derive(Clone)]
 enum By {
     Here(Arc<Caller>),
-    /// Of another server, with the number by which it is told from the others there.
+    /// A caller of another server, with its number there.
     Elsewhere(u64, Arc<journal::Caller>),
 }
 
-/// Those of one turn, and who is known in the journal's segment. They asked all here, or all elsewhere.
+/// The callers of one turn, and those that the journal's segment knows. All called here, or all elsewhere.
 #[derive(Default)]
 pub struct AskedCommands {
     runs: Vec<(Option<By>, u32)>,
@@ -21,12 +21,12 @@ pub struct AskedCommands {
 }
 
 impl AskedCommands {
-    /// The next ones are a caller's, or nobody's.
+    /// Gives the caller of the next commands, or none.
     pub fn add(&mut self, caller: Option<&Arc<Caller>>, commands: u32) {
         self.add_by(caller.map(|caller| caller.number()), commands, || caller.cloned().map(By::Here));
     }
 
-    /// The same of somebody who asked another server, and has this number.
+    /// Gives the caller of the next commands at another server, with its number there.
     pub fn add_elsewhere(&mut self, caller: Option<(u64, Arc<journal::Caller>)>, commands: u32) {
         let number = caller.as_ref().map(|(number, _)| *number);
         self.add_by(number, commands, || caller.map(|(number, caller)| By::Elsewhere(number, caller)));
@@ -44,20 +44,20 @@ impl AskedCommands {
         self.runs.clear();
     }
 
-    /// What stands before these commands where they are appended to this journal; nothing if nobody said whose they are.
+    /// The callers' section before these commands in this journal; empty if no callers were given.
     pub fn section<S: Storage>(&mut self, journal: &Journal<S>, commands: &[u8]) -> &[u8] {
         if self.runs.is_empty() {
             return &[];
         }
         self.write(false);
-        // In another segment nobody is known. What is said there is longer, so that it comes to stand there all the more.
+        // Another segment knows no callers. The section is longer there, so the batch surely still begins that segment.
         if journal.begins_segment(self.writer.section(), commands) {
             self.write(true);
         }
         self.writer.section()
     }
 
-    /// The same for a reader that knows nobody.
+    /// The section for a reader that knows no callers.
     pub fn whole(&mut self) -> &[u8] {
         if self.runs.is_empty() {
             return &[];
@@ -130,7 +130,7 @@ mod tests {
             asked.clear();
         }
         assert!(journal.segments().len() > 3);
-        // From the first file on, and from one in the middle, as when those before it are gone.
+        // Read from the first file on, and from one in the middle, as after a retirement.
         let middle = journal.segments()[2].first;
         for retired in [Sequence::ZERO, Sequence(middle.0 - 1)] {
             journal.retire(retired).expect("the disk has no faults");

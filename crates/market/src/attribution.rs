@@ -1,4 +1,4 @@
-//! Says whose the commands of a turn are. It keeps nothing.
+//! Attributes the commands of a turn to their callers. It keeps nothing.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use exchange::{Batch, Caller};
 
 use crate::admission::Decision;
 
-/// Tells `asked_by` whose the next ones are, in order: the first `own` commands are the loop's, the others those of the batches that were
-/// let in.
+/// Calls `asked_by` with the caller of each run of commands, in order: the first `own` commands are the loop's, the
+/// others those of the batches that were let in.
 pub(crate) fn attribute(
     own: usize,
     batches: &[Box<Batch>],

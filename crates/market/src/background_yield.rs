@@ -6,12 +6,12 @@
 /// Items of work between two offers: some tens of microseconds.
 const ITEMS: u64 = 128;
 
-/// Counts items of work, and lets others run now and then.
+/// Counts items of work, and yields the core now and then.
 #[derive(Debug, Default)]
 pub(crate) struct BackgroundYield(u64);
 
 impl BackgroundYield {
-    /// One more item is done.
+    /// Counts one item.
     pub fn tick(&mut self) {
         self.0 = self.0.wrapping_add(1);
         if self.0.is_multiple_of(ITEMS) {

@@ -1,4 +1,4 @@
-//! When the days of symbols end: the times of the day, in UTC, at which orders end that were placed for the day. It knows no orders.
+//! The ends of symbols' days: the times of the day, in UTC, at which orders for the day end. This file knows no orders.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use exchange::deadline_at;
 /// A day in microseconds.
 pub(crate) const DAY_US: u64 = 86_400 * 1_000_000;
 
-/// Times of the day in microseconds since midnight, each list in order. A day ends at those of its symbol and at those of every symbol.
+/// Times of the day in microseconds since midnight, each list sorted. A day ends at the times of its symbol and at
+/// those of every symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayEnds {
     every: Vec<u64>,
@@ -24,7 +25,7 @@ impl DayEnds {
         times.push(at_us);
     }
 
-    /// When all are added.
+    /// Sorts the times after all were added.
     pub(crate) fn sort(&mut self) {
         self.every.sort_unstable();
         self.of.values_mut().for_each(|times| times.sort_unstable());
@@ -35,7 +36,7 @@ impl DayEnds {
         self.every.is_empty() && self.of.is_empty()
     }
 
-    /// The first end of the symbol's day that comes after a time; none if its days have no end.
+    /// The first end of the symbol's day after a time; none if its days have no end.
     pub fn next(&self, symbol: Symbol, now: Time) -> Option<Deadline> {
         let midnight = now.0 / DAY_US * DAY_US;
         let next_of = |times: &Vec<u64>| {

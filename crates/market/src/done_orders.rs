@@ -1,8 +1,7 @@
 //! The threads that read done orders, and executions of open ones, from the history for queries. One does short
-//! look-ups and one long ones, so that a query of few executions never waits for a query of many. A look-up waits until
-//! the history has all that was handed to it before. A look-up of many orders takes turns with the others, and lets
-//! others at the history between two pages of executions. If an order cannot be read, only those who ask for it are
-//! told so.
+//! look-ups and one long ones, so a query with few executions never waits for one with many. A look-up waits until the
+//! history has followed everything that it got before. A look-up of many orders takes turns with the others, and lets
+//! others use the history between two pages of executions. If an order cannot be read, only its queries are refused.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,17 +12,17 @@ use history::{Done, HistoryError, SharedHistory};
 
 use crate::exchange_handle::Readers;
 
-/// Orders read for one look-up before the next one has its turn.
+/// The number of orders read for one look-up before the next one has its turn.
 const ORDERS_A_TURN: usize = 16;
-/// Executions read at once: about a millisecond.
+/// The number of executions read at once, which takes about a millisecond.
 const PAGE: usize = 512;
-/// Executions that an order may have got since the engine answered, for a short look-up and for a long one: they are
-/// read first.
+/// The most executions that an order may have got since the engine answered, for a short look-up and for a long one:
+/// they are read first.
 const NEWER_MAX: [usize; 2] = [4096, 1 << 20];
-/// How many orders with very many executions are remembered.
+/// The number of orders with very many executions that are remembered.
 const LONG_ORDERS_MAX: usize = 4096;
 
-/// Starts the threads. They end when what is returned is dropped.
+/// Starts the threads. They end when the caller drops the readers.
 pub fn start(history: &SharedHistory) -> std::io::Result<Readers> {
     let line = |name: &str| -> std::io::Result<Sender<Lookup>> {
         let (lookups, inbox) = channel::<Lookup>();
@@ -36,8 +35,8 @@ pub fn start(history: &SharedHistory) -> std::io::Result<Readers> {
 
 struct Reader {
     history: SharedHistory,
-    /// For orders that had too many executions for a look-up: how many they have at least, so that the next look-up
-    /// need not count them.
+    /// The least number of executions of orders that had too many for a look-up, so that the next look-up need not
+    /// count them.
     at_least: HashMap<OrderId, usize>,
 }
 
@@ -52,7 +51,7 @@ impl Reader {
                 continue;
             };
             if self.history.latest().is_err() {
-                // Nothing more will be followed, and the server is on its way down: nobody is told what is not known.
+                // The history follows nothing more, because the server stops: queries get no answer.
                 return;
             }
             for _ in 0..ORDERS_A_TURN {
@@ -70,13 +69,13 @@ impl Reader {
         }
     }
 
-    /// The next order of a look-up, which is done: the engine gave it to the history.
+    /// Finds the next order of a look-up, which is done: the engine gave it to the history.
     fn find_done(&mut self, lookup: &mut Lookup, order: OrderId) -> Found {
         let done = self.history.read().done(order);
         told(order, done.and_then(|done| done.map(|done| self.read(lookup, order, done)).transpose()))
     }
 
-    /// The first executions of the next order of a look-up, which may be open.
+    /// Finds the first executions of the next order of a look-up, which may be open.
     fn find_first(&mut self, lookup: &mut Lookup, asked: LookedUpOrder, executed: Executed) -> Found {
         let LookedUpOrder { order, account, .. } = asked;
         let mut found = DoneOrder { order, account, canceled: None, executions: Vec::new() };
@@ -84,7 +83,7 @@ impl Reader {
         if lookup.takes(account, count) {
             match self.read_first(order, &executed, NEWER_MAX[usize::from(lookup.is_long())]) {
                 Ok(Some(executions)) => found.executions = executions,
-                // Too much happened since.
+                // The order got too many executions since.
                 Ok(None) => lookup.cut(),
                 Err(error) => return told(order, Err(error)),
             }
@@ -92,7 +91,7 @@ impl Reader {
         Ok(Some(found))
     }
 
-    /// The first executions of an order; none if it has got more than `newer_max` since.
+    /// Reads the first executions of an order; none if it has got more than `newer_max` since.
     fn read_first(
         &self,
         order: OrderId,
@@ -111,7 +110,7 @@ impl Reader {
         executions.oldest(wanted).map(Some).ok_or(gone)
     }
 
-    /// With its executions, if they are asked for and there is room for them.
+    /// Reads the order with its executions, if the look-up wants them and has room for them.
     fn read(&mut self, lookup: &mut Lookup, order: OrderId, done: Done) -> Result<DoneOrder, HistoryError> {
         let Done { account, canceled, mut executions } = done;
         let without = DoneOrder { order, account, canceled, executions: Vec::new() };
@@ -146,7 +145,7 @@ impl Reader {
     }
 }
 
-/// The answer to who asks for an order.
+/// The result for a look-up's order.
 fn told(order: OrderId, found: Result<Option<DoneOrder>, HistoryError>) -> Found {
     match found {
         Ok(Some(done)) => Ok(Some(done)),
@@ -155,7 +154,7 @@ fn told(order: OrderId, found: Result<Option<DoneOrder>, HistoryError>) -> Found
             tracing::error!(%order, "an order is done, and the history does not say so; who asks for it is told so");
             Err(Unavailable::RecordDamaged)
         }
-        // The history has logged it, once.
+        // The history has logged the damage once.
         Err(error) if error.is_damage() => Err(Unavailable::RecordDamaged),
         Err(error) => {
             tracing::error!(%order, %error, "a done order cannot be read; who asks for it is told so");

@@ -1,4 +1,4 @@
-//! What a gateway holds of a market: it hands in batches for the loop, and look-ups for the threads that read done
+//! The gateways' handle of a market: it hands in batches for the loop, and look-ups for the threads that read done
 //! orders. It knows neither of them.
 
 use std::sync::mpsc::Sender;
@@ -8,9 +8,9 @@ use exchange::{Batch, Exchange, Lookup};
 
 use crate::inbox::Inbox;
 
-/// The way into a market, as gateways get it.
+/// The gateways' way into a market.
 pub struct ExchangeHandle {
-    /// Batches on their way to the loop.
+    /// The inbox, from which the loop takes batches.
     pub inbox: Arc<Inbox>,
     readers: Readers,
 }
@@ -22,14 +22,14 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// One for short look-ups, and one for long ones.
+    /// Makes the ways to the thread for short look-ups and the one for long ones.
     pub fn new(short: Sender<Lookup>, long: Sender<Lookup>) -> Readers {
         Readers { short: Mutex::new(short), long: Mutex::new(long) }
     }
 }
 
 impl ExchangeHandle {
-    /// A handle with the ways to the threads that read done orders.
+    /// Makes a handle with the ways to the threads that read done orders.
     pub fn new(readers: Readers) -> ExchangeHandle {
         ExchangeHandle { inbox: Arc::default(), readers }
     }
@@ -45,7 +45,7 @@ impl Exchange for ExchangeHandle {
             true => &self.readers.long,
             false => &self.readers.short,
         };
-        // When the reader is gone the server is on its way down.
+        // Without a reader the server is about to stop.
         let _ = line.lock().unwrap_or_else(PoisonError::into_inner).send(lookup);
     }
 }

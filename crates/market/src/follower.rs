@@ -1,5 +1,5 @@
-//! Those who follow the market: where its events go, live or in a replay, and who makes durable what was made of them.
-//! It does not know what they make of the events.
+//! Followers of the market: the sink of its events, live or in a replay, and the checkpoint that makes their results
+//! durable. This file does not know what followers make of the events.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use engine::{Command, Entry, Event, Op, Sequence, Time};
 use exchange::{EventBatch, EventFollower, EventSink};
 use history::SharedHistory;
 
-/// Someone who follows the events of a market.
+/// A follower of a market's events.
 pub struct Follower {
     pub events: EventSink,
     pub checkpoint: Checkpoint,
-    /// The history is among those that get the events, and it answers for done orders.
+    /// The history, which is among the receivers of the events and answers for done orders.
     pub history: SharedHistory,
 }
 
@@ -26,21 +26,21 @@ impl EventFollower for Here {
     }
 }
 
-/// Waits until the history durably holds all that happened so far. False when it cannot.
+/// Waits until the history durably holds everything that happened so far. Returns false when it cannot.
 pub type Checkpoint = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Events of a turn that are handed over before its end, as soon as a request ends.
+/// The number of events at which they are handed over before the turn's end, as soon as a request ends.
 pub const TOGETHER: usize = 1 << 12;
 
-/// Events that are handed over before the end of their request, between two commands of it: a request may have 10,000
-/// commands, of which each makes 30,000 events and more. An ordinary request is never cut.
+/// The number of events at which they are handed over before their request's end, between two of its commands: a
+/// request may have 10,000 commands, each with 30,000 events and more. An ordinary request is never cut.
 pub const REQUEST_EVENTS_MAX: usize = 1 << 17;
 
-/// Gathers events until they are handed over together.
+/// Gathers events to hand them over together.
 pub(crate) struct Telling {
     sink: EventSink,
     batch: EventBatch,
-    /// Sealed, and to be handed over before anything else.
+    /// Sealed batches, to be handed over before anything else.
     sealed: Vec<EventBatch>,
 }
 
@@ -54,14 +54,14 @@ impl Telling {
         self.batch.add(sequence, event);
     }
 
-    /// Hands over what was gathered, if that is much. `through` is the last command of a request.
+    /// Hands over the gathered events if they are many. `through` is the last command of a request.
     pub(crate) fn hand_over_many(&mut self, through: Sequence, time: Time) {
         if self.batch.len() >= TOGETHER {
             self.hand_over(through, time);
         }
     }
 
-    /// Hands over what was gathered in the middle of a request, if that is very much. `next` comes behind `through`.
+    /// Hands over the gathered events within a request, if they are very many. `next` comes behind `through`.
     #[inline]
     pub(crate) fn hand_over_part(&mut self, through: Sequence, time: Time, next: Option<&Op>) {
         if self.is_to_be_cut(next) {
@@ -69,19 +69,19 @@ impl Telling {
         }
     }
 
-    /// Whether very much was gathered of a request, and may be handed over before `next`.
+    /// Whether very many events of a request were gathered, and may be handed over before `next`.
     #[inline]
     pub(crate) fn is_to_be_cut(&self, next: Option<&Op>) -> bool {
         self.batch.len() >= REQUEST_EVENTS_MAX && next.is_none_or(may_be_apart)
     }
 
-    /// Hands over what was gathered: all events up to a command, which has this time.
+    /// Hands over the gathered events: all events up to a command, which has this time.
     pub(crate) fn hand_over(&mut self, through: Sequence, time: Time) {
         self.seal(through, time);
         self.hand_over_sealed();
     }
 
-    /// The same later, when `hand_over_sealed` is called.
+    /// Seals the gathered events, for `hand_over_sealed`.
     pub(crate) fn seal(&mut self, through: Sequence, time: Time) {
         let mut batch = std::mem::replace(&mut self.batch, self.sink.batch());
         batch.seal(through, time);
@@ -93,8 +93,8 @@ impl Telling {
     }
 }
 
-/// Whether those who follow may see the market just before this op. An order that belongs to the command before it
-/// comes with that one.
+/// Whether followers may see the market just before this op. An order that belongs to the command before it comes
+/// together with that one.
 fn may_be_apart(op: &Op) -> bool {
     match op {
         Op::Command(Command::PlaceLinked { .. } | Command::PlacePending { .. }) => false,
@@ -115,7 +115,7 @@ impl Replay {
         Replay { telling: Telling::new(sink), last: None }
     }
 
-    /// Call it before a command's events.
+    /// Begins a command, before its events.
     pub(crate) fn begin(&mut self, entry: &Entry) {
         match self.last {
             Some((_, time)) if time != entry.time => self.hand_over(),
@@ -129,7 +129,7 @@ impl Replay {
         self.telling.add(sequence, event);
     }
 
-    /// Hands over what is left.
+    /// Hands over the rest.
     pub(crate) fn hand_over(&mut self) {
         if let Some((sequence, time)) = self.last.take() {
             self.telling.hand_over(sequence, time);
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// The pieces that were handed over: how many events, and through which command.
+    /// A sink that notes each piece handed over: its number of events, and its last command.
     #[derive(Default)]
     struct Sink(Mutex<Vec<(usize, Sequence)>>);
 
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// A turn came as one list: whoever asked behind it waited until all of it was followed.
+    /// A regression: a turn came as one list, and requests behind it waited until the followers had all of it.
     #[test]
     fn a_large_turn_is_handed_over_in_pieces_that_end_with_requests() {
         const REQUESTS: u64 = 1000;
@@ -186,13 +186,13 @@ mod tests {
         assert_eq!(pieces.last().map(|(_, through)| *through), Some(Sequence(last)));
     }
 
-    /// A request of 10,000 orders that each executed 10,000 times came as one list, of gigabytes, and came so again at
-    /// every start.
+    /// A regression: a request of 10,000 orders with 10,000 executions each came as one list of gigabytes, and came so
+    /// again at every start.
     #[test]
     fn a_request_that_does_very_much_is_handed_over_in_pieces_live_and_in_a_replay() {
         const COMMANDS: u64 = 60;
         const EVENTS: usize = 30_000;
-        // Every other order is linked with the one before it: nobody sees the one without the other.
+        // Every other order is linked with the one before it: no follower sees one without the other.
         let (account, symbol) = (AccountId::parse(b"1").expect("a number"), Symbol::parse(b"S").expect("a name"));
         let (limit, shares) = (Price::from_units(5).expect("above zero"), Shares::from_units(9).expect("above zero"));
         let order = NewOrder::limit(symbol, Side::Buy, limit, shares);

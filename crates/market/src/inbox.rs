@@ -1,6 +1,6 @@
-//! Where gateways leave batches for the loop: one push and at most one wake a batch. Which of them the next turn takes,
-//! [`crate::waiting_batches`] says.
-//! Unbounded, because every gateway reserves the room for its requests before it reads them.
+//! The place where gateways leave batches for the loop: one push and at most one wake for each batch.
+//! [`crate::waiting_batches`] decides which of them the next turn takes. It is unbounded, because every gateway
+//! reserves the room for its requests before it reads them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,25 +20,25 @@ pub struct Inbox {
 struct Waiting {
     batches: WaitingBatches,
     closed: bool,
-    /// Something else than a batch came, that the loop is to look after.
+    /// Whether something else than a batch came, after which the loop has to look.
     is_nudged: bool,
-    /// Set while the loop sleeps, so that whoever pushes wakes it.
+    /// Whether the loop sleeps, so that a push wakes it.
     asleep: bool,
 }
 
-/// Why `take` returned.
+/// The reason why `take` returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// There are batches, and this is what was taken of them.
+    /// Batches came, and this is the share that was taken.
     Batches(Share),
-    /// Nothing came in time.
+    /// No batch came in time.
     Nothing,
-    /// Nothing is left and nothing will come.
+    /// No batch is left and none will come.
     Closed,
 }
 
 impl Inbox {
-    /// Leaves a batch. After `close` it is dropped: nobody would answer it.
+    /// Leaves a batch. After `close` it is dropped, because nobody would answer it.
     pub fn push(&self, batch: Box<Batch>) {
         let cost = batch.source.map_or(0, |_| batch.cost());
         let mut waiting = self.lock();
@@ -53,8 +53,8 @@ impl Inbox {
         }
     }
 
-    /// Appends the batches of the next turn to `batches`: all light ones, or heavy ones until they cost as much as
-    /// `budget`. Waits for the first one, at most `patience`.
+    /// Appends the batches of the next turn to `batches`: all light ones, or heavy ones up to a cost of `budget`. Waits
+    /// for the first one, at most `patience`.
     pub fn take(&self, batches: &mut Vec<Box<Batch>>, patience: Option<Duration>, budget: u64) -> Arrived {
         let mut waiting = self.lock();
         while waiting.batches.is_empty() {
@@ -93,22 +93,22 @@ impl Inbox {
         }
     }
 
-    /// How many ops wait.
+    /// The number of waiting ops.
     pub fn waiting_ops(&self) -> usize {
         self.lock().batches.ops()
     }
 
-    /// What waits, for a loop that is not to take it.
+    /// Takes everything that waits, for a loop that is not to take it.
     pub fn take_waiting(&self) -> Vec<Box<Batch>> {
         self.lock().batches.drain()
     }
 
-    /// Whether nothing more will come.
+    /// Whether the inbox is closed.
     pub fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// Closes the inbox: `take` gives what is there, and then `Closed`.
+    /// Closes the inbox: `take` returns the batches that are there, and then `Closed`.
     pub fn close(&self) {
         self.lock().closed = true;
         self.arrived.notify_one();

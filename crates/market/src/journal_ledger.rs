@@ -1,5 +1,5 @@
-//! The ledger that is a journal: the order of commands is known when they are appended and synced, and answers are
-//! released at once after they are applied. It also retires journal files that snapshots cover. It owns no thread.
+//! The ledger that is a journal: it fixes the order of commands by appending and syncing them, and releases answers as
+//! soon as they are applied. It also retires journal files that snapshots cover. It owns no thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,26 +14,26 @@ use crate::follower::Telling;
 use crate::ledger::{Ledger, Measured, Room};
 use crate::snapshots::{JournalCoverage, StateAt};
 
-/// The most ops and batches of one turn. The number of ops bounds a journal unit and how long the next one waits; the
+/// The most ops and batches of one turn. The number of ops bounds a journal unit and the wait of the next one; the
 /// number of batches bounds the memory of the answers to queries.
 const TURN_ROOM: Room = Room { ops: 1 << 15, batches: 8 };
-/// How often journal files are retired, and after how long without commands the journal is marked.
+/// The interval at which journal files are retired, and the time without commands after which the journal is marked.
 const LOOK_AFTER: Duration = Duration::from_millis(50);
 
-/// A journal as a ledger, and the handles of those who need to know how far it goes.
+/// A journal as a ledger, and the handles of threads that need to know how far it goes.
 pub struct JournalLedger<S: Storage> {
     journal: Journal<S>,
-    /// The commands of the turn, as they are appended.
+    /// The encoded commands of the turn.
     payload: Vec<u8>,
     count: u32,
     asked: AskedCommands,
-    /// How long the disk took to sync the last turn; none if nothing was synced.
+    /// The time that the disk took to sync the last turn; none if nothing was synced.
     sync_time: Option<Duration>,
     telling: Option<Telling>,
     looked_after_at: Duration,
     coverage: Arc<JournalCoverage>,
     keep_journal: bool,
-    /// The last place where a snapshot may stand, if not wherever a journal file is full.
+    /// The last place for a snapshot; none if every full journal file is a place.
     snapshot_place: Option<Sequence>,
     disk_low: Arc<AtomicBool>,
     /// Whether the synced mark stands behind the last unit.
@@ -41,7 +41,7 @@ pub struct JournalLedger<S: Storage> {
 }
 
 impl<S: Storage> JournalLedger<S> {
-    /// A ledger that goes on with `journal`. Events go to `events`.
+    /// Makes a ledger that continues `journal`. Events go to `events`.
     pub fn new(
         journal: Journal<S>,
         events: Option<EventSink>,
@@ -65,19 +65,19 @@ impl<S: Storage> JournalLedger<S> {
         }
     }
 
-    /// The next commands of the turn, which are encoded already.
+    /// Adds the next commands of the turn, already encoded.
     pub fn commands(&mut self, encoded: &[u8], count: u32) {
         self.payload.extend_from_slice(encoded);
         self.count = self.count.checked_add(count).expect("invariant: gateways bound what is in flight");
     }
 
-    /// Whose the next ones of them are, who asked another server and has this number there; nobody's where there is none.
+    /// Gives the caller at another server of the next of these commands, with its number there, or none.
     pub fn asked_elsewhere(&mut self, caller: Option<(u64, Arc<journal::Caller>)>, commands: u32) {
         self.asked.add_elsewhere(caller, commands);
     }
 
-    /// Appends the commands that were given as one unit, of several that are synced together: they are kept when `settle` returns, and not
-    /// before.
+    /// Appends the commands given so far as one of several units that are synced together. They are durable when
+    /// `settle` returns, and not before.
     pub fn append(&mut self, engine: &Engine, time: Time) -> Result<(), JournalError> {
         let first = engine.sequence().next();
         let count = std::mem::take(&mut self.count);
@@ -88,14 +88,14 @@ impl<S: Storage> JournalLedger<S> {
         appended
     }
 
-    /// Commands that were appended are applied, and there are no more events of them. Those who follow get the events when `settle` is called.
+    /// Ends the events of commands that were appended and applied. Followers get them when `settle` is called.
     pub fn applied_unsettled(&mut self, engine: &Engine) {
         if let Some(telling) = &mut self.telling {
             telling.seal(engine.sequence(), engine.time());
         }
     }
 
-    /// The same in the middle of a unit, if there are very many events of it. `next` comes behind what was applied.
+    /// Settles in the middle of a unit if it has very many events. `next` comes behind the applied commands.
     pub fn settle_part(&mut self, engine: &Engine, next: &Op) -> Result<(), JournalError> {
         if self.telling.as_ref().is_none_or(|telling| !telling.is_to_be_cut(Some(next))) {
             return Ok(());
@@ -104,7 +104,7 @@ impl<S: Storage> JournalLedger<S> {
         self.settle()
     }
 
-    /// Syncs what was appended, and then hands over the events of it.
+    /// Syncs the appended units, and then hands over their events.
     pub fn settle(&mut self) -> Result<(), JournalError> {
         self.journal.sync()?;
         self.sync_time = self.journal.sync_time();
@@ -114,12 +114,12 @@ impl<S: Storage> JournalLedger<S> {
         Ok(())
     }
 
-    /// From now on snapshots are made only where `place_snapshot` says.
+    /// Makes snapshots only at the places that `place_snapshot` sets from now on.
     pub fn snapshots_are_placed(&mut self) {
         self.snapshot_place = Some(Sequence::ZERO);
     }
 
-    /// A snapshot is to be made of what stands now. The next commands begin another journal file.
+    /// Makes the present state the place of a snapshot. The next commands begin another journal file.
     pub fn place_snapshot(&mut self, engine: &Engine) -> Result<(), JournalError> {
         self.journal.close_segment()?;
         self.snapshot_place = Some(engine.sequence());
@@ -127,12 +127,12 @@ impl<S: Storage> JournalLedger<S> {
         Ok(())
     }
 
-    /// Whether there is or will be something that `snapshot_made` gives.
+    /// Whether `snapshot_made` has a snapshot, or will have one.
     pub fn waits_for_snapshot(&self) -> bool {
         self.snapshot_place.is_some_and(|place| !self.coverage.is_tried(place) || self.coverage.has_made())
     }
 
-    /// The snapshot that was made since this was asked before; the newest, if there were several.
+    /// The snapshot that was made since the last call; the newest, if there were several.
     pub fn snapshot_made(&self) -> Option<StateAt> {
         self.coverage.take_made()
     }
@@ -142,7 +142,7 @@ impl<S: Storage> JournalLedger<S> {
         &self.journal
     }
 
-    /// Says up to where snapshots can be made, and retires journal files that they cover.
+    /// Publishes up to where snapshots can be made, and retires journal files that they cover.
     fn look_after_files(&mut self, passed: Duration) -> Result<(), JournalError> {
         self.looked_after_at = passed;
         self.coverage.set_closed_through(self.snapshot_place.unwrap_or_else(|| self.closed_through()));
@@ -159,7 +159,7 @@ impl<S: Storage> JournalLedger<S> {
     }
 }
 
-/// When the server stops.
+/// Takes the journal out when the server stops.
 impl<S: Storage> From<JournalLedger<S>> for Journal<S> {
     fn from(ledger: JournalLedger<S>) -> Journal<S> {
         ledger.journal
@@ -215,15 +215,16 @@ impl<S: Storage> Ledger for JournalLedger<S> {
         }
     }
 
-    /// The turn's commands are synced: what is followed already need not wait for the end of a large turn.
+    /// Hands over many events at once. The turn's commands are synced, so followers need not wait for the end of a
+    /// large turn.
     fn request_applied(&mut self, engine: &Engine) {
         if let Some(telling) = &mut self.telling {
             telling.hand_over_many(engine.sequence(), engine.time());
         }
     }
 
-    /// Those who follow get the events before the answers leave. So whoever has read an answer sees all that it tells
-    /// of.
+    /// Hands over the events before the answers leave, so that a client that has an answer sees in the feed everything
+    /// of it.
     fn applied(&mut self, engine: &mut Engine) {
         if let Some(telling) = &mut self.telling {
             telling.hand_over(engine.sequence(), engine.time());
@@ -255,7 +256,7 @@ impl<S: Storage> Ledger for JournalLedger<S> {
         }
     }
 
-    /// Also marks the end of the journal as synced, so that damage to it can be told from a power cut.
+    /// Also marks the end of the journal as synced, so that damage there can be told from a power cut.
     fn idle(&mut self, _: &mut Engine, passed: Duration) -> Result<(), JournalError> {
         self.look_after_files(passed)?;
         self.journal.mark()?;
@@ -263,7 +264,7 @@ impl<S: Storage> Ledger for JournalLedger<S> {
         Ok(())
     }
 
-    /// An idle market marks its journal, and then sleeps until something comes.
+    /// The time until an idle market marks its journal; after that it sleeps until a batch comes.
     fn patience(&self) -> Option<Duration> {
         (!self.marked).then_some(LOOK_AFTER)
     }

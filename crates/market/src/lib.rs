@@ -1,5 +1,6 @@
-//! The running exchange: one loop over a ledger that orders what gateways hand in, stamps it with the time, keeps it, applies it and
-//! answers; recovery of what was kept, and snapshots. It knows no socket, no protocol and no setting of the command line.
+//! The running exchange: one loop over a ledger that orders the gateways' batches, stamps them with the time, keeps,
+//! applies and answers them; recovery of what was kept, and snapshots. It knows no socket, no protocol and no setting
+//! of the command line.
 //!
 //! ```text
 //! inbox ─► Turn: admission, time ─► Ledger: order ─► engine: apply ─► Ledger: release

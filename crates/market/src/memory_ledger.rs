@@ -1,5 +1,5 @@
-//! A ledger in memory, for tests and fuzzing: commands are ordered at once, and answers are released as soon as they
-//! are applied. It knows no file, and forgets everything when it is dropped.
+//! A ledger in memory, for tests and fuzzing: it fixes the order of commands at once, and releases answers as soon as
+//! they are applied. It knows no file, and forgets everything when it is dropped.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use exchange::{Batch, Caller, EventBatch, EventFollower, Metrics};
 
 use crate::ledger::{Ledger, Measured, Room};
 
-/// Keeps commands, or hands events to a follower.
+/// A ledger that keeps commands, or hands events to a follower.
 #[derive(Default)]
 pub struct MemoryLedger {
     coming: Vec<Command>,
@@ -30,7 +30,7 @@ impl MemoryLedger {
         MemoryLedger { follower: Some(follower), ..MemoryLedger::default() }
     }
 
-    /// The commands so far; none where they are not kept.
+    /// The commands so far; empty where they are not kept.
     pub fn kept(&self) -> &[Entry] {
         self.kept.as_deref().unwrap_or_default()
     }

@@ -1,5 +1,6 @@
 //! Snapshots of the market, made by a background replica: it loads the last snapshot, replays the full journal files
-//! behind it and writes the next one. The loop never stalls for it, and the journal is proven to replay all the time.
+//! behind it and writes the next one. The loop never waits for it, and each snapshot proves that the journal can be
+//! replayed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -15,25 +16,26 @@ use crate::background_yield::BackgroundYield;
 use crate::follower::Checkpoint;
 use crate::recovery::{self, RecoveryError};
 
-/// Generations of snapshots that are kept: should the newest be damaged, the one before it and the journal since do.
+/// The number of generations of snapshots that are kept: if the newest is damaged, the one before it and the journal
+/// since then suffice.
 const GENERATIONS: usize = 2;
-/// How often the thread looks whether it is time for a snapshot.
+/// The interval at which the thread looks whether a snapshot is due.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// What the loop and the snapshot thread tell each other about the journal.
+/// Facts about the journal that the loop and the snapshot thread share.
 #[derive(Debug, Default)]
 pub struct JournalCoverage {
     /// The last command in a full journal file.
     closed_through: AtomicU64,
-    /// Commands up to here are covered by every generation of snapshots and by the history.
+    /// The last command that every generation of snapshots and the history cover.
     covered_through: AtomicU64,
-    /// The newest snapshot that was made and not asked for yet.
+    /// The newest snapshot that was made and not taken yet.
     made: Mutex<Option<StateAt>>,
-    /// The command that a snapshot was made of last, or that it should have been made of.
+    /// The last command of which a snapshot was made, or could not be.
     tried_through: AtomicU64,
 }
 
-/// What the state hashed to when a command had been applied.
+/// The hash of the state after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateAt {
     pub sequence: Sequence,
@@ -41,7 +43,7 @@ pub struct StateAt {
 }
 
 impl JournalCoverage {
-    /// Noted by the loop when a journal file is full.
+    /// Notes the last command in a full journal file, for the loop.
     pub(crate) fn set_closed_through(&self, sequence: Sequence) {
         self.closed_through.store(sequence.0, Ordering::Release);
     }
@@ -50,12 +52,12 @@ impl JournalCoverage {
         Sequence(self.closed_through.load(Ordering::Acquire))
     }
 
-    /// Noted when snapshots were looked at. What was covered once stays so.
+    /// Notes the commands that snapshots cover. A covered command stays covered.
     fn set_covered_through(&self, covered: Option<Sequence>) {
         self.covered_through.fetch_max(covered.map_or(0, |covered| covered.0), Ordering::AcqRel);
     }
 
-    /// The snapshot that was made since this was asked before; the newest, if there were several.
+    /// Takes the snapshot that was made since the last call; the newest, if there were several.
     pub(crate) fn take_made(&self) -> Option<StateAt> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -65,7 +67,7 @@ impl JournalCoverage {
         self.tried_through.load(Ordering::Acquire) >= sequence.0
     }
 
-    /// Whether `take_made` gives one.
+    /// Whether `take_made` has a snapshot.
     pub(crate) fn has_made(&self) -> bool {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
@@ -74,13 +76,13 @@ impl JournalCoverage {
         *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
     }
 
-    /// Journal files up to here can be retired.
+    /// The last command up to which journal files can be retired.
     pub fn covered_through(&self) -> Sequence {
         Sequence(self.covered_through.load(Ordering::Acquire))
     }
 }
 
-/// Why no snapshot could be made. The server goes on: it only needs longer to start the next time.
+/// The reason why no snapshot could be made. The server goes on, and only its next start takes longer.
 #[derive(Debug, thiserror::Error)]
 pub enum MakeError {
     #[error(transparent)]
@@ -99,28 +101,29 @@ pub enum MakeError {
 struct Published {
     info: SnapshotInfo,
     state: StateAt,
-    /// What `covered_through` gives once this snapshot counts.
+    /// The value of `covered_through` once this snapshot counts.
     covered: Option<Sequence>,
 }
 
 /// Makes snapshots one after the other, a step at a time: it owns no thread.
 pub struct SnapshotMaker<S: Storage> {
     storage: S,
-    /// Commands in full journal files after which there is another snapshot.
+    /// The number of commands in full journal files after which another snapshot is due.
     every: u64,
-    /// The command of the last snapshot; after an error, the command that it should have been of.
+    /// The command of the last snapshot; after an error, the one that it should have had.
     last: Sequence,
     coverage: Arc<JournalCoverage>,
-    /// Before a snapshot leaves out what happened, the history has to hold it durably.
+    /// The checkpoint of the history, which must durably hold what a snapshot leaves out.
     history: Checkpoint,
     metrics: Metrics,
-    /// Set to give up what is being made.
+    /// Set to give up an unfinished snapshot.
     stopping: Arc<AtomicBool>,
     replica: Option<(Engine, JournalPoint)>,
 }
 
 impl<S: Storage> SnapshotMaker<S> {
-    /// Goes on from the snapshot at `last`: another one whenever `every` commands stand in full journal files since.
+    /// Continues behind the snapshot at `last`, with another one whenever `every` commands stand in full journal files
+    /// since.
     pub fn new(
         storage: S,
         every: u64,
@@ -132,7 +135,7 @@ impl<S: Storage> SnapshotMaker<S> {
         SnapshotMaker { storage, every, last, coverage, history, metrics, stopping: Arc::default(), replica: None }
     }
 
-    /// Notes what the existing snapshots cover.
+    /// Notes the commands that the existing snapshots cover.
     pub fn look(&self) {
         match covered_through(&self.storage) {
             Ok(covered) => self.coverage.set_covered_through(covered),
@@ -140,7 +143,7 @@ impl<S: Storage> SnapshotMaker<S> {
         }
     }
 
-    /// Makes a snapshot if it is time for one. An error is logged: the server goes on, and only needs longer to start.
+    /// Makes a snapshot if one is due. An error is logged: the server goes on, and only its next start takes longer.
     pub fn step(&mut self) {
         let started = Instant::now();
         let made = self.replicate().and_then(|()| self.publish());
@@ -155,7 +158,7 @@ impl<S: Storage> SnapshotMaker<S> {
         }
     }
 
-    /// The first half of `step`: makes a replica, if it is time for a snapshot.
+    /// Does the first half of `step`: makes a replica, if a snapshot is due.
     pub fn replicate(&mut self) -> Result<(), MakeError> {
         let closed = self.coverage.closed_through();
         if closed.0.saturating_sub(self.last.0) >= self.every {
@@ -170,8 +173,8 @@ impl<S: Storage> SnapshotMaker<S> {
         self.replica.as_ref().map(|(engine, _)| engine)
     }
 
-    /// The second half: writes the replica's snapshot, if there is one, once the history durably holds all that happened before
-    /// it.
+    /// Does the second half of `step`: writes the replica's snapshot, if there is a replica, once the history durably
+    /// holds everything before it.
     pub fn publish(&mut self) -> Result<Option<SnapshotInfo>, MakeError> {
         let Some((engine, point)) = self.replica.take() else { return Ok(None) };
         if !(self.history)() {
@@ -199,7 +202,7 @@ impl Snapshots {
         let (stop, stopped) = channel::<()>();
         let stopping = maker.stopping.clone();
         let thread = std::thread::Builder::new().name("snapshots".to_string()).spawn(move || {
-            // Snapshots give way to requests.
+            // The lowest priority, so that snapshots give way to requests.
             let _ = rustix::process::setpriority_process(None, 19);
             maker.look();
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
@@ -209,7 +212,7 @@ impl Snapshots {
         Ok(Snapshots { stop, stopping, thread })
     }
 
-    /// A snapshot that is being made is given up.
+    /// Gives up an unfinished snapshot.
     pub fn hurry(&self) {
         self.stopping.store(true, Ordering::Release);
     }
@@ -222,8 +225,8 @@ impl Snapshots {
     }
 }
 
-/// The market as it was when the command `up_to` had been applied, from the last snapshot and the journal; or as the last
-/// snapshot has it, if that stands behind `up_to`.
+/// The market after the command `up_to`, from the last snapshot and the journal; or the last snapshot's, if that stands
+/// behind `up_to`.
 fn replicate<S: Storage>(
     storage: &S,
     up_to: Sequence,
@@ -255,7 +258,7 @@ fn replicate<S: Storage>(
     }
 }
 
-/// Writes a snapshot and removes those that it makes needless. The history must durably hold all that happened before it.
+/// Writes a snapshot and removes those that it makes needless. The history must durably hold everything before it.
 fn write_and_retire<S: Storage>(storage: &S, engine: &Engine, point: JournalPoint) -> Result<Published, SnapshotError> {
     let state = StateAt { sequence: engine.sequence(), hash: engine.state_hash() };
     let info = write(storage, engine, point, state.hash)?;
@@ -278,7 +281,7 @@ fn write<S: Storage>(
     })
 }
 
-/// Writes a snapshot, as `write_and_retire` does, unless a sound one stands there already.
+/// Writes a snapshot like `write_and_retire`, unless a sound one is there already.
 pub fn write_if_new<S: Storage>(
     storage: &S,
     engine: &Engine,
@@ -291,12 +294,12 @@ pub fn write_if_new<S: Storage>(
     write_and_retire(storage, engine, point).map(|published| Some(published.info))
 }
 
-/// Writes down when the newest snapshot was made.
+/// Records in the metrics when the newest snapshot was made.
 pub fn note_made(metrics: &Metrics, at: SystemTime) {
     metrics.set(Gauge::SnapshotTime, at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
 }
 
-/// With all generations there, the journal up to the oldest of them is covered.
+/// The last command that all generations cover; none while there are fewer.
 fn covered_through<S: Storage>(storage: &S) -> Result<Option<Sequence>, SnapshotError> {
     snapshot::oldest_of(storage, GENERATIONS)
 }

@@ -1,21 +1,19 @@
-//! The bound of a turn of heavy batches: as much as is done in some milliseconds, by what turns have taken so far. It
-//! knows no clock.
+//! The budget of a turn of heavy batches: the work of some milliseconds, judged by the turns so far. It knows no clock.
 
 use std::time::Duration;
 
-/// A turn of heavy batches is to work no longer than this,
+/// The least time for which a turn of heavy batches may work. It may also work as long
 const WORKS_AT_LEAST: Duration = Duration::from_millis(4);
-/// or than it takes to keep its commands: then the disk, or the log, is half of the time at work. Never longer than
-/// this.
+/// as its commands take to be kept, so that the disk or the log is at work half of the time, up to this most time.
 const WORKS_AT_MOST: Duration = Duration::from_millis(16);
-/// The least and the greatest cost that a turn may have, however long that takes.
+/// The least and the greatest cost that a turn may have, whatever time that takes.
 const COST: std::ops::RangeInclusive<u64> = 256..=1 << 14;
-/// Turns that cost less say nothing about how long more takes.
+/// The cost below which a turn says nothing about the time that more cost takes.
 const TELLING_COST: u64 = 64;
-/// The part of what is known that a turn changes: one in so many.
+/// The weight of a turn in the average: one in this many.
 const MEMORY: u64 = 8;
 
-/// How long a unit of cost takes, and keeping a turn's commands.
+/// The time for a unit of cost, and for keeping a turn's commands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurnBudget {
     unit_ns: u64,
@@ -29,7 +27,7 @@ impl Default for TurnBudget {
 }
 
 impl TurnBudget {
-    /// A turn of this cost took so long to be kept, and so long to be applied.
+    /// Learns from a turn of this cost, with the times that it took to be kept and to be applied.
     pub fn learn(&mut self, cost: u64, kept: Duration, applied: Duration) {
         if cost < TELLING_COST {
             return;
@@ -40,7 +38,7 @@ impl TurnBudget {
         self.keeping = kept;
     }
 
-    /// The cost that the next turn may have.
+    /// The most cost of the next turn.
     pub fn cost(&self) -> u64 {
         let works = self.keeping.clamp(WORKS_AT_LEAST, WORKS_AT_MOST);
         let cost = u64::try_from(works.as_nanos()).unwrap_or(u64::MAX) / self.unit_ns;

@@ -1,49 +1,49 @@
 //! Batches that wait for their turn, and the order in which they get one. It knows no lock, no clock and no engine.
 //!
-//! Light batches, which gateways gather of many connections' small requests, are taken all together, first come, first
-//! served. Heavy ones take turns by source: the next one is of the source that has had the least so far, and a turn
-//! takes as many as its budget of cost allows, at least one. While both wait, turns of light and of heavy batches
-//! alternate, so that neither waits for more than one turn of the other.
+//! Light batches, which gateways gather from many connections' small requests, are taken all together, first come,
+//! first served. Heavy ones take turns by source: the next one belongs to the source that has had the least so far, and
+//! a turn takes as many as its budget of cost allows, at least one. While both wait, turns of light and of heavy
+//! batches alternate, so that neither waits for more than one turn of the other.
 //!
-//! Batches of one source keep their order. A heavy batch never overtakes a light one that was handed in before it: a
+//! Batches of one source keep their order. A heavy batch never overtakes a light one that was handed in before it, so a
 //! connection whose requests become heavy is answered in order, too. A light batch may overtake heavy ones, so a
-//! gateway hands in nothing light of a connection that waits for something heavy.
+//! gateway hands in no light batch for a connection that waits for a heavy one.
 #![expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use exchange::{Batch, Source};
 
-/// Heavy batches of a turn at most. It bounds the memory of their answers.
+/// The most heavy batches of a turn. It bounds the memory of their answers.
 const HEAVY_BATCHES_MAX: usize = 8;
 
-/// All batches that wait.
+/// All waiting batches.
 #[derive(Default)]
 pub(crate) struct WaitingBatches {
     light: VecDeque<Numbered>,
     sources: BTreeMap<Source, VecDeque<Numbered>>,
     /// The sources whose batches wait, the next one first.
     order: BTreeSet<Rank>,
-    /// The rank of the heavy batch that was taken last. A source that begins to wait stands behind it by what its batch
-    /// costs: nothing is saved up, and no source that has one batch at a time keeps another from its turn.
+    /// The rank of the heavy batch that was taken last. A source that begins to wait stands behind it by the cost of
+    /// its batch: no source saves up cost, and none that has one batch at a time keeps another from its turn.
     served: u64,
-    /// The number of the batch that comes next.
+    /// The number of the next batch.
     next_number: u64,
     turns: u64,
     took_light: bool,
     ops: usize,
 }
 
-/// Batches are numbered as they come.
+/// A batch with its number in the order of arrival.
 struct Numbered {
     number: u64,
-    /// Turns that had begun when it came.
+    /// The number of turns that had begun when it came.
     turns: u64,
     cost: u64,
     batch: Box<Batch>,
 }
 
-/// Where a source stands: by what it will have cost with its next batch, and among equals by when that came.
+/// The rank of a source: by its cost including its next batch, and among equals by the arrival of that batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     cost: u64,
@@ -54,11 +54,11 @@ struct Rank {
 /// The share of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// The estimated cost of its heavy batches; 0 of light ones.
+    /// The estimated cost of its heavy batches; 0 for light ones.
     pub heavy_cost: u64,
-    /// Requests of it that waited while turns of others were taken.
+    /// The number of its requests that waited while others had turns.
     pub passed_over: usize,
-    /// Heavy batches were left to later turns.
+    /// Whether heavy batches were left to later turns.
     pub is_cut: bool,
 }
 
@@ -67,12 +67,12 @@ impl WaitingBatches {
         self.light.is_empty() && self.order.is_empty()
     }
 
-    /// Ops of all batches.
+    /// The number of ops in all batches.
     pub fn ops(&self) -> usize {
         self.ops
     }
 
-    /// Adds a batch, whose cost is needed only if it has a source.
+    /// Adds a batch, whose cost counts only if it has a source.
     pub fn push(&mut self, batch: Box<Batch>, cost: u64) {
         self.ops += batch.requests.ops().len();
         let (number, source) = (self.next_number, batch.source);
@@ -111,7 +111,7 @@ impl WaitingBatches {
         share
     }
 
-    /// All of them, as they came.
+    /// Takes all batches, in the order of arrival.
     pub fn drain(&mut self) -> Vec<Box<Batch>> {
         let heavy = std::mem::take(&mut self.sources).into_values().flatten();
         let mut all: Vec<Numbered> = std::mem::take(&mut self.light).into_iter().chain(heavy).collect();
@@ -121,13 +121,13 @@ impl WaitingBatches {
         all.into_iter().map(|waiting| waiting.batch).collect()
     }
 
-    /// Whether a heavy batch is next that stands before no older light one.
+    /// Whether the next heavy batch came before every waiting light one.
     fn may_take_heavy(&self) -> bool {
         let oldest_light = self.light.front().map_or(u64::MAX, |light| light.number);
         self.order.first().is_some_and(|first| first.number < oldest_light)
     }
 
-    /// The next heavy batch. Its source stands behind, by what it costs.
+    /// Takes the next heavy batch, and moves its source back by its cost.
     fn pop_heavy(&mut self) -> Option<Numbered> {
         let Rank { cost, source, .. } = self.order.pop_first()?;
         let queue = self.sources.get_mut(&source)?;

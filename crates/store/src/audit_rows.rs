@@ -1,5 +1,5 @@
-//! Who asked for which command, as rows: gathered on the loop's thread beside the effects of the commands, and written with them. It
-//! knows no SQL.
+//! The audit trail as rows: the caller of each command, gathered on the loop's thread beside the effects of the
+//! commands, and written with them. This file knows no SQL.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,10 +9,10 @@ use engine::{Command, Sequence, Time};
 use exchange::Caller;
 use foldhash::fast::FixedState;
 
-/// The commands of one transaction, from the first one on, and whoever was not noted before.
+/// The commands of one transaction, from the first one on, and the callers that were not noted before.
 #[derive(Debug, Default)]
 pub struct AuditRows {
-    /// No caller of before is named from here on.
+    /// Whether these rows name no caller of earlier rows.
     pub anew: bool,
     pub commands: Vec<CommandRow>,
     pub callers: Vec<CallerRow>,
@@ -21,14 +21,14 @@ pub struct AuditRows {
 #[derive(Debug)]
 pub struct CommandRow {
     pub time: Time,
-    /// None: the server gave it by itself.
+    /// The caller; none for a command of the loop.
     pub caller: Option<u64>,
     pub what: String,
 }
 
 #[derive(Debug)]
 pub struct CallerRow {
-    /// The first command noted under it.
+    /// The first command noted under this caller.
     pub id: u64,
     pub protocol: String,
     pub session: u64,
@@ -45,18 +45,18 @@ impl AuditRows {
     }
 }
 
-/// After so many commands callers are noted anew, so that whoever removes what is old finds where to stop.
+/// The number of commands after which callers are noted anew, so that retention finds where to stop.
 const ANEW_AFTER: usize = 1 << 16;
 
-/// The ids of those who were noted, by what tells them apart.
+/// The ids of noted callers, by their key.
 pub struct CallerIds<K> {
     known: HashMap<K, u64, FixedState>,
-    /// Commands since it knew nobody.
+    /// The number of commands since it was empty.
     noted: usize,
 }
 
 impl<K: Hash + Eq> CallerIds<K> {
-    /// So many commands follow, whose rows these are.
+    /// Announces the commands whose rows follow.
     pub fn begin(&mut self, commands: usize, rows: &mut AuditRows) {
         if rows.commands.is_empty() && (self.noted == 0 || self.noted >= ANEW_AFTER) {
             (rows.anew, self.noted) = (true, 0);
@@ -65,7 +65,7 @@ impl<K: Hash + Eq> CallerIds<K> {
         self.noted += commands;
     }
 
-    /// Whoever asked for this command, and is noted under its number if they were not before.
+    /// The id of a command's caller. A caller that was not noted before is noted under the number of this command.
     pub fn of(&mut self, key: K, command: u64, rows: &mut AuditRows, row: impl FnOnce(u64) -> CallerRow) -> u64 {
         *self.known.entry(key).or_insert_with(|| {
             rows.callers.push(row(command));
@@ -80,33 +80,33 @@ impl<K> Default for CallerIds<K> {
     }
 }
 
-/// Notes whose the commands of each turn are.
+/// Notes the callers of each turn's commands.
 pub(crate) struct Auditor {
     describe: fn(&Command) -> String,
-    /// Of the turn so far.
+    /// The commands of the turn so far, in words.
     whats: Vec<String>,
     runs: Vec<(Option<Arc<Caller>>, u32)>,
-    /// By their numbers in this process.
+    /// The callers by their numbers in this process.
     ids: CallerIds<u64>,
 }
 
 impl Auditor {
-    /// One that knows nobody; `describe` says in words what a command is.
+    /// Makes an auditor without callers; `describe` puts a command into words.
     pub fn new(describe: fn(&Command) -> String) -> Auditor {
         Auditor { describe, whats: Vec::new(), runs: Vec::new(), ids: CallerIds::default() }
     }
 
-    /// The next command of the turn.
+    /// Adds the next command of the turn.
     pub fn command(&mut self, command: &Command) {
         self.whats.push((self.describe)(command));
     }
 
-    /// Whose the next ones of them are.
+    /// Gives the caller of the next of these commands.
     pub fn asked_by(&mut self, caller: Option<&Arc<Caller>>, commands: u32) {
         self.runs.push((caller.cloned(), commands));
     }
 
-    /// Adds the turn to rows. Its first command has this number, all have this time.
+    /// Adds the turn to rows. Its first command has this number, and all have this time.
     pub fn note(&mut self, first: Sequence, time: Time, rows: &mut AuditRows) {
         self.ids.begin(self.whats.len(), rows);
         let (mut whats, mut next) = (self.whats.drain(..), first.0);

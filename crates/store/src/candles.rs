@@ -1,4 +1,4 @@
-//! Candles that are added up from executions: each is a stretch of one index.
+//! Candles, each summed up from the executions of a stretch of one index.
 
 use std::time::{Duration, Instant};
 
@@ -12,44 +12,45 @@ use crate::pages::TIME_MAX;
 use crate::reader::{Given, Reader, Seen, each};
 use crate::session::Session;
 
-/// Executions of an answer: past it the answer ends with the candle that is full.
+/// The executions of one answer, after which it ends with the candle that is complete.
 const EXECUTIONS_MAX: u64 = 500_000;
-/// Candles of one answer at most.
+/// The most candles of one answer.
 const CANDLES_MAX: usize = 10_000;
 
 /// The executions of a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CandleRow {
-    /// A multiple of its length since 1970.
+    /// The start, a multiple of the candle's length since 1970.
     pub start: Time,
     /// The first price.
     pub open: Price,
-    /// The highest.
+    /// The highest price.
     pub high: Price,
-    /// The lowest.
+    /// The lowest price.
     pub low: Price,
-    /// The last.
+    /// The last price.
     pub close: Price,
     /// Shares traded.
     pub volume: Position,
-    /// What was paid for them.
+    /// The money paid for them.
     pub money: Turnover,
-    /// How many executions.
+    /// The number of executions.
     pub trades: u64,
 }
 
-/// Which candles: those that begin from one time on and before another one. Both are multiples of their length.
+/// The range of candles: those that begin from one time on and before another. Both are multiples of their length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first ones from here on are meant; without it the last ones.
+    /// The start of the first candle; none for the last candles before the end.
     pub from: Option<Time>,
-    /// None for all that there are.
+    /// The end; none for no bound.
     pub before: Option<Time>,
 }
 
 impl Reader {
-    /// Candles of a symbol, oldest first: `limit` of them, fewer when they hold very many executions, or where those before
-    /// are gone. One that is not whole any more is gone. Errors: as of `trades_of_symbol`.
+    /// Reads candles of a symbol, oldest first: `limit` of them, or fewer when they hold very many executions, or where
+    /// earlier ones were removed. A candle that is no longer complete counts as removed. Errors: those of
+    /// `trades_of_symbol`.
     pub fn candles(
         &mut self,
         symbol: SymbolIndex,
@@ -78,14 +79,14 @@ impl Reader {
     }
 }
 
-/// The end of the candle that a time lies in.
+/// The end of the candle that holds a time.
 fn end_of(time: Time, length: Duration) -> Time {
     let micros = u64::try_from(length.as_micros()).unwrap_or(u64::MAX).max(1);
     Time((time.0 / micros).saturating_add(1).saturating_mul(micros))
 }
 
-/// One candle after the other, forwards or backwards: where the next one lies is looked up, so that stretches without trades
-/// cost nothing. Executions before `first` are not looked at.
+/// Selects candle after candle, forwards or backwards. It looks up the start of the next candle, so stretches without
+/// trades cost nothing. It leaves out executions before `first`.
 pub(crate) fn sql(forwards: bool, first: u64) -> String {
     let length = "make_interval(secs => $2::bigint)";
     let end = format!("n.start + {length}");
@@ -96,7 +97,7 @@ pub(crate) fn sql(forwards: bool, first: u64) -> String {
     let inside = format!(
         "FROM pricetime.executions e WHERE e.symbol = $1::bigint AND e.time >= n.start AND e.time < {end} AND e.id >= {first}"
     );
-    // A sum of rows has no bound of its own.
+    // A sum over rows has no bound in the database.
     let most = Turnover::MAX;
     format!(
         "

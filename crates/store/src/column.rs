@@ -1,5 +1,5 @@
-//! Columns of rows as array parameters, written straight from lists of rows into the message: no copy between.
-//! It does not know tables.
+//! Columns of rows as array parameters, written from lists of rows straight into the message without a copy. This file
+//! does not know tables.
 
 use std::error::Error;
 use std::fmt;
@@ -10,16 +10,16 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::numeric::{MONEY_GROUPS, SHARE_GROUPS, put_numeric};
 
-/// A hundredth of a per cent, in units of 10^-8 per cent.
+/// Units of 10^-8 per cent in a hundredth of a per cent.
 pub(crate) const HUNDREDTH: i128 = 1_000_000;
 
-/// A millionth of a whole, in units of 10^-8 per cent.
+/// Units of 10^-8 per cent in a millionth of the whole.
 pub(crate) const MILLIONTH: i128 = 10_000;
 
-/// Microseconds from 1970, where our time begins, to 2000, where PostgreSQL's does.
+/// Microseconds from 1970, the server's epoch, to 2000, PostgreSQL's.
 pub(crate) const YEAR_2000_US: i64 = 946_684_800_000_000;
 
-/// What can be sent as a value or as an element of an array.
+/// A value that can be sent alone or as an element of an array.
 pub(crate) trait Put {
     fn put(&self, out: &mut BytesMut) -> IsNull;
 }
@@ -32,21 +32,22 @@ pub(crate) struct Column<'a, R> {
 }
 
 impl<'a, R> Column<'a, R> {
-    /// Of all rows.
+    /// Makes a column of all rows.
     pub(crate) fn of(rows: &'a [R], put: fn(&R, &mut BytesMut) -> IsNull) -> Column<'a, R> {
         Column { rows, keep: |_| true, put }
     }
 
-    /// Of those rows that `keep` says.
+    /// Makes a column of the rows for which `keep` is true.
     pub(crate) fn of_some(rows: &'a [R], keep: fn(&R) -> bool, put: fn(&R, &mut BytesMut) -> IsNull) -> Column<'a, R> {
         Column { rows, keep, put }
     }
 }
 
-/// What a statement is given.
+/// A parameter of a statement.
 pub(crate) type Parameter<'a> = Box<dyn ToSql + Sync + 'a>;
 
-/// An array of parameters: the named values of some rows, a column each; of those rows alone that `if` says.
+/// Makes an array of parameters: the named values of some rows, a column each; with `if`, only of rows for which it
+/// holds.
 macro_rules! columns {
     ($rows:expr, $row:ident => $($value:expr),+) => {
         [$(Box::new($crate::column::Column::of($rows, |$row, out| $crate::column::Put::put(&$value, out)))
@@ -76,7 +77,8 @@ impl<R> ToSql for Column<'_, R> {
             Type::TEXT_ARRAY => Type::TEXT,
             _ => return Err(format!("a column cannot be sent as {ty}").into()),
         };
-        // One dimension that counts from 1, with or without nulls, and the type of its elements.
+        // The header of an array: one dimension that counts from 1, with or without nulls, and the type of its
+        // elements.
         out.put_i32(1);
         out.put_i32(1);
         out.put_u32(element.oid());
@@ -184,7 +186,7 @@ impl Put for Money {
     }
 }
 
-/// In per cent.
+/// Writes per cent.
 impl Put for Distance {
     fn put(&self, out: &mut BytesMut) -> IsNull {
         put_numeric(i128::from(self.hundredths()) * HUNDREDTH, SHARE_GROUPS, out);
@@ -192,7 +194,7 @@ impl Put for Distance {
     }
 }
 
-/// In per cent.
+/// Writes per cent.
 impl Put for FeeRate {
     fn put(&self, out: &mut BytesMut) -> IsNull {
         put_numeric(i128::from(self.millionths()) * MILLIONTH, SHARE_GROUPS, out);

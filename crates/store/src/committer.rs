@@ -1,5 +1,5 @@
-//! The committing side of a market in PostgreSQL: one transaction at a time, and then the batches that waited for it go back.
-//! It owns no thread.
+//! The committing side of a market in PostgreSQL: commits one transaction at a time, and then gives back the batches
+//! that waited for it. It owns no thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -13,7 +13,7 @@ use crate::effects::{Effects, Head};
 use crate::error::StoreError;
 use crate::writer::{Probe, Writer};
 
-/// What a committer needs of the writer of a database. The simulation has one of a database that does what a seed says.
+/// The part of a writer that a committer needs. The simulation has a writer of a database that a seed drives.
 pub(crate) trait CommitWriter {
     /// See [`Writer::head`].
     fn head(&self) -> Head;
@@ -43,13 +43,13 @@ impl CommitWriter for Writer {
     }
 }
 
-/// The writer of a database, and what it commits.
+/// The writer of a database, and the queue that it commits.
 pub(crate) struct Committer<W> {
     writer: W,
     queue: Arc<CommitQueue>,
-    /// To be filled with what is committed next.
+    /// The empty effects in which the next group gathers.
     effects: Effects,
-    /// Where orders go that the engine may forget.
+    /// The channel to the loop for orders that the engine may forget.
     committed: Sender<Vec<OrderId>>,
     events: Option<EventSink>,
     metrics: Metrics,
@@ -67,13 +67,13 @@ impl<W: CommitWriter> Committer<W> {
         Committer { writer, queue, effects, committed, events, metrics }
     }
 
-    /// Steps until nothing will come. Errors: the writer's; then nothing more may be acknowledged.
+    /// Steps until the queue ends. Errors: the writer's; after one, nothing more may be acknowledged.
     pub fn run(mut self) -> Result<(), StoreError> {
         while self.step()? {}
         Ok(())
     }
 
-    /// Waits for something to commit and commits it, or sees whether the database is there. False when nothing will come.
+    /// Waits for a group and commits it, or probes the database. Returns false when the queue has ended.
     pub fn step(&mut self) -> Result<bool, StoreError> {
         match self.queue.take(&mut self.effects) {
             Next::Commit { ops } => self.commit(ops)?,
@@ -88,7 +88,8 @@ impl<W: CommitWriter> Committer<W> {
             self.metrics.turned(ops, usize::try_from(self.metrics.ops_in_flight()).unwrap_or(usize::MAX));
         }
         if self.effects.is_empty() {
-            // An answer to a query leaves when the market was seen to be ours after the query was handed in.
+            // Answers to queries leave after the writer has confirmed that the market is still this server's, later
+            // than it took them.
             match self.writer.confirm() {
                 Err(StoreError::Stopped) => {
                     self.queue.give_up();
@@ -110,7 +111,7 @@ impl<W: CommitWriter> Committer<W> {
             self.metrics.spent(Stage::Commit, batch.requests.len(), committed - at);
             batch.give_back();
         }
-        // When the loop has ended nothing is left to forget.
+        // After the end of the loop nobody forgets orders.
         let _ = self.committed.send(waiting.done);
         Ok(())
     }
@@ -119,7 +120,7 @@ impl<W: CommitWriter> Committer<W> {
         match self.writer.probe() {
             Ok(Probe::Answered) => drop(self.queue.arrived()),
             Ok(Probe::Missed { fault }) => self.queue.missed(&fault),
-            // With nothing to commit nothing is lost.
+            // Nothing is lost when nothing had to be committed.
             Err(StoreError::Stopped) => self.queue.missed("told to stop"),
             Err(error) => return Err(error),
         }

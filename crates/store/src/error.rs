@@ -1,38 +1,38 @@
-//! What can go wrong with the database, in words for whoever runs the server: what, why, and what to do. And which of it
-//! passes by itself, so that the writer waits and tries again.
+//! Errors of the database, for operators: what failed, why, and what to do. They also say which faults pass by
+//! themselves, so that the writer waits and tries again.
 
 use engine::{ImportError, Sequence, Time};
 use tokio_postgres::error::{DbError, SqlState};
 
-/// Why the database cannot be used, or not any more.
+/// The reason why the database cannot be used, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The URL cannot be used.
+    /// The URL is unusable.
     #[error("the store's URL {fault}; it looks like postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full")]
     Url {
-        /// What is wrong with it.
+        /// The fault in it.
         fault: String,
     },
-    /// Certificates for TLS cannot be used, or the two ends do not agree on it.
+    /// Certificates for TLS are unusable, or the two ends do not agree on TLS.
     #[error("TLS to the database: {fault}")]
     Tls {
-        /// What is wrong.
+        /// The fault.
         fault: String,
     },
-    /// No connection, or it broke. The writer tries again by itself; other operations do not.
+    /// There is no connection, or it broke. The writer tries again by itself; other operations do not.
     #[error("cannot reach the database {place}: {fault}; see that it runs and accepts connections from here")]
     Unreachable {
-        /// Where it should be, without the password.
+        /// The address of the database, without the password.
         place: String,
-        /// What the system or the database said.
+        /// The words of the system or the database.
         fault: String,
     },
     /// The database refused an operation.
     #[error("the database refused to {action}: {fault}")]
     Refused {
-        /// What was being done.
+        /// The action that was refused.
         action: &'static str,
-        /// What it said, with its code.
+        /// The words of the database, with its code.
         fault: String,
     },
     /// The role lacks rights.
@@ -41,19 +41,19 @@ pub enum StoreError {
          run as a superuser: GRANT CREATE ON DATABASE … TO …"
     )]
     Rights {
-        /// What was being done.
+        /// The action that was refused.
         action: &'static str,
-        /// What the database said.
+        /// The words of the database.
         fault: String,
     },
-    /// A server holds the database.
+    /// Another server holds the database.
     #[error(
         "another server writes to this database: {name} since {since}; stop it first, or use --standby to wait for it"
     )]
     AnotherServer {
-        /// The name it gave itself.
+        /// The name that it gave itself.
         name: String,
-        /// When it took over, or connected.
+        /// The time at which it took over or connected.
         since: String,
     },
     /// Another server has taken over.
@@ -62,76 +62,76 @@ pub enum StoreError {
          committed was acknowledged"
     )]
     Fenced {
-        /// The name it gave itself.
+        /// The name that it gave itself.
         name: String,
-        /// When it took over.
+        /// The time at which it took over.
         since: String,
     },
-    /// The sequence row says what no server of this program can have written.
+    /// The sequence row has a value that no server of this program can have written.
     #[error(
         "the database stands at command {found} where this server knows {expected}: somebody changed \
          pricetime.command_sequence by hand, or the database was restored; start the server again, so that it reads what is \
          there"
     )]
     Displaced {
-        /// Where it stands.
+        /// The sequence in the row.
         found: Sequence,
-        /// Where it should.
+        /// The expected sequence.
         expected: Sequence,
     },
-    /// Rows are not as the server left them.
+    /// Rows differ from those that the server left.
     #[error(
         "{fault}: somebody else changes the market's tables; nothing more is acknowledged; see docs/POSTGRES.md, when \
          someone else writes"
     )]
     ForeignWrite {
-        /// What was found.
+        /// The difference.
         fault: String,
     },
-    /// The schema is of a later program.
+    /// A later program made the schema.
     #[error(
         "the schema pricetime is at version {found}, and this program knows versions to {known}: start the newer program"
     )]
     NewerSchema {
         /// The version found.
         found: i64,
-        /// The last one known.
+        /// The last version that this program knows.
         known: i64,
     },
-    /// The schema is of an earlier program.
+    /// An earlier program made the schema.
     #[error(
         "the schema pricetime is at version {found}, and this program needs {known}: start a server with it once, which migrates"
     )]
     OlderSchema {
         /// The version found.
         found: i64,
-        /// The one needed.
+        /// The version needed.
         known: i64,
     },
-    /// A migration's text is not the one that was applied.
+    /// A migration was applied with another text.
     #[error(
         "migration {version} ({name}) was applied with another text than this program has: the program or the table \
          pricetime.migrations was altered; start the program that made this schema"
     )]
     AlteredMigration {
-        /// Its number.
+        /// The number of the migration.
         version: i64,
-        /// Its name.
+        /// The name of the migration.
         name: String,
     },
     /// A migration is missing between others.
     #[error("migration {version} is missing in pricetime.migrations though later ones are there: restore the table")]
     MissingMigration {
-        /// Its number.
+        /// The number of the migration.
         version: i64,
     },
-    /// The schema was not made by us.
+    /// Another program made the schema.
     #[error(
         "there is a schema pricetime that this program did not make (no table pricetime.migrations): name another \
          database, or rename that schema"
     )]
     ForeignSchema,
-    /// No schema yet.
+    /// There is no schema yet.
     #[error(
         "there is no market in this database yet (no schema pricetime): start a server with it once, or import one"
     )]
@@ -139,7 +139,7 @@ pub enum StoreError {
     /// An import needs an empty market.
     #[error("the database holds a market already (its sequence stands at {sequence}): import into an empty one")]
     NotEmpty {
-        /// Where it stands.
+        /// The sequence of the market that is there.
         sequence: Sequence,
     },
     /// A value that the server cannot have written.
@@ -148,39 +148,39 @@ pub enum StoreError {
         /// The column.
         column: String,
     },
-    /// The rows make no exchange.
+    /// The rows make no sound exchange.
     #[error("the rows make no sound market: {0}; somebody else changed them: restore the database from a backup")]
     Unsound(#[from] ImportError),
     /// Rows that contradict each other.
     #[error("the rows contradict each other: {0}; somebody else changed them: restore the database from a backup")]
     Inconsistent(String),
-    /// A list given to an import is wrong.
+    /// A list given to an import has a fault.
     #[error("what is to be imported is not sound: {0}")]
     Import(String),
-    /// It was there, and was removed as it was to be. All that was removed happened up to this time.
+    /// Retention removed these rows. All removed events happened up to this time.
     #[error("no longer kept: the database keeps what is newer")]
     NoLongerKept {
-        /// Of the last that is gone.
+        /// The time of the last removed event.
         until: Time,
     },
     /// The writer was told to stop while the database was away.
     #[error("told to stop while the database was away: what was not acknowledged may or may not be committed")]
     Stopped,
-    /// The system refused something.
+    /// The system refused an operation.
     #[error("cannot {action}: {source}")]
     System {
-        /// What was being done.
+        /// The action that was refused.
         action: &'static str,
-        /// What it said.
+        /// The words of the system.
         source: std::io::Error,
     },
 }
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 pub(crate) enum Fault {
-    /// What became of the connection or the statement.
+    /// A fault of the connection or the statement.
     Connection(tokio_postgres::Error),
-    /// What is wrong with the rows.
+    /// A fault in the rows.
     Rows(StoreError),
 }
 
@@ -198,25 +198,25 @@ impl From<StoreError> for Fault {
 
 pub(crate) type Told<T> = Result<T, Fault>;
 
-/// Codes that our own functions raise: see migrations/0002_writing.sql.
+/// Codes that the schema's own functions raise: see migrations/0002_writing.sql.
 pub(crate) const NOT_AT_THE_SEQUENCE: &str = "PT001";
 const CHANGE_REFUSED: &str = "PT002";
 const UNEXPECTED_ROWS: &str = "PT003";
 
-/// What an error of the driver means for whoever got it.
+/// The consequence of an error of the driver.
 pub(crate) enum ErrorClass {
-    /// It passes: connect again if need be, see what was committed, try again.
+    /// It passes: connect again if necessary, look what was committed, try again.
     Passing,
     /// The sequence row is not where this server left it.
     NotAtTheSequence,
-    /// It does not.
+    /// It stays.
     Lasting(StoreError),
 }
 
-/// Judges an error that came of doing `action`.
+/// Classifies an error of `action`.
 pub(crate) fn classify(error: &tokio_postgres::Error, action: &'static str, place: &str) -> ErrorClass {
     let Some(db) = error.as_db_error() else {
-        // Without the database's word the connection is what failed, or what came over it was cut short.
+        // Without an answer of the database the connection failed, or cut a message short.
         return ErrorClass::Passing;
     };
     if db.code().code() == NOT_AT_THE_SEQUENCE {
@@ -225,7 +225,7 @@ pub(crate) fn classify(error: &tokio_postgres::Error, action: &'static str, plac
     if passes(db.code()) { ErrorClass::Passing } else { ErrorClass::Lasting(lasting(db, action, place)) }
 }
 
-/// Judges an error of an operation that is not tried again.
+/// Makes the error of an operation that is not tried again.
 pub(crate) fn final_error(error: &tokio_postgres::Error, action: &'static str, place: &str) -> StoreError {
     match error.as_db_error() {
         Some(db) => lasting(db, action, place),
@@ -237,7 +237,7 @@ pub(crate) fn final_error(error: &tokio_postgres::Error, action: &'static str, p
     }
 }
 
-/// The driver does not say so but in its text.
+/// Whether TLS failed. The driver says so in its text alone.
 fn is_of_tls(error: &tokio_postgres::Error) -> bool {
     error.to_string().starts_with("error performing TLS handshake")
 }
@@ -247,18 +247,18 @@ fn lasting(db: &DbError, action: &'static str, place: &str) -> StoreError {
     match db.code() {
         code if *code == SqlState::INSUFFICIENT_PRIVILEGE => StoreError::Rights { action, fault },
         code if [CHANGE_REFUSED, UNEXPECTED_ROWS].contains(&code.code()) => StoreError::ForeignWrite { fault },
-        // What the server wrote violates no check, key or reference, unless the rows are not its own.
+        // The server's own rows violate no check, key or reference, so a violation shows rows of another writer.
         code if code.code().starts_with("23") => StoreError::ForeignWrite { fault },
         code if passes(code) => StoreError::Unreachable { place: place.to_owned(), fault },
         _ => StoreError::Refused { action, fault },
     }
 }
 
-/// Classes of what an operator, a restart or a moment puts right.
+/// Whether an operator, a restart or a moment mends errors of this class.
 fn passes(code: &SqlState) -> bool {
     let code = code.code();
-    // Connection, transaction rollback, resources (disk full, memory, connections), operator intervention (restart, shutdown,
-    // statement_timeout), system; and a database that only reads until it is promoted.
+    // These are: connection, transaction rollback, resources (disk full, memory, connections), operator intervention
+    // (restart, shutdown, statement_timeout), system; and a database that only reads until it is promoted.
     ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
         || [SqlState::READ_ONLY_SQL_TRANSACTION.code(), SqlState::LOCK_NOT_AVAILABLE.code()].contains(&code)
 }
@@ -268,7 +268,7 @@ fn described(db: &DbError) -> String {
     format!("{}{detail} [{}]", db.message(), db.code().code())
 }
 
-/// An error with what caused it.
+/// The text of an error with its causes.
 pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {}", with_cause(cause)),

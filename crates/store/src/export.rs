@@ -1,4 +1,4 @@
-//! The market out of its rows: state items for a snapshot, done orders for a history.
+//! Exports the market from its rows: state items for a snapshot, done orders for a history.
 
 use engine::{DoneOrder, OrderId, StateItem};
 
@@ -10,10 +10,10 @@ use crate::session::Session;
 use crate::standing::Standing;
 
 const ACTION: &str = "read done orders";
-/// Orders looked up at once.
+/// The number of orders looked up at once.
 const PAGE: u64 = 10_000;
 
-/// The next ids of orders that are not on a book.
+/// Selects the next ids of orders that are on no book.
 const DONE_IDS: &str = "
     SELECT o.id FROM pricetime.orders o
     WHERE o.id >= $1 AND NOT EXISTS (SELECT FROM pricetime.resting r WHERE r.order_id = o.id)
@@ -30,13 +30,13 @@ pub(crate) async fn state(
     Ok(standing)
 }
 
-/// Visits the done orders from an id on, at one moment; gives how many.
+/// Visits the done orders from an id on, at one moment; returns their number.
 pub(crate) async fn done_orders(
     session: Session,
     from: OrderId,
     visit: &mut impl FnMut(DoneOrder) -> Result<(), StoreError>,
 ) -> Result<u64, StoreError> {
-    // By index: a page is a small part of its table.
+    // Indexes are right here: a page is a small part of its table.
     session.run("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan", ACTION).await?;
     load::begin_snapshot(&session).await?;
     let link = Link::new(session).await?;

@@ -1,33 +1,34 @@
-//! Fees as rows: what a batch of commands changed, and what a row of an execution says. It knows neither effects nor how rows are written.
+//! Fees as rows: the changes of a batch of commands, and the fees in a row of an execution. This file knows neither
+//! effects nor how rows are written.
 
 use engine::{AccountIndex, Execution, Fee, FeeRate, Fees, Price, Shares, Side, SymbolIndex, Tier};
 
 use crate::error::StoreError;
 use crate::fields::Fields;
 
-/// What stands in a statement for what one order paid for an execution, and the two columns that it is: of a row of its own, and of its
-/// part of an execution.
+/// Placeholders in statements for the fee that one order paid for an execution, and the two columns that replace each:
+/// in a row of its own, and in its part of an execution.
 const NAMED: [(&str, &str); 3] = [
     ("OF_IMPORTED", "i.share_fee_rate, i.money_fee_rate"),
     ("OF_BUY", "e.buyer_fee_rate, NULL::numeric"),
     ("OF_SELL", "NULL::numeric, e.seller_fee_rate"),
 ];
 
-/// A statement with these columns in it.
+/// Replaces the placeholders of a statement.
 pub(crate) fn named(sql: &str) -> String {
     NAMED.iter().fold(sql.to_owned(), |sql, (name, columns)| sql.replace(name, columns))
 }
 
-/// What a batch changed. Of what changed twice the last.
+/// The changes of a batch. The last of several changes counts.
 #[derive(Debug, Default)]
 pub(crate) struct FeeRows {
     changed: Vec<FeesRow>,
     moved: Vec<TierRow>,
-    /// What the maker and the aggressor of the next execution pay.
+    /// The fees of maker and aggressor for the next execution.
     due: [Fee; 2],
 }
 
-/// What the accounts of a tier pay now in a symbol.
+/// The fees that accounts of a tier now pay in a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FeesRow {
     pub symbol: SymbolIndex,
@@ -35,7 +36,7 @@ pub(crate) struct FeesRow {
     pub fees: Option<Fees<AccountIndex>>,
 }
 
-/// An account and the tier that it is of now.
+/// An account and its new tier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TierRow {
     pub account: AccountIndex,
@@ -57,7 +58,7 @@ impl FeeRows {
         self.due = [maker, aggressor];
     }
 
-    /// What the buyer and the seller of the next execution pay, told once.
+    /// Takes the fees of buyer and seller for the next execution.
     pub(crate) fn taken(&mut self, aggressor: Side) -> [FeeRate; 2] {
         let [maker, aggressors] = std::mem::take(&mut self.due).map(Fee::rate);
         match aggressor {
@@ -98,17 +99,17 @@ impl FeesRow {
     }
 }
 
-/// A rate as a column has it: null for nothing.
+/// A rate as a column: null for zero.
 pub(crate) fn column(rate: FeeRate) -> Option<FeeRate> {
     Some(rate).filter(|&rate| rate != FeeRate::ZERO)
 }
 
-/// The next two fields of a row: what a buyer and a seller paid. Errors: `Unreadable`.
+/// Takes the next two fields of a row: the rates of buyer and seller. Errors: `Unreadable`.
 pub(crate) fn rates(fields: &mut Fields<'_>) -> Result<[FeeRate; 2], StoreError> {
     Ok([fields.maybe()?.unwrap_or_default(), fields.maybe()?.unwrap_or_default()])
 }
 
-/// The next fields of a row: shares, price and time of one order's execution, and what was paid for it. Errors: `Unreadable`.
+/// Takes the next fields of a row: shares, price and time of one order's execution, and its fee. Errors: `Unreadable`.
 pub(crate) fn execution(fields: &mut Fields<'_>) -> Result<Execution, StoreError> {
     let (shares, price, time): (Shares, Price, _) = (fields.next()?, fields.next()?, fields.next()?);
     let [of_shares, of_money] = rates(fields)?;
@@ -119,13 +120,13 @@ pub(crate) fn execution(fields: &mut Fields<'_>) -> Result<Execution, StoreError
     Ok(Execution { shares, price, time, fee })
 }
 
-/// The share and the money rate of a fee, as columns.
+/// The share rate and the money rate of a fee, as columns.
 pub(crate) fn columns_of(fee: Fee) -> [Option<FeeRate>; 2] {
     let rate = column(fee.rate());
     if fee == Fee::on(Side::Buy, fee.rate()) { [rate, None] } else { [None, rate] }
 }
 
-/// The next fields of a row: a symbol, a tier, both rates, and the account. Errors: `Unreadable`.
+/// Takes the next fields of a row: a symbol, a tier, both rates, and the account. Errors: `Unreadable`.
 pub(crate) fn take_fees(fields: &mut Fields<'_>) -> Result<(SymbolIndex, Tier, Fees<AccountIndex>), StoreError> {
     let symbol = SymbolIndex(fields.next()?);
     let tier = tier(fields)?;
@@ -133,7 +134,7 @@ pub(crate) fn take_fees(fields: &mut Fields<'_>) -> Result<(SymbolIndex, Tier, F
     Ok((symbol, tier, Fees { maker, taker, account }))
 }
 
-/// The next field of a row, a tier. Errors: `Unreadable`.
+/// Takes the next field of a row, a tier. Errors: `Unreadable`.
 pub(crate) fn tier(fields: &mut Fields<'_>) -> Result<Tier, StoreError> {
     let number: u32 = fields.next()?;
     let tier = u8::try_from(number).ok().and_then(Tier::new);

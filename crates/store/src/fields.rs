@@ -1,4 +1,4 @@
-//! Fields of a row as the engine's types. It does not know tables.
+//! Fields of a row as the engine's types. This file does not know tables.
 
 use std::error::Error;
 
@@ -16,13 +16,13 @@ pub(crate) struct Fields<'a> {
     next: usize,
 }
 
-/// A field that can be taken from its bytes.
+/// A type that can be read from the bytes of a field.
 pub(crate) trait Take<'a>: Sized {
-    /// None if the bytes are not such a value.
+    /// Reads the value; none if the bytes are no such value.
     fn take(raw: &'a [u8]) -> Option<Self>;
 }
 
-/// A field's bytes, as they came.
+/// The bytes of a field as they came.
 struct Raw<'a>(&'a [u8]);
 
 impl<'a> FromSql<'a> for Raw<'a> {
@@ -40,12 +40,12 @@ impl<'a> Fields<'a> {
         Fields { row, next: 0 }
     }
 
-    /// Passes over fields.
+    /// Skips fields.
     pub(crate) fn skip(&mut self, fields: usize) {
         self.next += fields;
     }
 
-    /// The next field, which may be null. Errors: `Unreadable`.
+    /// Takes the next field, which may be null. Errors: `Unreadable`.
     pub(crate) fn maybe<T: Take<'a>>(&mut self) -> Result<Option<T>, StoreError> {
         let unreadable = || {
             let column = self.row.columns().get(self.next).map_or("?", |column| column.name());
@@ -57,13 +57,13 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// The next field. Errors: `Unreadable`, also for null.
+    /// Takes the next field. Errors: `Unreadable`, also for null.
     pub(crate) fn next<T: Take<'a>>(&mut self) -> Result<T, StoreError> {
         let column = self.row.columns().get(self.next).map_or("?", |column| column.name());
         self.maybe()?.ok_or_else(|| StoreError::Unreadable { column: column.to_owned() })
     }
 
-    /// The next two, which say what an order waits or waited for. Errors: `Unreadable`.
+    /// Takes the next two fields, the trigger of an order. Errors: `Unreadable`.
     pub(crate) fn trigger(&mut self) -> Result<Option<Trigger>, StoreError> {
         Ok(match (self.maybe::<Price>()?, self.maybe()?) {
             (Some(price), Some(true)) => Some(Trigger::from_below(price)),
@@ -134,7 +134,7 @@ impl Take<'_> for Turnover {
     }
 }
 
-/// In per cent.
+/// Reads per cent.
 impl Take<'_> for Distance {
     fn take(raw: &[u8]) -> Option<Distance> {
         let units = take_numeric(raw, SHARE_GROUPS)?;
@@ -143,7 +143,7 @@ impl Take<'_> for Distance {
     }
 }
 
-/// In per cent.
+/// Reads per cent.
 impl Take<'_> for FeeRate {
     fn take(raw: &[u8]) -> Option<FeeRate> {
         let units = take_numeric(raw, SHARE_GROUPS)?;

@@ -1,18 +1,19 @@
-//! Groups of accounts as rows: what a batch of commands changed, and what a row says. It knows neither effects nor how rows are written.
+//! Groups of accounts as rows: the changes of a batch of commands, and the group in a row. This file knows neither
+//! effects nor how rows are written.
 
 use engine::{AccountIndex, Group};
 
 use crate::error::StoreError;
 use crate::fields::Fields;
 
-/// An account and the group that it is of now.
+/// An account and its new group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupRow {
     pub account: AccountIndex,
     pub group: Group,
 }
 
-/// An account is of another group. The last one counts.
+/// Moves an account to another group. The last change counts.
 pub(crate) fn change(rows: &mut Vec<GroupRow>, account: AccountIndex, group: Group) {
     match rows.iter_mut().find(|row| row.account == account) {
         Some(row) => row.group = group,
@@ -20,7 +21,7 @@ pub(crate) fn change(rows: &mut Vec<GroupRow>, account: AccountIndex, group: Gro
     }
 }
 
-/// The next field of a row. Errors: `Unreadable`.
+/// Takes the next field of a row. Errors: `Unreadable`.
 pub(crate) fn take_group(fields: &mut Fields<'_>) -> Result<Group, StoreError> {
     let unreadable = || StoreError::Unreadable { column: "account_groups.group_number".to_owned() };
     Group::new(fields.next()?).ok_or_else(unreadable)

@@ -1,5 +1,5 @@
-//! Done orders read back by their ids, for queries about orders that the engine no longer keeps, and executions that it
-//! does not keep. On a connection of its own, so that a look-up waits for no commit.
+//! Reads done orders by their ids, for queries about orders that the engine no longer keeps, and executions that it
+//! does not keep. It has a connection of its own, so a look-up waits for no commit.
 
 use std::collections::{BTreeSet, HashMap};
 use std::pin::pin;
@@ -23,11 +23,11 @@ use crate::stop::{Stop, unless_stopped};
 use crate::url::StoreUrl;
 
 const ACTION: &str = "look up orders";
-/// More rows than there are.
+/// A number above that of all rows.
 const MOST: u64 = 1 << 62;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Orders of these ids that are not on a book, with what was canceled of them. See pages.rs for the `LIMIT`.
+/// Selects the orders of these ids that are on no book, with their canceled shares. See pages.rs for the `LIMIT`.
 const ORDERS: &str = "
     SELECT o.id, a.id, c.shares, c.time
     FROM unnest($1::bigint[]) AS u(id)
@@ -35,7 +35,7 @@ const ORDERS: &str = "
     JOIN pricetime.accounts a ON a.number = o.account
     LEFT JOIN LATERAL (SELECT d.* FROM pricetime.cancellations d WHERE d.order_id = o.id LIMIT 1) c ON true
     WHERE NOT EXISTS (SELECT FROM pricetime.resting r WHERE r.order_id = o.id)";
-/// Their executions, oldest first.
+/// Selects their executions, oldest first.
 const EXECUTIONS: &str = "
     SELECT u.id, 0 AS later, i.ordinal, i.shares, i.price, i.time, OF_IMPORTED
         FROM unnest($1::bigint[]) AS u(id) JOIN pricetime.imported_executions i ON i.order_id = u.id
@@ -44,7 +44,7 @@ const EXECUTIONS: &str = "
     UNION ALL SELECT u.id, 1, e.id, e.shares, e.price, e.time, OF_SELL FROM unnest($1::bigint[]) AS u(id)
         CROSS JOIN LATERAL (SELECT x.* FROM pricetime.executions x WHERE x.sell_order = u.id OFFSET 0) e
     ORDER BY 1, 2, 3";
-/// Those of some accounts' orders, in any order, and no more of them than are asked for.
+/// Selects the executions of some accounts' orders, in any order, at most as many as requested.
 const EXECUTIONS_WITHIN: &str = "
     SELECT u.id, x.later, x.ordinal, x.shares, x.price, x.time, x.share_fee_rate, x.money_fee_rate
     FROM unnest($1::bigint[], $2::text[]) AS u(id, asker)
@@ -57,7 +57,7 @@ const EXECUTIONS_WITHIN: &str = "
         UNION ALL SELECT 1, e.id, e.shares, e.price, e.time, OF_SELL FROM pricetime.executions e WHERE e.sell_order = u.id
     ) x
     LIMIT $3";
-/// The first so many of each of some orders, oldest first, with the place of their order among these.
+/// Selects the first executions of each of some orders, oldest first, with the order's place among these.
 const FIRST_EXECUTIONS: &str = "
     SELECT u.place, x.shares, x.price, x.time, x.share_fee_rate, x.money_fee_rate
     FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS u(id, most, place)
@@ -71,7 +71,7 @@ const FIRST_EXECUTIONS: &str = "
     ) x
     ORDER BY u.place, x.later, x.ordinal";
 
-/// Orders before it may be gone.
+/// Selects the first order that retention certainly left.
 const FIRST_ORDER: &str = "SELECT first_order FROM pricetime.kept";
 const BEGIN: &str = "BEGIN READ ONLY; LOCK TABLE pricetime.kept IN ACCESS SHARE MODE";
 
@@ -84,7 +84,7 @@ pub struct History {
     stop: Stop,
 }
 
-/// A connection with the statements that look up.
+/// A connection with the prepared statements of look-ups.
 pub(crate) struct Link {
     session: Session,
     orders: Statement,
@@ -94,25 +94,27 @@ pub(crate) struct Link {
     first_order: Statement,
 }
 
-/// What became of an order, and who asks: the executions of another account's order are not read, nor those for nobody.
+/// An order to look up, and the account that asks: executions of another account's order are not read, nor any without
+/// an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AskedOrder {
     pub order: OrderId,
     pub executions_for: Option<AccountId>,
 }
 
-/// What was found of orders when so many executions may be read.
+/// The result of a look-up with a bound on executions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Within {
-    /// Of each order, in their order; none if it was never placed or is open; or that it is no longer kept.
+    /// The orders in the order of the question: none if an order was never placed or is open; or the refusal for one
+    /// that is no longer kept.
     pub done: Vec<Found>,
-    /// Whether the executions are there: there are no more than were asked for, over all of the orders together.
+    /// Whether the executions are complete: all orders together have no more than the bound.
     pub whole: bool,
 }
 
 impl History {
-    /// Connects. `patience` is how long a look-up may take, the time that a database is away included. Errors:
-    /// `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
+    /// Connects. `patience` is the most time that a look-up may take, including the time that a database is away.
+    /// Errors: `Unreachable`, `NoSchema`, `OlderSchema`, `NewerSchema`, `Rights`.
     pub fn connect(url: &StoreUrl, name: &str, patience: Duration, stop: Stop) -> Result<History, StoreError> {
         let connector = Connector::new(url, name)?;
         let runtime = crate::runtime::runtime()?;
@@ -125,25 +127,26 @@ impl History {
         Ok(History { link: Some(link), runtime, connector, patience, stop })
     }
 
-    /// The done order of this id; none if it was never placed, is open or no longer kept. See `done_orders`.
+    /// Reads the done order of this id; none if it was never placed, is open or no longer kept. See `done_orders`.
     pub fn done_order(&mut self, order: OrderId) -> Result<Option<DoneOrder>, StoreError> {
         Ok(self.done_orders(&[order])?.pop().flatten())
     }
 
-    /// The done orders of these ids, in their order, each none if it was never placed, is open or no longer kept. While the database is away
-    /// it tries again, until told to stop or out of patience. Errors: `Unreachable`, after which the next look-up may
-    /// succeed; `Stopped`; others last.
+    /// Reads the done orders of these ids, in their order: none for one that was never placed, is open or no longer
+    /// kept. While the database is away it tries again, until it is told to stop or out of patience. Errors:
+    /// `Unreachable`, after which the next look-up may succeed; `Stopped`; other errors last.
     pub fn done_orders(&mut self, orders: &[OrderId]) -> Result<Vec<Option<DoneOrder>>, StoreError> {
         self.ask(async |link: &Link| link.at_one_moment(link.done_orders(orders)).await)
     }
 
-    /// The same with at most so many executions: what there is beyond them is not read. Errors: as of `done_orders`.
+    /// Reads done orders with at most this many executions, and none beyond. Errors: those of `done_orders`.
     pub fn done_within(&mut self, orders: &[AskedOrder], executions_max: usize) -> Result<Within, StoreError> {
         self.ask(async |link: &Link| link.done_within(orders, executions_max).await)
     }
 
-    /// The first executions of orders, open or done, oldest first: of each order so many at most, and fewer if it has
-    /// not so many, or they are no longer kept. One statement asks for all of them. Errors: as of `done_orders`.
+    /// Reads the first executions of orders, open or done, oldest first: of each order at most as many as requested,
+    /// and fewer if it has fewer or they are no longer kept. One statement reads all of them. Errors: those of
+    /// `done_orders`.
     pub fn first_executions(&mut self, orders: &[(OrderId, usize)]) -> Result<Vec<Vec<Execution>>, StoreError> {
         match orders.is_empty() {
             true => Ok(Vec::new()),
@@ -178,10 +181,10 @@ impl History {
     }
 }
 
-/// What the rows say or what is wrong with them; or what became of the connection.
+/// The rows' answer or the fault in them; or the fault of the connection.
 type Looked<T> = Result<Result<T, StoreError>, tokio_postgres::Error>;
 
-/// What the rows say, on a new connection if there is none.
+/// Asks, on a new connection if there is none.
 async fn look_up<T>(
     link: &mut Option<Link>,
     connector: &Connector,
@@ -205,7 +208,7 @@ impl Link {
         Ok(Link { session, orders, executions, executions_within, first_executions, first_order })
     }
 
-    /// Of a connection whose schema was looked at.
+    /// Prepares the statements on a connection whose schema was checked.
     pub(crate) async fn new(session: Session) -> Result<Link, StoreError> {
         let (orders, executions) =
             (session.prepare(ORDERS, ACTION).await?, session.prepare(&fee_rows::named(EXECUTIONS), ACTION).await?);
@@ -219,7 +222,7 @@ impl Link {
         &self.session
     }
 
-    /// Sends what begins a transaction, what asks, and what ends it, without waiting in between.
+    /// Sends the begin of a transaction, the question and the end, without waiting in between.
     async fn at_one_moment<T, F>(&self, ask: F) -> Result<T, tokio_postgres::Error>
     where
         F: Future<Output = Result<T, tokio_postgres::Error>>,
@@ -230,9 +233,9 @@ impl Link {
         Ok(found)
     }
 
-    /// Both statements at once, within a transaction that sees one moment.
+    /// Sends both statements at once, within a transaction that sees one moment.
     pub(crate) async fn done_orders(&self, orders: &[OrderId]) -> Looked<Vec<Option<DoneOrder>>> {
-        // Each once: a join would give the executions of one that is asked for twice twice.
+        // Each order once: a join would return the executions of a repeated order twice.
         let once: Vec<OrderId> = orders.iter().copied().collect::<BTreeSet<OrderId>>().into_iter().collect();
         let ids = Column::of(&once, |order, out| order.0.put(out));
         let client = &self.session.client;
@@ -253,7 +256,7 @@ impl Link {
             let mut fields = Fields::of(row);
             let mut read = || Ok::<_, StoreError>((fields.next::<u64>()?, fee_rows::execution(&mut fields)?));
             match read() {
-                // Places are counted from 1.
+                // The database counts places from 1.
                 Ok((place, execution)) => executions[place as usize - 1].push(execution),
                 Err(error) => return Ok(Err(error)),
             }
@@ -262,7 +265,7 @@ impl Link {
     }
 
     async fn done_within(&self, orders: &[AskedOrder], executions_max: usize) -> Looked<Within> {
-        // Each once, so that its executions come once.
+        // Each order once, so that its executions come once.
         let once: BTreeSet<AskedOrder> = orders.iter().copied().collect();
         let once: Vec<AskedOrder> = once.into_iter().collect();
         let ids = Column::of(&once, |asked, out| asked.order.0.put(out));
@@ -296,12 +299,12 @@ impl Link {
         }
         executions.sort_unstable_by_key(|found| (found.order, found.later, found.ordinal));
         for FoundExecution { order, execution, .. } in executions {
-            // None: an order that is open, or was when the first statement looked.
+            // An order without an entry is open, or was when the first statement looked.
             if let Some(done) = done.get_mut(&order) {
                 done.executions.push(execution);
             }
         }
-        // One that is open is asked for by nobody who was told that it is done.
+        // Nobody asks here for an open order: the question follows the reply that the order is done.
         let gone = |asked: &AskedOrder| (1..first_order).contains(&asked.order.0);
         let found = |asked: &AskedOrder, done: Option<DoneOrder>| match done {
             None if gone(asked) => Err(Unavailable::NoLongerKept),
@@ -315,7 +318,7 @@ impl Link {
     }
 }
 
-/// An execution as a row has it: which order's, and where it stands among those of that order.
+/// An execution in a row: its order, and its place among the executions of that order.
 struct FoundExecution {
     order: OrderId,
     later: i32,
@@ -346,7 +349,7 @@ fn assemble(
         let order = OrderId(fields.next()?);
         fields.skip(2);
         let execution = fee_rows::execution(&mut fields)?;
-        // None: an order that is open, or was when the first statement looked.
+        // An order without an entry is open, or was when the first statement looked.
         if let Some(done) = done.get_mut(&order) {
             done.executions.push(execution);
         }

@@ -1,5 +1,5 @@
-//! Orders that show a part of their shares at a time, as rows: how many each shows, how many it hides, and where its parts stand. An order
-//! that shows all has no row of this. It knows no SQL.
+//! Icebergs as rows: the display, the hidden shares and the place of the tip. An order that shows all its shares has no
+//! such row. This file knows no SQL.
 
 use std::collections::BTreeMap;
 
@@ -7,51 +7,51 @@ use engine::{Engine, OrderId, Shares};
 
 use crate::stop_rows::Turn;
 
-/// What consecutive commands did to such orders. It belongs to effects, and is filled and emptied with them.
+/// The changes that consecutive commands made to icebergs. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
 pub(crate) struct IcebergRows {
     opened: Vec<DisplayRow>,
-    /// What other orders hide now, and where they stand.
+    /// The hidden shares of other orders now, and their places.
     changed: Vec<HiddenRow>,
-    /// Where in the second list an order is.
+    /// The place of an order in the second list.
     places: BTreeMap<OrderId, usize>,
 }
 
-/// An order that was placed so.
+/// A new iceberg.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DisplayRow {
     pub order: OrderId,
     pub display: Shares,
 }
 
-/// What an order hides, if it is one of these.
+/// The hidden shares of an order, if it is an iceberg.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HiddenRow {
     pub order: OrderId,
     pub hidden: Shares,
-    /// Its place among the orders of its price, if that is another one than before.
+    /// Its new place among the orders of its price, if that changed.
     pub turn: Option<Turn>,
 }
 
 impl IcebergRows {
-    /// Empties this; the lists keep their room.
+    /// Empties the lists, which keep their capacity.
     pub(crate) fn clear(&mut self) {
         self.opened.clear();
         self.changed.clear();
         self.places.clear();
     }
 
-    /// Each order once.
+    /// The new icebergs, each once.
     pub(crate) fn opened(&self) -> &[DisplayRow] {
         &self.opened
     }
 
-    /// Each order once.
+    /// The changed icebergs, each once.
     pub(crate) fn changed(&self) -> &[HiddenRow] {
         &self.changed
     }
 
-    /// Rows to be written or changed.
+    /// The number of rows to write or change.
     pub(crate) fn len(&self) -> usize {
         self.opened.len() + self.changed.len()
     }
@@ -60,12 +60,12 @@ impl IcebergRows {
         self.opened.push(DisplayRow { order, display });
     }
 
-    /// Something happened to an order that may change what it hides, should it hide something.
+    /// Notes that an order may hide other shares now, if it is an iceberg.
     pub(crate) fn touch(&mut self, order: OrderId) {
         self.row(order);
     }
 
-    /// A part of an order is on show behind all other orders of its price.
+    /// Notes that an order shows a part behind all other orders of its price.
     pub(crate) fn stand_last(&mut self, order: OrderId, turn: Turn) {
         self.row(order).turn = Some(turn);
     }
@@ -78,7 +78,7 @@ impl IcebergRows {
         &mut self.changed[place]
     }
 
-    /// Adds what no event tells: what is hidden now.
+    /// Adds the hidden shares, which no event carries.
     pub(crate) fn seal(&mut self, engine: &Engine) {
         self.changed.iter_mut().for_each(|row| row.hidden = engine.hidden_shares(row.order));
     }

@@ -1,5 +1,5 @@
-//! What is kept of the past, as whoever reads rows needs to know it: read at the same moment as the rows. So an answer says that
-//! something is no longer kept exactly where it is gone.
+//! The bounds of what is kept of the past, for readers of rows: read at the same moment as the rows, so an answer
+//! refuses exactly the rows that retention removed.
 
 use engine::{AccountIndex, Sequence, SymbolIndex, Time};
 
@@ -8,8 +8,8 @@ use crate::error::{StoreError, Told};
 use crate::fields::Fields;
 use crate::session::Session;
 
-/// Comes first in a transaction that reads several tables, before the moment that it sees is fixed: what goes, goes with its
-/// tables, also for those who see an earlier moment.
+/// Locks out retention in a transaction that reads several tables. It comes first, before the transaction's moment is
+/// fixed: retention drops whole tables, also for readers of an earlier moment.
 pub(crate) const NOTHING_GOES: &str = "LOCK TABLE pricetime.kept IN ACCESS SHARE MODE";
 /// Columns of `pricetime.kept`, for `Kept::read`.
 pub(crate) const COLUMNS: &str = "k.first_order, k.first_execution, k.until";
@@ -17,15 +17,16 @@ pub(crate) const COLUMNS: &str = "k.first_order, k.first_execution, k.until";
 /// The row of `pricetime.kept`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
-    /// All orders from here on are there, and of those before it those that were open when the others went.
+    /// The first order from which on all are there. Of those before it, only the ones are there that were open at their
+    /// removal.
     pub(crate) first_order: u64,
-    /// All executions from here on are there.
+    /// The first execution from which on all are there.
     pub(crate) first_execution: u64,
-    /// All that is gone happened up to then.
+    /// The time up to which all removed events happened.
     until: Option<Time>,
 }
 
-/// Rows of which some may be gone.
+/// Rows of which some may be removed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowsOf {
     OrdersOf(AccountIndex),
@@ -33,13 +34,13 @@ pub(crate) enum RowsOf {
     TradesIn(SymbolIndex),
 }
 
-/// Something is gone: up to here.
+/// The end of the removed rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gone {
-    /// The last order or execution.
+    /// The last removed order or execution.
     pub(crate) id: u64,
     pub(crate) time: Time,
-    /// The last command of which something is gone.
+    /// The last command of which rows were removed.
     pub(crate) sequence: Sequence,
 }
 
@@ -53,12 +54,12 @@ const GONE: &str = "
     SELECT id, time, sequence FROM pricetime.gone WHERE rows_of = $1::text AND number = $2::bigint";
 
 impl Kept {
-    /// The columns that `COLUMNS` names.
+    /// Reads the columns that `COLUMNS` names.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Result<Kept, StoreError> {
         Ok(Kept { first_order: fields.next()?, first_execution: fields.next()?, until: fields.maybe()? })
     }
 
-    /// What is gone of these rows, if anything is.
+    /// The end of the removed rows of this kind, if any were removed.
     pub(crate) async fn gone(&self, session: &Session, rows: RowsOf) -> Told<Option<Gone>> {
         if self.first_order == 1 {
             return Ok(None);
@@ -73,7 +74,7 @@ impl Kept {
         Ok(Some(Gone { id: fields.next()?, time: fields.next()?, sequence: Sequence(fields.next()?) }))
     }
 
-    /// That something is gone of which nobody can say whose it was.
+    /// The error for removed rows whose owner is no longer known.
     pub(crate) fn error(&self) -> StoreError {
         StoreError::NoLongerKept { until: self.until.unwrap_or(Time::ZERO) }
     }

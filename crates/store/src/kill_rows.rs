@@ -1,5 +1,5 @@
-//! The kill switch as rows: what a batch of commands killed or released, and what a row says. It knows neither effects nor how rows are
-//! written.
+//! Kill switches as rows: the scopes that a batch of commands killed or released, and the scope in a row. This file
+//! knows neither effects nor how rows are written.
 
 use engine::{AccountIndex, KillScope, SymbolIndex};
 
@@ -23,7 +23,7 @@ impl KillRow {
     }
 }
 
-/// A scope is killed or released. The last one counts.
+/// Kills or releases a scope. The last change counts.
 pub(crate) fn change(rows: &mut Vec<KillRow>, scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool) {
     match rows.iter_mut().find(|row| row.scope == scope) {
         Some(row) => row.is_killed = is_killed,
@@ -31,7 +31,7 @@ pub(crate) fn change(rows: &mut Vec<KillRow>, scope: KillScope<AccountIndex, Sym
     }
 }
 
-/// The next fields of a row: an account, or a symbol, or neither. Errors: `Unreadable`.
+/// Takes the next fields of a row: an account, or a symbol, or neither. Errors: `Unreadable`.
 pub(crate) fn take_scope(fields: &mut Fields<'_>) -> Result<KillScope<AccountIndex, SymbolIndex>, StoreError> {
     let (account, symbol) = (fields.maybe()?.map(AccountIndex), fields.maybe()?.map(SymbolIndex));
     match (account, symbol) {

@@ -1,9 +1,9 @@
 //! The market as rows of PostgreSQL: schema, writer, recovery, history, and the market that runs on them. Source:
 //! docs/POSTGRES.md.
 //!
-//! The engine decides in memory; its events become [`Effects`], and a [`Writer`] commits them, one transaction a batch.
-//! What was committed is what a recovery reads, so a reply may leave when `commit` has returned, and not before. This crate
-//! knows no socket of a client and no gateway.
+//! The engine decides in memory; its events become [`Effects`], and a [`Writer`] commits them, one transaction for each
+//! batch. A recovery reads what was committed, so a reply may leave when `commit` has returned, and not before. This
+//! crate knows no socket of a client and no gateway.
 //!
 //! ```text
 //! Store::connect ─► migrate ─► take_over ─► Writer ─► load ─► engine, and where it stands

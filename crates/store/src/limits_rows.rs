@@ -1,4 +1,5 @@
-//! Limits of accounts as rows: what a batch of commands gave, and what a row says. It knows neither effects nor how rows are written.
+//! Limits of accounts as rows: the changes of a batch of commands, and the limits in a row. This file knows neither
+//! effects nor how rows are written.
 
 use std::num::NonZeroU32;
 
@@ -12,14 +13,14 @@ const NONE: AccountLimits = AccountLimits::NONE;
 /// The columns behind the account's number, as [`take_limits`] takes them.
 pub(crate) const COLUMNS: &str = "open_orders, order_shares, order_value, position, collar";
 
-/// An account and the limits that it has now.
+/// An account and its new limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitsRow {
     pub account: AccountIndex,
     pub limits: AccountLimits,
 }
 
-/// An account has other limits. The last ones count.
+/// Replaces the limits of an account. The last change counts.
 pub(crate) fn change(rows: &mut Vec<LimitsRow>, account: AccountIndex, limits: AccountLimits) {
     match rows.iter_mut().find(|row| row.account == account) {
         Some(row) => row.limits = limits,
@@ -27,7 +28,7 @@ pub(crate) fn change(rows: &mut Vec<LimitsRow>, account: AccountIndex, limits: A
     }
 }
 
-/// What stands in each column; null where there is no such limit.
+/// The values of the columns; null for a limit that is not set.
 impl LimitsRow {
     pub(crate) fn open_orders(&self) -> Option<u64> {
         self.limits.open_orders.map(|most| most.get().into())
@@ -46,7 +47,7 @@ impl LimitsRow {
     }
 }
 
-/// The next fields of a row, as [`COLUMNS`] names them. Errors: `Unreadable`.
+/// Takes the next fields of a row, in the order of [`COLUMNS`]. Errors: `Unreadable`.
 pub(crate) fn take_limits(fields: &mut Fields<'_>) -> Result<AccountLimits, StoreError> {
     let unreadable = || StoreError::Unreadable { column: "account_limits.open_orders".to_owned() };
     let open_orders: Option<u32> = fields.maybe()?;

@@ -1,25 +1,25 @@
-//! Which orders consecutive commands linked to pairs, and which pairs are no more, as the rows that will say so. A market in which none
-//! was linked has none of these.
+//! Links as rows: the pairs that consecutive commands linked, and those that ended. A market without linked orders has
+//! no such rows.
 
 use engine::OrderId;
 
-/// They belong to effects, and are filled and emptied with them.
+/// The changes of pairs. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
 pub(crate) struct LinkRows {
-    /// The older order and the younger one of each pair.
+    /// The older and the younger order of each pair.
     pub(crate) linked: Vec<(OrderId, OrderId)>,
     /// Orders that were canceled because of their partners, and orders whose partners were not placed.
     pub(crate) canceled: Vec<OrderId>,
 }
 
 impl LinkRows {
-    /// Empties this; the lists keep their room.
+    /// Empties the lists, which keep their capacity.
     pub(crate) fn clear(&mut self) {
         self.linked.clear();
         self.canceled.clear();
     }
 
-    /// Rows to be written or removed.
+    /// The number of rows to write or remove.
     pub(crate) fn len(&self) -> usize {
         self.linked.len() + self.canceled.len()
     }

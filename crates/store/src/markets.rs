@@ -1,4 +1,4 @@
-//! What a start puts back of each symbol's market: its last trades, and the minutes of its last day.
+//! Each symbol's market for a start: its last trades, and the minutes of its last day.
 
 use std::time::Instant;
 
@@ -11,14 +11,14 @@ use crate::pages::{TIME_MAX, TRADE, TradeRow, trade_row};
 use crate::reader::{Given, Reader, START_PATIENCE, each};
 use crate::session::Session;
 
-/// No bound: a day is read as a whole, however much was traded in it.
+/// A number without effect as a bound: a start reads a day as a whole, however many trades it had.
 const ALL: u64 = i64::MAX.unsigned_abs();
 const MINUTE_SECONDS: u64 = 60;
 
 /// A symbol that was traded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarketRows {
-    /// Which.
+    /// The symbol.
     pub symbol: SymbolIndex,
     /// Its last trades, oldest first.
     pub trades: Vec<TradeRow>,
@@ -27,8 +27,9 @@ pub struct MarketRows {
 }
 
 impl Reader {
-    /// The last `trades` of each symbol and its minutes from `since` on, a full minute. It costs an index look-up a symbol,
-    /// two or three a minute, and reading what was executed since then once. Errors: as of `placed_times`.
+    /// Reads the last `trades` of each symbol and its minutes from `since` on, a full minute. It costs one index
+    /// look-up for each symbol, two or three for each minute, and one reading of the executions since then. Errors:
+    /// those of `placed_times`.
     pub fn markets(&mut self, trades: usize, since: Time) -> Result<Vec<MarketRows>, StoreError> {
         let markets = self.read(Instant::now() + START_PATIENCE, async |session: &Session, kept| {
             let last = format!(

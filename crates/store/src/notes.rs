@@ -1,5 +1,5 @@
-//! What befalls orders beside their executions and cancellations: as rows to be written, and as rows that are read for
-//! reports. An order without any has no row of this.
+//! Notes on orders, besides executions and cancellations: as rows to write, and as rows that are read for reports. An
+//! order without any has no such row.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::reader::{Given, Reader, Seen, each};
 use crate::session::Session;
 use crate::term_rows;
 
-/// A row of `pricetime.notes` that is to be written.
+/// A row of `pricetime.notes` to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoteRow {
     pub order: OrderId,
@@ -27,12 +27,12 @@ pub(crate) struct NoteRow {
     pub why: Option<CancelReason>,
     pub time: Time,
     pub sequence: Sequence,
-    /// How many notes its command had made before.
+    /// The number of notes that its command had made before.
     pub place: u64,
     pub next_execution: u64,
 }
 
-/// The kinds of notes, as they are called in the table.
+/// The kinds of notes, by their names in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Triggered,
@@ -59,7 +59,7 @@ impl Kind {
 pub(crate) struct NoteRows(Vec<NoteRow>);
 
 impl NoteRows {
-    /// Empties this; the list keeps its room.
+    /// Empties the list, which keeps its capacity.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -68,7 +68,7 @@ impl NoteRows {
         &self.0
     }
 
-    /// An order that waited is active now.
+    /// Notes that a waiting order is active now.
     pub(crate) fn triggered(
         &mut self,
         (order, account): (OrderId, AccountIndex),
@@ -80,7 +80,7 @@ impl NoteRows {
         self.0.push(NoteRow { price: placed.trigger.map(Trigger::price), ..row });
     }
 
-    /// Two orders cancel each other from now on.
+    /// Notes that two orders are linked from now on.
     pub(crate) fn linked(
         &mut self,
         [one, other]: [OrderId; 2],
@@ -94,7 +94,7 @@ impl NoteRows {
         }
     }
 
-    /// Shares were taken off an order.
+    /// Notes that shares were taken off an order.
     pub(crate) fn amended(
         &mut self,
         of: (OrderId, AccountIndex),
@@ -106,7 +106,7 @@ impl NoteRows {
         self.0.push(NoteRow { taken: Some(taken), why: Some(why), ..row });
     }
 
-    /// The next row, of a kind with nothing of its own.
+    /// The next row, of a kind without further columns.
     fn row(
         &self,
         (order, account): (OrderId, AccountIndex),
@@ -119,7 +119,7 @@ impl NoteRows {
         NoteRow { order, account, kind, price, partner, taken, why, time, sequence, place, next_execution }
     }
 
-    /// An order waits for this one, or, for none, is placed because that was executed.
+    /// Notes that an order waits for this one or, with none, that it is placed because that one executed.
     pub(crate) fn pending(
         &mut self,
         of: (OrderId, AccountIndex),
@@ -132,60 +132,60 @@ impl NoteRows {
         self.0.push(NoteRow { partner: working, ..row });
     }
 
-    /// How many notes the command that makes the next one has made before.
+    /// The number of notes that the current command has made before.
     fn place(&self, sequence: Sequence) -> u64 {
         self.0.last().filter(|last| last.sequence == sequence).map_or(0, |last| last.place + 1)
     }
 }
 
-/// Something that befell an order and neither executed nor ended it.
+/// A note on an order that neither executed nor ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotedRow {
-    /// Its id.
+    /// The id of the order.
     pub order: OrderId,
-    /// What it is for.
+    /// The symbol of the order.
     pub symbol: SymbolIndex,
-    /// Buy or sell.
+    /// The side of the order.
     pub side: Side,
-    /// What befell it.
+    /// The event.
     pub what: Befell,
-    /// When.
+    /// The time of the event.
     pub time: Time,
-    /// The command that did it.
+    /// The command that caused it.
     pub sequence: Sequence,
-    /// How many notes that command had made before.
+    /// The number of notes that this command had made before.
     pub place: u32,
-    /// The id of the execution that came next, or will come.
+    /// The id of the next execution, past or future.
     pub next_execution: u64,
 }
 
-/// What befell an order.
+/// The event of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Befell {
-    /// An execution had reached what it waited for.
+    /// An execution reached its trigger.
     Triggered(Trigger),
-    /// It and this order are a pair of which one cancels the other.
+    /// It is linked with this order.
     Linked(OrderId),
     /// Shares were taken off it.
     Amended {
-        /// What it had.
+        /// The shares before.
         before: Shares,
-        /// What it was left.
+        /// The shares after.
         after: Shares,
-        /// Why.
+        /// The reason.
         why: CancelReason,
     },
-    /// It waits until this order is executed wholly.
+    /// It waits until this working order has executed completely.
     Pends(OrderId),
-    /// That order was, and so it was placed.
+    /// Its working order has executed, so it was placed.
     Released,
 }
 
-/// Of note `n` of order `o`.
+/// Columns of note `n` of order `o`.
 const NOTE: &str = "n.order_id, o.symbol, o.side = 'buy', n.kind, coalesce(n.price, o.trigger_price), o.trigger_from_below, n.partner,
     o.shares - n.taken_in_all + n.taken, o.shares - n.taken_in_all, n.why::bigint, n.time, n.sequence, n.place, n.next_execution";
 
-/// Those of an account behind a command, in order: so many at most.
+/// Reads the notes of an account behind a command, in order, up to a number.
 pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> Told<Vec<NotedRow>> {
     let sql = format!(
         "SELECT {NOTE} FROM (
@@ -198,7 +198,8 @@ pub(crate) async fn noted(session: &Session, given: &[Given<'_>; 3]) -> Told<Vec
 }
 
 impl Reader {
-    /// What was taken off an order by the command `from` and later ones, in order: so many at most. Errors: as of `trades_of_symbol`.
+    /// Reads the reductions of an order by the command `from` and later ones, in order, up to a number. Errors: those
+    /// of `trades_of_symbol`.
     pub fn amendments(
         &mut self,
         order: OrderId,
@@ -236,7 +237,7 @@ fn noted_row(fields: &mut Fields<'_>) -> Result<NotedRow, StoreError> {
         (.., Some(((before, after), why))) if is(Kind::Amended) => Befell::Amended { before, after, why },
         (_, Some(working), _) if is(Kind::Pends) => Befell::Pends(working),
         _ if is(Kind::Released) => Befell::Released,
-        // A kind that this program does not know, or an order that waited for nothing.
+        // This program does not know the kind, or the order has no trigger.
         _ => return Err(StoreError::Unreadable { column: "notes.kind".to_owned() }),
     };
     let (time, sequence, place, next_execution) =

@@ -2,15 +2,15 @@
 
 use bytes::{BufMut, BytesMut};
 
-/// Base-10000 digits behind the point: of prices, shares and positions.
+/// Base-10000 digits behind the point of prices, shares and positions.
 pub(crate) const SHARE_GROUPS: u32 = engine::SHARE_DECIMALS / DIGITS;
-/// Of money.
+/// Base-10000 digits behind the point of money.
 pub(crate) const MONEY_GROUPS: u32 = engine::MONEY_DECIMALS / DIGITS;
 
 /// Decimals in a base-10000 digit.
 const DIGITS: u32 = 4;
 const BASE: u128 = 10_000;
-/// Enough for 2^127.
+/// Digits that suffice for 2^127.
 const GROUPS_MAX: usize = 10;
 const POSITIVE: u16 = 0;
 const NEGATIVE: u16 = 0x4000;
@@ -38,7 +38,7 @@ pub(crate) fn put_numeric(units: i128, groups: u32, out: &mut BytesMut) {
     digits[zeros..count].iter().rev().for_each(|&digit| out.put_u16(digit));
 }
 
-/// Reads an amount in units of 10000^-groups. None if it is not a number of so few decimals, or too large.
+/// Reads an amount in units of 10000^-groups. None if it is no number with so few decimals, or too large.
 pub(crate) fn take_numeric(bytes: &[u8], groups: u32) -> Option<i128> {
     let (head, digits) = bytes.split_at_checked(8)?;
     let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
@@ -47,7 +47,7 @@ pub(crate) fn take_numeric(bytes: &[u8], groups: u32) -> Option<i128> {
         return None;
     }
     let mut units = 0i128;
-    // The place of the digit before which the amount is whole units.
+    // The place of the digit up to which the amount is whole units.
     let lowest = -(groups as i32);
     let mut place = i32::from(weight);
     for digit in digits.as_chunks::<2>().0.iter().map(|pair| u16::from_be_bytes(*pair)) {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_binary_form_is_that_of_postgresql() {
-        // 12345.5 with 8 decimals: digits 1, 2345, 5000; the first counts ten thousands.
+        // 12345.5 with 8 decimals has the digits 1, 2345 and 5000; the first counts ten thousands.
         let bytes = there_and_back(1_234_550_000_000, SHARE_GROUPS);
         assert_eq!(bytes, [0, 3, 0, 1, 0, 0, 0, 8, 0, 1, 9, 41, 19, 136]);
         assert_eq!(there_and_back(0, SHARE_GROUPS), [0, 0, 0, 0, 0, 0, 0, 8]);

@@ -1,4 +1,4 @@
-//! Pages of what was: trades and orders, for people who ask. Each goes along an index, from an id or a time on.
+//! Pages of past trades and orders, for people. Each page goes along an index, from an id or a time on.
 
 use std::time::Instant;
 
@@ -16,49 +16,49 @@ use crate::reader::{Given, Reader, Seen, each};
 use crate::session::Session;
 use crate::term_rows::{self, SHARES_NOW};
 
-/// Rows looked at for one page at most: past it the page ends early and says where to go on.
+/// The most rows that one page looks at: beyond it the page ends early and says where to go on.
 const LOOKED_AT_MAX: u64 = 10_000;
-/// The last time that is looked for: the year 9999.
+/// The last time that a question may name: the year 9999.
 pub(crate) const TIME_MAX: Time = Time(253_402_300_799_999_999);
-/// Above every id.
+/// A cursor above every id.
 const NO_CURSOR: u64 = i64::MAX.unsigned_abs();
 
-/// A page, and where the next one begins.
+/// A page, and the start of the next one.
 pub type Page<T> = (Vec<T>, Option<u64>);
 
 /// An execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TradeRow {
-    /// 1, 2, 3 …
+    /// The id: 1, 2, 3 …
     pub id: u64,
-    /// What was traded.
+    /// The symbol.
     pub symbol: SymbolIndex,
     /// The price of one share.
     pub price: Price,
-    /// How many.
+    /// The number of shares.
     pub shares: Shares,
-    /// When.
+    /// The time of the execution.
     pub time: Time,
-    /// The command that did it.
+    /// The command that caused it.
     pub sequence: Sequence,
     /// The side of the order that was being placed, or had just been activated.
     pub aggressor: Side,
-    /// The two orders.
+    /// The order that bought.
     pub buy_order: OrderId,
-    /// See `buy_order`.
+    /// The order that sold.
     pub sell_order: OrderId,
-    /// Whose they are.
+    /// The account that bought.
     pub buyer: AccountIndex,
-    /// See `buyer`.
+    /// The account that sold.
     pub seller: AccountIndex,
-    /// What was paid for it: of the shares by the buyer, of the dollars by the seller.
+    /// The rate that the buyer paid, in shares.
     pub buyer_fee: FeeRate,
-    /// See `buyer_fee`.
+    /// The rate that the seller paid, in dollars.
     pub seller_fee: FeeRate,
 }
 
 impl TradeRow {
-    /// What the order of this side paid.
+    /// The fee of the order on this side.
     pub fn fee(&self, side: Side) -> Fee {
         Fee::on(side, if side == Side::Buy { self.buyer_fee } else { self.seller_fee })
     }
@@ -67,81 +67,81 @@ impl TradeRow {
 /// An order as it was placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenedRow {
-    /// Its id.
+    /// The id of the order.
     pub order: OrderId,
-    /// What it is for.
+    /// The symbol of the order.
     pub symbol: SymbolIndex,
-    /// Buy or sell.
+    /// The side of the order.
     pub side: Side,
-    /// The worst price it takes.
+    /// The worst price that it accepts.
     pub limit: Price,
-    /// What was ordered, less what was taken off it.
+    /// The shares with which it was placed, less those taken off it.
     pub shares: Shares,
-    /// What it might do when it arrived.
+    /// The kind, with which it arrived.
     pub kind: OrderKind,
-    /// What it waits or waited for.
+    /// The trigger for which it waits or waited.
     pub trigger: Option<Trigger>,
-    /// What becomes of it where it would execute with an order of its own account.
+    /// Self-trade prevention.
     pub self_trade: SelfTrade,
-    /// When it was placed.
+    /// The time at which it was placed.
     pub time: Time,
     /// The command that placed it.
     pub sequence: Sequence,
-    /// What its client calls it.
+    /// The client order id.
     pub client_id: Option<ClientOrderId>,
 }
 
-/// An order that was placed since the rows were begun, and what became of it.
+/// An order that was placed since the rows began, and its present state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedRow {
-    /// Whose it is.
+    /// The account of the order.
     pub account: AccountIndex,
-    /// As it was placed.
+    /// The order as it was placed.
     pub placed: OpenedRow,
-    /// What is open of it.
+    /// The open shares.
     pub open: Shares,
-    /// What was canceled of it.
+    /// The canceled shares.
     pub canceled: Shares,
-    /// What was paid for the rest.
+    /// The money of its executions.
     pub money: Money,
-    /// When it was triggered; none where it never was, or nobody knows.
+    /// The time at which it was triggered; none if it never was, or that is unknown.
     pub triggered: Option<Time>,
-    /// The order that it was linked with; none where there was none, or nobody knows.
+    /// The order with which it was linked; none if there was none, or that is unknown.
     pub linked: Option<OrderId>,
-    /// The order that it waits for, or waited; none where there was none, or nobody knows.
+    /// The working order for which it waits or waited; none if there was none, or that is unknown.
     pub pended: Option<OrderId>,
-    /// How it ended; none while it is open.
+    /// The end; none while it is open.
     pub ended: Option<EndRow>,
 }
 
-/// How an order ended: by its cancellation or else by its last execution.
+/// The end of an order: its cancellation or else its last execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndRow {
-    /// Why it was canceled; none if it was not, or nobody knows.
+    /// The reason of its cancellation; none if it was not canceled, or that is unknown.
     pub why: Option<CancelReason>,
-    /// When it ended.
+    /// The time at which it ended.
     pub time: Time,
     /// The command that ended it.
     pub sequence: Sequence,
 }
 
-/// Where trades of a symbol begin: with the first one that is neither before this one nor before this time.
+/// The first trade of a page: the first one that is neither before this id nor before this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since {
-    /// None for any.
+    /// The first id; none for any.
     pub trade: Option<u64>,
-    /// None for any.
+    /// The first time; none for any.
     pub time: Option<Time>,
 }
 
-/// Which trades of an account.
+/// The selection of an account's trades.
 #[derive(Clone, Copy, Debug)]
 pub struct Of {
-    /// Whose.
+    /// The account.
     pub account: AccountIndex,
-    /// Of this symbol alone.
+    /// The only symbol; none for all.
     pub symbol: Option<SymbolIndex>,
-    /// Of this order alone.
+    /// The only order; none for all.
     pub order: Option<OrderId>,
 }
 
@@ -149,7 +149,8 @@ pub(crate) const TRADE: &str =
     "e.id, e.symbol, e.price, e.shares, e.time, e.sequence, e.aggressor = 'buy', e.buy_order, e.sell_order,
     e.buyer, e.seller, e.buyer_fee_rate, e.seller_fee_rate";
 
-/// When order `o` was triggered, the order that it was linked with, and the one that it waited for; null where it never was, or was before there were notes.
+/// Selects the time at which order `o` was triggered, its partner, and its working order; null without them, or from
+/// before there were notes.
 const BEFELL: &str = "
     CASE WHEN o.trigger_price IS NOT NULL THEN (
         SELECT t.time FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'triggered' LIMIT 1
@@ -159,8 +160,9 @@ const BEFELL: &str = "
         SELECT t.partner FROM pricetime.notes t WHERE t.order_id = o.id AND t.kind = 'pends' LIMIT 1
     )";
 
-/// What an order is, and how it ended. Imported executions are of orders that were placed before. With a `LIMIT` a row is looked
-/// up by its key, whatever is estimated: of a table in parts the database does not know that there is only one.
+/// Selects the terms of an order, and its end. Imported executions belong to orders that were placed before. With a
+/// `LIMIT` the database looks a row up by its key, whatever it estimates: it does not know that a table in parts has
+/// only one such row.
 fn placed() -> String {
     format!(
         "SELECT o.account, o.id, o.symbol, o.side = 'buy', o.limit_price, {SHARES_NOW}, o.kind, o.trigger_price,
@@ -184,15 +186,15 @@ fn placed() -> String {
     )
 }
 
-/// Whether one of these orders was placed, and is not here.
+/// Selects a row if one of these orders was placed and then removed.
 const ANY_GONE: &str = "
     SELECT 1 FROM unnest($1::bigint[]) AS u(id) CROSS JOIN pricetime.kept k
     WHERE u.id > 0 AND u.id < k.first_order AND NOT EXISTS (SELECT FROM pricetime.orders o WHERE o.id = u.id) LIMIT 1";
 
 impl Reader {
-    /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise). Until `until` it
-    /// tries again while the database is away. Errors: `Unreachable`, after which the next question may be answered;
-    /// `NoLongerKept`; `Stopped`; others last.
+    /// Reads trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise). Until
+    /// `until` it tries again while the database is away. Errors: `Unreachable`, after which the next question may
+    /// succeed; `NoLongerKept`; `Stopped`; other errors last.
     pub fn trades_of_symbol(
         &mut self,
         symbol: SymbolIndex,
@@ -206,7 +208,7 @@ impl Reader {
         })
     }
 
-    /// The first trades of a symbol from somewhere on, oldest first. Errors: as of `trades_of_symbol`.
+    /// Reads the first trades of a symbol from a point on, oldest first. Errors: those of `trades_of_symbol`.
     pub fn trades_since(
         &mut self,
         symbol: SymbolIndex,
@@ -217,7 +219,7 @@ impl Reader {
         self.read(until, async |session: &Session, kept| trades_since(session, kept, symbol, since, limit).await)
     }
 
-    /// Trades of an account as `trades_of_symbol`; where both orders were its own, once.
+    /// Reads trades of an account like `trades_of_symbol`; a trade with itself comes once.
     pub fn trades_of_account(
         &mut self,
         of: Of,
@@ -231,8 +233,8 @@ impl Reader {
         })
     }
 
-    /// Orders of an account, newest first: those placed before `before`, which must be one of them (none otherwise). Those
-    /// that were imported are not among them. Errors: as of `trades_of_symbol`.
+    /// Reads orders of an account, newest first: those placed before `before`, which must be one of them (none
+    /// otherwise). Imported orders are not among them. Errors: those of `trades_of_symbol`.
     pub fn orders_of(
         &mut self,
         account: AccountIndex,
@@ -247,7 +249,8 @@ impl Reader {
         })
     }
 
-    /// The orders of these ids, as far as they were placed and not imported, newest first. Errors: as of `trades_of_symbol`.
+    /// Reads the orders of these ids that were placed and not imported, newest first. Errors: those of
+    /// `trades_of_symbol`.
     pub fn orders(&mut self, orders: &[OrderId], until: Instant) -> Result<Seen<Vec<PlacedRow>>, StoreError> {
         let asked: Vec<OrderId> = orders.iter().copied().filter(|order| i64::try_from(order.0).is_ok()).collect();
         let sql = format!(
@@ -270,12 +273,12 @@ impl Reader {
     }
 }
 
-/// Whether a page can begin there: ids are positive and below 2^63.
+/// Whether a page can begin at this id: ids are positive and below 2^63.
 fn is_id(before: Option<u64>) -> bool {
     before.is_none_or(|before| before > 0 && i64::try_from(before).is_ok())
 }
 
-/// Errors: the page would begin in what is gone.
+/// Checks that a page does not begin in what was removed. Errors: it does.
 fn expect_kept(gone: Option<Gone>, before: Option<u64>) -> Result<(), StoreError> {
     match gone.filter(|gone| before.is_some_and(|before| before <= gone.id)) {
         Some(gone) => Err(gone.error()),
@@ -283,8 +286,8 @@ fn expect_kept(gone: Option<Gone>, before: Option<u64>) -> Result<(), StoreError
     }
 }
 
-/// A page, where the next one begins being known as far as rows are here. Where what is behind it is gone, the next page says so:
-/// it begins behind the `last` row of this one. Errors: there is nothing in front of what is gone.
+/// Makes a page. If the next one would begin in what was removed, its start is the `last` row of this one, so that it
+/// can refuse. Errors: no row stands before what was removed.
 fn page<T>(rows: Vec<T>, next: Option<u64>, gone: Option<Gone>, last: fn(&T) -> u64) -> Result<Page<T>, StoreError> {
     match (gone.filter(|_| next.is_none()), rows.last()) {
         (Some(gone), None) => Err(gone.error()),
@@ -345,7 +348,7 @@ async fn trades_since(
     }
     let id = id.max(kept.first_execution);
     if since.trade.is_some() {
-        // Of whatever symbol: none that comes later happened before it.
+        // The trade may be of any symbol: no later one happened before it.
         let sql = "SELECT time FROM pricetime.executions WHERE id >= $1::bigint ORDER BY id LIMIT 1";
         let Some(row) = session.client.query_opt(sql, &[&Single(id)]).await? else { return Ok(Vec::new()) };
         time = time.max(Fields::of(&row).next()?);
@@ -381,7 +384,7 @@ async fn trades_of_account(
         first: kept.first_execution,
         rows: executions_of_account,
     };
-    // An order's id that no order can have is the id of none.
+    // An id that no order can have selects none.
     let order = of.order.map(|order| if i64::try_from(order.0).is_ok() { order.0 } else { 0 });
     let (account, from, most) = (Single(chain.account.0), Single(chain.from), Single(limit as u64));
     let (symbol, order) = (Single(of.symbol.map(|symbol| symbol.0)), Single(order));
@@ -414,7 +417,8 @@ async fn orders_of(
             return Ok(None);
         }
     }
-    // Those that were open when others went stand in the list as long as nothing behind them is gone.
+    // Removed parts leave the orders that were open then: the list has these only as long as nothing behind them was
+    // removed.
     let first = gone.map_or(1, |gone| gone.id.saturating_add(1));
     let chain = Chain { account, from: before.unwrap_or(NO_CURSOR), first, rows: orders_of_account };
     let (account, from) = (Single(chain.account.0), Single(chain.from));
@@ -433,7 +437,7 @@ async fn orders_of(
     Ok(Some(page(found, next, gone, |row| row.placed.order.0)?))
 }
 
-/// The executions of account `$1` from `first` on and before `$2`, newest first, so many at most: each once.
+/// Selects the executions of account `$1` from `first` on and before `$2`, newest first, each once, up to a number.
 fn executions_of_account(columns: &str, first: u64, most: u64) -> String {
     let side = |condition: &str| {
         format!(
@@ -445,7 +449,7 @@ fn executions_of_account(columns: &str, first: u64, most: u64) -> String {
     format!("SELECT {columns} FROM ({bought} UNION ALL {sold}) e ORDER BY e.id DESC LIMIT {most}")
 }
 
-/// The orders of account `$1` from `first` on and before `$2`, newest first, so many at most.
+/// Selects the orders of account `$1` from `first` on and before `$2`, newest first, up to a number.
 fn orders_of_account(columns: &str, first: u64, most: u64) -> String {
     format!(
         "SELECT {columns} FROM pricetime.orders o
@@ -454,22 +458,23 @@ fn orders_of_account(columns: &str, first: u64, most: u64) -> String {
     )
 }
 
-/// Rows of an account before an id, newest first, whatever a page wants of them.
+/// Rows of an account before an id, newest first, whether or not a page selects them.
 struct Chain {
     account: AccountIndex,
     from: u64,
-    /// What is before it is not looked at.
+    /// The id before which no row is read.
     first: u64,
-    /// A statement that gives columns of so many of them.
+    /// The statement that selects columns of some of these rows.
     rows: fn(&str, u64, u64) -> String,
 }
 
 impl Chain {
-    /// Where the next page begins: behind the row that filled this one, or else behind the last one that was looked at. None
-    /// where there are no more rows.
+    /// The start of the next page: behind the row that filled this one, or else behind the last row that was looked at.
+    /// None where there are no more rows.
     async fn next(&self, session: &Session, filled: Option<u64>) -> Told<Option<u64>> {
         let (from, skipped) = filled.map_or((self.from, LOOKED_AT_MAX - 1), |last| (last, 0));
-        // One row behind the end of the page is enough to know, and for an unfilled one its end, which lies before.
+        // One row behind the end of the page is enough to know, and for an unfilled page also its end, which lies
+        // before.
         let sql = format!("SELECT a.id FROM ({}) a OFFSET {skipped}", (self.rows)("id", self.first, skipped + 2));
         let rows = session.client.query(&sql, &[&Single(self.account.0), &Single(from)]).await?;
         let ids = each(&rows, |fields| fields.next::<u64>())?;

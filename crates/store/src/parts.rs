@@ -1,5 +1,5 @@
-//! Orders, cancellations and executions lie in parts by ranges of ids. The writer makes a part before a batch has rows for it, so
-//! that none ever fails for the lack of one. What removes parts stands in retention.rs.
+//! Parts of orders, cancellations and executions, by ranges of ids. The writer makes a part before a batch has rows for
+//! it, so no batch fails for lack of one. retention.rs removes parts.
 
 use crate::column::Single;
 use crate::effects::Head;
@@ -7,7 +7,7 @@ use crate::fields::Fields;
 use crate::session::Session;
 use crate::standing::Epoch;
 
-/// The first ids for which there is no part.
+/// The first ids without a part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartEnds {
     order: u64,
@@ -24,7 +24,7 @@ impl PartEnds {
         head.next_order.0 <= self.order && head.next_execution <= self.execution
     }
 
-    /// A part that cannot be told ends before all ids: it is asked for again.
+    /// Reads the ends. A part that cannot be read ends before all ids, so that the writer asks for it again.
     fn of(row: &tokio_postgres::Row) -> PartEnds {
         let mut fields = Fields::of(row);
         let mut end = || fields.next().unwrap_or(0);
@@ -32,12 +32,12 @@ impl PartEnds {
     }
 }
 
-/// Where the parts end.
+/// The ends of the parts.
 pub(crate) async fn ends(session: &Session) -> Result<PartEnds, tokio_postgres::Error> {
     Ok(PartEnds::of(&session.client.query_one(ENDS, &[]).await?))
 }
 
-/// Makes the parts that rows before `head` need, and gives where they end. It waits for nobody who reads or writes.
+/// Makes the parts that rows before `head` need, and returns their ends. It waits for no reader or writer.
 pub(crate) async fn make(session: &Session, epoch: Epoch, head: &Head) -> Result<PartEnds, tokio_postgres::Error> {
     let given = [Single(epoch.0), Single(head.next_order.0), Single(head.next_execution)];
     let row = session.client.query_one(MAKE, &[&given[0], &given[1], &given[2]]).await?;

@@ -1,30 +1,30 @@
-//! Which orders consecutive commands had wait for others, and which wait no more, as the rows that will say so. A market in which none
-//! ever waited so has none of these.
+//! Pending orders as rows: those that consecutive commands made wait, and those that wait no longer. A market without
+//! pending orders has no such rows.
 
 use engine::{Engine, OrderId};
 
 use crate::stop_rows::Turn;
 
-/// They belong to effects, and are filled and emptied with them.
+/// The changes of pending orders. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
 pub(crate) struct PendingRows {
-    /// Orders that wait, and the orders that they wait for.
+    /// Pending orders, and their working orders.
     pub(crate) opened: Vec<(OrderId, OrderId)>,
-    /// Orders that were placed, or were canceled: any of those may have waited.
+    /// Orders that were placed or canceled: each of them may have been pending.
     pub(crate) closed: Vec<OrderId>,
-    /// Those that were placed, and their ranks among all that came to the ends of queues.
+    /// The released orders, and their ranks among all that came to the ends of queues.
     pub(crate) released: Vec<(OrderId, Turn)>,
 }
 
 impl PendingRows {
-    /// Empties this; the lists keep their room.
+    /// Empties the lists, which keep their capacity.
     pub(crate) fn clear(&mut self) {
         self.opened.clear();
         self.closed.clear();
         self.released.clear();
     }
 
-    /// Rows to be written, changed or removed.
+    /// The number of rows to write, change or remove.
     pub(crate) fn len(&self) -> usize {
         self.opened.len() + self.closed.len() + self.released.len()
     }
@@ -34,7 +34,7 @@ impl PendingRows {
         self.released.push((order, turn));
     }
 
-    /// Closes a turn.
+    /// Closes a turn. In a market that never had pending orders it drops the candidates.
     pub(crate) fn seal(&mut self, engine: &Engine) {
         if !engine.had_pending_orders() {
             self.closed.clear();

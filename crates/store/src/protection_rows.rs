@@ -1,12 +1,12 @@
-//! Cancel on disconnect as rows: whom a batch of commands protected, or protects no longer, and what a row says. It knows neither effects
-//! nor how rows are written.
+//! Cancel on disconnect as rows: the accounts that a batch of commands protected, or no longer protects, and the grace
+//! in a row. This file knows neither effects nor how rows are written.
 
 use engine::{AccountIndex, Grace};
 
 use crate::error::StoreError;
 use crate::fields::Fields;
 
-/// An account and its grace; none if it is not protected now.
+/// An account and its grace; none if it is no longer protected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProtectionRow {
     pub account: AccountIndex,
@@ -19,7 +19,7 @@ impl ProtectionRow {
     }
 }
 
-/// An account is protected otherwise. The last one counts.
+/// Changes the protection of an account. The last change counts.
 pub(crate) fn change(rows: &mut Vec<ProtectionRow>, account: AccountIndex, grace: Option<Grace>) {
     match rows.iter_mut().find(|row| row.account == account) {
         Some(row) => row.grace = grace,
@@ -27,7 +27,7 @@ pub(crate) fn change(rows: &mut Vec<ProtectionRow>, account: AccountIndex, grace
     }
 }
 
-/// The next field of a row. Errors: `Unreadable`.
+/// Takes the next field of a row. Errors: `Unreadable`.
 pub(crate) fn take_grace(fields: &mut Fields<'_>) -> Result<Grace, StoreError> {
     let unreadable = || StoreError::Unreadable { column: "protections.grace_ms".to_owned() };
     Grace::from_millis(fields.next()?).ok_or_else(unreadable)

@@ -1,5 +1,5 @@
-//! A connection that answers questions about the past, for people: what is asked stands in pages.rs and candles.rs. It is
-//! beside those of the writer and of the look-ups, so that a long answer holds up neither.
+//! A connection that answers people's questions about the past; pages.rs and candles.rs have the questions. It stands
+//! beside the connections of the writer and of the look-ups, so a long answer delays neither.
 
 use std::time::{Duration, Instant};
 
@@ -19,20 +19,19 @@ use crate::url::StoreUrl;
 
 const ACTION: &str = "read the history";
 const PAUSE: Duration = Duration::from_millis(200);
-/// A start reads all that it needs, however long that takes.
+/// The patience of a start, which reads all that it needs, however long that takes.
 pub(crate) const START_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// What was found, and the last command whose effects were there: whoever reads it waits until all else that he can ask has
-/// come as far.
+/// An answer, and the last command whose effects it saw: its reader waits until the view has come as far.
 pub type Seen<T> = (T, Sequence);
 
-/// An open order: when it was placed, its kind, what it waits or waited for, how it prevents self-trades, when it was triggered, and
-/// the order that it was linked with.
+/// An open order: the time of its placing, its kind, its trigger, its self-trade prevention, the time at which it was
+/// triggered, and its partner.
 pub type PlacedAs = (OrderId, Time, OrderKind, Option<Trigger>, SelfTrade, Option<Time>, Option<OrderId>);
 
-/// Reads for one thread, and changes nothing.
+/// A reader for one thread, which changes nothing.
 pub struct Reader {
-    // Before the runtime, so that it is dropped while its connection still can say good-bye.
+    // The session stands before the runtime, so that it is dropped while it can still close its connection.
     session: Option<Session>,
     runtime: Runtime,
     connector: Connector,
@@ -41,12 +40,12 @@ pub struct Reader {
 
 pub(crate) type Given<'a> = &'a (dyn ToSql + Sync);
 
-/// Where the rows stand, and what is kept of them.
+/// Selects the head of the rows, and the bounds of what is kept.
 fn standing() -> String {
     format!("SELECT s.sequence, {} FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k", kept::COLUMNS)
 }
 
-/// When the open orders were placed; imported ones do not say.
+/// Selects the placing of open orders; imported ones have none.
 const PLACED_AT: &str = "
     SELECT o.id, o.time, o.kind, coalesce(t.price, o.trigger_price), o.trigger_from_below, o.self_trade, t.time, k.partner
     FROM pricetime.resting r JOIN pricetime.orders o ON o.id = r.order_id
@@ -67,10 +66,11 @@ impl Reader {
         Ok(Reader { session: Some(session), runtime, connector, stop })
     }
 
-    /// When the orders that are open now were placed, as far as the rows say, and as what. Errors: as of `trades_of_symbol`.
+    /// Reads the times at which the open orders were placed, as far as the rows have them, and their terms. Errors:
+    /// those of `trades_of_symbol`.
     pub fn placed_times(&mut self) -> Result<Vec<PlacedAs>, StoreError> {
         let placed = self.read(Instant::now() + START_PATIENCE, async |session: &Session, _| {
-            // Whole tables, unlike all other questions.
+            // This question reads whole tables, unlike all others.
             session.client.batch_execute("SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on").await?;
             let rows = session.client.query(PLACED_AT, &[]).await?;
             let placed_as = |fields: &mut Fields<'_>| {
@@ -83,7 +83,7 @@ impl Reader {
         Ok(placed?.0)
     }
 
-    /// Asks until there is an answer or it is too late, on a new connection after one that broke.
+    /// Asks until there is an answer or time is up, on a new connection after one that broke.
     pub(crate) fn read<T>(
         &mut self,
         until: Instant,
@@ -92,7 +92,7 @@ impl Reader {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // Nothing is known against the database: others were asked before.
+                // The database is not at fault: other questions came first.
                 let fault = "others were asked first, and it is too late now".to_owned();
                 return Err(StoreError::Unreachable { place: self.connector.place(), fault });
             }
@@ -130,14 +130,15 @@ impl Reader {
     }
 }
 
-/// All statements of a question see the same rows, and end by themselves when nobody waits for them any more.
+/// Runs all statements of a question on the same rows. They end by themselves at the time at which nobody waits any
+/// more.
 async fn at_one_moment<T>(
     session: &Session,
     left: Duration,
     ask: &impl AsyncFn(&Session, Kept) -> Told<T>,
 ) -> Told<Seen<T>> {
     let milliseconds = left.as_millis().clamp(1, 1_000_000_000);
-    // A bitmap would be made of all rows of an account, where the order of the index gives the first ones of them.
+    // A bitmap would read all rows of an account, where the order of the index gives the first ones.
     let begin = format!(
         "BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}; SET LOCAL enable_bitmapscan = off; {NOTHING_GOES}"
     );
@@ -150,7 +151,7 @@ async fn at_one_moment<T>(
     Ok((found, through))
 }
 
-/// What each row says.
+/// Reads a value from each row.
 pub(crate) fn each<T>(
     rows: &[Row],
     read: impl Fn(&mut Fields<'_>) -> Result<T, StoreError>,

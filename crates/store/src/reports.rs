@@ -1,5 +1,5 @@
-//! What was reported of an account's orders, found again piece by piece: every placing, execution, note and cancellation behind
-//! a command, each kind along an index of its own. Ids rise with the commands, so a search finds where to begin.
+//! Reports on an account's orders, read again piece by piece: every placing, execution, note and cancellation behind a
+//! command, each kind along an index of its own. Ids rise with the commands, so a search finds where to begin.
 
 use std::time::Instant;
 
@@ -15,43 +15,43 @@ use crate::reader::{Given, Reader, START_PATIENCE, Seen, each};
 use crate::session::Session;
 use crate::term_rows;
 
-/// What was canceled of an order.
+/// The cancellation of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CanceledRow {
-    /// Its id.
+    /// The id of the order.
     pub order: OrderId,
-    /// What it is for.
+    /// The symbol of the order.
     pub symbol: SymbolIndex,
-    /// Buy or sell.
+    /// The side of the order.
     pub side: Side,
-    /// What was open of it.
+    /// The shares that were canceled.
     pub shares: Shares,
-    /// Why it was canceled; none if nobody knows.
+    /// The reason; none if it is unknown.
     pub why: Option<CancelReason>,
-    /// When it was canceled.
+    /// The time of the cancellation.
     pub time: Time,
     /// The command that canceled it.
     pub sequence: Sequence,
 }
 
-/// A piece of what was reported of an account, each kind in order.
+/// A piece of an account's reports, each kind in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportRows {
-    /// Its orders that were placed.
+    /// The orders that it placed.
     pub placed: Vec<OpenedRow>,
-    /// What its orders bought and sold; a trade with itself is in both.
+    /// The executions of its buys; a trade with itself is in both lists.
     pub bought: Vec<TradeRow>,
-    /// See `bought`.
+    /// The executions of its sells.
     pub sold: Vec<TradeRow>,
-    /// What befell its orders beside.
+    /// The other notes on its orders.
     pub noted: Vec<NotedRow>,
     /// Its orders that were canceled.
     pub canceled: Vec<CanceledRow>,
-    /// All up to this command is in it.
+    /// The last command that the piece covers completely.
     pub through: Sequence,
 }
 
-/// Whether the first order that there ever was is here, as it was placed, or was when it went.
+/// Selects whether the first order ever is here as it was placed, or was when it was removed.
 pub(crate) const IS_WHOLE: &str = "
     SELECT coalesce(k.whole,
         (SELECT o.id = 1 AND o.sequence IS NOT NULL FROM pricetime.orders o ORDER BY o.id LIMIT 1), s.next_order = 1)
@@ -71,7 +71,7 @@ const CANCELED: &str = "
     ) c CROSS JOIN LATERAL (SELECT i.* FROM pricetime.orders i WHERE i.id = c.order_id LIMIT 1) o ORDER BY c.sequence, c.order_id";
 
 impl Reader {
-    /// Whether the rows tell of every order that there ever was: none was imported as it stood. Errors: as of `placed_times`.
+    /// Whether the rows have every order that there ever was: none was imported. Errors: those of `placed_times`.
     pub fn is_whole(&mut self) -> Result<bool, StoreError> {
         let whole = self.read(Instant::now() + START_PATIENCE, async |session: &Session, _| {
             let row = session.client.query_one(IS_WHOLE, &[]).await?;
@@ -80,8 +80,8 @@ impl Reader {
         Ok(whole?.0)
     }
 
-    /// What was reported of an account behind one command and up to another one, from the beginning: `most` of each kind,
-    /// more only where one command did more. Errors: as of `trades_of_symbol`.
+    /// Reads the reports of an account behind one command and up to another, from the beginning: `most` of each kind,
+    /// and more only where one command made more. Errors: those of `trades_of_symbol`.
     pub fn reports(
         &mut self,
         account: AccountIndex,
@@ -92,7 +92,7 @@ impl Reader {
     ) -> Result<Seen<ReportRows>, StoreError> {
         self.read(until, async |session: &Session, kept| {
             for rows in [RowsOf::OrdersOf(account), RowsOf::TradesOf(account)] {
-                // Who asks only for what is newer misses nothing.
+                // A client that only asks for newer reports misses nothing.
                 if let Some(gone) = kept.gone(session, rows).await?.filter(|gone| gone.sequence > behind) {
                     return Err(gone.error().into());
                 }
@@ -115,7 +115,7 @@ async fn reports(
     (behind, through): (Sequence, Sequence),
     most: usize,
 ) -> Told<ReportRows> {
-    // A client says behind which command.
+    // A client chooses this command, which may be any number.
     let behind_asked = behind.0.min(i64::MAX.unsigned_abs());
     let (client, of, limit, after) = (&session.client, Single(account.0), Single(most as u64), Single(behind_asked));
     let first = |table: &'static str, next: &'static str| async move {
@@ -131,7 +131,7 @@ async fn reports(
     let given: [Given<'_>; 3] = [&of, &after, &limit];
     let canceled = each(&client.query(CANCELED, &given).await?, canceled_row)?;
     let noted = notes::noted(session, &given).await?;
-    // Behind the last row of as many as were asked for there may be more of the same command.
+    // Behind the last of as many rows as were requested there may be more of the same command.
     let ends = |rows: usize, last: Option<Sequence>| match last {
         Some(last) if rows == most => Sequence(last.0.saturating_sub(1)),
         _ => through,
@@ -151,8 +151,8 @@ async fn reports(
     Ok(rows)
 }
 
-/// The first id of a table whose command is behind `$1`, or the one that comes `next`: halving what is left, row by row. With
-/// the `OFFSET` each row is read once, and not for each of the columns that it decides.
+/// Finds the first id of a table whose command is behind `$1`, or the id that comes `next`, by bisection, row by row.
+/// With the `OFFSET` the database reads each row once, and not once for each column that depends on it.
 fn first_behind(table: &str, next: &str) -> String {
     format!(
         "WITH RECURSIVE search AS (

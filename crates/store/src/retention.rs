@@ -1,9 +1,9 @@
-//! What is no longer kept: the oldest parts go as whole tables. On a thread and a connection of its own, of the server that holds
-//! the epoch. Orders of a part that are open go on in a table of those that were carried along; so do those that
-//! ended lately. All of it is one transaction: either a part is there or it is gone, and those who read it wait for each other.
+//! Retention: removes the oldest parts as whole tables, on a thread and a connection of its own, in the server that
+//! holds the epoch. Open orders of a part move to a table of carried orders; so do those that ended lately. All of it
+//! is one transaction: a part is either there or removed, and retention and readers of parts wait for each other.
 //!
-//! The writer waits as long as tables are put in the place of others, and no longer: all that takes time comes before, and
-//! whoever else holds a table is given way to.
+//! The writer waits only while tables replace others: all work that takes time comes before, and retention gives way to
+//! everyone else who holds a table.
 
 use std::fmt::Write;
 use std::thread::JoinHandle;
@@ -22,32 +22,32 @@ use crate::stop::{Stop, unless_stopped};
 use crate::url::StoreUrl;
 
 const ACTION: &str = "remove what is no longer kept";
-/// How often it is looked whether something may go.
+/// The interval at which retention looks whether a part may go.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// A start reads the last day, and for a day a client order id stands for its order: what happened since then stays, however
-/// much it is.
+/// The least age of a removed part. A start reads the last day, and a client order id stands for its order for a day,
+/// so everything since then stays, whatever its size.
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
-/// How often it is tried to get the tables while others hold them, before all begins anew later.
+/// The number of attempts to get the tables while others hold them, before all begins anew later.
 const TRIES: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How much is kept.
+/// The bounds of what is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// Parts of which all happened longer ago than so many microseconds go; none for never.
+    /// The age in microseconds above which whole parts are removed; none for never.
     pub age_us: Option<u64>,
-    /// With more bytes than these in tables and indexes of the past the oldest parts go; none for any number.
+    /// The size in bytes of tables and indexes of the past above which the oldest parts are removed; none for no bound.
     pub bytes: Option<u64>,
 }
 
-/// Removes what is no longer to be kept.
+/// The remover of old parts.
 pub struct Retention {
     connector: Connector,
     keep: Keep,
     epoch: Epoch,
 }
 
-/// Rows that lie in parts together.
+/// The kinds of rows that lie in parts together.
 #[derive(Clone, Copy, Debug)]
 enum Rows {
     Orders,
@@ -60,13 +60,13 @@ struct OldPart {
     rows: Rows,
     begins: u64,
     ends: u64,
-    /// The first id that was kept so far: where it is not 1, some before it were carried along.
+    /// The first id that was kept so far: if it is not 1, some rows before it were carried along.
     first: u64,
-    /// What ended since then is carried along.
+    /// The time since which ended orders are carried along.
     since: Time,
 }
 
-/// The oldest part of orders where there is a later one, when the last of it was placed, and the time of the market.
+/// Selects the oldest part of orders that has a later one, the time of its last placing, and the time of the market.
 const OLDEST_ORDERS: &str = "
     SELECT p.begins, p.ends, k.first_order, s.time, coalesce(
         (SELECT o.time FROM pricetime.orders o WHERE o.id < p.ends ORDER BY o.id DESC LIMIT 1),
@@ -74,8 +74,8 @@ const OLDEST_ORDERS: &str = "
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k CROSS JOIN pricetime.parts p
     WHERE p.rows_of = 'orders' AND EXISTS (SELECT FROM pricetime.parts n WHERE n.rows_of = p.rows_of AND n.begins = p.ends)
     ORDER BY p.begins LIMIT 1";
-/// The same of executions, where the orders of all of it are gone, or were carried along: the first order that is kept was
-/// placed behind the last of them, which may be one of older orders that waited.
+/// Selects the same of executions whose orders were all removed or carried along: the first order kept was placed
+/// behind the last of these executions, which may belong to an older order that waited.
 const OLDEST_EXECUTIONS: &str = "
     SELECT p.begins, p.ends, k.first_execution, s.time, l.time
     FROM pricetime.command_sequence s CROSS JOIN pricetime.kept k
@@ -92,23 +92,23 @@ const BYTES: &str = "
     WHERE c.relnamespace = 'pricetime'::regnamespace AND c.relkind = 'r'
         AND c.relname ~ '^((orders|cancellations|executions)_|client_orders$|audited$|callers$|notes$|reductions$|icebergs$|trails$|imported_executions$)'";
 const REMOVE_AUDIT: &str = "SELECT pricetime.remove_audit($1::bigint)";
-/// Rows that one statement removes.
+/// The number of rows that one statement removes.
 const AUDIT_ROWS: u64 = 1000;
 const STILL_OURS: &str = "SELECT FROM pricetime.command_sequence WHERE epoch = $1 FOR UPDATE";
 
-/// What became of a removal.
+/// The result of a removal.
 enum Ended {
     Removed,
     NothingToDo,
 }
 
 impl Retention {
-    /// For the server of this epoch; `name` is what others see in pg_stat_activity. Errors: `Tls`.
+    /// Makes the remover for the server of this epoch; pg_stat_activity shows `name`. Errors: `Tls`.
     pub fn new(url: &StoreUrl, name: &str, keep: Keep, epoch: Epoch) -> Result<Retention, StoreError> {
         Ok(Retention { connector: Connector::new(url, name)?, keep, epoch })
     }
 
-    /// Starts the thread. It ends when `stop` is told, or another server has taken over.
+    /// Starts the thread. It ends on `stop`, or when another server has taken over.
     pub(crate) fn start(self, stop: Stop) -> std::io::Result<JoinHandle<()>> {
         std::thread::Builder::new().name("retention".to_string()).spawn(move || self.run(&stop))
     }
@@ -132,8 +132,8 @@ impl Retention {
         }
     }
 
-    /// Removes all parts that may go, one after the other, and gives how many: for whoever does not wait for the thread. Errors:
-    /// `Fenced`, `Unreachable`, `Refused`, `Rights`.
+    /// Removes all parts that may go, one after the other, and returns their number, for callers that do not wait for
+    /// the thread. Errors: `Fenced`, `Unreachable`, `Refused`, `Rights`.
     pub fn remove_now(&self) -> Result<u64, StoreError> {
         crate::runtime::runtime()?.block_on(self.remove_all())
     }
@@ -151,7 +151,7 @@ impl Retention {
         loop {
             let ended = self.remove_one(&session).await;
             if !matches!(ended, Ok(Ended::Removed)) {
-                // Should even this fail, the connection is gone and the transaction with it.
+                // If even this fails, the connection is gone and the transaction with it.
                 let _ = session.client.batch_execute("ROLLBACK").await;
             }
             match ended {
@@ -167,7 +167,7 @@ impl Retention {
     }
 
     async fn remove_one(&self, session: &Session) -> Told<Ended> {
-        // Each statement sees what was committed when it began.
+        // Each statement sees what was committed before it began.
         session.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
         let Some(old) = self.choose(session).await? else { return Ok(Ended::NothingToDo) };
         let begun = Instant::now();
@@ -192,7 +192,7 @@ impl Retention {
         Ok(Ended::NothingToDo)
     }
 
-    /// The part that is to go next.
+    /// The part to remove next.
     async fn choose(&self, session: &Session) -> Told<Option<OldPart>> {
         let total = match self.keep.bytes {
             Some(_) => Fields::of(&session.client.query_one(BYTES, &[]).await?).next::<u64>()?,
@@ -210,10 +210,10 @@ impl Retention {
         Ok(None)
     }
 
-    /// Puts what was prepared in the place of the part, and commits. Gives since when the writer may have waited.
+    /// Replaces the part by the prepared tables, and commits. Returns the time since when the writer may have waited.
     async fn replace(&self, session: &Session, old: &OldPart) -> Told<Instant> {
-        // Who reads at one moment holds the first of these. No writer needs any of the next; and none holds a table while it waits
-        // for the sequence row, so that the last ones are free then.
+        // Readers of one moment hold the first of these tables. No writer needs any of the next; and none holds a table
+        // while it waits for the sequence row, so the last ones are free then.
         session.client.batch_execute(&old.lock_parts()).await?;
         session.client.batch_execute("SET LOCAL lock_timeout = '1s'").await?;
         let blocked = Instant::now();
@@ -227,7 +227,7 @@ impl Retention {
     }
 }
 
-/// Who asked for what goes with the orders of that time, a few rows at a time: it waits for nobody.
+/// Removes the audit trail of that time, a few rows at a time, without waiting for anyone.
 async fn remove_audit(session: &Session) -> Result<(), tokio_postgres::Error> {
     while Fields::of(&session.client.query_one(REMOVE_AUDIT, &[&Single(AUDIT_ROWS)]).await?).next().unwrap_or(0)
         == AUDIT_ROWS
@@ -241,7 +241,7 @@ fn is_held(error: &tokio_postgres::Error) -> bool {
 }
 
 impl Keep {
-    /// Whether a part may go whose last row is of `last`: since when what ended is to stay.
+    /// The time since which ended orders stay, if a part whose last row is of `last` may go.
     fn lets_go(&self, now: Time, last: Time, total: u64) -> Option<Time> {
         let before = |age: u64| Time(now.0.saturating_sub(age.max(DAY_US)));
         let by_age = self.age_us.map(before).filter(|since| last < *since);
@@ -251,7 +251,7 @@ impl Keep {
 }
 
 impl OldPart {
-    /// The tables that lie in parts together, with the column of their ids.
+    /// The tables that lie in parts together, with their id columns.
     fn wholes(&self) -> &'static [(&'static str, &'static str)] {
         match self.rows {
             Rows::Orders => &[("orders", "id"), ("cancellations", "order_id")],
@@ -259,13 +259,14 @@ impl OldPart {
         }
     }
 
-    /// The parts that go: this one, and the one with what was carried along before.
+    /// The parts that go: this one, and the one with the rows carried along before.
     fn names(&self, whole: &str) -> Vec<String> {
         let carried = (self.first > 1).then(|| format!("pricetime.{whole}_to_{}", self.first));
         std::iter::once(format!("pricetime.{whole}_{}", self.begins)).chain(carried).collect()
     }
 
-    /// Carries along what stays, in tables that nobody knows yet, and notes what goes. It locks nothing that others want.
+    /// Copies the rows that stay into tables that nobody knows yet, and notes the end of the removed ones. It locks
+    /// nothing that others want.
     fn prepare(&self) -> String {
         let OldPart { rows, ends, .. } = self;
         let mut sql = String::new();
@@ -325,7 +326,7 @@ impl OldPart {
     fn prepare_executions(&self, sql: &mut String) {
         let OldPart { ends, first, .. } = self;
         add(sql, &format!("UPDATE pricetime.kept SET first_execution = {ends}"));
-        // Their orders are before the first that is kept: those that are there were carried along.
+        // Their orders lie before the first one kept, so those that are there were carried along.
         let stays = |order: &str| format!("EXISTS (SELECT FROM pricetime.orders o WHERE o.id = e.{order})");
         add(
             sql,
@@ -344,7 +345,7 @@ impl OldPart {
         }
     }
 
-    /// The cancellations of orders that are carried along and were canceled by now, as far as they are not carried along yet.
+    /// Selects the cancellations of carried orders that are not carried along yet.
     fn carry_cancellations(&self) -> String {
         let ends = self.ends;
         format!(
@@ -371,7 +372,7 @@ impl OldPart {
         let wholes: Vec<String> = self.wholes().iter().map(|(whole, _)| format!("ONLY pricetime.{whole}")).collect();
         add(&mut sql, &format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", wholes.join(", ")));
         if let Rows::Orders = self.rows {
-            // What was canceled while it was prepared.
+            // These orders were canceled while the tables were prepared.
             add(&mut sql, &self.carry_cancellations());
         }
         let ends = self.ends;

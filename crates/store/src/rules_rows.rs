@@ -1,4 +1,5 @@
-//! Rules of symbols as rows: what a batch of commands gave, and what a row says. It knows neither effects nor how rows are written.
+//! Rules of symbols as rows: the changes of a batch of commands, and the rules in a row. This file knows neither
+//! effects nor how rows are written.
 
 use engine::{Distance, Money, Price, RulesPart, Shares, SymbolIndex, SymbolRules};
 
@@ -12,14 +13,14 @@ const NONE: SymbolRules = SymbolRules::NONE;
 pub(crate) const COLUMNS: &str =
     "tick_size, lot_size, min_shares, max_shares, min_value, max_value, band_up, band_down, halted, interruption";
 
-/// A symbol and the rules that it has now.
+/// A symbol and its new rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RulesRow {
     pub symbol: SymbolIndex,
     pub rules: SymbolRules,
 }
 
-/// Takes over a part of a symbol's new rules. All parts come, one after the other.
+/// Replaces one part of a symbol's rules. All parts come, one after the other.
 pub(crate) fn change(rows: &mut Vec<RulesRow>, symbol: SymbolIndex, part: RulesPart) {
     if rows.iter().all(|row| row.symbol != symbol) {
         rows.push(RulesRow { symbol, rules: NONE });
@@ -27,7 +28,7 @@ pub(crate) fn change(rows: &mut Vec<RulesRow>, symbol: SymbolIndex, part: RulesP
     rows.iter_mut().filter(|row| row.symbol == symbol).for_each(|row| row.rules.set(part));
 }
 
-/// What stands in each column; null where there is no such rule.
+/// The values of the columns; null for a rule that is not set.
 impl RulesRow {
     pub(crate) fn tick(&self) -> Option<Price> {
         Some(self.rules.tick).filter(|&tick| tick != NONE.tick)
@@ -49,7 +50,7 @@ impl RulesRow {
         Some(self.rules.value_min).filter(|&least| least != NONE.value_min)
     }
 
-    /// In seconds.
+    /// The length of interruptions in seconds.
     pub(crate) fn interruption(&self) -> Option<u64> {
         self.rules.interruption.map(|pause| pause.seconds().into())
     }
@@ -59,7 +60,7 @@ impl RulesRow {
     }
 }
 
-/// The next fields of a row, as [`COLUMNS`] names them. Errors: `Unreadable`.
+/// Takes the next fields of a row, in the order of [`COLUMNS`]. Errors: `Unreadable`.
 pub(crate) fn take_rules(fields: &mut Fields<'_>) -> Result<SymbolRules, StoreError> {
     Ok(SymbolRules {
         tick: fields.maybe()?.unwrap_or(NONE.tick),

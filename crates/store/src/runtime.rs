@@ -1,4 +1,4 @@
-//! What drives a connection to the database.
+//! The event loop of a connection to the database.
 
 use tokio::runtime::{Builder, Runtime};
 

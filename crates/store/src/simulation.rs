@@ -1,8 +1,8 @@
-//! A market in PostgreSQL without PostgreSQL: the loop, the queue and the committer that serve, stepped in an order that a seed
-//! decides, in front of a simulated database to which anything happens. Everything that leaves a server is compared with the
-//! naive model and with what the database held at that moment.
+//! Simulates a market in PostgreSQL without PostgreSQL: the real loop, queue and committer, stepped in an order that a
+//! seed decides, before a simulated database with all kinds of faults. Everything that leaves a server is compared with
+//! the naive model and with the content of the database at that moment.
 //!
-//! `PRICETIME_SEED=7 PRICETIME_ROUNDS=1` runs one life again, and more rounds are a longer simulation.
+//! `PRICETIME_SEED=7 PRICETIME_ROUNDS=1` runs one life again; more rounds make a longer simulation.
 
 mod database;
 mod front;
@@ -30,21 +30,21 @@ use crate::committer::Committer;
 use crate::error::StoreError;
 use crate::standing::Epoch;
 
-/// Lives of the short form: some seconds.
+/// Lives of the short form, which takes some seconds.
 const ROUNDS: u64 = 1_300;
-/// Of a life, before it becomes calm.
+/// Steps of a life before it becomes calm.
 const STEPS: usize = 100;
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;
 
-/// A server: it writes to the database until another one takes over.
+/// A server, which writes to the database until another one takes over.
 struct Server {
     epoch: Epoch,
     front: Rc<RefCell<Front>>,
     committer: Committer<SimulatedWriter>,
 }
 
-/// A database and its servers, the one that took over last behind the others, which do not know yet.
+/// A database and its servers. The one that took over last is behind the others, which do not know that yet.
 struct World {
     database: Database,
     servers: Vec<Server>,
@@ -55,7 +55,7 @@ struct World {
 }
 
 impl Server {
-    /// Takes the database over and begins with what it holds.
+    /// Takes the database over and begins with its content.
     fn start(world: &mut World) -> Server {
         let World { database, weather, clock, workload, random, .. } = world;
         let epoch = database.look().take_over();
@@ -69,7 +69,7 @@ impl Server {
         Server { epoch, front, committer }
     }
 
-    /// A step of the committer. False when nothing will come. Errors: the server ends.
+    /// Steps the committer. Returns false when the queue has ended. Errors: the fault that ends the server.
     fn commit(&mut self, database: &Database) -> Result<bool, StoreError> {
         let stepped = self.committer.step();
         let mut front = self.front.borrow_mut();
@@ -82,7 +82,7 @@ impl Server {
         Ok(goes_on)
     }
 
-    /// Takes nothing more, and commits and answers what it has. Errors: it ended before.
+    /// Stops the server: it takes nothing more, and commits and answers what it has. Errors: it ended before.
     fn stop(mut self, database: &Database) -> Result<(), StoreError> {
         self.front.borrow_mut().close();
         while self.commit(database)? {}
@@ -97,7 +97,7 @@ impl World {
         let weather = Rc::new(Cell::new(Weather::new(&mut random)));
         let clock = Arc::new(AtomicU64::new(CLOCK_START));
         let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms().with_rules();
-        // Where there are all of these, little is traded.
+        // A workload with all of these would trade little, so each has some seeds of its own.
         let workload = if seed.is_multiple_of(4) { workload.with_fees() } else { workload };
         let workload = if seed % 8 == 1 { workload.with_links() } else { workload };
         let workload = if seed % 16 == 3 { workload.with_groups() } else { workload };
@@ -115,12 +115,12 @@ impl World {
             _ => workload,
         };
         let workload = Rc::new(RefCell::new(workload));
-        // In some of them orders are under way, or wait behind one that is.
+        // With one execution a command, orders get under way, or wait behind one that is.
         let database = Database::new(if seed % 4 == 2 { 1 } else { EXECUTIONS_MAX });
         World { database, servers: Vec::new(), weather, clock, workload, random }
     }
 
-    /// Goes through all that a seed says, and then sees that a database that is back serves again.
+    /// Lives through everything that the seed decides, and then checks that a database that is back serves again.
     fn live(&mut self) {
         for _ in 0..STEPS {
             self.step();
@@ -131,10 +131,10 @@ impl World {
 
     fn step(&mut self) {
         self.start_if_none_is_in_charge();
-        // Hours, so that client order ids become free again.
+        // Hours pass, so that client order ids become free again.
         let hours = if self.random.percent(2) { self.random.below(30) as u64 } else { 0 };
         self.clock.fetch_add(hours * 3_600_000_000 + self.random.below(5_000) as u64, Ordering::Relaxed);
-        // The one in charge, or one that does not know yet that it is not.
+        // The server in charge, or one that does not know yet that it has been replaced.
         let last = self.servers.len() - 1;
         let chosen = if self.random.percent(70) { last } else { self.random.below(last + 1) };
         let server = &mut self.servers[chosen];
@@ -167,8 +167,8 @@ impl World {
         }
     }
 
-    /// Nothing happens any more: all that waits is answered by one step of the committer, and what comes then, too. Whoever is not
-    /// in charge sees it, and ends.
+    /// Ends all faults: one step of the committer must answer everything that waits, and then new requests, too. A
+    /// server that is not in charge notices, and ends.
     fn recover(&mut self) {
         self.start_if_none_is_in_charge();
         let mut server = self.servers.pop().expect("one is in charge");
@@ -181,8 +181,7 @@ impl World {
             let mut front = server.front.borrow_mut();
             front.oracle.check_nothing_waits();
             assert_eq!(front.status.get(), State::Ready);
-            // Orders whose time has come end by themselves, one that is under way goes on until it is done, and that is
-            // committed.
+            // Orders end at their deadlines, an order under way goes on until it is done, and all of it is committed.
             front.idle();
             while front.engine().is_some_and(|engine| engine.reached_orders() > 0) {
                 drop(front);
@@ -205,7 +204,7 @@ impl World {
     }
 }
 
-/// What happened in a life. Panics, and names the seed, when something does not hold.
+/// Lives a life and returns what happened. Panics, and names the seed, when a check fails.
 fn live(seed: u64) -> Tally {
     let mut world = World::new(seed);
     let lived = std::panic::catch_unwind(AssertUnwindSafe(|| world.live()));

@@ -1,4 +1,4 @@
-//! A market whose record is PostgreSQL: the thread of its loop, and the one that commits.
+//! A market in PostgreSQL: the thread of its loop, and the one that commits.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -21,15 +21,15 @@ use crate::writer::Writer;
 
 /// Settings of a market in PostgreSQL.
 pub struct SqlOptions {
-    /// Settings of its loop.
+    /// Settings of the loop.
     pub turn: TurnOptions,
-    /// How long requests wait for a database that is away.
+    /// The time for which requests wait for a database that is away.
     pub patience: Duration,
-    /// Where events go once they are committed.
+    /// The sink of committed events.
     pub events: Option<EventSink>,
-    /// Who removes what is no longer kept; none where all is kept.
+    /// The remover of old parts; none where everything is kept.
     pub retention: Option<Retention>,
-    /// Says in words what a command is, for where it is kept who asked for it.
+    /// Puts a command into words, for the audit trail.
     pub describe: fn(&Command) -> String,
 }
 
@@ -40,13 +40,14 @@ pub struct SqlMarket {
     stop: Stop,
     running: JoinHandle<Engine>,
     committer: JoinHandle<()>,
-    /// With what it is told to end by.
+    /// The retention thread, and the way to stop it.
     retention: Option<(JoinHandle<()>, Stop)>,
 }
 
 impl SqlMarket {
-    /// Starts the threads on an engine that stands where the database does, beside those that read done orders. `stop` ends the
-    /// writer's waits. `failed` is called when nothing more may be acknowledged; `status` says whether the database can be reached.
+    /// Starts the threads, beside those that read done orders, on an engine at the sequence of the database. `stop`
+    /// ends the writer's waits. The threads call `failed` when nothing more may be acknowledged; `status` says whether
+    /// the database can be reached.
     pub fn start(
         engine: Engine,
         writer: Writer,
@@ -84,12 +85,12 @@ impl SqlMarket {
         Ok(SqlMarket { exchange, queue, stop, running, committer, retention: retention.transpose()? })
     }
 
-    /// Where gateways hand batches in.
+    /// The handle through which gateways hand in batches.
     pub fn exchange(&self) -> Arc<ExchangeHandle> {
         self.exchange.clone()
     }
 
-    /// Commits and answers what was handed in, and ends the threads. Gives what is left.
+    /// Commits and answers what was handed in, and ends the threads. Returns the engine.
     pub fn stop(self) -> Engine {
         if let Some((retention, stop)) = self.retention {
             stop.tell();

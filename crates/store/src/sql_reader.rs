@@ -1,7 +1,7 @@
 //! The threads that read done orders, and executions of open ones, from SQL for queries: one for short look-ups, many
-//! of them at a time, and one for long ones. They go in rounds of bounded size, in which those that wait have their
-//! turns. A round takes one statement for the done orders of all of its look-ups and one for the open ones, if their
-//! executions fit. No question to the database brings more executions than its look-up has room for.
+//! at a time, and one for long ones. They work in rounds of bounded size, in which waiting look-ups take turns. A round
+//! takes one statement for the done orders of all its look-ups and one for the open ones, if their executions fit. No
+//! statement returns more executions than its look-up has room for.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,11 +17,11 @@ use crate::{AskedOrder, History, StoreError, Within};
 const ORDERS_MAX: usize = 256;
 /// The smallest share of a round that a look-up gets, however many wait.
 const ORDERS_A_TURN: usize = 16;
-/// The most executions that a round asks for, of open orders and of done ones each. An order with more has a round of
-/// its own.
+/// The most executions that a round reads, of open orders and of done ones each. An order with more has a round of its
+/// own.
 const EXECUTIONS_MAX: usize = 16_384;
 
-/// Starts the threads, each on a connection of its own. They end when what is returned is dropped.
+/// Starts the threads, each on a connection of its own. They end when the caller drops the readers.
 pub fn start(short: History, long: History, failed: &Failed) -> std::io::Result<Readers> {
     Ok(Readers::new(line("history-short", short, failed.clone())?, line("history-long", long, failed.clone())?))
 }
@@ -68,7 +68,7 @@ impl Reader {
         }
     }
 
-    /// Gives each look-up of a round what it asks for next.
+    /// Answers the next orders of each look-up of a round.
     fn answer(&mut self, round: &mut [Turn]) -> Result<(), StoreError> {
         let open: Vec<(OrderId, usize)> = round.iter().flat_map(Turn::open).collect();
         let mut open = self.history.first_executions(&open)?.into_iter();
@@ -90,7 +90,7 @@ impl Reader {
         }
     }
 
-    /// The turn of a look-up whose done orders may have more executions than a round asks for.
+    /// Takes the turn of a look-up whose done orders may have more executions than a round reads.
     fn answer_alone(&mut self, turn: &mut Turn) -> Result<(), StoreError> {
         let orders: Vec<AskedOrder> = turn.done().collect();
         let Within { done, whole } = self.done_within(&orders, turn.lookup.room())?;
@@ -98,7 +98,7 @@ impl Reader {
             turn.tell(&mut done.into_iter());
             return Ok(());
         }
-        // Which of them has more than there is room for shows when each is asked for alone.
+        // A question for each order alone shows which one has more than there is room for.
         while let Some(next) = turn.next() {
             if turn.tell_open(next) {
                 continue;
@@ -120,7 +120,7 @@ impl Reader {
     }
 }
 
-/// The look-ups that have their turn together, the one that waits longest first.
+/// The look-ups of a round, the one that waits longest first.
 fn next_round(waiting: &mut VecDeque<Lookup>) -> Vec<Turn> {
     let share = (ORDERS_MAX / waiting.len().max(1)).max(ORDERS_A_TURN);
     let (mut orders, mut executions) = (ORDERS_MAX, EXECUTIONS_MAX);
@@ -145,14 +145,15 @@ fn next_round(waiting: &mut VecDeque<Lookup>) -> Vec<Turn> {
 /// A look-up in a round.
 struct Turn {
     lookup: Lookup,
-    /// How many of its next orders are looked up in this round, those included that are told already.
+    /// The number of its next orders in this round, including those that are answered already.
     orders: usize,
-    /// The executions of those that may be open, as they were read.
+    /// The executions of orders that may be open, as read.
     first: VecDeque<Vec<Execution>>,
 }
 
 impl Turn {
-    /// So many of the next orders of a look-up as have so many executions at most, as far as that is known before.
+    /// Takes the next orders of a look-up, as many as have at most this many executions, as far as that is known
+    /// beforehand.
     fn new(lookup: Lookup, orders_max: usize, executions_max: usize) -> Turn {
         let mut turn = Turn { lookup, orders: orders_max, first: VecDeque::new() };
         turn.orders = turn.orders.min(turn.lookup.left().len());
@@ -165,14 +166,14 @@ impl Turn {
         turn
     }
 
-    /// How many executions are asked for of each of its orders, as far as that is known before.
+    /// The number of executions to read for each of its orders, as far as that is known beforehand.
     fn counts(&self) -> impl Iterator<Item = usize> {
         let (mut room, is_cut) = (self.lookup.room(), self.lookup.is_cut());
         self.lookup.left().iter().take(self.orders).map(move |asked| match asked.executions {
             Wanted::First(executed) if !is_cut => {
                 let count = count(&executed);
                 let fits = count <= room;
-                // None are read behind those that do not fit.
+                // No executions are read behind those that do not fit.
                 room = if fits { room - count } else { 0 };
                 if fits { count } else { 0 }
             }
@@ -180,7 +181,7 @@ impl Turn {
         })
     }
 
-    /// Those of its orders that may be open, with how many executions of each are asked for.
+    /// Its orders that may be open, with the number of executions to read for each.
     fn open(&self) -> impl Iterator<Item = (OrderId, usize)> {
         let orders = self.lookup.left().iter().zip(self.counts());
         orders.filter(|(asked, _)| is_open(asked)).map(|(asked, count)| (asked.order, count))
@@ -192,14 +193,14 @@ impl Turn {
         orders.filter(|asked| !is_open(asked)).map(|order| asked(&self.lookup, order))
     }
 
-    /// The next of its orders that is not told; none when all are, or the look-up has enough.
+    /// The next of its orders without an answer; none when all have one, or the look-up has enough.
     fn next(&mut self) -> Option<LookedUpOrder> {
         let next = *self.lookup.left().first()?;
         self.orders = self.orders.checked_sub(1)?;
         Some(next)
     }
 
-    /// Tells all of its orders, the done ones as they were read.
+    /// Answers all of its orders, the done ones from the rows.
     fn tell(&mut self, done: &mut impl Iterator<Item = Found>) {
         let mut read: VecDeque<Found> = done.take(self.done().count()).collect();
         while let Some(next) = self.next() {
@@ -209,7 +210,7 @@ impl Turn {
         }
     }
 
-    /// Tells the next order if it is one that may be open.
+    /// Answers the next order if it may be open.
     fn tell_open(&mut self, asked: LookedUpOrder) -> bool {
         let LookedUpOrder { order, account, executions: Wanted::First(executed) } = asked else { return false };
         let read = self.first.pop_front().unwrap_or_default();
@@ -232,13 +233,13 @@ fn is_open(asked: &LookedUpOrder) -> bool {
     matches!(asked.executions, Wanted::First(_))
 }
 
-/// A done order of a look-up.
+/// The question for a done order of a look-up.
 fn asked(lookup: &Lookup, asked: &LookedUpOrder) -> AskedOrder {
     let wants_executions = asked.executions == Wanted::All && !lookup.is_cut();
     AskedOrder { order: asked.order, executions_for: wants_executions.then_some(asked.account) }
 }
 
-/// Tells a look-up its next order, which is done.
+/// Answers the next order of a look-up, which is done.
 fn tell_done(lookup: &mut Lookup, found: Found) {
     let found = found.map(|done| {
         done.map(|mut done| {

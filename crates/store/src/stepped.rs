@@ -1,4 +1,4 @@
-//! A market in front of a commit queue that a test steps, without a thread. It knows no database.
+//! A market before a commit queue that a test steps, without a thread. It knows no database.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -17,10 +17,10 @@ use crate::sql_ledger::SqlLedger;
 
 /// A patience that no test outlives.
 pub(crate) const FOR_EVER: Duration = Duration::from_secs(3600);
-/// More than any request of a test is answered with.
+/// Limits above those that any request of a test reaches.
 const LIMITS: AnswerLimits = AnswerLimits { request_executions_max: 25_000 };
 
-/// A loop in front of a queue, and the way on which it is told which orders it may forget.
+/// Makes a loop before a queue, and the channel of the orders that it may forget.
 pub(crate) fn turn_before(
     queue: &Arc<CommitQueue>,
     engine: Engine,

@@ -1,4 +1,4 @@
-//! Telling those who wait for the database to stop.
+//! A signal that ends waits for the database.
 
 use std::future::Future;
 use std::pin::pin;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often a wait looks whether it was told to stop.
+/// The interval at which a wait looks at the signal.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Told by one thread, looked at by those that wait for the database.
+/// The signal: one thread gives it, and threads that wait for the database look at it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Not yet told.
+    /// Makes a signal that was not given yet.
     pub fn new() -> Stop {
         Stop::default()
     }
@@ -24,13 +24,13 @@ impl Stop {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether it was told.
+    /// Whether the signal was given.
     pub fn is_told(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// What `future` gives, unless `stop` is told before: then none.
+/// Returns the result of `future`, or none if `stop` is given before.
 pub(crate) async fn unless_stopped<T>(future: impl Future<Output = T>, stop: &Stop) -> Option<T> {
     let mut future = pin!(future);
     loop {

@@ -1,31 +1,30 @@
-//! What commands changed of orders that wait, or waited, for a price or for their turn, as the rows that will say so.
-//! In a market in which no order ever waited they are the last prices alone.
+//! Waiting orders as rows: the changes of orders that wait, or waited, for a price or for their turn. A market in which
+//! no order ever waited has only the last prices.
 
 use std::collections::BTreeMap;
 
 use engine::{Engine, NewOrder, OrderId, Price, Sequence, SymbolIndex, Trigger};
 
-/// They belong to effects, and are filled and emptied with them.
+/// The changes of waiting orders. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
 pub(crate) struct StopRows {
     pub(crate) activated: Vec<ActivatedRow>,
-    /// Orders that were open before these commands, canceled by them: any of them may have waited.
+    /// Orders that were open before these commands and that they canceled: each of them may have waited.
     pub(crate) canceled: Vec<OrderId>,
     pub(crate) reached: Vec<ReachedRow>,
-    /// Of the orders that these commands opened, or placed because another one was executed, or had wait for their
-    /// turn.
+    /// Orders that these commands opened to wait, placed at their release, or made wait for their turn.
     pub(crate) waiting: Vec<WaitingRow>,
-    /// By symbol.
+    /// The watched symbols.
     pub(crate) watched: Vec<WatchedRow>,
-    /// Where in `waiting` each order is, the last time.
+    /// The last place of each order in `waiting`.
     places: BTreeMap<OrderId, usize>,
-    /// Where in `activated` each order is.
+    /// The place of each order in `activated`.
     activated_at: BTreeMap<OrderId, usize>,
-    /// Where in `waiting` the orders are whose trigger was not reached.
+    /// The places in `waiting` of orders whose trigger was not reached.
     queues: BTreeMap<(SymbolIndex, Trigger), Vec<usize>>,
-    /// How many triggers and orders that follow the market were reached, and orders had to wait for their turn.
+    /// The number of triggers and trailing stops reached, and of orders that had to wait for their turn.
     turns: u64,
-    /// Executions that were looked at for what is watched.
+    /// The number of executions that `seal` has looked at for last prices.
     executions: usize,
 }
 
@@ -37,11 +36,12 @@ pub(crate) struct ReachedRow {
     pub turn: Turn,
 }
 
-/// The rank of a trigger among those that were reached, or of an order among those that came to an end of a queue after they were placed.
+/// The rank of a trigger among those that were reached, or of an order among those that came to the end of a queue
+/// after they were placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn {
     pub sequence: Sequence,
-    /// Rises with all that these commands did.
+    /// A number that rises with everything that these commands did.
     pub nth: u64,
 }
 
@@ -49,25 +49,25 @@ pub(crate) struct Turn {
 pub(crate) struct WaitingRow {
     pub order: OrderId,
     pub symbol: SymbolIndex,
-    /// None of one that waits for its turn alone.
+    /// The trigger; none for an order that only waits for its turn.
     pub trigger: Option<Trigger>,
     pub reached: Option<Turn>,
-    /// None of one that waits for a price, or did and was not activated.
+    /// The delay; none for an order that waits for a price, or that was reached and not activated.
     pub delayed: Option<Delayed>,
-    /// Not if it was activated or canceled by these commands, too.
+    /// Whether it still waits, and these commands neither activated nor canceled it.
     pub waits: bool,
 }
 
-/// An order that is active and waits for its turn.
+/// An active order that waits for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delayed {
     pub is_under_way: bool,
-    /// The worst price that it executes at.
+    /// The worst price at which it executes.
     pub goes_to: Price,
 }
 
 impl Delayed {
-    /// As the table calls it.
+    /// The name in the table.
     pub(crate) fn name(self) -> &'static str {
         if self.is_under_way { "under_way" } else { "queued" }
     }
@@ -89,7 +89,7 @@ pub(crate) struct WatchedRow {
 }
 
 impl StopRows {
-    /// Empties this; lists keep their room.
+    /// Empties the lists, which keep their capacity.
     pub(crate) fn clear(&mut self) {
         self.activated.clear();
         self.canceled.clear();
@@ -102,13 +102,13 @@ impl StopRows {
         (self.turns, self.executions) = (0, 0);
     }
 
-    /// Rows to be written, changed or removed.
+    /// The number of rows to write, change or remove.
     pub(crate) fn len(&self) -> usize {
         let StopRows { activated, canceled, reached, waiting, watched, .. } = self;
         activated.len() + canceled.len() + reached.len() + waiting.len() + watched.len()
     }
 
-    /// An order was opened that waits.
+    /// Adds an order that was opened to wait.
     pub(crate) fn open(&mut self, order: OrderId, symbol: SymbolIndex, trigger: Trigger) {
         self.queues.entry((symbol, trigger)).or_default().push(self.waiting.len());
         self.places.insert(order, self.waiting.len());
@@ -116,7 +116,7 @@ impl StopRows {
         self.waiting.push(WaitingRow { order, symbol, trigger, reached: None, delayed: None, waits: true });
     }
 
-    /// An active order waits for its turn.
+    /// Adds an active order that waits for its turn.
     pub(crate) fn delay(&mut self, order: OrderId, placed: &NewOrder<SymbolIndex>, is_under_way: bool, turn: Turn) {
         let NewOrder { symbol, trigger, limit: goes_to, .. } = *placed;
         let delayed = Some(Delayed { is_under_way, goes_to });
@@ -138,7 +138,7 @@ impl StopRows {
         Turn { sequence, nth: self.turns }
     }
 
-    /// The trigger of the order that was just opened follows the market: it is reached by the order's id.
+    /// Notes that the order just opened is a trailing stop, which is reached by its id.
     pub(crate) fn follow(&mut self, order: OrderId) {
         let row = self.waiting.last().filter(|row| row.order == order);
         let row = row.expect("invariant: an order that follows the market was opened to wait");
@@ -148,7 +148,7 @@ impl StopRows {
         }
     }
 
-    /// An order waits no more: it comes to its book, which one may do again and again that is under way.
+    /// Notes that an order comes to its book, which an order under way may do again and again.
     pub(crate) fn activate(&mut self, order: OrderId, turn: Turn) {
         let is_older = !self.waits_no_more(order);
         match self.activated_at.get(&order) {
@@ -160,15 +160,15 @@ impl StopRows {
         }
     }
 
-    /// An order was canceled that was opened by these commands, or before.
+    /// Notes that an order was canceled, which these commands opened or earlier ones.
     pub(crate) fn cancel(&mut self, order: OrderId, is_older: bool) {
-        // An older one may have come to wait by these commands.
+        // An older one may have begun to wait by these commands.
         if !self.waits_no_more(order) && is_older {
             self.canceled.push(order);
         }
     }
 
-    /// Whether it is among those that these commands opened to wait.
+    /// Ends the wait of an order, and returns whether these commands made it wait.
     fn waits_no_more(&mut self, order: OrderId) -> bool {
         self.places.get(&order).is_some_and(|&at| {
             self.waiting[at].waits = false;
@@ -176,8 +176,8 @@ impl StopRows {
         })
     }
 
-    /// Adds what no event tells: the last prices of what is watched. These commands created the symbols of `begun` or gave them
-    /// rules or a phase, and each of their executions was of one of `executed`.
+    /// Adds the last prices of watched symbols, which no event carries. These commands created the symbols of `begun`
+    /// or gave them rules or a phase, and each of their executions was in one of `executed`.
     pub(crate) fn seal(
         &mut self,
         engine: &Engine,

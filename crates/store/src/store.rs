@@ -1,5 +1,6 @@
-//! The way in: a connection that migrates, takes the lock, takes over, and what needs no taking over: verify and export.
-//! Blocking, for an ordinary thread. It does not write the market: that is the writer's, which `take_over` gives.
+//! The entrance to a database: a connection that migrates, locks and takes over, and the tasks without a take-over:
+//! verify and export. It blocks, for ordinary threads. It does not write the market: the writer, which `take_over`
+//! returns, does.
 
 use std::time::Duration;
 
@@ -19,12 +20,12 @@ use crate::url::StoreUrl;
 use crate::verify::{self, Verified};
 use crate::writer::Writer;
 
-/// How often a standby asks for the lock.
+/// The interval at which a standby tries to get the lock.
 const ASK_EVERY: Duration = Duration::from_millis(250);
 
 /// A connection to the database of a market.
 pub struct Store {
-    // Before the runtime, so that it is dropped while its connection still can say good-bye.
+    // The session stands before the runtime, so that it is dropped while it can still close its connection.
     session: Session,
     runtime: Runtime,
     connector: Connector,
@@ -34,7 +35,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Connects; `name` says to others who this is. Errors: `Unreachable`, `Tls`, `Refused` (an unknown role, database or
+    /// Connects; other servers see `name`. Errors: `Unreachable`, `Tls`, `Refused` (an unknown role, database or
     /// password).
     pub fn connect(url: &StoreUrl, name: &str, stop: Stop) -> Result<Store, StoreError> {
         let connector = Connector::new(url, name)?;
@@ -44,7 +45,7 @@ impl Store {
         Ok(Store { session, runtime, connector, name: name.to_owned(), locked: false, stop })
     }
 
-    /// Takes the lock that keeps other servers waiting. Errors: `AnotherServer`, which names it.
+    /// Takes the lock that keeps other servers waiting. Errors: `AnotherServer`, which names its holder.
     pub fn lock(&mut self) -> Result<(), StoreError> {
         let Store { session, runtime, .. } = self;
         if !self.locked {
@@ -54,8 +55,8 @@ impl Store {
         if self.locked { Ok(()) } else { Err(runtime.block_on(standing::lock_holder(session))) }
     }
 
-    /// Waits until no other server holds the lock, and takes it: for a standby. Connects again as often as need be.
-    /// Errors: `Stopped`.
+    /// Waits until no other server holds the lock, and takes it: for a standby. It connects again as often as
+    /// necessary. Errors: `Stopped`.
     pub fn wait_for_lock(&mut self) -> Result<(), StoreError> {
         loop {
             match self.lock() {
@@ -76,14 +77,14 @@ impl Store {
         }
     }
 
-    /// Makes the schema or brings it to this program's version. Takes the lock: nobody may write meanwhile.
-    /// Errors: `AnotherServer`, `NewerSchema`, `AlteredMigration`, `ForeignSchema`, `Rights`.
+    /// Makes the schema or brings it to this program's version. Takes the lock: no server may write meanwhile. Errors:
+    /// `AnotherServer`, `NewerSchema`, `AlteredMigration`, `ForeignSchema`, `Rights`.
     pub fn migrate(&mut self) -> Result<Migrated, StoreError> {
         self.lock()?;
         self.runtime.block_on(schema::migrate(&self.session, MIGRATIONS))
     }
 
-    /// Where the database stands and whose it is. Errors: `NoSchema` and its like, `Unreachable`.
+    /// Reads the standing of the database. Errors: `NoSchema` and its like, `Unreachable`.
     pub fn standing(&mut self) -> Result<Standing, StoreError> {
         self.runtime.block_on(async {
             schema::require(&self.session).await?;
@@ -92,8 +93,8 @@ impl Store {
         })
     }
 
-    /// Becomes the one server that writes: takes the lock and raises the epoch, so that nothing that an earlier server still
-    /// sends is committed. Errors: `AnotherServer`, `NoSchema` and its like.
+    /// Becomes the one server that writes: takes the lock and raises the epoch, so that no transaction that an earlier
+    /// server still sends is committed. Errors: `AnotherServer`, `NoSchema` and its like.
     pub fn take_over(mut self) -> Result<Writer, StoreError> {
         self.lock()?;
         let standing = self.runtime.block_on(async {
@@ -103,9 +104,9 @@ impl Store {
         Writer::new(self.runtime, self.connector, self.session, &standing, self.stop)
     }
 
-    /// Fills an empty market from a state and the done orders that belong to it, in one transaction. See docs/POSTGRES.md
-    /// for what such rows lack; a replay from the first command through a [`Writer`] lacks nothing.
-    /// Errors: `NotEmpty`, `Import`, `AnotherServer`, `Unsound`.
+    /// Fills an empty market from a state and the done orders that belong to it, in one transaction. docs/POSTGRES.md
+    /// says what such rows lack; a replay from the first command through a [`Writer`] lacks nothing. Errors:
+    /// `NotEmpty`, `Import`, `AnotherServer`, `Unsound`.
     pub fn import<E: std::fmt::Display>(
         &mut self,
         state: impl Iterator<Item = Result<StateItem, E>>,
@@ -123,7 +124,7 @@ impl Store {
         self.read(async |session| load::load(&session, hash_seed, done_orders).await)
     }
 
-    /// Visits the state, item by item, in the order that [`StateItem`] describes; gives where it stands.
+    /// Visits the state, item by item, in the order that [`StateItem`] describes; returns the standing.
     pub fn export_state(
         &mut self,
         visit: &mut dyn FnMut(StateItem) -> Result<(), StoreError>,
@@ -131,7 +132,7 @@ impl Store {
         self.read(async |session| export::state(&session, visit).await)
     }
 
-    /// Visits every done order by id, up to the last that was placed when it began; gives how many.
+    /// Visits every done order by id, up to the last one placed before it began; returns their number.
     pub fn export_done(
         &mut self,
         visit: &mut impl FnMut(DoneOrder) -> Result<(), StoreError>,
@@ -139,13 +140,13 @@ impl Store {
         self.read(async |session| export::done_orders(session, OrderId(1), visit).await)
     }
 
-    /// Checks all rows against each other, at one moment of the database, and gives the hash of the state they make, to
-    /// compare with another's. Errors: `Inconsistent`, `Unsound`.
+    /// Checks all rows against each other, at one moment of the database, and returns the hash of the state that they
+    /// make, for a comparison with another one. Errors: `Inconsistent`, `Unsound`.
     pub fn verify(&mut self) -> Result<(Verified, Engine), StoreError> {
         self.read(async |session| verify::verify(&session).await)
     }
 
-    /// Runs something on a connection with the settings for reading whole tables.
+    /// Runs a task on a connection with the settings for reading whole tables.
     fn read<T>(&mut self, task: impl AsyncFnOnce(Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let Store { runtime, connector, .. } = self;
         runtime.block_on(async {

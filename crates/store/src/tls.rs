@@ -1,4 +1,4 @@
-//! TLS to the database, by rustls, with what libpq's `sslmode` promises of the certificate.
+//! TLS to the database, by rustls, with the checks of certificates that libpq's `sslmode` promises.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::error::StoreError;
 use crate::url::{StoreUrl, Trust};
 
-/// How connections to `url` are encrypted. Errors: `Tls`, with the file.
+/// Makes the connector that encrypts connections to `url`. Errors: `Tls`, with the file.
 pub(crate) fn connector(url: &StoreUrl) -> Result<MakeRustlsConnect, StoreError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let fail = |error: Error| StoreError::Tls { fault: error.to_string() };
@@ -31,14 +31,15 @@ pub(crate) fn connector(url: &StoreUrl) -> Result<MakeRustlsConnect, StoreError>
                 ),
             };
             let verifier = Arc::new(Lenient { authority, provider });
-            // "Dangerous" is what libpq does by these modes' names; docs/POSTGRES.md says to use verify-full.
+            // The method is called dangerous, but libpq does the same under these modes' names; docs/POSTGRES.md
+            // recommends verify-full.
             builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         }
     };
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// The authorities that are trusted: the URL's file, or the system's.
+/// The trusted authorities: those of the URL's file, or the system's.
 fn roots(url: &StoreUrl) -> Result<RootCertStore, StoreError> {
     let fail = |fault: String| StoreError::Tls { fault };
     let mut store = RootCertStore::empty();
@@ -61,7 +62,7 @@ fn roots(url: &StoreUrl) -> Result<RootCertStore, StoreError> {
     }
 }
 
-/// Trusts a certificate without looking at the name of the host, or at all.
+/// A verifier that trusts a certificate without its host name, or any certificate.
 #[derive(Debug)]
 struct Lenient {
     authority: Option<Arc<WebPkiServerVerifier>>,

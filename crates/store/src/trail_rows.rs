@@ -1,4 +1,5 @@
-//! What commands changed of orders that wait for a price which follows the market, as the rows that will say so. It knows no SQL.
+//! Trailing stops as rows: the changes of orders that wait for a price which follows the market. This file knows no
+//! SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,20 +9,20 @@ use crate::error::StoreError;
 use crate::fields::Fields;
 use crate::stop_rows::Turn;
 
-/// They belong to effects, and are filled and emptied with them.
+/// The changes of trailing stops. Effects hold them, and fill and empty them with themselves.
 #[derive(Debug, Default)]
 pub(crate) struct TrailRows {
     opened: Vec<TrailRow>,
-    /// Where the prices are that moved, each order once.
+    /// The triggers that moved, each order once.
     moved: Vec<MovedRow>,
     reached: Vec<ReachedTrailRow>,
-    /// The symbols of those.
+    /// The symbols of moved triggers.
     symbols: BTreeSet<SymbolIndex>,
-    /// Where in `moved` an order is.
+    /// The place of an order in `moved`.
     places: BTreeMap<OrderId, usize>,
 }
 
-/// An order that was placed so.
+/// A new trailing stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrailRow {
     pub order: OrderId,
@@ -34,7 +35,7 @@ pub(crate) struct MovedRow {
     pub trigger: Trigger,
 }
 
-/// One that follows no more, and its rank among all that were reached.
+/// An order whose trigger was reached, and its rank among all that were.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReachedTrailRow {
     pub order: OrderId,
@@ -53,7 +54,7 @@ impl TrailRow {
 }
 
 impl TrailRows {
-    /// Empties this; the lists keep their room.
+    /// Empties the lists, which keep their capacity.
     pub(crate) fn clear(&mut self) {
         self.opened.clear();
         self.moved.clear();
@@ -74,7 +75,7 @@ impl TrailRows {
         &self.reached
     }
 
-    /// Rows to be written or changed.
+    /// The number of rows to write or change.
     pub(crate) fn len(&self) -> usize {
         self.opened.len() + self.moved.len() + self.reached.len()
     }
@@ -83,7 +84,7 @@ impl TrailRows {
         self.opened.push(TrailRow { order, trail });
     }
 
-    /// Triggers of a symbol moved.
+    /// Notes that triggers of a symbol moved.
     pub(crate) fn touch(&mut self, symbol: SymbolIndex) {
         self.symbols.insert(symbol);
     }
@@ -92,7 +93,8 @@ impl TrailRows {
         self.reached.push(ReachedTrailRow { order, trigger, turn });
     }
 
-    /// Adds what no event tells of each order: where its trigger is now. Those that were reached meanwhile say it themselves.
+    /// Adds the present trigger of each order, which no event carries. Orders that were reached meanwhile have rows of
+    /// their own.
     pub(crate) fn seal(&mut self, engine: &Engine) {
         let TrailRows { symbols, moved, places, .. } = self;
         for &symbol in &*symbols {
@@ -107,7 +109,7 @@ impl TrailRows {
     }
 }
 
-/// The next two, of which one at most is there. Errors: `Unreadable`.
+/// Takes the next two fields, of which at most one has a value. Errors: `Unreadable`.
 pub(crate) fn trail(fields: &mut Fields<'_>) -> Result<Option<Trail>, StoreError> {
     let (distance, bips): (Option<Price>, Option<u64>) = (fields.maybe()?, fields.maybe()?);
     let unreadable = || StoreError::Unreadable { column: "trails.bips".to_owned() };

@@ -1,4 +1,4 @@
-//! Where the database is and how it is reached: the URL with its TLS mode, and how it is shown without its password.
+//! The address of the database: the URL with its TLS mode, and its text without the password.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,47 +9,47 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::error::StoreError;
 
-/// Waits that apply unless the URL names others. A host that dies without a word is noticed after 15 s, whether something is on
-/// its way to it or nothing is.
+/// Time limits that apply unless the URL has others. A host that dies silently is noticed after 15 s, with or without
+/// data on its way.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(15);
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVES_RETRIES: u32 = 2;
 
-/// A password is cut in two where it holds these.
+/// The advice for a password with one of these characters, at which the URL would split it.
 const ESCAPE: &str = "in a password write @ as %40, / as %2F and ? as %3F";
 
-/// How far the database's certificate is trusted: the meaning that libpq gives to `sslmode`.
+/// The trust in the database's certificate: the meaning that libpq gives to `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Encrypted at most (`disable`, `prefer`, `require`): the certificate is not looked at.
+    /// Any certificate (`disable`, `prefer`, `require`): the connection is encrypted at most.
     Any,
-    /// `verify-ca`, or `require` where an authority is named: a trusted authority signed it.
+    /// A certificate that a trusted authority signed (`verify-ca`, or `require` with an authority).
     Authority,
-    /// `verify-full`: and it names the host of the URL.
+    /// A certificate that also names the URL's host (`verify-full`).
     Full,
 }
 
 /// A parsed URL. Neither its Display nor its Debug shows the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl {
-    /// As it was given.
+    /// The text as it was given.
     secret: String,
     pub(crate) config: Config,
     pub(crate) trust: Trust,
-    /// A PEM file of authorities, in place of the system's.
+    /// A PEM file of authorities, instead of the system's.
     pub(crate) roots: Option<String>,
     shown: String,
 }
 
 impl StoreUrl {
-    /// As it was given, with its password.
+    /// The text as it was given, with its password.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// That of another database of the same PostgreSQL. Errors: `Url`, when the database is named behind the `?`.
+    /// The URL of another database of the same PostgreSQL. Errors: `Url`, when the database is named behind the `?`.
     pub fn of_database(&self, name: &str) -> Result<StoreUrl, StoreError> {
         let (scheme, rest) = self.secret.split_once("://").unwrap_or_default();
         let (credentials, place) = rest.split_at(rest.find('@').map_or(0, |at| at + 1));
@@ -66,8 +66,8 @@ impl StoreUrl {
 impl FromStr for StoreUrl {
     type Err = StoreError;
 
-    /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…&sslrootcert=FILE`, and all else that tokio-postgres
-    /// reads there. Errors: `Url`.
+    /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…&sslrootcert=FILE`, and all other settings that
+    /// tokio-postgres reads. Errors: `Url`.
     fn from_str(text: &str) -> Result<StoreUrl, StoreError> {
         let fail = |fault: String| StoreError::Url { fault };
         if !["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
@@ -85,7 +85,7 @@ impl FromStr for StoreUrl {
         }
         let others = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
         let mut config: Config = format!("{address}{others}").parse().map_err(|error: tokio_postgres::Error| {
-            // What the driver names may then be half of a password.
+            // The driver's message may then contain half of a password.
             let split = query.contains('@');
             let why = if split { ESCAPE.to_owned() } else { crate::error::with_cause(&error) };
             fail(format!("cannot be read ({why})"))
@@ -94,7 +94,7 @@ impl FromStr for StoreUrl {
             config.ssl_mode(mode);
         }
         if encrypt == Some(SslMode::Require) && trust == Trust::Any && roots.is_some() {
-            // As libpq has it: whoever names an authority wants to be sure of it.
+            // libpq does the same: an operator who names an authority wants its check.
             trust = Trust::Authority;
         }
         set_defaults(&mut config);
@@ -151,7 +151,7 @@ fn set_defaults(config: &mut Config) {
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(TCP_USER_TIMEOUT);
     }
-    // The driver's own default is the system's two hours.
+    // The driver's own default is two hours, like the system's.
     if config.get_keepalives_idle() == Duration::from_secs(2 * 60 * 60) {
         config.keepalives_idle(KEEPALIVES_IDLE);
     }
@@ -163,7 +163,7 @@ fn set_defaults(config: &mut Config) {
     }
 }
 
-/// Of a URL's query, how the connection is encrypted; others may be secret.
+/// The settings of encryption in a URL's query; other settings may be secret.
 fn encryption(query: &str) -> String {
     let pairs = query.split('&').filter(|pair| ["sslmode=", "sslrootcert="].iter().any(|name| pair.starts_with(name)));
     let pairs: Vec<&str> = pairs.collect();
@@ -179,7 +179,7 @@ fn shown(config: &Config) -> String {
         .map(|(place, host)| {
             let port = config.get_ports().get(place).or(config.get_ports().first()).copied().unwrap_or(5432);
             match host {
-                // Before an @ stands the rest of a password that held one.
+                // The text before an @ is the rest of a password that contains one.
                 Host::Tcp(name) => format!("{}:{port}", name.rsplit('@').next().unwrap_or_default()),
                 Host::Unix(folder) => format!("{}:{port}", folder.display()),
             }

@@ -1,4 +1,4 @@
-//! Whether the rows agree with each other: what an engine makes of them, and sums that PostgreSQL itself adds up.
+//! Checks that the rows agree with each other: by the engine made of them, and by sums that PostgreSQL computes.
 
 use engine::{DoneOrders, Engine, Money};
 
@@ -8,24 +8,25 @@ use crate::load::{self, Loaded};
 use crate::session::Session;
 use crate::standing::Standing;
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Where the rows stand.
+    /// The standing of the rows.
     pub standing: Standing,
-    /// The hash of the state they make: equal to that of an engine that applied the same commands.
+    /// The hash of the state that the rows make, equal to that of an engine that applied the same commands.
     pub state_hash: u64,
-    /// Orders that are here: all that were ever placed, unless some are no longer kept.
+    /// The number of orders: all that were ever placed, unless retention removed some.
     pub orders: u64,
-    /// Executions that are here: all since the rows were begun, unless some are no longer kept.
+    /// The number of executions: all since the rows began, unless retention removed some.
     pub executions: u64,
-    /// All money: balances and what open buys hold.
+    /// All money: balances and the holds of open buys.
     pub money: Money,
 }
 
 const ACTION: &str = "verify the market";
 
-/// From where all are kept, how many there are from there on, how many before, and the last one; of orders and of executions.
+/// Selects, for orders and for executions: the first one from which all are kept, how many there are from it on, how
+/// many before it, and the last one.
 const COUNTS: &str = "
     SELECT k.first_order, k.first_execution,
         (SELECT count(*) FROM pricetime.orders WHERE id >= k.first_order),
@@ -43,7 +44,8 @@ const COUNTS: &str = "
                JOIN pricetime.orders o ON o.id = l.order_id JOIN pricetime.orders p ON p.id = l.partner
                WHERE o.side = 'buy' AND o.kind <> 'market' AND p.kind <> 'market')
     FROM pricetime.kept k";
-/// Symbols whose shares are not those that were issued. Two orders that are linked hold theirs once, and those that wait for others none.
+/// Selects symbols whose shares differ from those that were issued. Two linked orders hold theirs once, and pending
+/// ones none.
 const SHARES: &str = "
     SELECT s.name FROM pricetime.symbols s
     LEFT JOIN (SELECT symbol, sum(shares) AS shares FROM pricetime.positions GROUP BY symbol) p ON p.symbol = s.number
@@ -54,7 +56,7 @@ const SHARES: &str = "
         WHERE o.side = 'sell' AND l.partner IS NULL AND p.order_id IS NULL GROUP BY o.symbol
     ) h ON h.symbol = s.number
     WHERE s.issued <> coalesce(p.shares, 0) + coalesce(h.shares, 0) LIMIT 1";
-/// Orders whose shares are not what is open, executed and canceled of them and was taken off them.
+/// Selects orders whose shares differ from the sum of their open, executed and canceled ones and those taken off.
 const ORDERS: &str = "
     SELECT o.id FROM pricetime.orders o
     LEFT JOIN pricetime.resting r ON r.order_id = o.id
@@ -70,10 +72,9 @@ const ORDERS: &str = "
     WHERE o.shares <> coalesce(r.open, 0) + coalesce(c.shares, 0) + coalesce(e.shares, 0) + coalesce(d.shares, 0)
         OR (r.open IS NOT NULL AND c.shares IS NOT NULL)
     LIMIT 1";
-/// Executions that their orders could not have agreed to: the aggressor is the younger one, unless it waited for a
-/// price, for another order, or for its turn: but none executes with one that is being placed. As far as these are
-/// kept: a comparison with what is gone is no fault. The price is the limit of the other one, unless both rested: an
-/// auction's is that of all.
+/// Selects executions that their orders could not have agreed to. The aggressor is the younger order, unless it waited
+/// for a price, for another order, or for its turn; none of these executes with an order that is being placed. The
+/// price is the limit of the other order, or, if both rested, the auction price. Removed rows are no fault.
 const EXECUTIONS: &str = "
     SELECT e.id FROM pricetime.executions e
     LEFT JOIN pricetime.orders b ON b.id = e.buy_order LEFT JOIN pricetime.orders o ON o.id = e.sell_order
@@ -85,12 +86,12 @@ const EXECUTIONS: &str = "
         OR (e.price <> CASE e.aggressor WHEN 'buy' THEN o.limit_price ELSE b.limit_price END
             AND NOT (coalesce(b.sequence, 0) < e.sequence AND coalesce(o.sequence, 0) < e.sequence))
     LIMIT 1";
-/// Cancellations that are told of another account than the order's, or because of a deadline (4) that had not come.
+/// Selects cancellations with another account than the order's, or because of a deadline (4) that had not passed.
 const CANCELLATIONS: &str = "
     SELECT c.order_id FROM pricetime.cancellations c JOIN pricetime.orders o ON o.id = c.order_id
     WHERE c.account <> o.account OR (c.why = 4 AND (o.until > c.time) IS NOT FALSE) LIMIT 1";
-/// Notes that are told of another account than the order's, or that say of one which waits that it was triggered, or that link an
-/// order with one that is not linked with it, as far as that is kept, or that took more off an order than was.
+/// Selects notes with another account than the order's, of a trigger of an order that still waits, of a link that the
+/// other order does not have, as far as that is kept, or of more shares taken off than were.
 const NOTES: &str = "
     SELECT n.order_id FROM pricetime.notes n JOIN pricetime.orders o ON o.id = n.order_id
     LEFT JOIN pricetime.waiting w ON w.order_id = n.order_id
@@ -101,9 +102,8 @@ const NOTES: &str = "
             SELECT FROM pricetime.reductions d WHERE d.order_id = n.order_id AND d.shares >= n.taken_in_all
         ))
     LIMIT 1";
-/// Waiting orders that are not open, or of which something was executed though they are not under way, or that wait for
-/// something else than was asked for; those that follow the market and cannot; and those that go on where another one
-/// does.
+/// Selects waiting orders that are not open, that have executions without being under way, or whose trigger is not
+/// theirs; trailing stops that cannot be; and orders under way behind another one.
 const WAITING: &str = "
     SELECT w.order_id FROM pricetime.waiting w
     LEFT JOIN pricetime.orders o ON o.id = w.order_id
@@ -121,8 +121,8 @@ const WAITING: &str = "
             SELECT FROM pricetime.notes n WHERE n.order_id = w.order_id AND n.kind = 'released'
         ))
     LIMIT 1";
-/// Orders that wait for others and are not open, or that were placed with other accounts or for other symbols than those, or that are
-/// told to be placed.
+/// Selects pending orders that are not open, that have another account or symbol than their working orders, or that
+/// notes call released.
 const PENDING: &str = "
     SELECT p.order_id FROM pricetime.pending p
     LEFT JOIN pricetime.orders o ON o.id = p.order_id
@@ -134,7 +134,7 @@ const PENDING: &str = "
             OR coalesce(w.symbol, o.symbol) IS DISTINCT FROM o.symbol))
     LIMIT 1";
 
-/// References to rows that are not there: the hot tables have no foreign keys.
+/// Selects references to missing rows: the hot tables have no foreign keys.
 const REFERENCES: &str = "
     SELECT o.id FROM pricetime.orders o LEFT JOIN pricetime.accounts a ON a.number = o.account
         LEFT JOIN pricetime.symbols s ON s.number = o.symbol
@@ -153,8 +153,8 @@ const REFERENCES: &str = "
     UNION ALL SELECT i.order_id FROM pricetime.imported_executions i LEFT JOIN pricetime.orders o ON o.id = i.order_id
         WHERE o.id IS NULL
     LIMIT 1";
-/// Executions of two orders that executed with each other before, where both are kept and show all their shares. (In an auction one with
-/// parts that is the younger one executes with the other again and again, too.)
+/// Selects executions of two orders that executed with each other before, where both are kept and neither is an
+/// iceberg. (In an auction, an iceberg that is the younger order may execute with the other one again and again, too.)
 const TWICE: &str = "
     SELECT max(e.id) FROM pricetime.executions e
     JOIN pricetime.orders o ON o.id = CASE e.aggressor WHEN 'buy' THEN e.sell_order ELSE e.buy_order END
@@ -162,7 +162,7 @@ const TWICE: &str = "
     LEFT JOIN pricetime.icebergs i ON i.order_id IN (o.id, a.id)
     WHERE i.order_id IS NULL GROUP BY e.buy_order, e.sell_order HAVING count(*) > 1 LIMIT 1";
 
-/// Client order ids of orders that are not there or another account's, or that were done at another time than it says.
+/// Selects client order ids whose order is missing or another account's, or was done at another time.
 const CLIENT_ORDERS: &str = "
     SELECT c.order_id FROM pricetime.client_orders c
     LEFT JOIN pricetime.orders o ON o.id = c.order_id
@@ -179,11 +179,11 @@ const CLIENT_ORDERS: &str = "
         OR c.done IS DISTINCT FROM CASE WHEN r.order_id IS NULL THEN last.time END
     LIMIT 1";
 
-/// Verifies everything at one moment; gives the engine too.
+/// Verifies everything at one moment; returns the engine, too.
 pub(crate) async fn verify(session: &Session) -> Result<(Verified, Engine), StoreError> {
     load::begin_snapshot(session).await?;
     let Loaded { engine, standing } = load::load_here(session, 0, DoneOrders::Drop).await?;
-    // Whole tables are compared: one row at a time is never right, whatever the statistics of a young table say.
+    // Comparing whole tables is never right one row at a time, whatever the statistics of a young table say.
     session.run("SET LOCAL enable_nestloop = off", ACTION).await?;
     for (sql, what) in [
         (REFERENCES, "an account, a symbol or the order itself is missing for order"),

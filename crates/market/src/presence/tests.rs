@@ -60,7 +60,7 @@ fn the_last_who_wants_no_protection_any_more_ends_it() {
     presence.depart(there);
     assert!(presence.begin_turn(SECOND).is_empty());
     assert_eq!(presence.part(one, Some(there)), Left::Nobody, "whoever is protected by nobody");
-    // After a start anybody may end it in time.
+    // Any connection may end the protection in time after a start.
     presence.join(one, grace(5), None, None);
     assert_eq!(presence.part(one, Some(here)), Left::Nobody);
     assert!(presence.begin_turn(SECOND * 10).is_empty() && presence.next().is_none());
@@ -93,12 +93,12 @@ fn accounts_that_come_later_are_judged_by_the_rights_that_there_are_then() {
     let (mut presence, here) = (Presence::default(), ProtectorId::new());
     presence.join(account("1"), grace(1), Some(here), Some(&alice));
     assert!(presence.begin_turn(SECOND).is_empty());
-    // Asked for by rights that are gone when it is heard of.
+    // The rights that allowed this are gone when the command comes.
     presence.join(account("3"), grace(1), Some(here), Some(&alice));
     assert!(presence.begin_turn(SECOND * 2).is_empty());
     assert_eq!(presence.begin_turn(SECOND * 3), [account("3")]);
     assert!(presence.begin_turn(SECOND * 10).is_empty(), "the other one is alice's still");
-    // Somebody else goes on on the same connection, and is not there for what was alice's.
+    // Another caller continues on the same connection, and does not protect alice's accounts.
     presence.join(account("2"), grace(1), Some(here), Some(&bob));
     assert!(presence.begin_turn(SECOND * 11).is_empty());
     assert_eq!(presence.begin_turn(SECOND * 12), [account("1")]);
@@ -129,7 +129,7 @@ fn a_protector_protects_so_many_accounts() {
     assert!(presence.has_room(ProtectorId::new(), account("5000")));
 }
 
-/// What is asked in one turn is judged in its order, and only what changes something gets a number.
+/// Judges the requests of one turn in their order, and gives a number only to those that change something.
 #[test]
 fn only_what_changes_a_protection_gets_a_number() {
     let mut engine = Engine::new(1, engine::DoneOrders::Drop);

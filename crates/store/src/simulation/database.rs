@@ -1,5 +1,5 @@
-//! A simulated database, which several servers may write to: the committed rows, the epoch, and the model of the same commands. It
-//! knows no server and no fault.
+//! A simulated database, to which several servers may write: the committed rows, the epoch, and the model of the same
+//! commands. It knows no server and no fault.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,21 +11,21 @@ use super::tally::Tally;
 use crate::effects::{Effects, Head};
 use crate::standing::Epoch;
 
-/// A handle; clones are of the same database.
+/// A handle; clones share the database.
 #[derive(Clone)]
 pub(super) struct Database(Arc<Mutex<Committed>>);
 
 pub(super) struct Committed {
     pub rows: Rows,
-    /// What the rows should say.
+    /// The market that the rows should hold.
     pub model: Model,
     pub epoch: Epoch,
-    /// What happened in this life, counted.
+    /// The numbers of events in this life.
     pub tally: Tally,
 }
 
 impl Database {
-    /// Empty, and nobody's. A command executes no more than so often.
+    /// Makes an empty database without a writer. A command executes at most `executions_max` times.
     pub fn new(executions_max: u32) -> Database {
         let model = Model::with_executions_max(executions_max);
         let committed = Committed { rows: Rows::new(), model, epoch: Epoch(0), tally: Tally::default() };
@@ -42,19 +42,19 @@ impl Database {
 }
 
 impl Committed {
-    /// What a server reads to decide what became of its last transaction.
+    /// The epoch and head that a server reads to find out whether its last transaction was committed.
     pub fn standing(&self) -> (Epoch, Head) {
         (self.epoch, self.rows.head)
     }
 
-    /// Nothing that an earlier server still sends is committed behind this.
+    /// Raises the epoch: no transaction that an earlier server still sends is committed from now on.
     pub fn take_over(&mut self) -> Epoch {
         self.epoch = Epoch(self.epoch.0 + 1);
         self.epoch
     }
 
-    /// Commits effects that begin where the rows end, which are those of `entries`, and checks the rows. False, and nothing is
-    /// changed, when the writer's place was taken.
+    /// Commits effects that begin where the rows end, and are those of `entries`, and checks the rows. Returns false,
+    /// and changes nothing, when another server has taken over.
     pub fn commit(&mut self, effects: &Effects, epoch: Epoch, entries: &[Entry]) -> bool {
         if self.standing() != (epoch, effects.before) {
             return false;
@@ -102,7 +102,7 @@ impl Committed {
         true
     }
 
-    /// An engine as a start makes it.
+    /// Makes an engine as a start does.
     pub fn load(&self, hash_seed: u64) -> Engine {
         let mut importer = Importer::new(hash_seed, DoneOrders::Keep);
         self.rows.state_items().into_iter().for_each(|item| importer.add(item).expect("the rows are sound"));

@@ -1,4 +1,5 @@
-//! The side of a server that clients see: its loop, the gateways that hand batches in, and who follows. It is stepped.
+//! The side of a server that clients see: its loop, the gateways that hand in batches, and its followers. A test steps
+//! it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,11 +20,11 @@ use crate::standing::Epoch;
 use crate::stepped::{FOR_EVER, turn_before};
 
 const GATEWAYS: usize = 3;
-/// A gateway has no more batches than these on their way.
+/// The most batches that a gateway has on their way.
 const BATCHES_MAX: usize = 4;
 
 pub(super) struct Front {
-    /// None when the server is being stopped.
+    /// The loop; none while the server stops.
     turn: Option<Turn<SqlLedger>>,
     pub queue: Arc<CommitQueue>,
     pub oracle: Oracle,
@@ -37,7 +38,8 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// On an engine that was just loaded. Gives also where the committer says what may be forgotten, and where it tells events.
+    /// Makes the front of an engine that was just loaded. Also returns the ways on which the committer sends orders to
+    /// forget, and events.
     pub fn new(
         database: &Database,
         epoch: Epoch,
@@ -74,7 +76,7 @@ impl Front {
         self.turn.as_ref().map(Turn::engine)
     }
 
-    /// Gateways hand in some batches, of which the loop makes a turn each.
+    /// Has gateways hand in some batches, and the loop make a turn of each.
     pub fn turn(&mut self) {
         if self.turn.is_none() {
             return;
@@ -90,12 +92,12 @@ impl Front {
             }
         }
         asked.into_iter().for_each(|batch| self.take(batch));
-        // Where nothing was handed in it looks after what it keeps all the same.
+        // Without a batch the loop looks after its ledger all the same.
         let Some(Ok(())) = self.turn.as_mut().map(|turn| turn.step(&mut Vec::new())) else { return };
         self.hear();
     }
 
-    /// The loop takes a batch, and does first what it has to do by itself.
+    /// Has the loop take a batch, after the commands of its own.
     fn take(&mut self, batch: Box<Batch>) {
         let Some(turn) = &mut self.turn else { return };
         let (ticket, requests) = (batch.ticket, batch.requests.clone());
@@ -109,14 +111,14 @@ impl Front {
             "{commands} of {handed_in} and {own} commands were applied"
         );
         assert!(commands == 0 || !away, "commands were applied while the database was away");
-        // Of queries alone nobody can see whether they got as far as the engine.
+        // A batch of queries alone does not show whether it reached the engine.
         if commands == handed_in + own {
             self.oracle.applies_own(own, time);
             self.oracle.applies(ticket, &requests, time);
         }
     }
 
-    /// Nothing comes for a moment.
+    /// Has the loop idle for a moment.
     pub fn idle(&mut self) {
         if let Some(turn) = &mut self.turn {
             let (before, away) = (turn.engine().sequence(), self.queue.is_away());
@@ -129,18 +131,18 @@ impl Front {
         self.hear();
     }
 
-    /// More time passes than anybody is to wait for the database.
+    /// Lets more time pass than any request waits for the database.
     pub fn lose_patience(&mut self) {
         self.queue.let_pass(FOR_EVER);
     }
 
-    /// Nothing more is taken.
+    /// Closes the loop.
     pub fn close(&mut self) {
         let Some(Ok(_)) = self.turn.take().map(Turn::close) else { return };
         self.hear();
     }
 
-    /// Looks at what has left the server. Nobody waits for a database that is away.
+    /// Checks everything that has left the server. No batch waits for a database that is away.
     pub fn hear(&mut self) {
         let mut committed = self.database.look();
         self.notices.try_iter().for_each(|notice| self.oracle.hear(notice, &mut committed.tally));
@@ -150,7 +152,7 @@ impl Front {
         }
     }
 
-    /// The requests of some connections.
+    /// Makes a batch with the requests of some connections.
     fn batch(&mut self) -> Box<Batch> {
         let (outbox, database) = (self.outbox.clone(), self.database.clone());
         let mut batch = Batch::calling(move |batch| {
@@ -193,7 +195,7 @@ impl Front {
     }
 }
 
-/// Who follows the market.
+/// A follower of the market.
 pub(super) struct Follower {
     outbox: Sender<Notice>,
     database: Database,

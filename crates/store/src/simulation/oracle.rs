@@ -1,5 +1,5 @@
-//! What one server may say and when: each batch that comes back and each event that it tells is compared with the model and
-//! with what the database held at that moment.
+//! The oracle of one server, which decides what it may say and when: it compares each batch that comes back and each
+//! event with the model and with the content of the database at that moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,66 +10,67 @@ use model::{Model, Told, completed};
 use super::tally::Tally;
 use crate::standing::Epoch;
 
-/// Something that left the server.
+/// An output of the server.
 pub(super) enum Notice {
     /// A batch came back.
     Back {
         batch: Box<Batch>,
-        /// What the database held then.
+        /// The last command in the database at that moment.
         held: Sequence,
-        /// The results of look-ups then of what the engine does not keep, for each op.
+        /// The results of look-ups at that moment, for orders and executions that the engine does not keep, one for
+        /// each op.
         found: Vec<FoundRows>,
     },
-    /// Who follows was told of a turn.
+    /// The followers got the events of a turn.
     Events { events: EventBatch, held: Sequence },
 }
 
 /// The result of a look-up for one op.
 pub(super) enum FoundRows {
-    /// An order that the engine had forgotten; none if there is no such.
+    /// An order that the engine had forgotten; none if there is no such order.
     Done(Option<DoneOrder>),
     /// The executions of an order.
     Executions(Vec<Execution>),
-    /// Nothing was asked.
+    /// The op needs no look-up.
     Nothing,
 }
 
-/// What is known of one server.
+/// The expected state of one server.
 pub(super) struct Oracle {
-    /// After all that it applied, committed or not.
+    /// The market after all that the server applied, committed or not.
     pub model: Model,
     epoch: Epoch,
-    /// Where it began.
+    /// The command behind which it began.
     began: Sequence,
-    /// What it applied.
+    /// The commands that it applied.
     entries: Vec<Entry>,
-    /// What each of these did, as far as nobody was told.
+    /// The events that its followers have not got yet.
     untold: Vec<(Sequence, Event)>,
     told_through: Sequence,
-    /// Where its batches end: no transaction ends elsewhere.
+    /// The ends of its batches: no transaction ends elsewhere.
     ends: BTreeSet<Sequence>,
-    /// Batches that are on their way, by ticket.
+    /// The batches on their way, by ticket.
     asked: BTreeMap<u64, Asked>,
     last_answered: u64,
 }
 
 struct Asked {
     gateway: usize,
-    /// Whose the database was when it was handed in.
+    /// The epoch of the database when it was handed in.
     epoch: Epoch,
-    /// What the model says; none if it did not get as far as the engine.
+    /// The model's answers; none if it did not reach the engine.
     expected: Option<Expected>,
 }
 
 struct Expected {
     told: Vec<Told>,
-    /// Where the market stood before it and behind it.
+    /// The sequences of the market before it and behind it.
     before: Sequence,
     after: Sequence,
 }
 
 impl Oracle {
-    /// Of a server that begins with what the database holds.
+    /// Makes the oracle of a server that begins with the content of the database.
     pub fn new(model: Model, began: Sequence, epoch: Epoch) -> Oracle {
         Oracle {
             model,
@@ -88,18 +89,18 @@ impl Oracle {
         self.began.plus(self.entries.len() as u64)
     }
 
-    /// Batches of a gateway that are on their way.
+    /// The number of a gateway's batches on their way.
     pub fn on_their_way(&self, gateway: usize) -> usize {
         self.asked.values().filter(|asked| asked.gateway == gateway).count()
     }
 
-    /// A batch is handed in, while the database is `epoch`'s.
+    /// Notes a batch that is handed in while the database is `epoch`'s.
     pub fn asks(&mut self, ticket: u64, gateway: usize, epoch: Epoch) {
         let before = self.asked.insert(ticket, Asked { gateway, epoch, expected: None });
         assert!(before.is_none(), "a ticket is used twice");
     }
 
-    /// The engine got a batch that was handed in, at `time`.
+    /// Has the model apply a batch that the engine got, at `time`.
     pub fn applies(&mut self, ticket: u64, requests: &Requests, time: Time) {
         let before = self.sequence();
         let told = requests.ops().iter().map(|op| self.tell(op, time)).collect();
@@ -109,7 +110,7 @@ impl Oracle {
         asked.expected = Some(Expected { told, before, after });
     }
 
-    /// What a turn at this time does by itself, before it does anything else: it ends orders, and an auction.
+    /// The loop's own commands before a turn at this time: it ends orders, and an auction.
     pub fn own(&self, time: Time) -> Vec<Command> {
         let expires = self.model.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time));
         let ends_an_auction = self.model.next_auction_end().is_some_and(|until| until <= time);
@@ -121,7 +122,7 @@ impl Oracle {
         own.into_iter().filter(|(is_due, _)| *is_due).map(|(_, command)| command).collect()
     }
 
-    /// The server did so much by itself, at `time`, though nobody asked for it.
+    /// Has the model apply the loop's own commands, at `time`.
     pub fn applies_own(&mut self, commands: u64, time: Time) {
         if commands > 0 {
             let own = self.own(time);
@@ -130,7 +131,7 @@ impl Oracle {
         }
     }
 
-    /// A turn ends where the server stands: a transaction may end there.
+    /// Notes the end of a turn, where a transaction may end.
     pub fn ends_here(&mut self) {
         self.ends.insert(self.sequence());
     }
@@ -158,7 +159,7 @@ impl Oracle {
         &self.entries[place(before)..place(after)]
     }
 
-    /// Something has left the server.
+    /// Checks an output of the server.
     pub fn hear(&mut self, notice: Notice, tally: &mut Tally) {
         match notice {
             Notice::Back { batch, held, found } => self.came_back(*batch, held, found, tally),
@@ -229,12 +230,12 @@ impl Oracle {
         });
     }
 
-    /// A transaction was committed, and the server knows it.
+    /// Checks that the followers have got everything up to a transaction that was committed and reported.
     pub fn check_told(&self, held: Sequence) {
         assert_eq!(self.told_through, held, "who follows does not know all that is committed");
     }
 
-    /// Nothing is on its way any more.
+    /// Checks that no batch is on its way.
     pub fn check_nothing_waits(&self) {
         let waiting: Vec<&u64> = self.asked.keys().collect();
         assert!(waiting.is_empty(), "these batches did not come back: {waiting:?}");

@@ -1,6 +1,6 @@
-//! A writer of the simulated database, to which happens what a seed says while its server waits for it: turns of the loop, a
-//! database that is away for longer than anybody waits, answers that are lost, another server that takes over, a crash.
-//! What it does about them is what [`crate::Writer`] does.
+//! A writer of the simulated database. While its server waits for it, the seed decides what happens: turns of the loop,
+//! a database that is away for longer than requests wait, lost answers, another server that takes over, a crash. The
+//! writer handles them like [`crate::Writer`].
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,24 +15,24 @@ use crate::error::StoreError;
 use crate::standing::Epoch;
 use crate::writer::Probe;
 
-/// How often what happens, in so many of a hundred cases.
+/// The probabilities of faults, in per cent.
 #[derive(Clone, Copy)]
 pub(super) struct Weather {
-    /// Something happens while the database is waited for.
+    /// An event while the server waits for the database.
     pub slow: usize,
-    /// Of that: nobody waits any longer.
+    /// Of these events: requests no longer wait.
     pub away: usize,
-    /// What is sent does not arrive, or the answer to it.
+    /// A message to the database, or its answer, is lost.
     pub lost: usize,
-    /// Of what happens: another server takes over, or this one crashes.
+    /// Of these events: another server takes over, or this one crashes.
     pub deadly: usize,
 }
 
 impl Weather {
-    /// Nothing happens any more.
+    /// No faults.
     pub const CALM: Weather = Weather { slow: 0, away: 0, lost: 0, deadly: 0 };
 
-    /// That of a life.
+    /// Draws the weather of a life.
     pub fn new(random: &mut Random) -> Weather {
         Weather {
             slow: random.pick(&[10, 40, 80]),
@@ -50,7 +50,7 @@ pub(super) struct SimulatedWriter {
     head: Head,
     weather: Rc<Cell<Weather>>,
     random: Random,
-    /// The server was told to stop while nobody could reach the database.
+    /// Whether the server was told to stop while the database was away.
     stopped: bool,
 }
 
@@ -67,7 +67,7 @@ impl SimulatedWriter {
         SimulatedWriter { database, front, epoch, head, weather, random: Random::new(random.any()), stopped: false }
     }
 
-    /// What happens while the database is waited for. Errors: the end of the server.
+    /// Lets events happen while the server waits for the database. Errors: the end of the server.
     fn wait(&mut self) -> Result<(), StoreError> {
         let weather = self.weather.get();
         while self.random.percent(weather.slow) {
@@ -83,7 +83,7 @@ impl SimulatedWriter {
             if self.random.percent(weather.away) {
                 self.database.count("times without patience");
                 front.lose_patience();
-                // A server that is to end does not wait for a database that is away.
+                // A server that is about to end does not wait for a database that is away.
                 self.stopped |= front.engine().is_none();
             }
             match self.random.percent(70) {
@@ -94,7 +94,7 @@ impl SimulatedWriter {
         if self.stopped { Err(StoreError::Stopped) } else { Ok(()) }
     }
 
-    /// The transaction arrives. Whether it is committed.
+    /// Delivers the transaction. Returns whether it was committed.
     fn send(&self, effects: &Effects) -> bool {
         let front = self.front.borrow();
         let entries = front.oracle.entries(effects.before.sequence, effects.after.sequence);
@@ -105,7 +105,7 @@ impl SimulatedWriter {
         self.random.percent(self.weather.get().lost)
     }
 
-    /// Sees that the database stands at `head` and is still ours.
+    /// Whether the database is at `head` and still this server's.
     fn look(&self, head: Head) -> Result<bool, StoreError> {
         let committed = self.database.look();
         match committed.epoch == self.epoch {
@@ -131,7 +131,7 @@ impl CommitWriter for SimulatedWriter {
             let committed = !self.is_lost() && self.send(effects);
             let answered = committed && !self.is_lost();
             self.wait()?;
-            // Without an answer the row says what became of it.
+            // Without an answer the sequence row says whether it was committed.
             if answered || self.look(effects.after)? {
                 break;
             }
