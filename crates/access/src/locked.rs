@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -26,6 +26,7 @@ impl Locked {
         }
         let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
         let log = log.map_err(|error| at(&log_path, &error))?;
+        give_to_owner(&log, path);
         flock(&log, FlockOperation::LockExclusive).map_err(|error| at(&log_path, &error.into()))?;
         Ok(Locked { path: path.to_owned(), log })
     }
@@ -64,9 +65,22 @@ fn write_new(path: &Path, text: &str) -> Result<PathBuf, String> {
         Ok(()) | Err(_) => {}
     }
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new_path);
+    let file = file.inspect(|file| give_to_owner(file, path));
     let written_out = file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     written_out.map_err(|error| at(&new_path, &error))?;
     Ok(new_path)
+}
+
+/// Gives a file to whoever the access file is of or, while there is none, its folder: root may edit the file of a server that runs as a
+/// user of its own, and that reads and changes it. Nobody else can give files away.
+fn give_to_owner(file: &File, path: &Path) {
+    let folder = folder_of(path).unwrap_or(Path::new("."));
+    let Ok(owner) = fs::symlink_metadata(path).or_else(|_| fs::metadata(folder)) else { return };
+    if file.metadata().is_ok_and(|here| here.uid() != owner.uid())
+        && let Err(error) = fchown(file, Some(owner.uid()), Some(owner.gid()))
+    {
+        tracing::debug!(%error, "an access file stays whose it is");
+    }
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), String> {

@@ -42,6 +42,8 @@ pub enum Gauge {
     SnapshotTime,
     /// The free bytes on the disk of the data folder.
     DataFreeBytes,
+    /// 1 while so little of it is free that new orders and accounts are refused, otherwise 0.
+    DiskLow,
     /// WebSockets with a subscription.
     Subscribers,
     /// Commands that the history has followed since the market began.

@@ -3,19 +3,22 @@
 //! canceled, the executions so far). The first is changed in place, the second never. It does not know where the orders
 //! come from.
 
+use std::io;
 use std::sync::Arc;
 
 use engine::{
-    AccountId, AccountIndex, DoneOrder, Engine, Executed, Execution, NewOrder, OrderId, Sequence, StateItem, Time,
+    AccountId, AccountIndex, ClientOrderId, DoneOrder, Engine, Executed, Execution, NewOrder, OrderId, Sequence,
+    StateItem, Time,
 };
 use journal::{File, decode_order, encode_order};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::carried::{BEGUN, CARRIED_BYTES, Carried};
+use crate::checkpoint::Begun;
 use crate::codec::{Put, Take};
 use crate::error::HistoryError;
 use crate::folder::Folder;
-use crate::record::{PastOrder, order_record};
+use crate::record::{self, PastOrder, order_record};
 use crate::table::Sizes;
 
 pub(crate) const OLD_NAME: &str = "old-orders-1.tab";
@@ -64,19 +67,27 @@ struct OpenOrder {
     order: OrderId,
     account: AccountIndex,
     placed: NewOrder<engine::SymbolIndex>,
+    client_id: Option<ClientOrderId>,
     executions: Vec<Execution>,
     /// The sum of its executions, if there are more than the engine keeps.
     elsewhere: Option<Executed>,
 }
 
+impl OpenOrder {
+    fn placed(order: OrderId, account: AccountIndex, placed: NewOrder<engine::SymbolIndex>) -> OpenOrder {
+        OpenOrder { order, account, placed, client_id: None, executions: Vec::new(), elsewhere: None }
+    }
+}
+
 impl Before {
-    /// Writes the files for a history that begins at `engine`: its open orders, and those that are done, by id.
+    /// Writes the files for a history that begins at `engine`: its open orders, and those that are done, by id. Gives how many are
+    /// open.
     pub(crate) fn write(
         folder: &Arc<dyn Folder>,
         engine: &Engine,
         done: &mut EachDone<'_>,
         sizes: &Sizes,
-    ) -> Result<(), HistoryError> {
+    ) -> Result<u64, HistoryError> {
         for name in [BEGUN_NAME, OLD_NAME] {
             folder.remove(name).map_err(failed(name))?;
         }
@@ -84,9 +95,13 @@ impl Before {
         // Made also where nothing is put in it.
         folder.open(BEGUN_NAME).map_err(failed(BEGUN_NAME))?;
         let mut begun = Carried::open_as(&BEGUN, folder, 0, sizes)?;
-        for OpenOrder { order, account, placed, .. } in &open {
-            let record = PastOrder::placed(*order, *account, *placed, Time::ZERO, Sequence::ZERO);
-            begun.append(order.0, &order_record(order.0, &record, None))?;
+        for OpenOrder { order, account, placed, client_id, .. } in &open {
+            let past = PastOrder::placed(*order, *account, *placed, Time::ZERO, Sequence::ZERO);
+            let mut record = order_record(order.0, &past, None);
+            if let Some(id) = client_id {
+                record::name(order.0, &mut record, *id);
+            }
+            begun.append(order.0, &record)?;
         }
         begun.sync()?;
         let mut writer = Writer::new(folder.open(OLD_NAME).map_err(failed(OLD_NAME))?.into());
@@ -122,16 +137,24 @@ impl Before {
         })?;
         next.into_iter().chain(known).try_for_each(|open| writer.add(&open))?;
         writer.finish()?;
-        folder.sync().map_err(crate::error::in_folder)
+        folder.sync().map_err(crate::error::in_folder)?;
+        Ok(open.len() as u64)
     }
 
-    /// Opens the two files; none if the history has none.
-    pub(crate) fn open(folder: &Arc<dyn Folder>, sizes: &Sizes) -> Result<Option<Before>, HistoryError> {
+    /// Opens the two files. None if the checkpoint counts none and none is there. Errors: one is missing, or too short.
+    pub(crate) fn open(
+        folder: &Arc<dyn Folder>,
+        counted: Begun,
+        sizes: &Sizes,
+    ) -> Result<Option<Before>, HistoryError> {
         let file = match folder.existing(BEGUN_NAME) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(failed(BEGUN_NAME))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && counted == Begun::Uncounted => return Ok(None),
+            opened => opened.map_err(unopened(BEGUN_NAME))?,
         };
-        let records = file.len().map_err(failed(BEGUN_NAME))? / CARRIED_BYTES as u64;
+        let records = match counted {
+            Begun::Orders(orders) => orders,
+            Begun::Uncounted | Begun::Unfinished => file.len().map_err(failed(BEGUN_NAME))? / CARRIED_BYTES as u64,
+        };
         Ok(Some(Before { begun: Carried::open_as(&BEGUN, folder, records, sizes)?, old: OldOrders::open(&**folder)? }))
     }
 }
@@ -139,11 +162,11 @@ impl Before {
 /// The accounts of an engine, and its open orders by id.
 fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
     let (mut accounts, mut open) = (Vec::new(), Vec::<OpenOrder>::new());
+    let mut named = Vec::new();
     engine.export(&mut |item| match item {
         StateItem::Account { id, .. } => accounts.push(id),
         StateItem::Order { order, account, symbol, side, limit, open: shares } => {
-            let placed = NewOrder::limit(symbol, side, limit, shares);
-            open.push(OpenOrder { order, account, placed, executions: Vec::new(), elsewhere: None });
+            open.push(OpenOrder::placed(order, account, NewOrder::limit(symbol, side, limit, shares)));
         }
         StateItem::Execution(execution) => {
             let order = open.last_mut().expect("invariant: an execution follows its order");
@@ -156,12 +179,12 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
             order.elsewhere = Some(executed);
         }
         StateItem::Delayed { order, account, placed, .. } => {
-            let placed = placed.as_placed();
-            open.push(OpenOrder { order, account, placed, executions: Vec::new(), elsewhere: None });
+            open.push(OpenOrder::placed(order, account, placed.as_placed()));
         }
         StateItem::Stop { order, account, placed, .. } | StateItem::Pending { order, account, placed, .. } => {
-            open.push(OpenOrder { order, account, placed, executions: Vec::new(), elsewhere: None });
+            open.push(OpenOrder::placed(order, account, placed));
         }
+        StateItem::ClientOrder { order, id, done: None, .. } => named.push((order, id)),
         StateItem::Head { .. }
         | StateItem::Symbol { .. }
         | StateItem::Position { .. }
@@ -181,6 +204,11 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::ClientOrder { .. } => {}
     });
     open.sort_unstable_by_key(|open| open.order);
+    for (order, id) in named {
+        if let Ok(at) = open.binary_search_by_key(&order, |open| open.order) {
+            open[at].client_id = Some(id);
+        }
+    }
     (accounts, open)
 }
 
@@ -248,7 +276,7 @@ impl Writer {
 
 impl OldOrders {
     pub(crate) fn open(folder: &dyn Folder) -> Result<OldOrders, HistoryError> {
-        let file: Arc<dyn File> = folder.existing(OLD_NAME).map_err(failed(OLD_NAME))?.into();
+        let file: Arc<dyn File> = folder.existing(OLD_NAME).map_err(unopened(OLD_NAME))?.into();
         let damaged = |fault: &str| HistoryError::Damaged { name: OLD_NAME.to_owned(), fault: fault.to_owned() };
         let length = file.len().map_err(failed(OLD_NAME))?;
         let mut trailer = [0; TRAILER_BYTES as usize];
@@ -328,6 +356,16 @@ fn split(block: &[u8]) -> Option<(OrderId, &[u8], &[u8])> {
     Some((order, rest.get(..length)?, &rest[length..]))
 }
 
-fn failed(name: &'static str) -> impl FnOnce(std::io::Error) -> HistoryError {
+fn failed(name: &'static str) -> impl FnOnce(io::Error) -> HistoryError {
     move |source| HistoryError::Io { name: name.to_owned(), source }
+}
+
+/// The error of a file that is not opened: the history lacks it where it is missing.
+fn unopened(name: &'static str) -> impl FnOnce(io::Error) -> HistoryError {
+    move |source| {
+        if source.kind() == io::ErrorKind::NotFound {
+            return HistoryError::Damaged { name: name.to_owned(), fault: "it is missing".to_owned() };
+        }
+        failed(name)(source)
+    }
 }

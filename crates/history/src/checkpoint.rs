@@ -23,6 +23,10 @@ const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
 const MAGIC_5: u64 = u64::from_le_bytes(*b"pt-hist\x05");
 /// The same with notes, where there ever was one.
 const MAGIC_6: u64 = u64::from_le_bytes(*b"pt-hist\x06");
+/// The same with the number of orders that were open when the history began, where it does not begin with the market.
+const MAGIC_7: u64 = u64::from_le_bytes(*b"pt-hist\x07");
+/// Stands for that number while the files of these orders are being written.
+const BEGUN_UNFINISHED: u64 = u64::MAX;
 /// Format 3, which had no parts and did not link trades by order.
 const MAGIC_3: u64 = u64::from_le_bytes(*b"pt-hist\x03");
 
@@ -46,6 +50,19 @@ pub(crate) struct Kept {
     pub(crate) carried: u64,
     /// The number of the file that these are in.
     pub(crate) carried_file: u64,
+    pub(crate) begun: Begun,
+}
+
+/// What the checkpoint counts of the files that tell of orders from before the history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// Nothing: the history begins with the market, or a program wrote this that counted none.
+    #[default]
+    Uncounted,
+    /// They are being written, and nothing else is: whatever is in the folder then can be made again.
+    Unfinished,
+    /// So many orders were open.
+    Orders(u64),
 }
 
 /// The versions of a checkpoint. The lowest that has room for all there is is written, so that an older program reads it.
@@ -55,6 +72,7 @@ enum Format {
     Four,
     Five,
     Six,
+    Seven,
 }
 
 impl Checkpoint {
@@ -66,8 +84,13 @@ impl Checkpoint {
         Checkpoint { heads, kept: Kept::of(sizes), is_former: false }
     }
 
-    /// The one in a folder, if there is one.
+    /// The one in a folder, if there is one that counts: while what was before the history is being written, none does.
     pub(crate) fn read(folder: &dyn Folder) -> Result<Option<Checkpoint>, HistoryError> {
+        Ok(Checkpoint::read_any(folder)?.filter(|checkpoint| checkpoint.kept.begun != Begun::Unfinished))
+    }
+
+    /// The one in a folder, if there is one.
+    pub(crate) fn read_any(folder: &dyn Folder) -> Result<Option<Checkpoint>, HistoryError> {
         let name = || CHECKPOINT_NAME.to_owned();
         let read = folder.read(CHECKPOINT_NAME).map_err(|source| HistoryError::Io { name: name(), source })?;
         let Some(bytes) = read else { return Ok(None) };
@@ -81,11 +104,17 @@ impl Checkpoint {
             Some(MAGIC) => Format::Four,
             Some(MAGIC_5) => Format::Five,
             Some(MAGIC_6) => Format::Six,
+            Some(MAGIC_7) => Format::Seven,
             Some(MAGIC_3) => Format::Three,
             _ => return Err(damaged("it is of another version of this program")),
         };
         let (heads, kept) = decode(&mut take, format).ok_or_else(|| damaged("it ends in the middle"))?;
         Ok(Some(Checkpoint { heads, kept, is_former: format == Format::Three }))
+    }
+
+    /// Writes the one of a history that just began.
+    pub(crate) fn write_first(&self, folder: &dyn Folder) -> Result<(), HistoryError> {
+        Checkpoint::write(folder, &self.heads, self.heads.through, &self.kept)
     }
 
     pub(crate) fn write(
@@ -118,10 +147,11 @@ impl Kept {
 
 fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
     let [orders, trades, candles, notes] = kept.records;
-    let format = match (notes > 0, kept.carried_file > 0) {
-        (true, _) => Format::Six,
-        (false, true) => Format::Five,
-        (false, false) => Format::Four,
+    let format = match (kept.begun, notes > 0, kept.carried_file > 0) {
+        (Begun::Unfinished | Begun::Orders(_), ..) => Format::Seven,
+        (Begun::Uncounted, true, _) => Format::Six,
+        (Begun::Uncounted, false, true) => Format::Five,
+        (Begun::Uncounted, false, false) => Format::Four,
     };
     put.u64(format.magic()).u64(through.0).u64(heads.first_order.0);
     for count in [orders, trades, candles, kept.part_records, kept.block_records, kept.carried] {
@@ -156,6 +186,11 @@ fn encode(put: &mut Put<'_>, heads: &Heads, through: Sequence, kept: &Kept) {
         }
         put_links(put, &heads.noted);
     }
+    match kept.begun {
+        Begun::Uncounted => {}
+        Begun::Unfinished => drop(put.u64(BEGUN_UNFINISHED)),
+        Begun::Orders(orders) => drop(put.u64(orders)),
+    }
 }
 
 impl Format {
@@ -165,6 +200,7 @@ impl Format {
             Format::Four => MAGIC,
             Format::Five => MAGIC_5,
             Format::Six => MAGIC_6,
+            Format::Seven => MAGIC_7,
         }
     }
 }
@@ -224,6 +260,12 @@ fn decode(take: &mut Take<'_>, format: Format) -> Option<(Heads, Kept)> {
             chain.note = take.link()?;
         }
         heads.noted = take_links(take)?;
+    }
+    if format >= Format::Seven {
+        kept.begun = match take.u64()? {
+            BEGUN_UNFINISHED => Begun::Unfinished,
+            orders => Begun::Orders(orders),
+        };
     }
     Some((heads, kept))
 }

@@ -9,6 +9,12 @@ use journal::{File, Storage};
 /// The folder of the history, in the data folder.
 pub const HISTORY_FOLDER: &str = "history";
 
+/// What the name of a folder begins with in which a history is that did not fit the market.
+pub const SET_ASIDE: &str = "history-through-";
+
+/// What the name of a file ends with that is being made: the next start removes it.
+pub(crate) const MAKING_SUFFIX: &str = ".new";
+
 /// What the tables and the checkpoint ask of it.
 pub(crate) trait Folder: fmt::Debug + Send + Sync {
     /// Opens a file, made if it is missing.
@@ -27,8 +33,9 @@ pub(crate) trait Folder: fmt::Debug + Send + Sync {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes new and removed names durable.
     fn sync(&self) -> io::Result<()>;
-    /// Moves the files to a folder of this name beside, and gives one that begins with none.
-    fn set_aside(&self, name: &str) -> io::Result<Arc<dyn Folder>>;
+    /// Moves the files to a folder beside, of this name or the next one that is free, and gives one that begins with none, and the
+    /// name.
+    fn set_aside(&self, name: &str) -> io::Result<(Arc<dyn Folder>, String)>;
 }
 
 /// Opens the history's folder in a data folder, made if it is missing.
@@ -81,7 +88,7 @@ impl<S: Storage> Folder for InHome<S> {
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let aside = format!("{name}.new");
+        let aside = format!("{name}{MAKING_SUFFIX}");
         // One that a crash left holds anything.
         self.remove(&aside)?;
         let file = self.files.create(&aside)?;
@@ -110,14 +117,17 @@ impl<S: Storage> Folder for InHome<S> {
         self.files.sync_directory()
     }
 
-    fn set_aside(&self, name: &str) -> io::Result<Arc<dyn Folder>> {
-        let earlier = self.home.folder(name)?;
-        for file in earlier.list()? {
-            earlier.remove(&file)?;
+    fn set_aside(&self, name: &str) -> io::Result<(Arc<dyn Folder>, String)> {
+        let mut free = name.to_owned();
+        let mut number = 1;
+        // Another one may have been set aside where this one ends.
+        while !self.home.folder(&free)?.list()?.is_empty() {
+            number += 1;
+            free = format!("{name}-{number}");
         }
-        self.home.rename(HISTORY_FOLDER, name)?;
+        self.home.rename(HISTORY_FOLDER, &free)?;
         let files = self.home.folder(HISTORY_FOLDER)?;
         self.home.sync_directory()?;
-        Ok(Arc::new(InHome { home: self.home.clone(), files }))
+        Ok((Arc::new(InHome { home: self.home.clone(), files }), free))
     }
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use engine::{DoneOrder, Engine, OrderId, Sequence, StateItem, SymbolIndex};
 use journal::{ARCHIVE_NAME, Archive, Damages, Storage};
 
-use crate::before::Before;
+use crate::before::{Before, EachDone};
 use crate::candle::KEPT;
 use crate::carried::Carried;
-use crate::checkpoint::{Checkpoint, Kept};
+use crate::checkpoint::{Begun, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
-use crate::folder::{Folder, HISTORY_FOLDER};
+use crate::folder::{Folder, SET_ASIDE};
 use crate::followed::Followed;
 use crate::heads::Heads;
 use crate::note::{NOTE_BYTES, NOTES};
@@ -110,9 +110,8 @@ impl History {
         mut done: impl FnMut(&mut dyn FnMut(DoneOrder) -> Result<(), HistoryError>) -> Result<(), HistoryError>,
     ) -> Result<(), HistoryError> {
         let folder = folder::open(home).map_err(in_folder)?;
-        let begun = Checkpoint::begin(engine, &Sizes::USUAL);
-        Before::write(&folder, engine, &mut done, &Sizes::USUAL)?;
-        Checkpoint::write(&*folder, &begun.heads, begun.heads.through, &begun.kept)
+        names::expect_none(&*folder)?;
+        begin_behind(&folder, engine, &mut done, &Sizes::USUAL).map(drop)
     }
 
     /// `archive` is what the version before kept of done orders: it is needed where the history does not have them all.
@@ -122,25 +121,29 @@ impl History {
         sizes: Sizes,
         archive: Option<&Archive>,
     ) -> Result<History, HistoryError> {
-        let (folder, checkpoint) = match Checkpoint::read(&*folder)? {
+        let (folder, checkpoint) = match Checkpoint::read_any(&*folder)? {
+            Some(unfinished) if unfinished.kept.begun == Begun::Unfinished => {
+                let begun = begin(&folder, engine, archive, &sizes)?;
+                (folder, begun)
+            }
             Some(checkpoint)
                 if checkpoint.heads.through < engine.sequence()
                     || (archive.is_some() && checkpoint.heads.first_order > OrderId(1)) =>
             {
                 let folder = set_aside(&*folder, checkpoint.heads.through)?;
-                let begun = Checkpoint::begin(engine, &sizes);
-                begin(&folder, &begun, engine, archive, &sizes)?;
+                let begun = begin(&folder, engine, archive, &sizes)?;
                 (folder, begun)
             }
             Some(former) if former.is_former => {
+                names::expect_all(&*folder, &former)?;
                 names::remove_others(&*folder, &former.names())?;
                 let converted = former::convert(&folder, former, &sizes)?;
                 (folder, converted)
             }
             Some(checkpoint) => (folder, checkpoint),
             None => {
-                let begun = Checkpoint::begin(engine, &sizes);
-                begin(&folder, &begun, engine, archive, &sizes)?;
+                names::expect_none(&*folder)?;
+                let begun = begin(&folder, engine, archive, &sizes)?;
                 (folder, begun)
             }
         };
@@ -149,11 +152,10 @@ impl History {
             let fault = "it is of another version of this program".to_owned();
             return Err(HistoryError::Damaged { name: crate::CHECKPOINT_NAME.to_owned(), fault });
         }
-        names::remove_others(&*folder, &kept.names())?;
         let [orders, trades, candles, notes] = kept.records;
         let [of_orders, of_trades, of_notes] = kept.reach.clone();
         let first = heads.first_order.0;
-        let before = (first > 1).then(|| Before::open(&folder, &sizes)).transpose()?.flatten();
+        let before = (first > 1).then(|| Before::open(&folder, kept.begun, &sizes)).transpose()?.flatten();
         let mut history = History {
             before,
             orders: Table::open(&folder, &ORDERS, (first, orders, of_orders), &sizes, sizes.waiting_max[0])?,
@@ -172,6 +174,8 @@ impl History {
             damages: Damages::default(),
             journal: None,
         };
+        // Nothing is removed before all is there that the checkpoint counts.
+        names::remove_others(&*history.folder, &history.kept.names())?;
         history.followed.reduced = history.reduced_of_open()?;
         Ok(history)
     }
@@ -406,30 +410,44 @@ fn take_back(carried: &mut Carried, open: &[u64]) -> Result<u64, HistoryError> {
     Ok(taken_back)
 }
 
-/// Begins a history where an engine stands. Where that is not the market's beginning, all that is known of what was before is
-/// written down first: nothing but the checkpoint says that it is there.
+/// Begins a history where an engine stands, with a checkpoint: files of records without one have lost it.
 fn begin(
     folder: &Arc<dyn Folder>,
-    begun: &Checkpoint,
     engine: &Engine,
     archive: Option<&Archive>,
     sizes: &Sizes,
-) -> Result<(), HistoryError> {
-    if begun.heads.first_order == OrderId(1) {
-        return Ok(());
+) -> Result<Checkpoint, HistoryError> {
+    if engine.next_order() == OrderId(1) {
+        let begun = Checkpoint::begin(engine, sizes);
+        begun.write_first(&**folder)?;
+        return Ok(begun);
     }
     tracing::warn!(
-        through = begun.heads.through.0,
+        through = engine.sequence().0,
         "the history begins behind this command: of orders before it knows what it could be told"
     );
-    Before::write(folder, engine, &mut |visit| archive.map_or(Ok(()), |archive| archive.each(visit)), sizes)?;
-    Checkpoint::write(&**folder, &begun.heads, begun.heads.through, &begun.kept)
+    begin_behind(folder, engine, &mut |visit| archive.map_or(Ok(()), |archive| archive.each(visit)), sizes)
+}
+
+/// Begins a history that does not begin with the market: all that is known of what was before is written down.
+fn begin_behind(
+    folder: &Arc<dyn Folder>,
+    engine: &Engine,
+    done: &mut EachDone<'_>,
+    sizes: &Sizes,
+) -> Result<Checkpoint, HistoryError> {
+    let mut begun = Checkpoint::begin(engine, sizes);
+    begun.kept.begun = Begun::Unfinished;
+    begun.write_first(&**folder)?;
+    begun.kept.begun = Begun::Orders(Before::write(folder, engine, done, sizes)?);
+    begun.write_first(&**folder)?;
+    Ok(begun)
 }
 
 /// Moves a history to a folder beside, named after where it ends. Gives the folder for a new one.
 fn set_aside(folder: &dyn Folder, through: Sequence) -> Result<Arc<dyn Folder>, HistoryError> {
-    let name = format!("{HISTORY_FOLDER}-through-{through}");
-    let begun = folder.set_aside(&name).map_err(in_folder)?;
+    let name = format!("{SET_ASIDE}{through}");
+    let (begun, name) = folder.set_aside(&name).map_err(in_folder)?;
     tracing::warn!(folder = name, "the history does not fit the market and is set aside; a new one begins");
     Ok(begun)
 }

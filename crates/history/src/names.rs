@@ -7,9 +7,9 @@ use journal::Storage;
 
 use crate::before::{BEGUN_NAME, OLD_NAME};
 use crate::carried::Carried;
-use crate::checkpoint::{Checkpoint, Kept};
+use crate::checkpoint::{CHECKPOINT_NAME, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
-use crate::folder::{self, Folder};
+use crate::folder::{self, Folder, HISTORY_FOLDER, MAKING_SUFFIX};
 use crate::former;
 use crate::note::NOTES;
 use crate::record::{CANDLES, ORDERS, TRADES};
@@ -17,6 +17,8 @@ use crate::table::{Reach, Table};
 
 /// What names of files of records begin with.
 const OURS: [&str; 5] = ["orders-", "trades-", "candles-", "carried-", "notes-"];
+/// Names in an error, at most.
+const NAMED_MAX: usize = 3;
 
 /// How far the checkpoint of a data folder's history goes; none without a history.
 pub fn through<S: Storage>(home: &S) -> Result<Option<Sequence>, HistoryError> {
@@ -25,6 +27,15 @@ pub fn through<S: Storage>(home: &S) -> Result<Option<Sequence>, HistoryError> {
         opened => opened.map_err(in_folder)?,
     };
     Ok(Checkpoint::read(&*folder)?.map(|checkpoint| checkpoint.heads.through))
+}
+
+/// Whether a data folder's history has any file.
+pub fn is_there<S: Storage>(home: &S) -> Result<bool, HistoryError> {
+    let folder = match folder::look_at(home) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        opened => opened.map_err(in_folder)?,
+    };
+    Ok(!folder.list().map_err(in_folder)?.is_empty())
 }
 
 /// The files of records that the checkpoint of a data folder's history counts; none without a history.
@@ -66,13 +77,46 @@ fn candles(kept: &Kept) -> Vec<String> {
     Table::names(&CANDLES, 0, kept.records[2], &Reach::default())
 }
 
-/// Removes files of records that are not among these: what a crash left of work that no checkpoint counts.
+/// Errors: there are files of records in a folder that has no checkpoint. It was lost: it is written before any of them is made.
+pub(crate) fn expect_none(folder: &dyn Folder) -> Result<(), HistoryError> {
+    let mut found = folder.list().map_err(in_folder)?;
+    let is_being_made = |name: &str| name.ends_with(MAKING_SUFFIX);
+    found.retain(|name| !is_being_made(name) && (is_ours(name) || [BEGUN_NAME, OLD_NAME].contains(&name.as_str())));
+    if found.is_empty() {
+        return Ok(());
+    }
+    found.sort();
+    let others = if found.len() > NAMED_MAX { " and others" } else { "" };
+    found.truncate(NAMED_MAX);
+    let fault = format!("it is missing, and only it says what counts of {}{others}", found.join(", "));
+    Err(HistoryError::Damaged { name: CHECKPOINT_NAME.to_owned(), fault })
+}
+
+/// Errors: a file is missing that the checkpoint counts.
+pub(crate) fn expect_all(folder: &dyn Folder, checkpoint: &Checkpoint) -> Result<(), HistoryError> {
+    let found: HashSet<String> = folder.list().map_err(in_folder)?.into_iter().collect();
+    match checkpoint.names().into_iter().find(|name| !found.contains(name)) {
+        Some(name) => Err(HistoryError::Damaged { name, fault: "it is missing".to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// Removes files of records that are not among these: what a crash left of work that no checkpoint counts. A sealed part that is
+/// missing is named: all else is answered without it.
 pub(crate) fn remove_others(folder: &dyn Folder, names: &[String]) -> Result<(), HistoryError> {
     let found = folder.list().map_err(in_folder)?;
     let names: HashSet<&String> = names.iter().collect();
-    let is_ours = |name: &&String| OURS.iter().any(|begin| name.starts_with(begin));
-    for name in found.iter().filter(is_ours).filter(|name| !names.contains(name)) {
+    for missing in names.iter().filter(|name| !found.contains(name)) {
+        tracing::error!(
+            "{HISTORY_FOLDER}/{missing} is missing: what it holds cannot be told; restore it from a backup"
+        );
+    }
+    for name in found.iter().filter(|name| is_ours(name) && !names.contains(name)) {
         folder.remove(name).map_err(|source| HistoryError::Io { name: name.clone(), source })?;
     }
     Ok(())
+}
+
+fn is_ours(name: &str) -> bool {
+    OURS.iter().any(|begin| name.starts_with(begin))
 }

@@ -7,9 +7,10 @@ use journal::Storage;
 
 use crate::before::Before;
 use crate::carried::Carried;
-use crate::checkpoint::{Checkpoint, Kept};
+use crate::checkpoint::{Begun, Checkpoint, Kept};
 use crate::error::{HistoryError, in_folder};
 use crate::folder::{self, Folder};
+use crate::names;
 use crate::note::{NOTES, NoteRecord};
 use crate::parts::Form;
 use crate::record::{self, CANDLES, CandleRecord, ORDERS, PastOrder, TRADES, TradeRecord, has_ending};
@@ -42,7 +43,13 @@ pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Resu
     };
     let mut attempt = 1;
     loop {
-        let Some(Checkpoint { heads, kept, is_former }) = Checkpoint::read(&*folder)? else { return Ok(None) };
+        let Some(checkpoint) = Checkpoint::read_any(&*folder)? else {
+            return names::expect_none(&*folder).map(|()| None);
+        };
+        let Checkpoint { heads, kept, is_former } = checkpoint;
+        if kept.begun == Begun::Unfinished {
+            return Ok(None);
+        }
         let gone = [0, 1, 2].map(|table| kept.reach[table].gone * kept.part_records);
         let found = Found { through: heads.through, records: kept.records, gone, is_former };
         if is_former {
@@ -112,7 +119,7 @@ fn before_records(
     fault: &mut dyn FnMut(HistoryError),
 ) -> Result<(), HistoryError> {
     let sizes = Sizes { waiting_max: [0; 3], part_records: kept.part_records, block_records: kept.block_records };
-    match Before::open(folder, &sizes) {
+    match Before::open(folder, kept.begun, &sizes) {
         Ok(None) => Ok(()),
         Ok(Some(before)) => {
             before.old.verify(fault)?;

@@ -40,6 +40,7 @@ pub mod snapshot;
 mod state_codec;
 mod storage;
 mod sync_newest;
+mod unfinished;
 mod varint;
 mod walk;
 
@@ -56,14 +57,15 @@ pub use guard::is_guarded;
 pub use journal::{Durability, Journal, Options, SegmentInfo};
 pub use lock::{DataLock, LOCK_NAME, LockError};
 pub use make_folder::make_folder;
-pub use oldest::{file_point, oldest_point};
+pub use oldest::{file_point, newest_segment, oldest_point};
 pub use point::JournalPoint;
 pub use read::{ReadEnd, check, read, visit_batches};
 pub use recover::Recovery;
-pub use segment::{FORMAT_VERSION, RULES_VERSION};
+pub use segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION};
 pub use snapshot::{SnapshotError, SnapshotHead, SnapshotInfo};
 #[cfg(feature = "fuzz")]
 pub use state_codec::{decode_item, encode_item};
 pub use storage::{File, Storage};
 pub use sync_newest::sync_newest;
+pub use unfinished::{UNFINISHED_NAME, expect_finished, mark_finished, mark_unfinished};
 pub use varint::CodecError;

@@ -26,6 +26,12 @@ pub fn file_point<S: Storage>(storage: &S, sequence: Sequence) -> Result<Option<
     point_before(storage, name, *first).map(Some)
 }
 
+/// The name of the segment that is written to; none in a folder without one. Errors: a folder that cannot be read.
+pub fn newest_segment<S: Storage>(storage: &S) -> Result<Option<String>, JournalError> {
+    let names = storage.list().map_err(JournalError::io("list the data folder"))?;
+    Ok(segments_among(names).pop().map(|(_, name)| name))
+}
+
 fn point_before<S: Storage>(storage: &S, name: &str, first: Sequence) -> Result<JournalPoint, JournalError> {
     let header = SegmentReader::open(storage, name, first)?.header;
     Ok(JournalPoint { sequence: Sequence(header.first.0.saturating_sub(1)), chain: header.chain })

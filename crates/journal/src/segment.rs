@@ -14,7 +14,7 @@ const FORMAT_VERSION_OLDEST: u32 = 1;
 pub const RULES_VERSION: u32 = 1;
 
 /// The length of a segment's header.
-pub(crate) const HEADER_BYTES: usize = 64;
+pub const HEADER_BYTES: usize = 64;
 const MAGIC: &[u8; 4] = b"PTSG";
 const NAME_PREFIX: &str = "journal-";
 const NAME_SUFFIX: &str = ".log";

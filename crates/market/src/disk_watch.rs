@@ -1,15 +1,19 @@
-//! Checks twice a second how much of the disk is free, and whether all files that we made are still in their place.
+//! Checks twice a second whether all files that we made are still in their place, and how much of the disk is free; this more often the
+//! less there is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exchange::{Gauge, Metrics};
 use journal::Storage;
 
 const EVERY: Duration = Duration::from_millis(500);
+const OFTENEST: Duration = Duration::from_millis(5);
+/// Bytes that are written in a millisecond at most, on a fast disk: what is left above the bound is looked at before it is gone.
+const BYTES_A_MILLISECOND: u64 = 2 << 20;
 
 /// The watching thread.
 pub(crate) struct DiskWatch {
@@ -28,23 +32,33 @@ impl DiskWatch {
         failed: impl Fn(String) + Send + 'static,
     ) -> std::io::Result<DiskWatch> {
         let (stop, stopped) = channel::<()>();
-        let low = Arc::new(AtomicBool::new(is_low(&storage, low_bytes, &metrics)));
+        let low = Arc::new(AtomicBool::new(false));
         let shared = low.clone();
+        let look = move |storage: &S| {
+            let room = Room::of(storage, low_bytes);
+            room.note(&metrics);
+            if shared.swap(room.is_low, Ordering::Relaxed) != room.is_low {
+                match room.is_low {
+                    true => tracing::error!("the disk is nearly full: new orders and accounts are refused"),
+                    false => tracing::info!("the disk has room again: orders and accounts are taken"),
+                }
+            }
+            room.pause()
+        };
+        let mut pause = look(&storage);
         let thread = std::thread::Builder::new().name("disk-watch".to_string()).spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
-                if let Some(displaced) = storage.displaced() {
-                    return failed(format!(
-                        "{displaced}: it was removed, moved or replaced while the server ran; restore it from a backup \
-                         (docs/JOURNAL.md, recovering by hand)"
-                    ));
-                }
-                let is_low = is_low(&storage, low_bytes, &metrics);
-                if shared.swap(is_low, Ordering::Relaxed) != is_low {
-                    match is_low {
-                        true => tracing::error!("the disk is nearly full: new orders and accounts are refused"),
-                        false => tracing::info!("the disk has room again: orders and accounts are taken"),
+            let mut checked = Instant::now();
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+                if checked.elapsed() >= EVERY {
+                    if let Some(displaced) = storage.displaced() {
+                        return failed(format!(
+                            "{displaced}: it was removed, moved or replaced while the server ran; restore it from a backup \
+                             (docs/JOURNAL.md, recovering by hand)"
+                        ));
                     }
+                    checked = Instant::now();
                 }
+                pause = look(&storage);
             }
         })?;
         Ok(DiskWatch { low, stop, thread })
@@ -56,11 +70,54 @@ impl DiskWatch {
     }
 }
 
-/// A disk that does not say how much is free counts as full.
-fn is_low<S: Storage>(storage: &S, low_bytes: u64, metrics: &Metrics) -> bool {
-    let free = storage.free_bytes();
-    if let Ok(free) = free {
-        metrics.set(Gauge::DataFreeBytes, free);
+/// How much of a disk is free, and how much of that is above the bound.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    /// None where the disk does not say it.
+    free: Option<u64>,
+    is_low: bool,
+    /// None where there is no bound.
+    above: Option<u64>,
+}
+
+impl Room {
+    /// A disk that does not say how much is free counts as full.
+    fn of<S: Storage>(storage: &S, low_bytes: u64) -> Room {
+        let free = storage.free_bytes().ok();
+        let above = free.unwrap_or(0).checked_sub(low_bytes);
+        let is_bounded = low_bytes > 0;
+        Room { free, is_low: is_bounded && above.is_none(), above: above.filter(|_| is_bounded) }
     }
-    low_bytes > 0 && !free.is_ok_and(|free| free >= low_bytes)
+
+    fn note(&self, metrics: &Metrics) {
+        if let Some(free) = self.free {
+            metrics.set(Gauge::DataFreeBytes, free);
+        }
+        metrics.set(Gauge::DiskLow, u64::from(self.is_low));
+    }
+
+    /// Until it is looked at again: before all that is above the bound can be gone.
+    fn pause(&self) -> Duration {
+        match self.above {
+            Some(above) => Duration::from_millis(above / BYTES_A_MILLISECOND).clamp(OFTENEST, EVERY),
+            None => EVERY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With half a second between two looks, a fast disk was full before the bound was noticed.
+    #[test]
+    fn the_less_room_there_is_the_sooner_it_is_looked_at_again() {
+        let pause = |above: Option<u64>| Room { free: Some(1), is_low: above.is_none(), above }.pause();
+        for above in [0, 1 << 20, 20 << 20, 50 << 20, 300 << 20, 2_000 << 20] {
+            let written = pause(Some(above)).as_millis() as u64 * BYTES_A_MILLISECOND;
+            let oftenest = OFTENEST.as_millis() as u64 * BYTES_A_MILLISECOND;
+            assert!(written <= above.max(oftenest), "{above} bytes are gone in {:?}", pause(Some(above)));
+        }
+        assert_eq!([pause(Some(1 << 40)), pause(None)], [EVERY, EVERY]);
+    }
 }

@@ -3,12 +3,12 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use engine::{DoneOrders, EXECUTIONS_KEPT, Engine, Entry, ImportError, Importer, Sequence, StateHash, StateItem};
+use engine::{DoneOrders, EXECUTIONS_KEPT, Engine, Entry, ImportError, Importer, Sequence, StateHash, StateItem, Time};
 use exchange::EventSink;
-use history::HistoryError;
+use history::{HISTORY_FOLDER, HistoryError};
 use journal::{
-    Archive, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError, SnapshotInfo, Storage,
-    VisitError, snapshot,
+    ARCHIVE_NAME, Archive, ArchiveError, Cut, Journal, JournalError, JournalPoint, Options, SnapshotError,
+    SnapshotInfo, Storage, VisitError, snapshot,
 };
 
 use crate::background_yield::BackgroundYield;
@@ -48,6 +48,11 @@ pub enum RecoveryError {
     Archive(#[from] ArchiveError),
     #[error("cannot list the data folder: {0}")]
     Folder(std::io::Error),
+    #[error(
+        "the data folder has {found}, but neither a journal nor a snapshot: the market itself is gone. Restore its files journal-*.log \
+         and snapshot-*.snap (docs/JOURNAL.md, recovering by hand); for a new market name another folder, or move all files out of this one"
+    )]
+    MarketGone { found: String },
     #[error("cannot list the snapshots: {0}")]
     Snapshots(SnapshotError),
     #[error("{source}; the snapshots that would do without it cannot be used: {}", refused.join("; "))]
@@ -78,11 +83,20 @@ pub fn open_followed<S: Storage>(
     options: Options,
     follow: impl FnOnce(&Engine) -> Result<Option<EventSink>, HistoryError>,
 ) -> Result<Recovered<S>, RecoveryError> {
+    begin_if_new(storage, options)?;
     let (loaded, refused_snapshots) = load_newest(storage, needed_history(storage)?)?;
     let (snapshot, mut engine, from) = match loaded {
         Some((info, engine, point)) => (Some(info), engine, point),
         None => (None, Engine::new(random_seed(), DoneOrders::Drop), JournalPoint::ZERO),
     };
+    let refused = |source| match refused_snapshots.is_empty() {
+        true => RecoveryError::Journal(source),
+        false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
+    };
+    if snapshot.is_some() {
+        // The history goes by the snapshot, and is set aside where it does not fit: not for one that is of another journal.
+        journal::read(storage, from, Some(from.sequence.next()), &mut |_| Ok(())).map_err(refused)?;
+    }
     let mut replay = follow(&engine)?.map(Replay::new);
     let mut scratch = Vec::new();
     let time_floor = engine.time();
@@ -98,15 +112,38 @@ pub fn open_followed<S: Storage>(
             scratch.clear();
             Ok(())
         })
-        .map_err(|source| match refused_snapshots.is_empty() {
-            true => RecoveryError::Journal(source),
-            false => RecoveryError::NoSnapshot { source, refused: refused_snapshots.clone() },
-        })?;
+        .map_err(refused)?;
     if let Some(replay) = &mut replay {
         replay.hand_over();
     }
     let report = Report { snapshot, refused_snapshots, commands_replayed: recovery.commands, cut: recovery.cut };
     Ok(Recovered { engine, journal, report })
+}
+
+/// Makes the journal of a new market before anything else is made: whatever is found without one is of a market that was there.
+fn begin_if_new<S: Storage>(storage: &S, options: Options) -> Result<(), RecoveryError> {
+    let is_begun = !matches!(journal::oldest_point(storage), Ok(None))
+        || !snapshot::list(storage).map_err(RecoveryError::Snapshots)?.is_empty();
+    if is_begun {
+        return Ok(());
+    }
+    if let Some(found) = trace_of_a_market(storage)? {
+        return Err(RecoveryError::MarketGone { found });
+    }
+    Journal::recover(storage.clone(), options, JournalPoint::ZERO, Time::ZERO, &mut |_| Ok(()))?;
+    Ok(())
+}
+
+/// What is in a data folder that only a market leaves there, beside its journal and snapshots.
+fn trace_of_a_market<S: Storage>(storage: &S) -> Result<Option<String>, RecoveryError> {
+    let names = storage.list().map_err(RecoveryError::Folder)?;
+    if let Some(aside) = names.into_iter().find(|name| name.starts_with(history::SET_ASIDE)) {
+        return Ok(Some(format!("the folder {aside}")));
+    }
+    if journal::has_archive(storage).map_err(RecoveryError::Folder)? {
+        return Ok(Some(ARCHIVE_NAME.to_owned()));
+    }
+    Ok(history::is_there(storage)?.then(|| format!("files in {HISTORY_FOLDER}")))
 }
 
 /// The newest snapshot that is sound, as an engine; and why newer ones are not.

@@ -178,6 +178,11 @@ fn open_folder(
     let started = Instant::now();
     let lock = DataLock::take(&settings.data).map_err(|error| error.to_string())?;
     let locked = Instant::now();
+    journal::expect_finished(&settings.data)?;
+    if shared.is_none() {
+        // The nodes of a cluster have their members in its log.
+        members::note_known(settings)?;
+    }
     let storage = Disk::open(&settings.data).map_err(|error| format!("{}: {error}", settings.data.display()))?;
     let joined = shared.as_ref().map(|(url, _)| join(url, &settings.data)).transpose()?.flatten();
     let options = Options {
@@ -217,7 +222,12 @@ fn open_folder(
             },
             started.elapsed().as_secs_f64()
         ),
-        notes: joined.into_iter().chain(notes(&recovered.report)).chain(followers.note()).collect(),
+        notes: joined
+            .into_iter()
+            .chain(notes(&recovered.report))
+            .chain(followers.note())
+            .chain(room_note(&storage, settings))
+            .collect(),
         alone_since: (recovered.engine.sequence() > Sequence(0)).then_some(locked),
         time: recovered.engine.time(),
     };
@@ -290,6 +300,15 @@ fn note_recovery(metrics: &Metrics, started: Instant, commands: u64) {
 /// When a file got its contents, where the system tells.
 fn made_at(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// What whoever starts the server should know of its disk.
+fn room_note(storage: &Disk, settings: &Settings) -> Option<String> {
+    let (free, wanted) = (storage.free_bytes().ok()?, settings.disk_low_bytes());
+    let warning = "warning    the disk is nearly full: new orders and accounts are refused. Free are";
+    (free < wanted).then(|| {
+        format!("{warning} {} MiB, and --disk-low with the next journal file needs {} MiB", free >> 20, wanted >> 20)
+    })
 }
 
 fn notes(report: &Report) -> Vec<String> {

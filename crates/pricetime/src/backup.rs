@@ -3,7 +3,7 @@
 //! The order makes it consistent. First the newest snapshot; then the history, which holds all that happened before that
 //! snapshot; last the journal, from which the history gets what it lacks. Nobody waits for it: the large files are copied
 //! beforehand, while they change, and then brought up to date, which is quick. Journal files are only ever appended to, and are
-//! copied up to their last whole unit.
+//! copied up to their last whole unit. Until the copy was checked it is marked as unfinished, and nothing serves or copies it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,7 +15,10 @@ use clap::Args;
 use engine::Sequence;
 use exchange::EventFork;
 use history::{CHECKPOINT_NAME, HISTORY_FOLDER, History, SharedHistory, file_names};
-use journal::{ARCHIVE_NAME, Disk, JournalPoint, Options, Storage, make_folder, snapshot};
+use journal::{
+    ARCHIVE_NAME, Disk, HEADER_BYTES, JournalPoint, Options, Storage, make_folder, mark_finished, mark_unfinished,
+    snapshot,
+};
 use market::follower::Here;
 use market::recovery;
 use replica::fetching::{Fetched, fetch};
@@ -23,6 +26,7 @@ use replica::{LogError, LogUrl};
 
 use crate::copies::Copies;
 use crate::inspect;
+use crate::members::KNOWN_NAME;
 use crate::units::Umask;
 
 /// How often to begin again when the server retires or seals files while they are being copied.
@@ -49,13 +53,16 @@ pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
     if std::fs::read_dir(target).map_err(|error| named(target, error))?.next().is_some() {
         return Err(format!("{}: this folder is not empty; name a new one", target.display()));
     }
+    mark_unfinished(target).map_err(|error| named(target, error))?;
     match args.folder.to_str().filter(|text| LogUrl::is_meant(text)) {
         Some(url) => {
             fetch_from(&url.parse().map_err(|error: LogError| error.to_string())?, target)?;
         }
         None => copy_folder(&args.folder, target)?,
     }
-    println!("{}", verify(target)?);
+    let sound = verify(target)?;
+    mark_finished(target).map_err(|error| named(target, error))?;
+    println!("{sound}");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -99,6 +106,7 @@ fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
     if let Some(newest) = &newest {
         copies.bring_up(Path::new(&newest.name))?;
     }
+    copies.bring_up_if_there(Path::new(KNOWN_NAME))?;
     // Of a folder that the version before left: nobody writes to it.
     copies.bring_up_if_there(Path::new(ARCHIVE_NAME))?;
     copy_history(copies)?;
@@ -136,6 +144,11 @@ fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), 
         Ok(())
     });
     end.map_err(|error| error.to_string())?;
+    if segments.is_empty() {
+        // A market in which nothing was done yet.
+        let newest = journal::newest_segment(disk).map_err(|error| error.to_string())?;
+        segments.extend(newest.map(|name| (name, HEADER_BYTES as u64)));
+    }
     let last = segments.len().saturating_sub(1);
     for (index, (name, end)) in segments.into_iter().enumerate() {
         let bytes = if index == last { end } else { u64::MAX };

@@ -19,8 +19,9 @@ pub struct Inspected {
     pub unfinished: Option<Cut>,
 }
 
-/// Opens a data folder to read; nothing in it is changed. Errors: a folder that is none.
+/// Opens a data folder to read; nothing in it is changed. Errors: a folder that is none, or was never finished.
 pub fn open_disk(folder: &Path) -> Result<Disk, String> {
+    journal::expect_finished(folder)?;
     let disk = Disk::open_to_read(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     if journal::oldest_point(&disk).map_err(|error| error.to_string())?.is_none() {
         return Err(format!("{}: there is no journal in this folder", folder.display()));

@@ -1,5 +1,7 @@
 //! Whether this server knows its members, and that it is not open to anyone by mistake.
 
+use std::fs::File;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +18,10 @@ use crate::store_location::StoreLocation;
 
 /// The access file in the data folder, which counts without being named.
 pub const FILE_NAME: &str = "access.toml";
+
+/// The file that says in a data folder that its market has members. A backup has it, and not the access file: whoever starts a server on
+/// that, or after the access file was lost, is not to open the market to everybody unawares.
+pub const KNOWN_NAME: &str = "members";
 
 /// The members of a running server. Their file is followed until this is dropped.
 pub struct Members {
@@ -75,6 +81,29 @@ fn open_in_common(url: &LogUrl, settings: &Settings, failed: Failed) -> Result<O
     refuse_strangers(settings)?;
     common.end_when_there_are_members(failed)?;
     Ok(None)
+}
+
+/// Notes in a data folder, durably, that its market has members where it has some. Errors: it had some, and nobody says who they are or that
+/// it is open to anyone; or the folder cannot be written.
+pub fn note_known(settings: &Settings) -> Result<(), String> {
+    let noted = settings.data.join(KNOWN_NAME);
+    match (are_known(settings), noted.exists()) {
+        (true, false) => note(&noted).map_err(|error| format!("{}: {error}", noted.display())),
+        (false, true) if !settings.open_to_anyone => Err(format!(
+            "the market in {} has members, and there is no access file: everybody could trade with every account. Put the file back to {} \
+             or name it with --access; or say --open-to-anyone",
+            settings.data.display(),
+            settings.data.join(FILE_NAME).display()
+        )),
+        (true, true) | (false, false | true) => Ok(()),
+    }
+}
+
+fn note(path: &Path) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(b"This market has members: it is served with their access file alone, or with --open-to-anyone.\n")?;
+    file.sync_all()?;
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
 fn none_there(why: &str, path: &Path) -> String {

@@ -506,8 +506,8 @@ fn catch_signals(mut signals: Signals, endings: Sender<Ending>, status: Status) 
             }
             let before = status.set(State::Stopping);
             tracing::info!(signal, "stopping");
-            if before == State::Standby {
-                // It has nothing to finish.
+            if matches!(before, State::Standby | State::Recovering) {
+                // It has nothing to finish: nobody was answered yet, and what is left half done the next start does again.
                 std::process::exit(0);
             }
             let _ = endings.send(Ending::Signal);

@@ -208,7 +208,9 @@ fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
     let mut store = connect(url)?;
     store.lock().map_err(say)?;
     let _lock = DataLock::take(folder).map_err(say)?;
-    let disk = Disk::open(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let at = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let disk = Disk::open(folder).map_err(at)?;
+    journal::mark_unfinished(folder).map_err(at)?;
     let mut importer = Importer::new(recovery::random_seed(), DoneOrders::Keep);
     let mut refused = None;
     let head = state_into(&mut store, &mut importer, &mut refused)?;
@@ -225,6 +227,8 @@ fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
     // The folder is now one that a server leaves behind.
     let recovered = recovery::open(&disk, options).map_err(say)?;
     agree(hash, recovered.engine.state_hash())?;
+    drop(recovered);
+    journal::mark_finished(folder).map_err(at)?;
     println!(
         "{} holds the market of {url} and {orders} done orders; both have the state hash {hash:016x}",
         folder.display()

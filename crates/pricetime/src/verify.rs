@@ -21,6 +21,9 @@ pub struct VerifyArgs {
 pub fn run(args: &VerifyArgs) -> Result<ExitCode, String> {
     let disk = Disk::open_to_read(&args.folder).map_err(|error| format!("{}: {error}", args.folder.display()))?;
     let mut report = Report { faults: 0 };
+    if let Err(unfinished) = journal::expect_finished(&args.folder) {
+        report.damaged(&unfinished);
+    }
     let snapshots = snapshots(&disk, &mut report)?;
     journal(&disk, &snapshots, &mut report);
     history(&disk, &mut report);

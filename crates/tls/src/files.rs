@@ -1,5 +1,6 @@
 //! Certificates, keys and authorities from PEM files. Errors name the file and its fault, and show nothing of a key.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -15,6 +16,10 @@ use crate::error::TlsError;
 const BYTES_MAX: u64 = 1 << 20;
 /// The mode bits of a key that others than the owner must not have.
 const OTHERS: u32 = 0o077;
+/// The bit that shows of a credential of systemd's that a list says which user may read it: that of the unit.
+const LISTED: u32 = 0o040;
+/// The folder of these, which nobody else enters.
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
 /// The identity of one version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +53,7 @@ pub(crate) fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsErro
 pub(crate) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let mut file = open(path)?;
     let mode = file.metadata().map_err(|source| TlsError::Read { file: path.to_owned(), source })?.mode() & 0o777;
-    if mode & OTHERS != 0 {
+    if mode & forbidden(path, std::env::var_os(CREDENTIALS).as_deref()) != 0 {
         return Err(TlsError::Exposed { file: path.to_owned(), mode });
     }
     let bytes = read(&mut file, path)?;
@@ -58,6 +63,14 @@ pub(crate) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
         what: "unencrypted private key",
         begins: "PRIVATE KEY",
     })
+}
+
+/// The mode bits that a key must not have, where credentials are in this folder.
+fn forbidden(path: &Path, credentials: Option<&OsStr>) -> u32 {
+    match credentials.is_some_and(|folder| path.parent() == Some(Path::new(folder))) {
+        true => OTHERS & !LISTED,
+        false => OTHERS,
+    }
 }
 
 /// Reads the authorities of a file. Errors: it cannot be read, holds none, or holds a certificate that is no
@@ -83,5 +96,21 @@ fn read(file: &mut File, path: &Path) -> Result<Vec<u8>, TlsError> {
     match bytes.len() as u64 > BYTES_MAX {
         true => Err(TlsError::TooLong { file: path.to_owned(), bytes_max: BYTES_MAX }),
         false => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A unit of systemd's was once told to change the mode of a file that it cannot change.
+    #[test]
+    fn a_key_among_the_units_credentials_may_be_listed_for_its_user() {
+        let (key, folder) =
+            (Path::new("/run/credentials/pricetime.service/key.pem"), OsStr::new("/run/credentials/pricetime.service"));
+        assert_eq!(0o440 & forbidden(key, Some(folder)), 0);
+        assert_ne!(0o444 & forbidden(key, Some(folder)), 0, "all may read it");
+        assert_ne!(0o440 & forbidden(key, None), 0);
+        assert_ne!(0o440 & forbidden(Path::new("/etc/key.pem"), Some(folder)), 0);
     }
 }

@@ -23,10 +23,10 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Health)]
 pub(crate) struct HealthShape {
-    /// `ok`; `no-feed` where XML alone is served; `read-only` where it only follows other nodes; or the reason why it
-    /// is not ok.
+    /// `ok`; `no-feed` where XML alone is served; `read-only` where it only follows other nodes; `disk-low` where it takes
+    /// no new orders; or the reason why it is not ok.
     #[schema(
-        pattern = "^(ok|no-feed|read-only|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
+        pattern = "^(ok|no-feed|read-only|disk-low|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
         example = "ok"
     )]
     status: &'static str,
@@ -73,6 +73,10 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
                 StatusCode::OK,
                 Json(HealthShape { status: "read-only", reason: Some("this node only follows the others".to_owned()) }),
             ),
+            _ if site.instruments().metrics.get(Gauge::DiskLow) == Some(1) => {
+                let reason = "the disk is nearly full: new orders and accounts are refused, queries and cancels go on";
+                (StatusCode::OK, Json(HealthShape { status: "disk-low", reason: Some(reason.to_owned()) }))
+            }
             _ => well(),
         },
         State::Recovering => match log_of(&site) {

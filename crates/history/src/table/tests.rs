@@ -97,8 +97,8 @@ impl Folder for OneFile {
         Ok(())
     }
 
-    fn set_aside(&self, _name: &str) -> io::Result<Arc<dyn Folder>> {
-        Ok(Arc::new(OneFile(self.0.clone())))
+    fn set_aside(&self, name: &str) -> io::Result<(Arc<dyn Folder>, String)> {
+        Ok((Arc::new(OneFile(self.0.clone())), name.to_owned()))
     }
 }
 

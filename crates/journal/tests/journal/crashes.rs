@@ -1,7 +1,7 @@
 //! The journal with every operation of the disk failing or losing power in turn: what was acknowledged is there after
 //! recovery, once, and a crash alone never leads to a refusal.
 
-use crate::common::{append, append_unsynced, entry, recover, recover_from};
+use crate::common::{append, append_unsynced, entry, recover, recover_from, segment_names};
 use engine::{Entry, Sequence};
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{Journal, JournalError, JournalPoint, Storage};
@@ -260,4 +260,31 @@ fn a_journal_that_is_only_written_survives_the_end_of_the_process() {
     let (_, recovery, found) = recover(&disk.after_crash(0, PowerCut::LosesAll)).unwrap();
     assert_eq!(recovery.cut, None);
     assert_eq!(found.len() as u64, journal.segments().last().unwrap().first.0 - 1);
+}
+
+/// Only a sync of the folder keeps a power cut from bringing an older segment back and not the one behind it.
+#[test]
+fn a_retired_segment_is_durably_gone_before_the_next_one_goes() {
+    let disk = SimulatedDisk::new();
+    let (mut journal, ..) = recover(&disk).unwrap();
+    for batch in 0..4 {
+        append(&mut journal, batch, 3).unwrap();
+        journal.close_segment().unwrap();
+    }
+    let names = segment_names(&disk);
+    let durable = |disk: &SimulatedDisk| segment_names(&disk.after_crash(1, PowerCut::LosesAll));
+    assert_eq!(durable(&disk), names);
+    let retired = journal.segments()[2].last;
+    let asked = |failing: u64| {
+        let disk = disk.copy();
+        let (mut journal, ..) = recover(&disk).unwrap();
+        disk.fail_at(disk.operations() + failing, Fault::Error);
+        let _ = journal.retire(retired);
+        durable(&disk)
+    };
+    // Three are removed, with a sync behind each.
+    for gone in 0..3 {
+        assert_eq!(asked(2 * gone), names[gone as usize..], "the removal of the next one fails");
+    }
+    assert_eq!(asked(100), names[3..]);
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::client::Client;
 use crate::common::folder::Folder;
-use crate::common::load::load_together;
+use crate::common::load::{fill, load_together};
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::trace::require_strace;
 use crate::common::wait::{wait_for, wait_until};
@@ -137,4 +137,107 @@ fn the_journal_is_copied_behind_all_else() {
     assert!(order.is_sorted() && order[0].is_some(), "{copied:?}");
     let journal = copied.iter().position(|name| name.starts_with("journal-"));
     assert!(journal > last("history/"), "{copied:?}");
+}
+
+/// A copy that counts and is not synced is not there after a power cut.
+#[test]
+fn all_of_a_backup_is_synced_before_it_counts() {
+    require_strace();
+    let folder = Folder::new("synced-backup");
+    let server = with_an_account(&Launch::new(&folder.data()).with(SMALL));
+    done_order(&mut server.client());
+    wait_until("a snapshot that can be copied", PATIENCE, || {
+        fill(&server);
+        snapshots(&folder.data()) > 0
+    });
+    let (copy, trace) = (folder.path().join("copy"), folder.path().join("trace"));
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-y", "-s", "4096", "-e", "trace=fsync,fdatasync,unlink,unlinkat", "-o"])
+        .arg(&trace)
+        .arg(env!("CARGO_BIN_EXE_pricetime"))
+        .arg("backup")
+        .args([&folder.data(), &copy])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    server.stop();
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let counts = text.lines().position(|line| line.contains("unlink") && line.contains("/copy/unfinished\"")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let is_synced = |path: &Path, lines: &[&str]| {
+        let file = format!("<{}>", path.display());
+        lines.iter().any(|line| line.contains("sync(") && line.contains(&file) && line.ends_with("= 0"))
+    };
+    let inside = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for path in inside(&copy).chain(inside(&copy.join("history"))).chain([copy.clone()]) {
+        assert!(is_synced(&path, &lines[..counts]), "{} is synced before: {text}", path.display());
+    }
+    assert!(is_synced(&copy, &lines[counts..]), "that it counts is synced: {text}");
+}
+
+/// Somebody who was revoked would have keys again after a power cut.
+#[test]
+fn a_change_of_the_access_file_is_synced() {
+    require_strace();
+    let folder = Folder::new("synced-access");
+    let (file, trace) = (folder.path().join("access.toml"), folder.path().join("trace"));
+    for member in ["alice", "bob"] {
+        let status = Command::new("strace")
+            .args(["-f", "-qq", "-y", "-s", "4096", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o"])
+            .arg(&trace)
+            .arg(env!("CARGO_BIN_EXE_pricetime"))
+            .args(["access", "add"])
+            .arg(&file)
+            .args(["--member", member, "--role", "operator"])
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success());
+        let text = std::fs::read_to_string(&trace).unwrap();
+        let position = |words: &[&str]| text.lines().position(|line| words.iter().all(|word| line.contains(word)));
+        let above = format!("<{}>", folder.path().display());
+        let order = [
+            position(&["sync(", "/access.toml.new>"]),
+            position(&["sync(", "/access.toml.log>"]),
+            position(&["rename", "/access.toml.new\""]),
+            position(&["sync(", &above]),
+        ];
+        assert!(order.is_sorted() && order[0].is_some(), "{order:?}: {text}");
+    }
+}
+
+/// A backup has no access file: whoever served it once opened the market to everybody.
+#[test]
+fn a_market_that_has_members_is_not_served_without_them() {
+    let folder = Folder::new("members-known");
+    let add = |file: &Path| {
+        let mut access = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+        let added = access.args(["access", "add"]).arg(file).args(["--member", "olga", "--role", "operator"]).output();
+        assert!(added.unwrap().status.success());
+    };
+    let (data, copy) = (folder.data(), folder.path().join("copy"));
+    std::fs::create_dir_all(&data).unwrap();
+    let launch = Launch::new(&data);
+    let file = data.join("access.toml");
+    add(&file);
+    launch.start().stop();
+    assert!(backup(&data, &copy).status().unwrap().success());
+    assert!(!copy.join("access.toml").exists(), "secrets are in no backup");
+    for data in [&data, &copy] {
+        let _ = std::fs::remove_file(&file);
+        let refused = Launch::new(data).try_start().map(|_| ()).unwrap_err();
+        assert!(refused.stderr.contains("has members, and there is no access file"), "{refused:?}");
+        Launch::new(data).with("--open-to-anyone").start().stop();
+        let other = folder.path().join("other.toml");
+        if !other.exists() {
+            add(&other);
+        }
+        Launch::new(data).with(&format!("--access {}", other.display())).start().stop();
+    }
+    for text in ["", "[[member]]\nname = \"ol"] {
+        std::fs::write(&file, text).unwrap();
+        let refused = launch.try_start().map(|_| ()).unwrap_err();
+        assert!(refused.stderr.contains("access.toml"), "{refused:?}");
+    }
 }

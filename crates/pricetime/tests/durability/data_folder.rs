@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::common::folder::Folder;
-use crate::common::load::load_together;
+use crate::common::load::{fill, load_together};
 use crate::common::server::{Launch, PATIENCE, Server, state_of};
 use crate::common::small_disk::SmallDisk;
 use crate::common::trace::require_strace;
@@ -327,5 +327,54 @@ fn orders_are_refused_before_there_is_no_room_for_the_next_journal_file() {
     wait_until("orders to be refused", PATIENCE, || order().contains("disk is nearly full"));
     disk.make_room();
     wait_until("orders to be taken", PATIENCE, || order().contains("<opened"));
+    server.stop();
+}
+
+/// Such a server once said nothing, and that it is ready for all.
+#[test]
+fn a_disk_that_is_low_at_the_start_is_told() {
+    let Some(disk) = SmallDisk::mount("64m") else { return };
+    let data = disk.path().join("data");
+    let launch = Launch::new(&data).with("--segment-size 1MiB --disk-low 16MiB");
+    launch.start().stop();
+    disk.fill_but(8 << 20);
+    let server = launch.start();
+    assert!(server.banner.contains("warning    the disk is nearly full"), "{}", server.banner);
+    let ready = server.readiness();
+    assert!(ready.starts_with("HTTP/1.1 200") && ready.contains("\"status\":\"disk-low\""), "{ready}");
+    let refused = server.ask("<create><account id=\"1\" balance=\"1\"/></create>");
+    assert!(refused.contains("disk is nearly full"), "{refused}");
+    let log = server.process.log();
+    assert!(log.lines().any(|line| line.contains("ERROR") && line.contains("disk is nearly full")), "{log}");
+    disk.make_room();
+    wait_until("the disk to have room", PATIENCE, || server.readiness().contains("\"status\":\"ok\""));
+    server.stop();
+}
+
+/// A server that was asked to stop once read its journal to the end first, for more than a minute.
+#[test]
+fn a_server_that_is_asked_to_stop_while_it_recovers_stops() {
+    require_strace();
+    let folder = Folder::new("stopped-recovery");
+    let launch = Launch::new(&folder.data()).with("--segment-size 64KiB");
+    let server = launch.start();
+    while named(&folder.data(), "journal-", ".log").len() < 5 {
+        fill(&server);
+    }
+    // Without the snapshot that an orderly stop takes.
+    server.kill();
+    let trace = folder.path().join("trace");
+    // Each read of a file takes so long that all of them would take far longer than anybody waits here.
+    let slowly = ["strace", "-D", "-f", "-qq", "-y", "-o", trace.to_str().unwrap(), "-e", "trace=pread64", "-e"];
+    let slowly = [&slowly[..], &["inject=pread64:delay_enter=10s"]].concat();
+    let mut process = launch.clone().through(&slowly).spawn();
+    wait_until("it to read the journal", PATIENCE, || {
+        std::fs::read_to_string(&trace).is_ok_and(|trace| trace.contains("/journal-"))
+    });
+    process.signal(Signal::TERM);
+    let ended = process.wait_for_end(PATIENCE);
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let server = launch.start();
+    assert!(server.ask("<create><account id=\"1\" balance=\"1\"/></create>").contains("<"), "it is served");
     server.stop();
 }

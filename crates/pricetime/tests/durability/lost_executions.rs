@@ -5,13 +5,13 @@ use crate::common::fix::Fix;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::keys::KeyFile;
-use crate::common::load::load_together;
+use crate::common::load::fill;
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 use serde_json::json;
 
 /// Small files and frequent snapshots, so that the first journal file goes soon.
-const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --fix 127.0.0.1:0";
+pub(crate) const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --fix 127.0.0.1:0";
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><symbol sym="A"><account id="1">1000</account></symbol><symbol sym="B"><account id="1">1000</account></symbol><symbol sym="C"><account id="1">1000</account></symbol></create>"#;
 
 /// Has account 1 do these in one request.
@@ -31,9 +31,9 @@ fn sells(symbol: &str, times: usize) -> String {
 }
 
 /// Loses the history behind snapshots that the journal cannot rebuild it from, and starts again.
-fn without_history(launch: &Launch, folder: &Folder, server: Server) -> Server {
+pub(crate) fn without_history(launch: &Launch, folder: &Folder, server: Server) -> Server {
     wait_until("a retired journal file", PATIENCE, || {
-        load_together(server.xml, 2, 300);
+        fill(&server);
         !folder.data().join("journal-00000000000000000001.log").exists()
     });
     server.stop();

@@ -347,6 +347,7 @@ fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), 
         | RecoveryError::Folder(_)
         | RecoveryError::History(_)
         | RecoveryError::Snapshots(_)
+        | RecoveryError::MarketGone { .. }
         | RecoveryError::NoSnapshot { .. } => return Err(format!("a refusal that names no damage: {error}")),
     };
     tally.count_refusal(kind);

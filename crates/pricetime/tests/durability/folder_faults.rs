@@ -1,0 +1,296 @@
+//! Each file of a data folder missing, cut short, emptied, or that of another market: what `pricetime verify` and a start answer to each,
+//! and that nothing that is whole is removed because something else is missing.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::folder::Folder;
+use crate::common::load::fill;
+use crate::common::server::{Launch, PATIENCE, Server};
+use crate::common::trace::require_strace;
+use crate::common::wait::wait_until;
+
+const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
+const MARKET: &str =
+    r#"<create><account id="1" balance="1000000"/><symbol sym="S"><account id="1">1000</account></symbol></create>"#;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Missing,
+    /// Without its second half.
+    Cut,
+    Empty,
+    /// The file of another market.
+    Foreign,
+}
+
+/// What is answered: nothing is wrong, or some words about what is.
+#[derive(Clone, Copy, Debug)]
+enum Says {
+    Fine,
+    Named(&'static str),
+}
+
+use Fault::{Cut, Empty, Foreign, Missing};
+use Says::{Fine, Named};
+
+/// What a file's name begins with and which of several it is, its fault, and what `verify` and a start say. A start that names a fault
+/// does not serve.
+type Row = (&'static str, Which, Fault, Says, Says);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Oldest,
+    Newest,
+}
+use Which::{Newest, Oldest};
+
+/// A market with two snapshots whose first journal file is gone. Its history begins behind an open order, and has all kinds of files.
+fn market(folder: &Folder, shares: u32) -> PathBuf {
+    let data = folder.data();
+    let launch = Launch::new(&data).with(SMALL);
+    let server = launch.start();
+    server.ask(MARKET);
+    // Open when the history begins anew, with executions then and later.
+    trade(&server, &format!(r#"<order sym="S" amount="{shares}" limit="11"/><order sym="S" amount="-1" limit="11"/>"#));
+    wait_until("a retired journal file", PATIENCE, || {
+        fill(&server);
+        !data.join("journal-00000000000000000001.log").exists()
+    });
+    server.stop();
+    std::fs::remove_dir_all(data.join("history")).unwrap();
+    let server = launch.start();
+    trade(&server, r#"<order sym="S" amount="-1" limit="11"/><amend id="1" shares="20"/>"#);
+    wait_until("two snapshots", PATIENCE, || {
+        fill(&server);
+        files(&data).iter().filter(|name| name.starts_with("snapshot-")).count() == 2
+    });
+    server.stop();
+    data
+}
+
+fn trade(server: &Server, orders: &str) {
+    let told = server.ask(&format!(r#"<transactions id="1">{orders}</transactions>"#));
+    assert!(!told.contains("<error"), "{told}");
+}
+
+/// The names of all files, with those of the history.
+fn files(data: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(data).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        match path.is_dir() {
+            true => found.extend(files(&path).into_iter().map(|inside| format!("{name}/{inside}"))),
+            false => drop(found.insert(name)),
+        }
+    }
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    for name in files(from) {
+        let to = to.join(&name);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(from.join(&name), to).unwrap();
+    }
+}
+
+fn find(data: &Path, begins: &str, which: Which) -> String {
+    let mut named: Vec<String> = files(data).into_iter().filter(|name| name.starts_with(begins)).collect();
+    assert!(!named.is_empty(), "no {begins} among {:?}", files(data));
+    match which {
+        Newest => named.pop().unwrap(),
+        Oldest => named.remove(0),
+    }
+}
+
+fn spoil(data: &Path, name: &str, fault: Fault, foreign: &Path) {
+    let path = data.join(name);
+    let bytes = std::fs::read(&path).unwrap();
+    match fault {
+        Missing => std::fs::remove_file(&path).unwrap(),
+        Cut => std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap(),
+        Empty => std::fs::write(&path, "").unwrap(),
+        Foreign => drop(std::fs::copy(foreign, &path).unwrap()),
+    }
+}
+
+/// What `pricetime verify` prints and how it ends.
+fn verify(data: &Path) -> (bool, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).env_clear().arg("verify").arg(data).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether the answer is the one that is due.
+fn is_due(says: Says, (fine, words): &(bool, String)) -> bool {
+    match says {
+        Fine => *fine,
+        Named(due) => !fine && words.contains(due),
+    }
+}
+
+/// Files that are not there any more: neither under their names, nor in a history that was set aside.
+fn lost(before: &BTreeSet<String>, data: &Path) -> Vec<String> {
+    let now = files(data);
+    let is_aside = |name: &str| {
+        let inside = name.strip_prefix("history/");
+        inside.is_some_and(|inside| {
+            now.iter().any(|now| now.starts_with("history-through-") && now.ends_with(&format!("/{inside}")))
+        })
+    };
+    before.iter().filter(|name| !now.contains(*name) && !is_aside(name)).cloned().collect()
+}
+
+fn start(data: &Path) -> (bool, String) {
+    match Launch::new(data).with(SMALL).try_start() {
+        Ok(server) => {
+            let banner = server.banner.clone();
+            server.kill();
+            (true, banner)
+        }
+        Err(ended) => (false, ended.stderr),
+    }
+}
+
+const JOURNAL: &str = "journal-";
+const SNAPSHOT: &str = "snapshot-";
+const CHECKPOINT: &str = "history/checkpoint";
+
+/// Once `verify` found all of this sound where the checkpoint was missing, and the start removed the whole history.
+#[test]
+fn each_file_of_a_data_folder_is_missed() {
+    let (folder, other) = (Folder::new("folder-faults"), Folder::new("folder-faults-foreign"));
+    let (data, foreign) = (market(&folder, 100), market(&other, 90));
+    assert_eq!(verify(&data), (true, verify(&data).1));
+    let rows: Vec<Row> = vec![
+        (JOURNAL, Oldest, Missing, Fine, Fine),
+        (JOURNAL, Newest, Missing, Named("journal"), Named("missing")),
+        (JOURNAL, Newest, Cut, Named("journal-"), Named("journal-")),
+        (JOURNAL, Newest, Empty, Named("journal-"), Named("journal-")),
+        (JOURNAL, Newest, Foreign, Named("journal-"), Named("journal-")),
+        (SNAPSHOT, Oldest, Missing, Fine, Fine),
+        (SNAPSHOT, Newest, Missing, Fine, Fine),
+        (SNAPSHOT, Newest, Cut, Named("snapshot-"), Fine),
+        (SNAPSHOT, Newest, Empty, Named("snapshot-"), Fine),
+        (SNAPSHOT, Newest, Foreign, Named("snapshot-"), Named("that the snapshot stands at")),
+        (
+            CHECKPOINT,
+            Newest,
+            Missing,
+            Named("checkpoint is damaged: it is missing"),
+            Named("checkpoint is damaged: it is missing"),
+        ),
+        (CHECKPOINT, Newest, Cut, Named("checkpoint"), Named("checkpoint")),
+        (CHECKPOINT, Newest, Empty, Named("checkpoint"), Named("checkpoint")),
+        (
+            "history/begun-",
+            Newest,
+            Missing,
+            Named("begun-4.tab is damaged: it is missing"),
+            Named("begun-4.tab is damaged: it is missing"),
+        ),
+        ("history/begun-", Newest, Cut, Named("begun-4.tab"), Named("begun-4.tab")),
+        ("history/begun-", Newest, Empty, Named("begun-4.tab"), Named("begun-4.tab")),
+        (
+            "history/old-orders-",
+            Newest,
+            Missing,
+            Named("old-orders-1.tab is damaged: it is missing"),
+            Named("old-orders-1.tab"),
+        ),
+        ("history/old-orders-", Newest, Cut, Named("old-orders-1.tab"), Named("old-orders-1.tab")),
+        ("history/old-orders-", Newest, Empty, Named("old-orders-1.tab"), Named("old-orders-1.tab")),
+        ("history/orders-", Newest, Missing, Named("orders-4-000000.tab"), Named("orders-4-000000.tab")),
+        ("history/orders-", Newest, Cut, Named("orders-4-000000.tab"), Named("orders-4-000000.tab")),
+        ("history/orders-", Newest, Empty, Named("orders-4-000000.tab"), Named("orders-4-000000.tab")),
+        ("history/trades-", Newest, Missing, Named("trades-4-000000.tab"), Named("trades-4-000000.tab")),
+        ("history/trades-", Newest, Cut, Named("trades-4-000000.tab"), Named("trades-4-000000.tab")),
+        ("history/notes-", Newest, Missing, Named("notes-1-000000.tab"), Named("notes-1-000000.tab")),
+        ("history/notes-", Newest, Cut, Named("notes-1-000000.tab"), Named("notes-1-000000.tab")),
+        ("lock", Newest, Missing, Fine, Fine),
+        ("lock", Newest, Empty, Fine, Fine),
+    ];
+    let mut wrong = Vec::new();
+    for (number, (begins, which, fault, verify_says, start_says)) in rows.into_iter().enumerate() {
+        let spoiled = folder.path().join(format!("spoiled-{number}"));
+        copy(&data, &spoiled);
+        let name = find(&spoiled, begins, which);
+        spoil(&spoiled, &name, fault, &foreign.join(find(&foreign, begins, which)));
+        let before = files(&spoiled);
+        let verified = verify(&spoiled);
+        let started = start(&spoiled);
+        let lost = lost(&before, &spoiled);
+        // What keeps a start from serving keeps it from changing anything.
+        let changed = !started.0 && files(&spoiled) != before;
+        if !is_due(verify_says, &verified) || !is_due(start_says, &started) || !lost.is_empty() || changed {
+            wrong.push(format!(
+                "{name} {fault:?}\nverify: {verified:?}\nstart: {started:?}\nlost: {lost:?}, changed: {changed}\n"
+            ));
+        }
+        std::fs::remove_dir_all(&spoiled).unwrap();
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Without them an empty market was once served, in which ids began at 1.
+#[test]
+fn a_folder_with_a_trace_of_a_market_is_not_served_without_journal_and_snapshots() {
+    let folder = Folder::new("market-gone");
+    let data = market(&folder, 100);
+    for name in files(&data).iter().filter(|name| name.starts_with(JOURNAL) || name.starts_with(SNAPSHOT)) {
+        std::fs::remove_file(data.join(name)).unwrap();
+    }
+    let refused = |what: &str| {
+        let before = files(&data);
+        let (served, words) = start(&data);
+        assert!(!served && words.contains("the market itself is gone"), "{what}: {words}");
+        let (sound, words) = verify(&data);
+        assert!(!sound && words.contains("no journal"), "{what}: {words}");
+        assert_eq!(lost(&before, &data), Vec::<String>::new(), "{what}");
+    };
+    refused("a history");
+    std::fs::remove_file(data.join(CHECKPOINT)).unwrap();
+    refused("a history without its checkpoint");
+    std::fs::rename(data.join("history"), data.join("history-through-7")).unwrap();
+    refused("a history that was set aside");
+}
+
+/// A copy that had no journal yet was once served, as an empty market.
+#[test]
+fn a_backup_that_was_killed_is_not_served_and_not_copied() {
+    let folder = Folder::new("killed-backup");
+    let data = market(&folder, 100);
+    let copy = folder.path().join("copy");
+    let backup = |from: &Path, to: &Path| {
+        let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).env_clear().arg("backup").args([from, to]).output();
+        let output = output.unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    require_strace();
+    // What it has when it is killed before, between and behind the files that it copies.
+    assert!(backup(&data, &copy).0);
+    let whole = files(&copy);
+    assert!(!whole.contains("unfinished"), "{whole:?}");
+    assert_eq!(verify(&copy), (true, verify(&copy).1));
+    assert!(start(&copy).0);
+    let trace = folder.path().join("trace");
+    for write in [1, 2, 5, 9] {
+        let part = folder.path().join(format!("part-{write}"));
+        let status = Command::new("strace")
+            .args(["-f", "-qq", "-o", trace.to_str().unwrap()])
+            .args(["-e", &format!("inject=pwrite64:signal=KILL:when={write}")])
+            .args([env!("CARGO_BIN_EXE_pricetime"), "backup"])
+            .args([&data, &part])
+            .status()
+            .unwrap();
+        assert!(!status.success(), "it is killed");
+        let (served, words) = start(&part);
+        assert!(!served && words.contains("never finished"), "{write}: {words}");
+        let (sound, words) = verify(&part);
+        assert!(!sound && words.contains("never finished"), "{write}: {words}");
+        let (copied, words) = backup(&part, &folder.path().join(format!("copy-of-{write}")));
+        assert!(!copied && words.contains("never finished"), "{write}: {words}");
+    }
+}
