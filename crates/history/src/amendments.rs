@@ -1,4 +1,5 @@
-//! What was taken off an order, one reduction at a time. A reduction of before such were reported is not among them.
+//! Amendments of an order: the shares taken off it, one reduction at a time. Reductions from before they were reported
+//! are not among them.
 
 use std::collections::VecDeque;
 
@@ -11,17 +12,18 @@ use crate::record::PastOrder;
 use crate::reports::Amended;
 use crate::table::Near;
 
-/// Notes of an order that are looked through for its amendments: whoever amends it without end holds up nobody.
+/// The most notes of an order that a search for its amendments reads, so that an order with endless amendments delays
+/// nobody.
 const NOTES_MAX: usize = 20_000;
 
 impl History {
-    /// What was taken off an order by the command `from` and later ones: the first `most`, oldest first. Errors: the
-    /// order was done before the history began.
+    /// Finds the reductions of an order by the command `from` and later ones: the first `most`, oldest first. Errors:
+    /// the order was done before the history began.
     pub fn amendments(&self, order: OrderId, from: Sequence, most: usize) -> Result<Vec<Amended>, HistoryError> {
         self.amendments_as_of((from, Sequence(u64::MAX)), order, most)
     }
 
-    /// What the note of this number tells of an order, whose record is `past`.
+    /// Reads the amendment in the note of this number, of an order whose record is `past`.
     pub(crate) fn amended(
         &self,
         past: &PastOrder,
@@ -30,7 +32,7 @@ impl History {
         near: &mut Near,
     ) -> Result<Amended, HistoryError> {
         let Amendment { order, symbol, time, sequence, all, next_trade, place, .. } = *amendment;
-        // They were written together.
+        // The two notes were written together.
         let (shares, why) = match self.read_note_of(order, number - 1, near)?.tells {
             Tells::Reduced(Reduction { shares, why, .. }) if shares <= all => (shares, why),
             Tells::Reduced(_) | Tells::Amended(_) | Tells::What(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {
@@ -45,8 +47,8 @@ impl History {
         Ok(Amended { order, symbol, side, before, after, why, time, sequence, next_trade, place })
     }
 
-    /// What was taken off an order by commands from `from` up to `through`, the first `most`, oldest first. Of an order with very many
-    /// notes the newest of them alone are looked through.
+    /// Finds the reductions of an order by commands from `from` up to `through`, the first `most`, oldest first. Of an
+    /// order with very many notes it reads only the newest.
     pub(crate) fn amendments_as_of(
         &self,
         (from, through): (Sequence, Sequence),

@@ -4,13 +4,13 @@ use engine::{Position, Price, Time, Turnover};
 
 use crate::trade::Trade;
 
-/// Intervals whose candles are kept; the others are made of these, or of trades.
+/// The intervals whose candles are kept; the others are made of these, or of trades.
 pub const KEPT: [Interval; 3] = [Interval::Minute, Interval::Hour, Interval::Day];
 
-/// Trades between `start` and the start of the next one.
+/// The trades between `start` and the start of the next candle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candle {
-    /// A multiple of the interval since the Unix epoch.
+    /// The start, a multiple of the interval since the Unix epoch.
     pub start: Time,
     pub open: Price,
     pub high: Price,
@@ -18,12 +18,12 @@ pub struct Candle {
     pub close: Price,
     /// Shares traded.
     pub volume: Position,
-    /// What was paid for them.
+    /// The money paid for them.
     pub money: Turnover,
     pub trades: u64,
 }
 
-/// How long a candle lasts.
+/// The length of a candle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Interval {
     Second,
@@ -44,7 +44,7 @@ impl Interval {
         Interval::Day,
     ];
 
-    /// The name that it goes by.
+    /// The name of the interval.
     pub fn name(self) -> &'static str {
         match self {
             Interval::Second => "1s",
@@ -73,14 +73,14 @@ impl Interval {
         seconds * 1_000_000
     }
 
-    /// The start of the candle that `time` falls into.
+    /// The start of the candle that holds `time`.
     pub fn start_of(self, time: Time) -> Time {
         Time(time.0 - time.0 % self.micros())
     }
 }
 
 impl Candle {
-    /// Of a first trade.
+    /// Makes a candle of its first trade.
     pub fn of(trade: &Trade, interval: Interval) -> Candle {
         Candle::first(trade, interval.start_of(trade.time))
     }
@@ -98,28 +98,28 @@ impl Candle {
         }
     }
 
-    /// Whether a trade at this time falls into it, which lasts for the interval: this asks for no division.
+    /// Whether this candle, with this interval, holds a time: the check needs no division.
     pub fn has(&self, time: Time, interval: Interval) -> bool {
         time.0.checked_sub(self.start.0).is_some_and(|passed| passed < interval.micros())
     }
 
-    /// Takes in a later trade of the same interval.
+    /// Adds a later trade of the same interval.
     pub fn take(&mut self, trade: &Trade) {
         self.extend(&Candle::first(trade, self.start));
     }
 
-    /// Takes in what came later in the same interval.
+    /// Adds a later candle of the same interval.
     pub fn extend(&mut self, later: &Candle) {
         self.high = self.high.max(later.high);
         self.low = self.low.min(later.low);
         self.close = later.close;
-        // An execution has fewer than 2^63 units of shares: it takes 2^64 of them to overflow this sum.
+        // An execution has fewer than 2^63 units of shares, so it takes 2^64 of them to overflow this sum.
         self.volume = self.volume.plus(later.volume);
         self.money = self.money.plus(later.money);
         self.trades += later.trades;
     }
 
-    /// Puts a later one behind the last of `candles`, as candles of `interval`.
+    /// Appends a later candle to `candles`, as candles of `interval`.
     pub fn join(candles: &mut Vec<Candle>, later: &Candle, interval: Interval) {
         let start = interval.start_of(later.start);
         match candles.last_mut() {

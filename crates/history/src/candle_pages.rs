@@ -1,5 +1,5 @@
-//! Questions to the history about candles. Old ones are found from days to hours to minutes, so that a page costs the
-//! days behind it and what it shows, and not each candle in between.
+//! Pages of candles. A search for old candles goes from days to hours to minutes, so a page costs the days behind it
+//! and its own candles, and not each candle in between.
 
 use engine::{SymbolIndex, Time};
 
@@ -12,9 +12,9 @@ use crate::table::Near;
 
 /// The place in a chain from which a search goes back.
 struct Begin {
-    /// None where the chain is empty up to here.
+    /// The number of a candle; none where the chain is empty up to here.
     number: Option<u64>,
-    /// It is the end of the chain: what began later may still be open.
+    /// Whether it is the end of the chain, behind which a candle may still be open.
     is_newest: bool,
 }
 
@@ -24,7 +24,7 @@ impl History {
         self.heads.symbol(symbol).and_then(|chain| chain.candles(interval).current)
     }
 
-    /// Complete candles of a kept interval that began before `before`, oldest first: the last `limit` of them.
+    /// The last `limit` complete candles of a kept interval that began before `before`, oldest first.
     pub fn closed_candles(
         &self,
         symbol: SymbolIndex,
@@ -52,7 +52,7 @@ impl History {
         Ok(found)
     }
 
-    /// The candle from which to go back to those of `KEPT[kept]` that began before `before`: all later ones did not,
+    /// Finds the candle from which to go back to those of `KEPT[kept]` that began before `before`: no later one did,
     /// and the ones passed on the way lie in one candle of the next longer interval.
     fn begin(&self, chain: &SymbolChain, kept: usize, before: Time) -> Result<Begin, HistoryError> {
         let newest = Begin { number: chain.candles(KEPT[kept]).last, is_newest: true };
@@ -66,7 +66,7 @@ impl History {
             }
             (covers, at) = (Some(number), record.before);
         }
-        // The trade that completes a candle completes the last one of each shorter interval in it, too, and those are
+        // The trade that completes a candle also completes the last one of each shorter interval in it, and those are
         // written just before it.
         Ok(match covers.or(begin.number.filter(|_| !begin.is_newest)) {
             Some(number) => Begin { number: number.checked_sub(1), is_newest: false },
@@ -112,7 +112,8 @@ mod tests {
         }
     }
 
-    /// A history of trades in two symbols, some minutes, hours and days of it empty; and the times of the trades.
+    /// Makes a history of trades in two symbols, with some empty minutes, hours and days; returns it with the times of
+    /// the trades.
     fn traded() -> (History, Vec<(u32, Time)>) {
         let engine = Engine::new(1, DoneOrders::Drop);
         let mut history = History::open_sized(&SimulatedDisk::new(), &engine, Sizes::USUAL).unwrap();
@@ -130,7 +131,7 @@ mod tests {
         (history, times)
     }
 
-    /// All complete candles, made of the trades at once.
+    /// Makes all complete candles of the trades directly.
     fn closed(times: &[(u32, Time)], symbol: u32, interval: Interval) -> Vec<Candle> {
         let mut all = Vec::new();
         for (_, time) in times.iter().filter(|(its, _)| *its == symbol) {
@@ -162,7 +163,7 @@ mod tests {
         }
     }
 
-    /// A question for one old minute read each newer one, on the thread that answers all others.
+    /// A regression: a question for one old minute read each newer one, on the thread that answers all questions.
     #[test]
     fn an_old_candle_is_found_without_reading_the_newer_ones() {
         let (history, times) = traded();

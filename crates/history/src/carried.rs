@@ -1,6 +1,6 @@
-//! Orders that were open when their part was sealed. Their records are copied here, by id, and end here, because a
-//! sealed part never changes and may be removed. Those that nobody will ask for again are left out when the others are
-//! copied to the next file.
+//! Carried orders: those that were open when their part was sealed. Their records are copied here, by id, and end here,
+//! because a sealed part never changes and may be removed. Orders that nobody will ask for again are left out when the
+//! others are copied to the next file.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use crate::parts::{self, Form};
 use crate::record::{ORDER_BYTES, PLACED_BYTES};
 use crate::table::{Kind, Near, Reach, Sizes, Table};
 
-/// The number of an order's record, and the record.
+/// The length of an order's number and its record.
 pub(crate) const CARRIED_BYTES: usize = KEY_BYTES + ORDER_BYTES;
 const KEY_BYTES: usize = 8;
-/// Bytes that wait to be written.
+/// The most bytes that wait to be written.
 const WAITING_MAX: usize = 64 * 1024;
 
 pub(crate) const CARRIED: Kind<CARRIED_BYTES> =
     Kind { stem: "carried-4", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
 
-/// Orders that were open when the history began, by the order's id.
+/// The orders that were open when the history began, by id.
 pub(crate) const BEGUN: Kind<CARRIED_BYTES> =
     Kind { stem: "begun-4", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
 
 #[derive(Debug)]
 pub(crate) struct Carried {
     table: Table<CARRIED_BYTES>,
-    /// Each copy has the next number.
+    /// The number of the file; each copy has the next one.
     file: u64,
 }
 
 impl Carried {
-    /// Of the first `len` records of the file of this number.
+    /// Opens the first `len` records of the file with this number.
     pub(crate) fn open(
         folder: &Arc<dyn Folder>,
         (file, len): (u64, u64),
@@ -43,14 +43,14 @@ impl Carried {
         Ok(Carried { table: table.checked()?, file })
     }
 
-    /// Begins the file of this number.
+    /// Begins the file with this number.
     pub(crate) fn begin(folder: &Arc<dyn Folder>, file: u64, sizes: &Sizes) -> Result<Carried, HistoryError> {
         let name = name(file);
         folder.remove(&name).map_err(|source| HistoryError::Io { name, source })?;
         Carried::open(folder, (file, 0), sizes)
     }
 
-    /// In a file of another kind.
+    /// Opens a file of another kind.
     pub(crate) fn open_as(
         kind: &'static Kind<CARRIED_BYTES>,
         folder: &Arc<dyn Folder>,
@@ -61,13 +61,13 @@ impl Carried {
         Ok(Carried { table, file: 0 })
     }
 
-    /// As `open`, whatever its file is.
+    /// Opens a file without a check.
     pub(crate) fn unchecked(folder: &Arc<dyn Folder>, (file, len): (u64, u64), sizes: &Sizes) -> Carried {
         let table = Table::unchecked(folder, &CARRIED, (0, len, Reach::default()), sizes, WAITING_MAX);
         Carried { table: table.in_file(file), file }
     }
 
-    /// Names of all files that belong to it.
+    /// The names of all its files.
     pub(crate) fn names(file: u64, len: u64) -> Vec<String> {
         if len == 0 { Vec::new() } else { vec![name(file)] }
     }
@@ -100,7 +100,7 @@ impl Carried {
         self.table.sync_written()
     }
 
-    /// Forgets all behind the first `len`.
+    /// Forgets all records behind the first `len`.
     pub(crate) fn cut(&mut self, len: u64) {
         self.table.cut(len);
     }
@@ -113,7 +113,7 @@ impl Carried {
         self.table.append(&carried)
     }
 
-    /// Where the record of this number is, if it is here.
+    /// The slot of the record with this number, if it is here.
     pub(crate) fn find(&self, at: u64) -> Result<Option<u64>, HistoryError> {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -130,7 +130,7 @@ impl Carried {
         Ok(None)
     }
 
-    /// As `find`, but reads all of them, because a damaged record does not say on which side of it another one is.
+    /// Finds a slot by reading all, because a damaged record does not say on which side of it another one is.
     fn find_among_damaged(&self, at: u64) -> Result<Option<u64>, HistoryError> {
         let (mut near, mut damaged) = (Near::default(), None);
         for slot in 0..self.len() {
@@ -143,7 +143,7 @@ impl Carried {
         damaged.map_or(Ok(None), |slot| Err(self.table.damaged(slot)))
     }
 
-    /// The record that is here, with its number; an error if it is damaged.
+    /// Reads the record in a slot, with its number; an error if it is damaged.
     pub(crate) fn read_near(&self, slot: u64, near: &mut Near) -> Result<(u64, [u8; ORDER_BYTES]), HistoryError> {
         let carried = self.table.read_near(slot, near)?;
         let at = key(&carried).ok_or_else(|| self.table.damaged(slot))?;
@@ -152,18 +152,18 @@ impl Carried {
         Ok((at, record))
     }
 
-    /// Changes bytes of the record that is here.
+    /// Changes bytes of the record in a slot.
     pub(crate) fn patch(&mut self, slot: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
         self.table.patch(slot, KEY_BYTES + from, bytes)
     }
 
-    /// The error that this record is damaged.
+    /// The error of a damaged record.
     pub(crate) fn damaged(&self, slot: u64) -> HistoryError {
         self.table.damaged(slot)
     }
 }
 
-/// What the file of this number is called.
+/// The name of the file with this number.
 pub(crate) fn name(file: u64) -> String {
     parts::name(CARRIED.stem, CARRIED.single, Form::Plain, file)
 }

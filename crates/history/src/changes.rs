@@ -1,28 +1,29 @@
-//! Changes of records that are written already. They wait here, so that those near each other are written together. It
-//! knows no file, and not what the bytes mean.
+//! Changes of records that are already written. They wait here, so that neighbouring ones are written together. This
+//! file knows no file, and not what the bytes mean.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// Changes in one page of the system or in the next are written together: hardly more pages are written than have some.
+/// The size of a page of the system. Changes in one page or in the next are written together, so that hardly more pages
+/// are written than have changes.
 const PAGE_BYTES: usize = 4096;
 
-/// Of records of this size.
+/// The waiting changes of records of this size.
 #[derive(Debug)]
 pub(crate) struct Changes<const N: usize> {
     part_records: u64,
-    /// By page, the older ones first.
+    /// The changes by page, older ones first.
     pages: BTreeMap<Page, Vec<Change>>,
-    /// How many bytes they have.
+    /// The number of their bytes.
     bytes: usize,
-    /// They are written in the order of the file, and from its beginning again: behind these pages.
+    /// The page behind which writing goes on: in the order of the file, and from its beginning again.
     written: Page,
 }
 
-/// Records that take a page: which part they are of, and which page of this part.
+/// A page of records: the number of its part, and its number in the part.
 pub(crate) type Page = (u64, u64);
 
-/// What a record gets, from one of its bytes on.
+/// The new bytes of a record, from one byte on.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) at: u64,
@@ -33,7 +34,7 @@ pub(crate) struct Change {
 impl<const N: usize> Changes<N> {
     const PAGE_RECORDS: u64 = PAGE_BYTES.div_ceil(N) as u64;
 
-    /// Of a table with so many records in a part.
+    /// Makes an empty list for a table with this many records in a part.
     pub(crate) fn new(part_records: u64) -> Changes<N> {
         Changes { part_records, pages: BTreeMap::new(), bytes: 0, written: (0, 0) }
     }
@@ -47,7 +48,7 @@ impl<const N: usize> Changes<N> {
         self.pages.entry(self.page(at)).or_default().push(Change { at, from, bytes: bytes.into() });
     }
 
-    /// Changes these records of one part, of which `first` is the first one.
+    /// Applies the changes to these records of one part, whose first is `first`.
     pub(crate) fn apply(&self, first: u64, records: &mut [u8]) {
         let Some(last) = (first + (records.len() / N) as u64).checked_sub(1).filter(|_| self.bytes > 0) else { return };
         for Change { at, from, bytes } in self.of(&(self.page(first)..=self.page(last))) {
@@ -57,8 +58,7 @@ impl<const N: usize> Changes<N> {
         }
     }
 
-    /// The pages whose changes are to be written next: neighbours in one part, with so many bytes at most. None if
-    /// nothing waits.
+    /// The pages to write next: neighbours in one part, with at most this many bytes. None if no change waits.
     pub(crate) fn next(&self, bytes: usize) -> Option<RangeInclusive<Page>> {
         let (first, _) = self.pages.range(self.written..).next().or_else(|| self.pages.iter().next())?;
         let pages = (bytes / PAGE_BYTES) as u64;
@@ -68,12 +68,12 @@ impl<const N: usize> Changes<N> {
         Some(*first..=*last)
     }
 
-    /// The changes in these pages, the older ones of a record first.
+    /// The changes in these pages, older ones of a record first.
     pub(crate) fn of(&self, pages: &RangeInclusive<Page>) -> impl Iterator<Item = &Change> {
         self.pages.range(pages.clone()).flat_map(|(_, changes)| changes)
     }
 
-    /// The changes in these pages are written.
+    /// Drops the changes in these pages, which are written.
     pub(crate) fn forget(&mut self, pages: &RangeInclusive<Page>) {
         self.written = (pages.end().0, pages.end().1 + 1);
         while let Some((&page, _)) = self.pages.range(pages.clone()).next() {
@@ -82,7 +82,7 @@ impl<const N: usize> Changes<N> {
         }
     }
 
-    /// Forgets changes of all records but these.
+    /// Drops the changes of all records but these.
     pub(crate) fn keep(&mut self, is_kept: impl Fn(u64) -> bool) {
         self.pages.retain(|_, changes| {
             changes.retain(|change| is_kept(change.at));

@@ -1,5 +1,5 @@
-//! The checkpoint says how far the files of the history count. It is written to a file beside, synced and renamed, so
-//! that there is always a whole one.
+//! The checkpoint: up to which records the files of the history count. It is written to another file, synced and
+//! renamed, so that there is always a whole one.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,13 @@ use crate::record::{put_candle, take_candle};
 use crate::sealed::Newest;
 use crate::table::{Reach, Sizes};
 
-/// The file that says how far the other files count.
+/// The name of the checkpoint's file.
 pub const CHECKPOINT_NAME: &str = "checkpoint";
-/// The last byte is the version of the format.
+/// The magic number, whose last byte is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-hist\x04");
-/// The same with the number of the file of carried orders, if that is not the first one.
+/// The format that adds the number of the file of carried orders, for another than the first one.
 const MAGIC_5: u64 = u64::from_le_bytes(*b"pt-hist\x05");
-/// The same with notes, where there ever was one.
+/// The format that adds notes, if there ever was one.
 const MAGIC_6: u64 = u64::from_le_bytes(*b"pt-hist\x06");
 /// The same with the number of orders that were open when the history began, where it does not begin with the market.
 const MAGIC_7: u64 = u64::from_le_bytes(*b"pt-hist\x07");
@@ -37,18 +37,18 @@ pub(crate) struct Checkpoint {
     pub(crate) is_former: bool,
 }
 
-/// Which records the history has, and in which files.
+/// The records of the history, and their files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Orders, trades, candles and notes, those that are gone among them.
+    /// The numbers of orders, trades, candles and notes, removed ones included.
     pub(crate) records: [u64; 4],
-    /// Records of a part, and of a block of it.
+    /// The numbers of records in a part and in a block.
     pub(crate) part_records: u64,
     pub(crate) block_records: u64,
-    /// Of orders, of trades and of notes.
+    /// The reach of orders, of trades and of notes.
     pub(crate) reach: [Reach; 3],
     pub(crate) carried: u64,
-    /// The number of the file that these are in.
+    /// The number of the file of carried orders.
     pub(crate) carried_file: u64,
     pub(crate) begun: Begun,
 }
@@ -65,7 +65,8 @@ pub(crate) enum Begun {
     Orders(u64),
 }
 
-/// The versions of a checkpoint. The lowest that has room for all there is is written, so that an older program reads it.
+/// The versions of a checkpoint. The lowest one with room for everything is written, so that an older program can read
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Format {
     Three,
@@ -76,7 +77,7 @@ enum Format {
 }
 
 impl Checkpoint {
-    /// The checkpoint of a history that begins where an engine stands.
+    /// Makes the checkpoint of a history that begins at an engine's state.
     pub(crate) fn begin(engine: &Engine, sizes: &Sizes) -> Checkpoint {
         let (through, first_order) = (engine.sequence(), engine.next_order());
         let (accounts, symbols, executed, noted) = Default::default();
@@ -89,7 +90,7 @@ impl Checkpoint {
         Ok(Checkpoint::read_any(folder)?.filter(|checkpoint| checkpoint.kept.begun != Begun::Unfinished))
     }
 
-    /// The one in a folder, if there is one.
+    /// Reads the checkpoint of a folder, if there is one.
     pub(crate) fn read_any(folder: &dyn Folder) -> Result<Option<Checkpoint>, HistoryError> {
         let name = || CHECKPOINT_NAME.to_owned();
         let read = folder.read(CHECKPOINT_NAME).map_err(|source| HistoryError::Io { name: name(), source })?;
@@ -133,13 +134,13 @@ impl Checkpoint {
 }
 
 impl Kept {
-    /// Nothing yet.
+    /// Makes an empty reach.
     pub(crate) fn of(sizes: &Sizes) -> Kept {
         let Sizes { part_records, block_records, .. } = *sizes;
         Kept { part_records, block_records, ..Kept::default() }
     }
 
-    /// Whether other parts, or another file of carried orders, count than in `other`.
+    /// Whether it counts other parts, or another file of carried orders, than `other`.
     pub(crate) fn is_other_files(&self, other: &Kept) -> bool {
         self.reach != other.reach || self.carried_file != other.carried_file
     }

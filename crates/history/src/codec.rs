@@ -1,9 +1,9 @@
-//! Numbers as bytes and back, little-endian, one after the other; and the checksum of such bytes.
+//! Numbers as bytes and back, little-endian, one after the other, and the checksum of such bytes.
 
 use engine::{Money, OrderKind, Position, Price, Sequence, Shares, Side, Time, Turnover};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bytes of a checksum.
+/// The length of a checksum.
 pub(crate) const SUM_BYTES: usize = 4;
 
 /// The checksum of the bytes of record `at`.
@@ -11,7 +11,7 @@ pub(crate) fn sum(at: u64, bytes: &[u8]) -> u32 {
     xxh3_64_with_seed(bytes, at) as u32
 }
 
-/// Writes their checksum into the last bytes of a record, or of a part of it.
+/// Writes the checksum into the last bytes of a record, or of a part of it.
 pub(crate) fn seal(at: u64, part: &mut [u8]) {
     if let Some((bytes, last)) = part.split_last_chunk_mut::<SUM_BYTES>() {
         *last = sum(at, bytes).to_le_bytes();
@@ -24,7 +24,7 @@ pub(crate) fn sound(at: u64, part: &[u8]) -> Option<&[u8]> {
     (*last == sum(at, bytes).to_le_bytes()).then_some(bytes)
 }
 
-/// Where values are written one behind the other.
+/// A place to which values are written one behind the other.
 pub(crate) trait Bytes {
     fn append<const N: usize>(&mut self, bytes: [u8; N]);
 }
@@ -35,7 +35,7 @@ impl Bytes for Vec<u8> {
     }
 }
 
-/// A record that is written where it stands: to make it of a vector would ask for memory each time. Behind what was written it is zero.
+/// A record that is written in place, because a vector would need memory each time. Its unwritten bytes are zero.
 pub(crate) struct Fixed<const N: usize> {
     bytes: [u8; N],
     at: usize,
@@ -95,8 +95,8 @@ impl<B: Bytes> Put<'_, B> {
         self
     }
 
-    /// In one byte: the side, above its two bits the kind, which is 0 for a limit order, and in the highest bit whether the order
-    /// has a trigger.
+    /// Puts one byte: the side, above its two bits the kind, which is 0 for a limit order, and in the highest bit
+    /// whether the order has a trigger.
     #[inline]
     pub(crate) fn side_and_kind(&mut self, side: Side, kind: OrderKind, has_trigger: bool) -> &mut Self {
         let side = match side {
@@ -106,7 +106,7 @@ impl<B: Bytes> Put<'_, B> {
         self.u8(side | (kind.code() << 2) | if has_trigger { HAS_TRIGGER } else { 0 })
     }
 
-    /// A link: a number from 1, or none.
+    /// Puts a link: a number from 1, or none.
     #[inline]
     pub(crate) fn link(&mut self, number: Option<u64>) -> &mut Self {
         self.u64(number.unwrap_or(0))

@@ -1,25 +1,26 @@
-//! A block of a sealed part: records of one size, packed field by field. The smallest value of a field in the block is
+//! Blocks of a sealed part: records of one size, packed field by field. The smallest value of a field in the block is
 //! subtracted, common factors are divided out, and the rest takes as many bits as the largest needs. All codes of a
-//! field have the same width, so one record can be read without those before it. It does not know what the fields mean.
+//! field have the same width, so one record can be read without those before it. This file does not know what the
+//! fields mean.
 
-/// How a field of a record is written.
+/// The encoding of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// As it is.
+    /// The value itself.
     Value,
-    /// A link to another record's number: how far it is from the record's own.
+    /// A link to another record: the distance from the record's own number.
     Link,
-    /// How far it is from an earlier field of 8 bytes, whose first byte is this one.
+    /// The distance from an earlier field of 8 bytes, which begins at this byte.
     From(usize),
 }
 
-/// A field: its first byte, how many bytes it has (16 at most), and how it is written.
+/// A field: its first byte, its length in bytes (16 at most), and its encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field(pub(crate) usize, pub(crate) usize, pub(crate) How);
 
-/// Bits of a column at most.
+/// The most bits of a column's code.
 const BITS_MAX: u32 = 127;
-/// The tag of a column whose values are all zero. Nothing follows it.
+/// The tag of a column whose values are all zero. No bytes follow it.
 const ALL_ZERO: u8 = 1;
 
 /// The head of a column.
@@ -32,8 +33,8 @@ struct Head {
     unit: u128,
 }
 
-/// Packs records of `size` bytes, which have these fields and zeros between them. `own` is the number of the first one, as links
-/// count. None if a field is too wide, which no record of ours is.
+/// Packs records of `size` bytes, which have these fields and zeros between them. `own` is the number of the first one,
+/// as links count. None if a field is too wide, which does not happen with our records.
 pub(crate) fn pack(fields: &[Field], size: usize, own: u64, records: &[u8]) -> Option<Vec<u8>> {
     let mut block = Vec::new();
     let mut values = Vec::with_capacity(records.len() / size);
@@ -46,7 +47,7 @@ pub(crate) fn pack(fields: &[Field], size: usize, own: u64, records: &[u8]) -> O
     Some(block)
 }
 
-/// A packed block, with where each column begins.
+/// A packed block, with the begin of each column.
 #[derive(Debug)]
 pub(crate) struct Packed<'a> {
     block: &'a [u8],
@@ -54,7 +55,7 @@ pub(crate) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Of so many records. None if it is not what `pack` made.
+    /// Opens a block of this many records. None if `pack` did not make it.
     pub(crate) fn open(fields: &[Field], records: usize, block: &'a [u8]) -> Option<Packed<'a>> {
         let mut at = 0;
         let mut columns = Vec::with_capacity(fields.len());
@@ -66,7 +67,7 @@ impl<'a> Packed<'a> {
         (at == block.len()).then_some(Packed { block, columns })
     }
 
-    /// Writes record `index` of the block, whose own number this is, over zeros.
+    /// Writes record `index` of the block, whose own number is `own`, over zeros.
     pub(crate) fn record(&self, fields: &[Field], index: usize, own: u64, record: &mut [u8]) {
         for (field, (head, at)) in fields.iter().zip(&self.columns) {
             let code = bits(&self.block[*at..], index * head.bits as usize, head.bits);
@@ -87,7 +88,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// The value that is packed for a field. Zero stays zero, because it stands for none.
+/// The code of a field before packing. Zero stays zero, because it stands for none.
 fn coded(field: &Field, own: u64, record: &[u8]) -> u128 {
     let Field(first, bytes, how) = *field;
     let value = number(&record[first..][..bytes]);
@@ -97,12 +98,12 @@ fn coded(field: &Field, own: u64, record: &[u8]) -> u128 {
         How::Link => own,
         How::From(other) => number(&record[other..][..8]) as u64,
     };
-    // Near it on either side: small, and never zero.
+    // The distance on either side becomes a small number above zero.
     let apart = from.wrapping_sub(value as u64) as i64;
     u128::from(((apart << 1) ^ (apart >> 63)) as u64) + 1
 }
 
-/// The inverse of `coded`.
+/// Inverts `coded`.
 fn near(from: u64, code: u128) -> u128 {
     let folded = (code - 1) as u64;
     let apart = ((folded >> 1) as i64) ^ -((folded & 1) as i64);
@@ -158,7 +159,7 @@ fn take_head(block: &[u8], at: &mut usize) -> Option<Head> {
 /// The largest number that divides all of these; 1 if they are all zero.
 fn unit(mut values: impl Iterator<Item = u128>) -> u128 {
     let mut unit = 0;
-    // Most are small, and small numbers divide sooner.
+    // Most values are small, and the search ends early at small divisors.
     while unit != 1
         && let Some(value) = values.next()
     {
@@ -184,7 +185,7 @@ fn common_of_large(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// Its length in a byte, and its bytes.
+/// Puts the length of a number in one byte, and its bytes.
 fn put_number(block: &mut Vec<u8>, value: u128) {
     let bytes = (u128::BITS - value.leading_zeros()).div_ceil(8) as usize;
     block.push(bytes as u8);

@@ -1,5 +1,5 @@
-//! A done order as a query by id gets it: whose it was, what was canceled, and its executions; and the executions of
-//! one that may be open. Executions are read a few at a time, because there may be very many.
+//! Done orders for queries by id: account, canceled shares and executions; and the executions of an order that may be
+//! open. Executions are read a few at a time, because there may be very many.
 
 use engine::{AccountId, Cancellation, DoneOrder, Executed, Execution, OrderId, Time};
 
@@ -11,12 +11,12 @@ use crate::pages::EVER;
 use crate::record::{PastOrder, TradeRecord};
 use crate::table::Near;
 
-/// An order that is done.
+/// A done order.
 #[derive(Debug)]
 pub struct Done {
     pub account: AccountId,
     pub canceled: Option<Cancellation>,
-    /// To read them by.
+    /// The reader of its executions.
     pub executions: Executions,
 }
 
@@ -24,20 +24,20 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Executions {
     order: OrderId,
-    /// The executions before the history began, oldest first, as far as they are known.
+    /// The known executions from before the history began, oldest first.
     earlier: Vec<Execution>,
-    /// Whether there were earlier ones that are lost.
+    /// Whether earlier ones are lost.
     lost: bool,
-    /// The sum of all, of a done order some of which may not be known.
+    /// The sum of all executions, for a done order some of whose executions may be unknown.
     all: Option<Executed>,
     /// The next trade to read.
     at: Option<u64>,
     near: Near,
-    /// The next note to read: one may say where trades go on.
+    /// The next note to read: a note may say where trades go on.
     notes: Option<u64>,
-    /// The trades that were read, newest first.
+    /// The trades read so far, newest first.
     read: Vec<Execution>,
-    /// Trades that were read before these, and forgotten.
+    /// The number of trades that were read before these, and dropped.
     forgotten: usize,
 }
 
@@ -47,27 +47,27 @@ impl Executions {
         Executions { order, earlier, lost: false, all: None, at, near, notes, read, forgotten: 0 }
     }
 
-    /// How many were read.
+    /// The number of executions read.
     pub fn len(&self) -> usize {
         self.earlier.len() + self.read.len() + self.forgotten
     }
 
-    /// Whether none was read.
+    /// Whether no execution was read.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets newer ones than the oldest `count`, now and then: what is read next is older still.
+    /// Drops newer executions than the oldest `count`, now and then: those still to be read are older.
     pub fn keep_oldest(&mut self, count: usize) {
         let newer = self.read.len().saturating_sub(count);
-        // Each is moved once for each that is forgotten, at most.
+        // Each execution is moved at most once for each one that is dropped.
         if newer > count {
             self.read.drain(..newer);
             self.forgotten += newer;
         }
     }
 
-    /// The oldest, oldest first, that come to `wanted`, when all were read; none if some of them are not known.
+    /// The oldest executions, oldest first, whose sum is `wanted`, after all were read; none if some are unknown.
     pub fn oldest(self, wanted: &Executed) -> Option<Vec<Execution>> {
         if self.lost {
             return None;
@@ -77,8 +77,8 @@ impl Executions {
         (Executed::of(&oldest) == *wanted).then_some(oldest)
     }
 
-    /// The executions of a done order, oldest first, when all were read. Errors: not all are known, because the history
-    /// began behind them; the sum of all, and the number of those that are known.
+    /// The executions of a done order, oldest first, after all were read. Errors: some are unknown, because the history
+    /// began behind them; the error has the sum of all, and the number of the known ones.
     pub fn finish(self) -> Result<Vec<Execution>, Executed> {
         let (all, lost) = (self.all, self.lost);
         let known = self.known();
@@ -88,7 +88,7 @@ impl Executions {
         }
     }
 
-    /// Those that were read and not forgotten, oldest first.
+    /// The executions that were read and not dropped, oldest first.
     pub fn known(mut self) -> Vec<Execution> {
         self.earlier.extend(self.read.into_iter().rev());
         self.earlier
@@ -96,7 +96,7 @@ impl Executions {
 }
 
 impl History {
-    /// An order that is done; none if it was never placed, or is open. Errors: it is no longer kept, or was done before
+    /// Finds a done order; none if it was never placed, or is open. Errors: it is no longer kept, or was done before
     /// the history began.
     pub fn done(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
         if order < self.heads.first_order {
@@ -108,7 +108,8 @@ impl History {
         }
     }
 
-    /// The executions so far of an order, open or done, to be read; none if it was never placed. Errors: as of `done`.
+    /// Makes a reader of an order's executions so far, open or done; none if it was never placed. Errors: those of
+    /// `done`.
     pub fn executions_so_far(&self, order: OrderId) -> Result<Option<Executions>, HistoryError> {
         let (past, known) = match order < self.heads.first_order {
             true => self.before(order)?,
@@ -128,7 +129,7 @@ impl History {
         }
     }
 
-    /// A done order that was placed before the history began.
+    /// Finds a done order that was placed before the history began.
     fn done_before(&self, order: OrderId) -> Result<Option<Done>, HistoryError> {
         match self.before(order)? {
             (Some(past), known) => {
@@ -147,7 +148,7 @@ impl History {
         }
     }
 
-    /// The sum of all executions of a done order, as its record has it; their number is not known.
+    /// The sum of all executions of a done order, from its record; their number is unknown.
     fn executed_of(&self, past: PastOrder) -> Result<Option<Executed>, HistoryError> {
         let past = self.with_reductions(EVER, past)?;
         Ok(past.ended.map(|Ending { canceled, money, .. }| {
@@ -156,7 +157,7 @@ impl History {
         }))
     }
 
-    /// An order that was placed before the history began: its record, if it was open then, and what was known of it.
+    /// Finds an order that was placed before the history began: its record, if it was open then, and its known facts.
     pub(crate) fn before(&self, order: OrderId) -> Result<(Option<PastOrder>, Option<DoneOrder>), HistoryError> {
         let Some(before) = &self.before else { return Err(HistoryError::NoLongerKept { until: Time::ZERO }) };
         let listed = |error: &HistoryError| self.list(error);
@@ -171,7 +172,7 @@ impl History {
         Ok((Some(past), known))
     }
 
-    /// The done order that a record tells of; none if it is open.
+    /// The done order of a record; none if it is open.
     fn done_as(&self, past: &PastOrder) -> Result<Option<Done>, HistoryError> {
         let Some(ended) = past.ended else { return Ok(None) };
         let account = self.account_id(past.account).ok_or_else(|| self.lost_order(past.order))?;
@@ -180,7 +181,7 @@ impl History {
         Ok(Some(Done { account, canceled, executions }))
     }
 
-    /// Reads so many more. False when all were read.
+    /// Reads this many more executions. Returns false when all were read.
     pub fn read_executions(&self, executions: &mut Executions, most: usize) -> Result<bool, HistoryError> {
         for _ in 0..most {
             let Some(number) = executions.at else { return Ok(false) };
@@ -195,8 +196,8 @@ impl History {
         Ok(executions.at.is_some())
     }
 
-    /// A trade of an order, and the one before it of the same order. `notes` is the next of its notes: trades and notes are read from the
-    /// newest back.
+    /// Reads a trade of an order, and the number of the one before. `notes` is the next of its notes: trades and notes
+    /// are read from the newest back.
     pub(crate) fn execution_before(
         &self,
         order: OrderId,
@@ -217,7 +218,7 @@ impl History {
     }
 }
 
-/// Whether an order that was open when the history began has executions that are not known: it is listed without any.
+/// Whether an order that was open when the history began has unknown executions: it is listed without any.
 fn is_lost(known: Option<&DoneOrder>) -> bool {
     known.is_some_and(|known| known.executions.is_empty())
 }

@@ -1,27 +1,27 @@
-//! How an order ended, and what its record links to then. It knows no byte but the number of a reason.
+//! Endings of orders, and the links of their records. This file knows no byte but the number of a reason.
 
 use engine::{CancelReason, Money, Sequence, Shares, Time};
 
-/// How an order ended.
+/// The ending of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// What was canceled of it.
+    /// The canceled shares.
     pub canceled: Shares,
-    /// What was paid for the rest.
+    /// The money of its executions.
     pub money: Money,
     pub time: Time,
     /// The command that ended it.
     pub sequence: Sequence,
-    /// Why what was left of it was canceled; none if nothing was, or nobody knows.
+    /// The reason of the cancel; none if no shares were canceled, or it is unknown.
     pub why: Option<CancelReason>,
 }
 
-/// The number that stands for why what was left of an order was canceled: 1 to 127, because a record that is all zero has no ending.
+/// The number of a cancel's reason: 1 to 127, because a record that is all zero has no ending.
 pub(crate) fn code_of(why: Option<CancelReason>) -> u8 {
     why.map_or(1, |why| why.code().saturating_add(1))
 }
 
-/// What a number stands for; none for one that is not known.
+/// The reason with this number; none for an unknown number.
 pub(crate) fn from_code(code: u8) -> Option<Option<CancelReason>> {
     match code {
         1 => Some(None),
@@ -29,7 +29,7 @@ pub(crate) fn from_code(code: u8) -> Option<Option<CancelReason>> {
     }
 }
 
-/// The newest record of a done order: what else befell it is found from there.
+/// The newest record of a done order, from which its other trades and notes are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
     Trade(u64),

@@ -1,5 +1,5 @@
-//! The queue between the sequencer and a thread that follows the events. Questions wait in it between the events: first
-//! come, first served. It has a bound, and whoever brings events beyond it waits.
+//! The queue between the sequencer and a thread that follows the events. Questions wait in it between the events, first
+//! come, first served. It has a bound, and a producer that exceeds it waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,58 +7,57 @@ use std::time::{Duration, Instant};
 
 use exchange::{EventBatch, EventFollower};
 
-/// With so many events the thread does not wait for more.
+/// The number of events with which the thread does not wait for more.
 const WAITING_MANY: usize = 1 << 14;
-/// Events that the thread takes at once; a single batch may have more. In between it looks after what else it has to
-/// do.
+/// The number of events that the thread takes at once; a single batch may have more. In between it does its other work.
 const TAKEN_AT_ONCE: usize = 1 << 12;
-/// How long events wait for others before the thread wakes for them. A question wakes it at once.
+/// The time that events wait for others before the thread wakes for them. A question wakes it at once.
 const NAP: Duration = Duration::from_millis(1);
 
-/// Events and questions of a kind.
+/// A queue of events and questions of a kind.
 pub struct EventQueue<Q> {
-    /// Events that may wait to be followed, give or take a turn; past it the sequencer slows down.
+    /// The number of events that may wait, give or take a turn; beyond it the sequencer slows down.
     waiting_max: usize,
     waiting: Mutex<Waiting<Q>>,
-    /// For the thread: there is something to do.
+    /// The signal to the thread that there is work.
     arrived: Condvar,
-    /// For the sequencer: there is room again.
+    /// The signal to the sequencer that there is room again.
     room: Condvar,
 }
 
 struct Waiting<Q> {
     items: VecDeque<Item<Q>>,
     events: usize,
-    /// Whether something was left when the thread took items last.
+    /// Whether items were left when the thread took some last.
     is_left: bool,
     rest: Idling,
     closed: bool,
 }
 
-/// What came through the line.
+/// An item of the queue.
 pub enum Item<Q> {
     Events(Arc<EventBatch>),
     Question(Q),
 }
 
-/// How the thread sleeps.
+/// The sleep of the thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Idling {
     Awake,
-    /// Only a question, or many events, wake it before its time.
+    /// The sleep that only a question or many events end early.
     Nap,
-    /// Anything wakes it.
+    /// The sleep that any item ends.
     Sleep,
 }
 
 impl<Q> EventQueue<Q> {
-    /// A line in which so many events may wait.
+    /// Makes a queue in which this many events may wait.
     pub fn new(waiting_max: usize) -> EventQueue<Q> {
         let waiting = Waiting { items: VecDeque::new(), events: 0, is_left: false, rest: Idling::Awake, closed: false };
         EventQueue { waiting_max, waiting: Mutex::new(waiting), arrived: Condvar::new(), room: Condvar::new() }
     }
 
-    /// Leaves a question behind all events that came so far. It is dropped when the line is closed.
+    /// Adds a question behind all events so far. It is dropped when the queue is closed.
     pub fn ask(&self, question: Q) {
         let mut waiting = self.lock();
         if waiting.closed {
@@ -68,7 +67,7 @@ impl<Q> EventQueue<Q> {
         self.wake(waiting);
     }
 
-    /// Nothing more is taken; what waits may still be followed.
+    /// Takes no more items; waiting ones may still be followed.
     pub fn close(&self) {
         let mut waiting = self.lock();
         waiting.closed = true;
@@ -76,25 +75,26 @@ impl<Q> EventQueue<Q> {
         self.wake(waiting);
     }
 
-    /// As `close`; what waits is dropped, for the thread has ended.
+    /// Closes the queue and drops its items, because the thread has ended.
     pub fn abandon(&self) {
         self.close();
         self.lock().items.clear();
     }
 
-    /// How many events wait to be followed. It waits for nobody.
+    /// The number of waiting events. It does not wait.
     pub fn waiting_events(&self) -> usize {
         self.lock().events
     }
 
-    /// Whether all that came is followed and answered.
+    /// Whether all items so far are followed and answered.
     pub fn is_done(&self) -> bool {
         let waiting = self.lock();
         waiting.items.is_empty() && waiting.rest != Idling::Awake
     }
 
-    /// Moves what waits into `items`, which are empty; a part of it where many events wait. If the thread just worked,
-    /// it naps first, so that more gathers. Waits for `patience` at most. False when the queue is closed and empty.
+    /// Moves waiting items into `items`, which are empty; a part of them where many events wait. If the thread just
+    /// worked, it naps first, so that more gather. Waits for `patience` at most. Returns false when the queue is closed
+    /// and empty.
     pub fn take(&self, items: &mut VecDeque<Item<Q>>, nap: bool, patience: Duration) -> bool {
         let mut waiting = self.lock();
         let nap = nap && !waiting.is_left;

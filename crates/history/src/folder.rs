@@ -1,4 +1,4 @@
-//! The folder of the history in the data folder, on whichever disk that is. It does not know what the files hold.
+//! The history's folder in the data folder, on any disk. This file does not know what the files hold.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use journal::{File, Storage};
 
-/// The folder of the history, in the data folder.
+/// The name of the history's folder in the data folder.
 pub const HISTORY_FOLDER: &str = "history";
 
 /// What the name of a folder begins with in which a history is that did not fit the market.
@@ -15,19 +15,19 @@ pub const SET_ASIDE: &str = "history-through-";
 /// What the name of a file ends with that is being made: the next start removes it.
 pub(crate) const MAKING_SUFFIX: &str = ".new";
 
-/// What the tables and the checkpoint ask of it.
+/// The folder as the tables and the checkpoint need it.
 pub(crate) trait Folder: fmt::Debug + Send + Sync {
-    /// Opens a file, made if it is missing.
+    /// Opens a file, and makes it if it is missing.
     fn open(&self, name: &str) -> io::Result<Box<dyn File>>;
     /// Opens a file. Errors: `NotFound`.
     fn existing(&self, name: &str) -> io::Result<Box<dyn File>>;
-    /// All of a file; none if there is no such file.
+    /// Reads all of a file; none if there is no such file.
     fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
-    /// Writes a file aside, syncs it, gives it its name and syncs the folder: at any time there is a whole one.
+    /// Writes a file aside, syncs it, renames it and syncs the folder, so that there is a whole one at any time.
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
     /// The names of all files.
     fn list(&self) -> io::Result<Vec<String>>;
-    /// Renames a file over whatever has the new name.
+    /// Renames a file, replacing another one.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file, if it is there.
     fn remove(&self, name: &str) -> io::Result<()>;
@@ -38,17 +38,18 @@ pub(crate) trait Folder: fmt::Debug + Send + Sync {
     fn set_aside(&self, name: &str) -> io::Result<(Arc<dyn Folder>, String)>;
 }
 
-/// Opens the history's folder in a data folder, made if it is missing.
+/// Opens the history's folder in a data folder, and makes it if it is missing.
 pub(crate) fn open<S: Storage>(home: &S) -> io::Result<Arc<dyn Folder>> {
     let files = home.folder(HISTORY_FOLDER)?;
-    // What becomes durable in a folder is worth nothing if the folder is not there.
+    // Files that are durable in a folder are worth nothing if the folder is not.
     home.sync_directory()?;
-    // A process that was killed may have renamed a checkpoint and not synced that. Who reads it goes by it, and must not lose it.
+    // A killed process may have renamed a checkpoint without syncing the folder. This process goes by that checkpoint,
+    // so it must not be lost.
     files.sync_directory()?;
     Ok(Arc::new(InHome { home: home.clone(), files }))
 }
 
-/// The history's folder in a data folder that has one, to read.
+/// Opens the history's folder in a data folder that has one, only to read.
 pub(crate) fn look_at<S: Storage>(home: &S) -> io::Result<Arc<dyn Folder>> {
     Ok(Arc::new(InHome { home: home.clone(), files: home.folder(HISTORY_FOLDER)? }))
 }
@@ -89,7 +90,7 @@ impl<S: Storage> Folder for InHome<S> {
 
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let aside = format!("{name}{MAKING_SUFFIX}");
-        // One that a crash left holds anything.
+        // A crash may have left a file with any content.
         self.remove(&aside)?;
         let file = self.files.create(&aside)?;
         file.write_all_at(bytes, 0)?;

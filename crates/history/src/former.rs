@@ -1,6 +1,6 @@
 //! Converts a history of format 3, which has each table in one file and does not link trades by order. The new files
-//! have other names and are written beside the old ones. The checkpoint says which files count and is replaced at once,
-//! so a crash leaves either the old history or the new one.
+//! have other names and are written beside the old ones. The checkpoint says which files count and is replaced
+//! atomically, so a crash leaves either the old history or the new one.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::folder::Folder;
 use crate::record::{self, ORDER_BYTES, ORDERS, PLACED_BYTES, TRADE_BYTES, TRADES, TradeRecord};
 use crate::table::{Reach, Sizes, Table};
 
-/// Its files of records. That of candles is as it was.
+/// The names of its files of records. The candles' file is unchanged.
 pub(crate) const NAMES: [&str; 2] = ["orders-3.tab", "trades-3.tab"];
-/// Both had no link to another trade of the order, which is 8 bytes.
+/// The length of a link to another trade of the order, which both records lacked.
 const LINK_BYTES: usize = 8;
 const ORDER_BYTES_3: usize = ORDER_BYTES - LINK_BYTES;
 const TRADE_BYTES_3: usize = TRADE_BYTES - LINK_BYTES;
-/// Where an order's last trade is, before the checksum of its ending.
+/// The offset of an order's last trade, before the checksum of its ending.
 const LAST_TRADE_AT: usize = ORDER_BYTES - SUM_BYTES - LINK_BYTES;
-/// Records read at once.
+/// The number of records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Makes files of this format, durably, and gives the checkpoint that counts them.
+/// Makes files of this format, durably, and returns the checkpoint that counts them.
 pub(crate) fn convert(
     folder: &Arc<dyn Folder>,
     mut former: Checkpoint,
@@ -64,7 +64,7 @@ pub(crate) fn convert(
     Ok(Checkpoint { heads: former.heads, kept, is_former: false })
 }
 
-/// A trade, with the one before it of its maker's order. What a damaged one says is copied, and stays damaged.
+/// Converts a trade, and links it to the one before of its maker's order. A damaged one is copied, and stays damaged.
 fn trade(
     orders: &mut Table<ORDER_BYTES>,
     trades: &mut Table<TRADE_BYTES>,
@@ -93,7 +93,7 @@ fn trade(
     trades.append(&record.encode(at))
 }
 
-/// Seals how an order ended, with its last trade. Gives that of one that was open behind the command `through`.
+/// Seals an order's ending, with its last trade. Returns that trade if the order was open behind the command `through`.
 fn end(
     orders: &mut Table<ORDER_BYTES>,
     at: u64,
@@ -111,7 +111,7 @@ fn end(
     }
     let is_sound = sound(at, old_ending).is_some();
     let sealed = sum(at, &new[PLACED_BYTES..ORDER_BYTES - SUM_BYTES]);
-    // A torn one is written again when the journal is replayed, as before; a damaged one stays damaged.
+    // A torn ending is written again when the journal is replayed, as before; a damaged one stays damaged.
     let sealed = if is_sound { sealed } else { !sealed };
     orders.patch(at, ORDER_BYTES - SUM_BYTES, &sealed.to_le_bytes())?;
     Ok(last.filter(|_| !is_sound || record::ended_behind(&new, through)))

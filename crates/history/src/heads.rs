@@ -9,7 +9,7 @@ use crate::candle::{Candle, Interval, KEPT};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heads {
-    /// All events up to this command are in the files, for certain.
+    /// The command up to which all events are in the files, for certain.
     pub(crate) through: Sequence,
     /// The order of the first record.
     pub(crate) first_order: OrderId,
@@ -21,17 +21,17 @@ pub(crate) struct Heads {
     pub(crate) noted: HashMap<OrderId, u64, RandomState>,
 }
 
-/// The last of an account's.
+/// The last records of an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AccountChain {
     pub(crate) order: Option<OrderId>,
-    /// That was canceled last.
+    /// The order that was canceled last.
     pub(crate) canceled: Option<OrderId>,
     pub(crate) trade: Option<u64>,
     pub(crate) note: Option<u64>,
 }
 
-/// The last of a symbol's.
+/// The last records of a symbol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SymbolChain {
     pub(crate) trade: Option<u64>,
@@ -40,9 +40,9 @@ pub(crate) struct SymbolChain {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CandleChain {
-    /// The last complete one, counted from 1.
+    /// The number of the last complete candle, from 1.
     pub(crate) last: Option<u64>,
-    /// The one that is not complete, at the checkpoint.
+    /// The candle that was not complete at the checkpoint.
     pub(crate) current: Option<Candle>,
 }
 

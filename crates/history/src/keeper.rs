@@ -1,4 +1,4 @@
-//! The keeper is the thread that writes the history. It follows the events whether or not there is a feed.
+//! The keeper: the thread that writes the history. It follows the events with or without a feed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::history::History;
 use crate::leisure::Leisure;
 use crate::shared::SharedHistory;
 
-/// The thread looks at least so often for old parts to seal or remove.
+/// The longest interval at which the thread looks for old parts to seal or remove.
 const TICK_MAX: Duration = Duration::from_millis(100);
-/// Events that may wait for it: as many as come while it waits for the disk.
+/// The number of events that may wait for it: as many as come while it waits for the disk.
 const WAITING_MAX: usize = 1 << 20;
 
-/// What the thread is asked between two turns.
+/// A question to the thread between two turns.
 enum Question {
-    /// To say when it has got to this question.
+    /// An answer when the thread has reached this question.
     Reached(Sender<()>),
-    /// To make all of it durable, and to say whether it is.
+    /// A checkpoint, with an answer whether it is durable.
     Checkpoint(Sender<bool>),
 }
 
@@ -35,13 +35,13 @@ pub struct Keeper {
     thread: JoinHandle<Result<(), HistoryError>>,
 }
 
-/// Asks for checkpoints from any thread.
+/// Requests checkpoints, from any thread.
 #[derive(Clone)]
 pub struct Checkpoints(Arc<EventQueue<Question>>);
 
 impl Keeper {
-    /// Starts to follow from where `history` stands. `followed` is told the last command that it followed, `failed` why it cannot
-    /// go on.
+    /// Starts to follow from the state of `history`. It calls `followed` with the last followed command, and `failed`
+    /// with the reason when it cannot go on.
     pub fn start(
         history: History,
         followed: impl Fn(Sequence) + Send + 'static,
@@ -55,7 +55,7 @@ impl Keeper {
             }
             let (told, reached) = channel();
             asked.ask(Question::Reached(told));
-            // A thread that has ended will not come any further.
+            // An ended thread sends no answer.
             reached.recv().is_ok()
         };
         let history = SharedHistory::with(history, Some(Box::new(catch_up)));
@@ -72,12 +72,12 @@ impl Keeper {
         Ok(Keeper { line, history, thread })
     }
 
-    /// Where events are handed over. Whoever reads the history waits for all that was handed over before.
+    /// The receiver of events. A reader of the history waits until everything handed over before is followed.
     pub fn follower(&self) -> Arc<dyn EventFollower> {
         self.line.clone()
     }
 
-    /// To be read.
+    /// The history, to be read.
     pub fn history(&self) -> SharedHistory {
         self.history.clone()
     }
@@ -86,7 +86,7 @@ impl Keeper {
         Checkpoints(self.line.clone())
     }
 
-    /// Follows what came, makes it durable, and ends.
+    /// Follows the waiting events, makes them durable, and ends.
     pub fn stop(self) -> Result<(), HistoryError> {
         self.line.close();
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -94,7 +94,8 @@ impl Keeper {
 }
 
 impl Checkpoints {
-    /// Waits until all that came so far is durable in the history. False if that fails or takes longer than `patience`.
+    /// Waits until everything so far is durable in the history. Returns false if that fails or takes longer than
+    /// `patience`.
     pub fn make(&self, patience: Duration) -> bool {
         let (told, made) = channel();
         self.0.ask(Question::Checkpoint(told));
@@ -111,7 +112,7 @@ fn keep(line: &EventQueue<Question>, history: &SharedHistory, followed: &dyn Fn(
         for item in items.drain(..) {
             match item {
                 Item::Events(batch) => followed(history.follow(&batch)?),
-                // Whoever does not wait any more does not want to know.
+                // A caller that no longer waits needs no answer.
                 Item::Question(Question::Reached(told)) => drop(told.send(())),
                 Item::Question(Question::Checkpoint(told)) => {
                     let made = history.checkpoint();

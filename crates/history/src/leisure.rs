@@ -1,12 +1,12 @@
-//! Seals and removes old parts in the pauses between two turns, a little at a time, so that neither the market nor a
-//! reader waits for it.
+//! The pace of background work: seals and removes old parts in the pauses between two turns, a little at a time, so
+//! that neither the market nor a reader waits for it.
 
 use std::time::{Duration, Instant};
 
-/// Of the time that it takes, so many times as much is left to others.
+/// The pause after background work, as a multiple of its time.
 const REST: u32 = 4;
 const REST_IF_BUSY: u32 = 9;
-/// When there is nothing to do, it is looked for again after this time.
+/// The time after which it looks again for work when there was none.
 const PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl Leisure {
         Leisure { next: Instant::now() }
     }
 
-    /// Does a little, if it is time: `tend` says whether there was something to do. Gives how long until it is time again.
+    /// Does a little work, if it is time: `tend` returns whether there was any. Returns the time until the next.
     pub(crate) fn tend(&mut self, is_busy: bool, tend: impl FnOnce() -> bool) -> Duration {
         let begun = Instant::now();
         if self.next <= begun {

@@ -1,13 +1,13 @@
-//! What was: every order and trade since the history began, and the candles made of them, in files of records of one
-//! size. An order's id says where its record is. Each account, symbol and order has a chain through its records, newest
-//! first, so that a page of history costs what it shows, however long the history is. Old records are packed in sealed
-//! parts, and the oldest of these may go. docs/HISTORY.md has the bytes.
+//! The history: every order and trade since it began, and the candles made of them, in files of records of one size. An
+//! order's id gives the place of its record. Each account, symbol and order has a chain through its records, newest
+//! first, so a page of history costs only what it shows, however long the history is. Old records are packed in sealed
+//! parts, and the oldest of these may be removed. docs/HISTORY.md has the bytes.
 //!
-//! Only a checkpoint says what is durable: up to which command the files are complete. What was written behind it is
-//! written again, the same, when the journal is replayed: so the journal may forget only what a checkpoint covers.
+//! Only a checkpoint says what is durable: up to which command the files are complete. Records behind it are written
+//! again, identical, when the journal is replayed, so the journal may forget only what a checkpoint covers.
 //!
-//! It follows the events of a market and of nothing else. [`Keeper`] is the thread that does; whoever reads a [`SharedHistory`]
-//! waits until all is in it that was handed over before. It knows no protocol.
+//! The history follows the events of a market and nothing else. [`Keeper`] is the thread that does it; a reader of a
+//! [`SharedHistory`] waits until it has everything that was handed over before. It knows no protocol.
 
 mod amendments;
 mod before;

@@ -1,4 +1,4 @@
-//! Which files a history has.
+//! The files of a history.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use crate::note::NOTES;
 use crate::record::{CANDLES, ORDERS, TRADES};
 use crate::table::{Reach, Table};
 
-/// What names of files of records begin with.
+/// The prefixes of files of records.
 const OURS: [&str; 5] = ["orders-", "trades-", "candles-", "carried-", "notes-"];
 /// Names in an error, at most.
 const NAMED_MAX: usize = 3;
 
-/// How far the checkpoint of a data folder's history goes; none without a history.
+/// The command of the checkpoint in a data folder's history; none without a history.
 pub fn through<S: Storage>(home: &S) -> Result<Option<Sequence>, HistoryError> {
     let folder = match folder::look_at(home) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -61,7 +61,7 @@ impl Checkpoint {
 }
 
 impl Kept {
-    /// All files of records that it counts.
+    /// The names of all files of records that it counts.
     pub(crate) fn names(&self) -> Vec<String> {
         let [orders, trades, _, notes] = self.records;
         let mut names = Table::names(&ORDERS, self.part_records, orders, &self.reach[0]);

@@ -1,6 +1,6 @@
-//! What befalls an order beside its placing, its executions and its ending, as records of one size: notes. They are
+//! Notes: events of an order besides its placing, its executions and its ending, as records of one size. They are
 //! written once and never changed. An order has a chain of notes, newest first, and so has an account. An order without
-//! notes has no byte of this.
+//! notes costs no byte for them.
 
 use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time, Trigger};
 
@@ -17,24 +17,25 @@ const SEQUENCE_AT: usize = 24;
 const KIND_AT: usize = 68;
 const SUM_AT: usize = NOTE_BYTES - SUM_BYTES;
 
-/// The numbers that stand for kinds.
+/// The numbers of the kinds.
 const TRIGGERED: u8 = 1;
-/// Of no report: shares were taken off an order.
+/// A note without a report: shares were taken off an order.
 const REDUCED: u8 = 2;
-/// Another order cancels it, or the other way round.
+/// A link: another order cancels this one, or the other way round.
 const LINKED: u8 = 3;
-/// Of no report: the trade of an order before one in which it was the aggressor, in an auction or of a later command.
+/// A note without a report: the trade of an order before one in which it was the aggressor, in an auction or by a later
+/// command.
 const AUCTION: u8 = 4;
-/// Shares were taken off an order, which the note before of the same order tells: it is *reduced*.
+/// An amendment: shares were taken off an order, as its note before says, which is *reduced*.
 const AMENDED: u8 = 5;
-/// It waits until another order is executed, and is placed because that was.
+/// A pending order, and its release after its working order executed.
 const PENDS: u8 = 34;
 const RELEASED: u8 = 35;
-/// Of no report: it says where the trades of a done order are, whose ending links to its notes instead, and how many shares were taken
-/// off it.
+/// A note without a report: it links to the trades of a done order, whose ending links to its notes, and has the shares
+/// taken off it.
 const LAST_TRADE: u8 = 128;
 
-/// Notes. Links are their numbers, from 1.
+/// The table of notes. Links are their numbers, from 1.
 pub(crate) const NOTES: Kind<NOTE_BYTES> = Kind {
     stem: "notes-1",
     single: false,
@@ -54,17 +55,17 @@ const FIELDS: [Field; 13] = [
     Field(SEQUENCE_AT, 8, How::Value),
     Field(32, 8, How::Value),
     Field(40, 8, How::Value),
-    // The notes before.
+    // The links to the notes before.
     Field(48, 8, How::Link),
     Field(56, 8, How::Link),
-    // Its place in its command, its kind, the side, why.
+    // The place in its command, the kind, the side, the reason.
     Field(64, 4, How::Value),
     Field(KIND_AT, 1, How::Value),
     Field(69, 1, How::Value),
     Field(70, 2, How::Value),
 ];
 
-/// Something that befell an order and neither executed nor ended it.
+/// An event of an order that neither executed nor ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
     pub order: OrderId,
@@ -73,57 +74,57 @@ pub struct Note {
     pub side: Side,
     pub what: Noted,
     pub time: Time,
-    /// The command that did it.
+    /// The command that caused it.
     pub sequence: Sequence,
-    /// The trade that came next got this number, or will get it.
+    /// The number of the next trade, past or future.
     pub next_trade: u64,
-    /// How many notes its command had made before.
+    /// The number of notes that its command had made before.
     pub place: u32,
 }
 
-/// What befell an order, and is told.
+/// The events that are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noted {
-    /// An execution had reached what it waited for: it is active from now on.
+    /// An execution reached the trigger: the order is active from now on.
     Triggered(Trigger),
-    /// It is linked with this order: one of the two is canceled when something happens to the other.
+    /// The order is linked with this one.
     Linked(OrderId),
-    /// It waits until this order is executed wholly.
+    /// The order waits until this working order has executed completely.
     Pends(OrderId),
-    /// That order was, and so it was placed.
+    /// The working order has executed, so the order was placed.
     Released,
 }
 
-/// The orders that an order had to do with.
+/// The orders related to an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relatives {
-    /// One of the two canceled the other.
+    /// The partner: the first event of either canceled the other.
     pub linked: Option<OrderId>,
-    /// It waited until this one was executed.
+    /// The working order for which it waited.
     pub pended: Option<OrderId>,
 }
 
-/// A record of a note, and of the notes before it.
+/// The record of a note, with the links to the notes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoteRecord {
     pub(crate) tells: Tells,
-    /// The note before of the same order.
+    /// The note before, of the same order.
     pub(crate) of_order: Option<u64>,
-    /// The note before of the same account.
+    /// The note before, of the same account.
     pub(crate) of_account: Option<u64>,
 }
 
-/// What a record of a note tells.
+/// The content of a note's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tells {
     What(Note),
-    /// So many shares were taken off an order.
+    /// Shares were taken off an order.
     Reduced(Reduction),
     /// The reduction before it is a report of its account.
     Amended(Amendment),
-    /// An order was the aggressor of a trade in an auction, or went on with a later command, and had traded before.
+    /// The trade before one in which an order was the aggressor in an auction, or went on by a later command.
     Auction(AuctionLink),
-    /// Of an order that is done.
+    /// The last trade of a done order.
     LastTrade {
         order: OrderId,
         account: AccountIndex,
@@ -146,7 +147,7 @@ pub(crate) struct Reduction {
     pub(crate) why: CancelReason,
 }
 
-/// The report that shares were taken off an order. The reduction that is noted before says how many.
+/// The report of a reduction. The note before it has the shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Amendment {
     pub(crate) order: OrderId,
@@ -154,14 +155,14 @@ pub(crate) struct Amendment {
     pub(crate) symbol: SymbolIndex,
     pub(crate) time: Time,
     pub(crate) sequence: Sequence,
-    /// All that was taken off the order until then, this reduction with it.
+    /// All shares taken off the order up to then, including this reduction.
     pub(crate) all: Shares,
-    /// As of a note.
+    /// The same two fields as in a note.
     pub(crate) next_trade: u64,
     pub(crate) place: u32,
 }
 
-/// Where the trades of an order go on: the one before `trade`, in which it was the aggressor, is `before`.
+/// The link between trades of an order: `before` is the one before `trade`, in which it was the aggressor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AuctionLink {
     pub(crate) order: OrderId,
@@ -173,16 +174,16 @@ pub(crate) struct AuctionLink {
     pub(crate) before: u64,
 }
 
-/// Why a record of a note cannot be read.
+/// The reason why a note's record cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
     Damaged,
-    /// It is what was written, of a kind that a newer version of the program knows.
+    /// The record is sound, but only a newer version of the program knows its kind.
     UnknownKind(u8),
 }
 
 impl Unread {
-    /// The error that this is so of record `at`.
+    /// The error for record `at`.
     pub(crate) fn at(self, table: &Table<NOTE_BYTES>, at: u64) -> HistoryError {
         match self {
             Unread::Damaged => table.damaged(at),
@@ -202,7 +203,7 @@ impl NoteRecord {
         }
     }
 
-    /// As record `at`.
+    /// Encodes the note as record `at`.
     pub(crate) fn encode(&self, at: u64) -> [u8; NOTE_BYTES] {
         let mut bytes = Vec::with_capacity(NOTE_BYTES);
         let put = &mut Put(&mut bytes);
@@ -245,7 +246,7 @@ impl NoteRecord {
         record
     }
 
-    /// What record `at` says.
+    /// Decodes record `at`.
     pub(crate) fn decode(at: u64, record: &[u8; NOTE_BYTES]) -> Result<NoteRecord, Unread> {
         let bytes = sound(at, record).ok_or(Unread::Damaged)?;
         let kind = bytes[KIND_AT];
@@ -295,7 +296,7 @@ fn take(at: u64, kind: u8, bytes: &[u8]) -> Option<NoteRecord> {
             Tells::What(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
         }
     };
-    // Chains that go on from here go back: links count from 1.
+    // Chains go backwards from here: links count from 1.
     let goes_back = [of_order, of_account].into_iter().flatten().all(|before| before <= at);
     goes_back.then_some(NoteRecord { tells, of_order, of_account })
 }
@@ -315,7 +316,7 @@ fn side_of(code: u8) -> Option<Side> {
     }
 }
 
-/// Removes the checksum. A kind that is not known is sealed as it is.
+/// Removes the checksum. An unknown kind is sealed as it is.
 fn strip(at: u64, record: &mut [u8; NOTE_BYTES], _: Sequence) -> Option<(Newest, bool)> {
     let bytes = sound(at, record)?;
     let (time, sequence) = (Take(&bytes[TIME_AT..]).time()?, Take(&bytes[SEQUENCE_AT..]).sequence()?);

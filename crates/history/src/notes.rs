@@ -1,5 +1,5 @@
-//! Writes the notes of orders and finds them again, along the chain of an order. An order that is done links to its last
-//! note; where it has executed, too, one more note says where its trades are.
+//! Writes the notes of orders and finds them again, along the chain of an order. A done order links to its last note;
+//! if it has executions, too, one more note links to its trades.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::note::{Amendment, Note, NoteRecord, Noted, Reduction, Relatives, Tell
 use crate::record::PastOrder;
 use crate::table::Near;
 
-/// Where a done or open order's notes and trades are: the last of each.
+/// The last note and the last trade of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lasts {
     pub(crate) note: Option<u64>,
@@ -22,7 +22,7 @@ pub(crate) struct Lasts {
 }
 
 impl History {
-    /// An order that waited is active now.
+    /// Notes that a waiting order is active now.
     pub(crate) fn triggered(
         &mut self,
         order: OrderId,
@@ -33,7 +33,7 @@ impl History {
         self.note(order, (account, placed.symbol, placed.side), Noted::Triggered(trigger))
     }
 
-    /// Two orders of an account are linked from now on.
+    /// Notes that two orders of an account are linked from now on.
     pub(crate) fn linked(
         &mut self,
         [one, other]: [OrderId; 2],
@@ -43,7 +43,7 @@ impl History {
         self.note(other, of, Noted::Linked(one))
     }
 
-    /// Notes what the command that is followed did to an open order.
+    /// Writes a note of the current command on an open order.
     pub(crate) fn note(
         &mut self,
         order: OrderId,
@@ -63,7 +63,8 @@ impl History {
         self.notes.append(&NoteRecord { tells: Tells::What(note), of_order, of_account }.encode(number - 1))
     }
 
-    /// Shares were taken off an order. That stands in the chain of the order alone; the note behind it makes it a report of the account.
+    /// Notes that shares were taken off an order. This note is only in the order's chain; the note behind it makes it a
+    /// report of the account.
     pub(crate) fn reduced(
         &mut self,
         order: OrderId,
@@ -88,8 +89,8 @@ impl History {
         self.notes.append(&NoteRecord { tells, of_order: Some(reduction), of_account }.encode(number - 1))
     }
 
-    /// What the ending of an order with notes links to: its last note, or one more that says where its trades are, and what was taken
-    /// off it.
+    /// The link of an ending of an order with notes: its last note, or one more note that links to its trades and has
+    /// the shares taken off it.
     pub(crate) fn noted_last(
         &mut self,
         order: OrderId,
@@ -109,7 +110,7 @@ impl History {
         Ok(number)
     }
 
-    /// Where the notes and the trades of a done order are; of one that is not done, nothing.
+    /// The last note and trade of a done order; none for an open one.
     pub(crate) fn lasts_of(&self, past: &PastOrder) -> Result<Lasts, HistoryError> {
         let number = match past.last {
             None => return Ok(Lasts::default()),
@@ -118,7 +119,8 @@ impl History {
         };
         let gone_until = self.notes.reach().gone_until.sequence;
         let record = match self.read_note_of(past.order, number, &mut Near::default()) {
-            // A note that says where its trades are would be as new as its ending, and be there. So it has no trades.
+            // A note that links to its trades would be as new as its ending, and so be kept. So the order has no
+            // trades.
             Err(HistoryError::NoLongerKept { .. }) if past.ended.is_some_and(|ended| ended.sequence > gone_until) => {
                 return Ok(Lasts { note: Some(number), trade: None });
             }
@@ -132,12 +134,12 @@ impl History {
         })
     }
 
-    /// What befell an order up to the command `through`, oldest first, beside its executions.
+    /// The notes on an order up to the command `through`, oldest first, without its executions.
     pub(crate) fn notes_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Vec<Note>, HistoryError> {
         let mut at = match (past.last, self.heads.noted.get(&past.order)) {
             (Some(_), _) => self.lasts_of(past)?.note,
             (None, Some(note)) => Some(*note),
-            // It may have ended since: then its record knows.
+            // The order may have ended since: then its record has the link.
             (None, None) if through < self.followed.sequence => match self.order_as_placed(past.order)? {
                 Some(now) => self.lasts_of(&now)?.note,
                 None => None,
@@ -149,7 +151,7 @@ impl History {
             let record = self.read_note_of(past.order, number, &mut near)?;
             match record.tells {
                 Tells::What(note) => found.extend(Some(note).filter(|note| note.sequence <= through)),
-                // The order is asked for as it was when it was open.
+                // The question is about the order as it was while it was open.
                 Tells::Reduced(_) | Tells::Amended(_) | Tells::Auction(_) | Tells::LastTrade { .. } => {}
             }
             at = record.of_order;
@@ -158,12 +160,12 @@ impl History {
         Ok(found)
     }
 
-    /// The order with what was taken off it up to the command `through`. `past` is as its record says today.
+    /// The order with the shares that were taken off it up to the command `through`. `past` is its record of today.
     pub(crate) fn with_reductions(&self, through: Sequence, past: PastOrder) -> Result<PastOrder, HistoryError> {
         let (mut at, mut near, mut reduced) = (self.last_note_of(&past), Near::default(), Shares::ZERO);
         while let Some(number) = at {
             let record = match self.read_note_of(past.order, number, &mut near) {
-                // What is newer was read: a note that says all is as new as the ending.
+                // The newer notes were read, and a note with all reductions is as new as the ending.
                 Err(HistoryError::NoLongerKept { .. }) => break,
                 read => read?,
             };
@@ -171,7 +173,7 @@ impl History {
                 Tells::LastTrade { sequence, reduced, .. } if sequence <= through => {
                     return Ok(PastOrder { reduced, ..past });
                 }
-                // Reductions that are older have no such note behind them.
+                // Older reductions have no such note behind them.
                 Tells::Amended(Amendment { sequence, all, .. }) if sequence <= through => {
                     return Ok(PastOrder { reduced: all, ..past });
                 }
@@ -189,7 +191,7 @@ impl History {
         Ok(PastOrder { reduced, ..past })
     }
 
-    /// The newest note of an order, whose record of today this is.
+    /// The newest note of an order, given its record of today.
     pub(crate) fn last_note_of(&self, past: &PastOrder) -> Option<u64> {
         match past.last {
             Some(Last::Note(number)) => Some(number),
@@ -198,7 +200,7 @@ impl History {
         }
     }
 
-    /// Of the open orders: what was taken off each.
+    /// The shares taken off each open order.
     pub(crate) fn reduced_of_open(&self) -> Result<HashMap<OrderId, Shares, RandomState>, HistoryError> {
         let mut found = HashMap::default();
         for (&order, &last) in &self.heads.noted {
@@ -211,7 +213,7 @@ impl History {
                         }
                         at = record.of_order;
                     }
-                    // Told to whoever asks for the order. The market goes on.
+                    // A query for the order gets the error; the market goes on.
                     Err(error) if error.is_damage() => at = None,
                     Err(HistoryError::NoLongerKept { .. }) => at = None,
                     Err(error) => return Err(error),
@@ -224,13 +226,13 @@ impl History {
         Ok(found)
     }
 
-    /// When an order that waited was triggered; none if it waits, and where that is not known: it was before notes were kept,
-    /// or they are no longer kept.
+    /// The time at which a waiting order was triggered; none while it waits, and where it is unknown, because it was
+    /// before notes were kept, or they are no longer kept.
     pub fn triggered_at(&self, past: &PastOrder) -> Result<Option<Time>, HistoryError> {
         self.triggered_as_of(Sequence(u64::MAX), past)
     }
 
-    /// As `triggered_at`, after the command `through`.
+    /// The same time after the command `through`.
     pub(crate) fn triggered_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Option<Time>, HistoryError> {
         if past.trigger.is_none() {
             return Ok(None);
@@ -242,12 +244,12 @@ impl History {
         }
     }
 
-    /// The orders that this one had to do with; none where notes are no longer kept.
+    /// The orders related to this one; none where notes are no longer kept.
     pub fn relatives_of(&self, past: &PastOrder) -> Result<Relatives, HistoryError> {
         self.relatives_as_of(Sequence(u64::MAX), past)
     }
 
-    /// As `relatives_of`, after the command `through`.
+    /// The same orders after the command `through`.
     pub(crate) fn relatives_as_of(&self, through: Sequence, past: &PastOrder) -> Result<Relatives, HistoryError> {
         let mut found = Relatives::default();
         if past.last.is_none() && past.ended.is_some_and(|ended| ended.sequence <= through) {
@@ -265,7 +267,7 @@ impl History {
         Ok(found)
     }
 
-    /// Of each open order with notes: what befell it.
+    /// The notes on each open order.
     pub fn notes_of_open(&self) -> Result<Vec<Note>, HistoryError> {
         let mut open: Vec<(OrderId, u64)> = self.heads.noted.iter().map(|(order, note)| (*order, *note)).collect();
         open.sort_unstable_by_key(|(_, number)| *number);
@@ -280,7 +282,7 @@ impl History {
                         }
                         at = record.of_order;
                     }
-                    // Told to whoever asks for the order. The market goes on.
+                    // A query for the order gets the error; the market goes on.
                     Err(error) if error.is_damage() => at = None,
                     Err(HistoryError::NoLongerKept { .. }) => at = None,
                     Err(error) => return Err(error),
@@ -290,7 +292,7 @@ impl History {
         Ok(found)
     }
 
-    /// A note, which has to be of this order.
+    /// Reads a note, which must be of this order.
     pub(crate) fn read_note_of(
         &self,
         order: OrderId,

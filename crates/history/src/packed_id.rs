@@ -1,18 +1,18 @@
-//! Client order ids in fewer bytes than characters. In the record of an order that has a trigger, the trigger stands in the room
-//! that this saves, so that the records of all orders have one length.
+//! Client order ids in fewer bytes than characters. In the record of an order with a trigger, the trigger takes the
+//! room that this saves, so that the records of all orders have one length.
 //!
-//! An id has 67 different characters, so ten of them are a number of 64 bits, and the last six one of 40.
+//! An id has 67 different characters, so ten of them make a number of 64 bits, and the last six one of 40.
 
 use engine::{CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId};
 
 const CHARACTERS: &[u8; 67] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._:/-";
-/// Characters of a number, and its bytes. The last number has fewer of both.
+/// The characters and the bytes of a number. The last number has fewer of both.
 const GROUP: usize = 10;
 const GROUP_BYTES: usize = 8;
 pub(crate) const PACKED_BYTES: usize = 3 * GROUP_BYTES + 5;
 const _: () = assert!(CLIENT_ORDER_ID_BYTES_MAX == 3 * GROUP + 6);
 
-/// Its length is not part of it.
+/// Packs an id without its length.
 pub(crate) fn pack(id: ClientOrderId) -> [u8; PACKED_BYTES] {
     let mut packed = [0; PACKED_BYTES];
     for (group, to) in id.as_bytes().chunks(GROUP).zip(packed.chunks_mut(GROUP_BYTES)) {
@@ -25,7 +25,7 @@ pub(crate) fn pack(id: ClientOrderId) -> [u8; PACKED_BYTES] {
     packed
 }
 
-/// None if no id of this length was packed so.
+/// Unpacks an id; none if no id of this length packs to these bytes.
 pub(crate) fn unpack(length: usize, packed: &[u8; PACKED_BYTES]) -> Option<ClientOrderId> {
     let mut text = Vec::with_capacity(CLIENT_ORDER_ID_BYTES_MAX);
     for from in packed.chunks(GROUP_BYTES) {

@@ -1,4 +1,4 @@
-//! Questions to the history: orders and trades, one by one or in pages along a chain.
+//! Pages of orders and trades along a chain, and single ones.
 
 use engine::{AccountIndex, OrderId, Sequence, SymbolIndex, Time};
 
@@ -8,30 +8,30 @@ use crate::record::{self, ORDER_BYTES, PastOrder, TRADE_BYTES, TradeRecord};
 use crate::table::{Near, Table};
 use crate::trade::Trade;
 
-/// Records looked at for one page at most: past it the page ends early and says where to go on.
+/// The most records that one page looks at: beyond it the page ends early and says where to go on.
 const LOOKED_AT_MAX: usize = 10_000;
-/// All that happened.
+/// The sequence behind everything.
 pub(crate) const EVER: Sequence = Sequence(u64::MAX);
 
-/// A page, and where the next one begins.
+/// A page, and the start of the next one.
 pub type Page<T, C> = (Vec<T>, Option<C>);
 
 impl History {
-    /// An order as it was placed and, if it is done, ended; none if it was never placed. Of one that was open when the
-    /// history began it is not known when it was placed. Errors: it was done before that.
+    /// Finds an order as it was placed and, if it is done, ended; none if it was never placed. For an order that was
+    /// open when the history began, the time of its placing is unknown. Errors: it was done before that.
     pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         self.order_as_of(EVER, order)
     }
 
-    /// An order as the command `through` left it. Errors: as those of `order`.
+    /// Finds an order as the command `through` left it. Errors: those of `order`.
     pub(crate) fn order_as_of(&self, through: Sequence, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         let past = self.order_as_placed(order)?.filter(|past| past.sequence <= through);
         let past = past.map(|past| self.with_reductions(through, past)).transpose()?;
         Ok(past.map(|past| past.as_of(through)))
     }
 
-    /// An order without what was taken off it, also one that was open when the history began. Errors: as those of
-    /// `order`.
+    /// Finds an order without the shares taken off it, including one that was open when the history began. Errors:
+    /// those of `order`.
     pub(crate) fn order_as_placed(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         match order < self.heads.first_order {
             true if order == OrderId(0) => Ok(None),
@@ -40,14 +40,14 @@ impl History {
         }
     }
 
-    /// An order of this history without what was taken off it; none if it was placed before the history began.
+    /// Finds an order of this history without the shares taken off it; none if it was placed before the history began.
     pub(crate) fn record_of(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         let at = order.0.checked_sub(self.heads.first_order.0).filter(|at| *at < self.orders.len());
         at.map(|at| self.read_order(at)).transpose()
     }
 
-    /// Orders of an account that `wanted` likes, newest first: those placed before `before`, which must be one of them
-    /// (none otherwise), and with what to go on.
+    /// Orders of an account for which `wanted` is true, newest first: those placed before `before`, which must be one
+    /// of them (none otherwise), and the start of the next page.
     pub fn orders_of(
         &self,
         account: AccountIndex,
@@ -81,7 +81,7 @@ impl History {
                 false => Err(self.lost_order(order.order)),
             }
         };
-        // Nothing is newer unless somebody asks for what was.
+        // Orders are newer than `through` only in a question about the past.
         while let Some(newer) = first.filter(|_| through < self.followed.sequence) {
             match read(newer) {
                 Ok(order) if order.sequence > through => first = order.before,
@@ -95,8 +95,8 @@ impl History {
         .map(Some)
     }
 
-    /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise), and with
-    /// what to go on.
+    /// Trades of a symbol, newest first: those before `before`, which must be one of them (none otherwise), and the
+    /// start of the next page.
     pub fn trades_of(
         &self,
         symbol: SymbolIndex,
@@ -119,7 +119,7 @@ impl History {
         self.walk_trades(through, (last, before), limit, next, |_| true)
     }
 
-    /// Trades of an account that `wanted` likes, as `trades_of`; where both orders were its own, once.
+    /// Trades of an account for which `wanted` is true, like `trades_of`; a trade with itself comes once.
     pub fn trades_of_account(
         &self,
         account: AccountIndex,
@@ -148,7 +148,7 @@ impl History {
         self.walk_trades(through, (last, before), limit, next, wanted)
     }
 
-    /// Follows a chain; `next` gives where it goes on from a record, none if that is not of this chain.
+    /// Follows a chain; `next` returns the next link of a record, or none if the record is not in this chain.
     fn walk_trades(
         &self,
         through: Sequence,
@@ -179,7 +179,7 @@ impl History {
         .map(Some)
     }
 
-    /// The trades of an order, in the order in which they happened; none if there are more than `most`.
+    /// The trades of an order, oldest first; none if there are more than `most`.
     pub fn executions_of(&self, order: OrderId, most: usize) -> Result<Option<Vec<Trade>>, HistoryError> {
         let lasts = self.order_as_placed(order)?.map(|past| self.lasts_of(&past)).transpose()?.unwrap_or_default();
         let mut at = lasts.trade.or_else(|| self.heads.executed.get(&order).copied());
@@ -197,8 +197,8 @@ impl History {
         Ok(Some(found))
     }
 
-    /// The trade of the same aggressor's order before this one, if that is the one before: nothing of others
-    /// comes between them but in auctions, and between the commands of an order that is under way.
+    /// The trade of the same aggressor's order before this one, if its number is the one before: other trades come
+    /// between them only in auctions, and between the commands of an order under way.
     pub(crate) fn trade_of_aggressor_before(
         &self,
         trade: &Trade,
@@ -210,7 +210,7 @@ impl History {
         }
         match self.read_trade_near(before, near) {
             Ok(record) => Ok((record.trade.aggressor_order == trade.aggressor_order).then_some(before)),
-            // What is gone is of another command.
+            // The removed trade belongs to another command.
             Err(HistoryError::NoLongerKept { .. }) if trade.sequence > self.trades.reach().gone_until.sequence => {
                 Ok(None)
             }
@@ -218,7 +218,7 @@ impl History {
         }
     }
 
-    /// The number of an order's record; of one before the first, a number that no record has.
+    /// The number of an order's record; for an order before the first one, a number that no record has.
     pub(crate) fn place(&self, order: OrderId) -> u64 {
         order.0.wrapping_sub(self.heads.first_order.0)
     }
@@ -227,7 +227,7 @@ impl History {
         self.decode_order(at, self.orders.read(at))
     }
 
-    /// For whoever reads many in the order of the file, or nearly.
+    /// Reads an order, for a reader of many in the order of the file, or nearly.
     pub(crate) fn read_order_near(&self, at: u64, near: &mut Near) -> Result<PastOrder, HistoryError> {
         self.decode_order(at, self.orders.read_near(at, near))
     }
@@ -235,7 +235,7 @@ impl History {
     fn decode_order(&self, at: u64, read: Result<[u8; ORDER_BYTES], HistoryError>) -> Result<PastOrder, HistoryError> {
         let order = OrderId(self.heads.first_order.0.wrapping_add(at));
         let read = match read {
-            // Of a sealed part: it has ended since, or is open, which another record says.
+            // The order's part is sealed, so it has ended since, or is open, and another record has that.
             Ok(record) if self.orders.is_settled(at) && !record::has_ending(&record) => self.read_carried(at, true),
             Err(HistoryError::NoLongerKept { .. }) => self.read_carried(at, false),
             read => read,
@@ -251,7 +251,7 @@ impl History {
         })
     }
 
-    /// The record of an order that was open when its part was sealed. One of a sealed part must be there.
+    /// The record of an order that was open when its part was sealed. An order of a sealed part must be there.
     fn read_carried(&self, at: u64, must: bool) -> Result<[u8; ORDER_BYTES], HistoryError> {
         match self.carried.find(at)? {
             Some(slot) => self.carried.read_near(slot, &mut Near::default()).map(|(_, record)| record),
@@ -276,7 +276,7 @@ impl History {
         self.record(&self.trades, number - 1, read, |at, bytes| TradeRecord::decode(at, number, bytes))
     }
 
-    /// Decodes a record. One that cannot be read goes on the list of damages.
+    /// Decodes a record. A damaged one goes on the list of damages.
     pub(crate) fn record<const N: usize, T>(
         &self,
         table: &Table<N>,
@@ -293,14 +293,14 @@ impl History {
         }
     }
 
-    /// The error of a record that is damaged, or is not of the chain that leads there. It goes on the list.
+    /// The error of a record that is damaged, or not in the chain that leads to it. The record goes on the list.
     pub(crate) fn lost<const N: usize>(&self, table: &Table<N>, at: u64) -> HistoryError {
         let error = table.damaged(at);
         self.list(&error);
         error
     }
 
-    /// Puts a record that is damaged on the list.
+    /// Puts a damaged record on the list.
     pub(crate) fn list(&self, error: &HistoryError) {
         match error {
             HistoryError::Record { name, record: at, .. }
@@ -326,8 +326,8 @@ impl History {
     }
 }
 
-/// A page of a chain. `read` gives where the chain goes on and what is wanted of a record. With a page comes the last record
-/// that was looked at, if there are more: the next page begins behind it.
+/// A page of a chain. `read` returns the next link and the wanted content of a record. If there are more records, the
+/// page has the last one looked at: the next page begins behind it.
 fn walk<T, C: Copy>(
     first: Option<C>,
     limit: usize,
@@ -338,7 +338,7 @@ fn walk<T, C: Copy>(
     for _ in 0..LOOKED_AT_MAX {
         let Some(here) = at.filter(|_| found.len() < limit) else { break };
         let (next, wanted) = match read(here) {
-            // Whoever asks for the next page is told so.
+            // The next page gets the error.
             Err(HistoryError::NoLongerKept { .. }) if !found.is_empty() => break,
             read => read?,
         };

@@ -1,5 +1,5 @@
 //! The files of a table: parts with a fixed number of records, plain while they may change and sealed afterwards. Few
-//! of them are open at a time. It does not know what the records hold.
+//! of them are open at a time. This file does not know what the records hold.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,17 +11,17 @@ use journal::File;
 use crate::error::HistoryError;
 use crate::folder::Folder;
 
-/// Files of one table that are open at a time.
+/// The most files of one table that are open at a time.
 const OPEN_MAX: usize = 16;
-/// Of these so many may have changed since they were synced.
+/// The most of these that may have changed since their sync.
 const UNSYNCED_MAX: usize = OPEN_MAX / 2;
 
-/// How a part is kept.
+/// The form of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Plain,
     Sealed,
-    /// One that is being sealed: nobody reads it.
+    /// A part that is being sealed, which nobody reads.
     Unfinished,
 }
 
@@ -29,13 +29,13 @@ pub(crate) enum Form {
 pub(crate) struct Parts {
     folder: Arc<dyn Folder>,
     stem: &'static str,
-    /// All records are in one file.
+    /// Whether all records are in one file.
     single: bool,
-    /// Which of several such files it is.
+    /// The number of such a file.
     number: u64,
-    /// The one used last is in front.
+    /// The open files, the one used last in front.
     open: Mutex<VecDeque<Open>>,
-    /// Files were made since the folder was synced.
+    /// Whether files were made since the folder was synced.
     made: AtomicBool,
 }
 
@@ -52,17 +52,17 @@ impl Parts {
         Parts { folder, stem, single, number: 0, open: Mutex::default(), made: AtomicBool::new(false) }
     }
 
-    /// The same, of a single file with this number.
+    /// The same parts in the single file with this number.
     pub(crate) fn numbered(self, number: u64) -> Parts {
         Parts { number, ..self }
     }
 
-    /// What a file of it is called.
+    /// The name of a file.
     pub(crate) fn name(&self, form: Form, part: u64) -> String {
         name(self.stem, self.single, form, if self.single { self.number } else { part })
     }
 
-    /// A file that is there.
+    /// Opens an existing file.
     pub(crate) fn file(&self, form: Form, part: u64) -> Result<Arc<dyn File>, HistoryError> {
         if let Some(file) = self.find(form, part, false) {
             return Ok(file);
@@ -77,7 +77,7 @@ impl Parts {
         Ok(self.keep(Open { form, part, file: file.into(), unsynced: false }))
     }
 
-    /// A plain file to be changed, made if it is missing.
+    /// Opens a plain file to change it, and makes it if it is missing.
     pub(crate) fn changing(&mut self, part: u64) -> Result<Arc<dyn File>, HistoryError> {
         if let Some(file) = self.find(Form::Plain, part, true) {
             return Ok(file);
@@ -91,7 +91,7 @@ impl Parts {
         Ok(self.keep(Open { form: Form::Plain, part, file: file.into(), unsynced: true }))
     }
 
-    /// Makes what was changed durable. Files may be read meanwhile.
+    /// Makes changes durable. Others may read files meanwhile.
     pub(crate) fn sync(&self) -> Result<(), HistoryError> {
         let changed: Vec<(Form, u64, Arc<dyn File>)> = self
             .lock()
@@ -115,7 +115,7 @@ impl Parts {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes a file that is to be removed.
+    /// Closes a file before its removal.
     pub(crate) fn close(&self, form: Form, part: u64) {
         self.lock().retain(|open| (open.form, open.part) != (form, part));
     }

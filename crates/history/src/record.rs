@@ -1,7 +1,6 @@
-//! The records of an order, a trade and a candle as bytes. Each record links to the one before it in each of its
-//! chains. Its checksum is seeded with its number, so neither a changed bit nor another record in its place passes. In
-//! a sealed part the blocks have the checksums: records are written without theirs, and get them back when they are
-//! read.
+//! Records of an order, a trade and a candle as bytes. Each record links to the one before it in each of its chains.
+//! Its checksum is seeded with its number, so it detects both a changed bit and another record in its place. In a
+//! sealed part the blocks have the checksums: records are written without theirs, and get them back when they are read.
 
 use engine::{
     AccountIndex, CLIENT_ORDER_ID_BYTES_MAX, ClientOrderId, Fee, FeeRate, NewOrder, OrderId, OrderKind, Price,
@@ -21,46 +20,47 @@ pub(crate) const ORDER_BYTES: usize = 152;
 pub(crate) const TRADE_BYTES: usize = 96;
 pub(crate) const CANDLE_BYTES: usize = 92;
 
-/// Where in an order's record the client order id is: its length, and then its characters.
+/// The offset of the client order id in an order's record: its length, and then its characters.
 const CLIENT_ID_AT: usize = 49;
-/// In the record of an order with a trigger, that stands behind the length, and then the packed client order id.
+/// The offset of the trigger in the record of an order with one: it stands behind the length, and then comes the packed
+/// client order id.
 const TRIGGER_AT: usize = CLIENT_ID_AT + 1;
 const PACKED_ID_AT: usize = TRIGGER_AT + 8;
 const SIDE_AT: usize = CLIENT_ID_AT - 1;
-/// The mode of self-trade prevention, behind the room of the client order id.
+/// The offset of the self-trade mode, behind the room of the client order id.
 const SELF_TRADE_AT: usize = 87;
-/// The checksum of what an order was placed with, which stands before it.
+/// The offset of the checksum of the order as placed, which stands before it.
 const PLACED_SUM_AT: usize = 88;
-/// Where the ending is; it is all zero while the order is open. It has a checksum of its own, because it is written in
-/// place: the bytes before it may be damaged by then, and writing the ending must not make them seem sound.
+/// The offset of the ending, which is all zero while the order is open. It has a checksum of its own, because it is
+/// written in place: the bytes before it may be damaged by then, and writing the ending must not make them seem sound.
 const ENDING_AT: usize = PLACED_SUM_AT + SUM_BYTES;
 const ENDING_BYTES: usize = ORDER_BYTES - ENDING_AT;
-/// What an order was placed with, and its checksum.
+/// The length of the order as placed, with its checksum.
 pub(crate) const PLACED_BYTES: usize = ENDING_AT;
 const _: () = assert!(CLIENT_ID_AT + 1 + CLIENT_ORDER_ID_BYTES_MAX <= PLACED_SUM_AT, "a client order id has its room");
 const _: () = assert!(CLIENT_ID_AT + CLIENT_ORDER_ID_BYTES_MAX < SELF_TRADE_AT, "and it does not reach the mode");
 const _: () = assert!(PACKED_ID_AT + PACKED_BYTES <= SELF_TRADE_AT, "nor does a trigger with a packed one");
-/// In the first byte of an ending its reason, and this if what it links to is a note and not its last trade.
+/// The flag, in the first byte of an ending beside the reason, that its link is a note and not its last trade.
 const LINKS_TO_NOTE: u8 = 0x80;
-/// Where to write, and what, to make an order's record open again.
+/// The offset and the bytes that make an order's record open again.
 pub(crate) const NOT_ENDED: (usize, [u8; ENDING_BYTES]) = (ENDING_AT, [0; ENDING_BYTES]);
-/// Where in a trade's record the aggressor's side is, in the highest bit, with the checksum of all of the record.
+/// The offset, in a trade's record, of the aggressor's side, in the highest bit, with the checksum of the whole record.
 const TRADE_SUM_AT: usize = 12;
 const SELL: u32 = 1 << 31;
-/// Where times and the numbers of commands are.
+/// The offsets of times and of commands.
 const PLACED_TIME_AT: usize = 24;
 const PLACED_SEQUENCE_AT: usize = 32;
 const ENDED_TIME_AT: usize = ENDING_AT + 32;
 const ENDED_SEQUENCE_AT: usize = ENDING_AT + 40;
 const TRADE_TIME_AT: usize = 32;
 const TRADE_SEQUENCE_AT: usize = 40;
-/// A trade's sequence, its orders and a link have so many bits. In those above them are ten of the bits of a fee's rate.
+/// The bits of a trade's sequence, its orders and a link. The ten bits above them hold half of a fee's rate.
 const NUMBER_BITS: u32 = 54;
 const RATE_BITS: u32 = u64::BITS - NUMBER_BITS;
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 const _: () = assert!(FeeRate::MAX_MILLIONTHS < 1 << (2 * RATE_BITS), "a rate fits two of them");
 
-/// Orders. Links are ids of orders.
+/// The table of orders. Links are ids of orders.
 pub(crate) const ORDERS: Kind<ORDER_BYTES> = Kind {
     stem: "orders-4",
     single: false,
@@ -69,7 +69,7 @@ pub(crate) const ORDERS: Kind<ORDER_BYTES> = Kind {
     strip: strip_order,
     restore: restore_order,
 };
-/// Trades. Links are numbers of trades.
+/// The table of trades. Links are numbers of trades.
 pub(crate) const TRADES: Kind<TRADE_BYTES> = Kind {
     stem: "trades-4",
     single: false,
@@ -78,7 +78,7 @@ pub(crate) const TRADES: Kind<TRADE_BYTES> = Kind {
     strip: strip_trade,
     restore: seal_trade,
 };
-/// Candles, which are kept for ever and never sealed.
+/// The table of candles, which are kept for ever and never sealed.
 pub(crate) const CANDLES: Kind<CANDLE_BYTES> =
     Kind { stem: "candles-3", single: true, seed: 0, fields: &[], strip: |_, _, _| None, restore: |_, _| {} };
 
@@ -86,7 +86,8 @@ const ORDER_FIELDS: [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] = order_fields();
 
 const fn order_fields() -> [Field; 17 + CLIENT_ORDER_ID_BYTES_MAX] {
     let mut fields = [Field(0, 4, How::Value); 17 + CLIENT_ORDER_ID_BYTES_MAX];
-    // Account, symbol, limit, shares, time, sequence, the account's order before, side and kind, length of the client order id.
+    // Account, symbol, limit, shares, time, sequence, the account's order before, side and kind, the length of the
+    // client order id.
     fields[1] = Field(4, 4, How::Value);
     fields[2] = Field(8, 8, How::Value);
     fields[3] = Field(16, 8, How::Value);
@@ -123,18 +124,18 @@ const TRADE_FIELDS: [Field; 14] = [
     Field(24, 8, How::Value),
     Field(TRADE_TIME_AT, 8, How::Value),
     Field(TRADE_SEQUENCE_AT, 8, How::Value),
-    // The aggressor's order, and the maker's, which is before it.
+    // The aggressor's order, and the maker's, which is older.
     Field(56, 8, How::Value),
     Field(48, 8, How::From(56)),
-    // The trades before.
+    // The links to the trades before.
     Field(64, 8, How::Link),
     Field(72, 8, How::Link),
     Field(80, 8, How::Link),
     Field(88, 8, How::Link),
 ];
 
-/// Removes the checksums from the record of an order, and an ending after the command `covered`. Gives the newest that
-/// is left in it, and whether it is open; none if it is damaged.
+/// Removes the checksums from an order's record, and an ending by a command after `covered`. Returns the newest event
+/// left in it, and whether it is open; none if it is damaged.
 fn strip_order(at: u64, record: &mut [u8; ORDER_BYTES], covered: Sequence) -> Option<(Newest, bool)> {
     sound(at, &record[..ENDING_AT])?;
     let mut newest =
@@ -163,7 +164,7 @@ fn restore_order(at: u64, record: &mut [u8; ORDER_BYTES]) {
     }
 }
 
-/// Whether the record of a trade, of this format or of one before, is what was written.
+/// Whether the record of a trade, of this format or the one before, is sound.
 pub(crate) fn is_sound_trade(at: u64, record: &[u8]) -> bool {
     let mut unsealed = record.to_vec();
     let sealed = number(record, TRADE_SUM_AT) as u32;
@@ -185,7 +186,7 @@ pub(crate) fn ended_by(at: u64, record: &[u8; ORDER_BYTES]) -> Option<Sequence> 
     Some(Sequence(number(record, ENDED_SEQUENCE_AT)))
 }
 
-/// Whether an order that ended did so behind this command.
+/// Whether an ended order ended behind this command.
 pub(crate) fn ended_behind(record: &[u8; ORDER_BYTES], through: Sequence) -> bool {
     number(record, ENDED_SEQUENCE_AT) > through.0
 }
@@ -201,7 +202,7 @@ fn strip_trade(at: u64, record: &mut [u8; TRADE_BYTES], _: Sequence) -> Option<(
     Some((newest, false))
 }
 
-/// The 8 bytes from `at` on.
+/// Reads the 8 bytes from `at` on.
 fn number(record: &[u8], at: usize) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&record[at..][..8]);
@@ -218,28 +219,28 @@ pub struct PastOrder {
     pub limit: Price,
     pub shares: Shares,
     pub kind: OrderKind,
-    /// What it waited for.
+    /// The trigger for which it waited.
     pub trigger: Option<Trigger>,
-    /// What was taken off its shares since it was placed. A record does not say it.
+    /// The shares taken off it since it was placed. Its record does not have them.
     pub reduced: Shares,
-    /// What it does where it meets orders of its own account.
+    /// Self-trade prevention.
     pub self_trade: SelfTrade,
     pub time: Time,
     /// The command that placed it.
     pub sequence: Sequence,
-    /// Its client order id.
+    /// The client order id.
     pub client_id: Option<ClientOrderId>,
-    /// How it ended; none while it is open.
+    /// The ending; none while it is open.
     pub ended: Option<Ending>,
-    /// The order that its account placed before it. In a database this and the two below are none.
+    /// The order that its account placed before it. In a database this and the two links below are none.
     pub before: Option<OrderId>,
-    /// If anything of it was canceled: the order of its account of which something was canceled before.
+    /// The order of its account that was canceled before, if any shares of this one were canceled.
     pub canceled_before: Option<OrderId>,
-    /// If it is done: its last trade, or its last note if it has any.
+    /// The last trade of a done order, or its last note if it has any.
     pub last: Option<Last>,
 }
 
-/// Record `at`, of an order that was just placed.
+/// Makes record `at`, of an order that was just placed.
 pub(crate) fn order_record(at: u64, placed: &PastOrder, before: Option<OrderId>) -> [u8; ORDER_BYTES] {
     let mut bytes = Fixed::<ORDER_BYTES>::new();
     Put(&mut bytes)
@@ -271,8 +272,8 @@ pub(crate) fn name(at: u64, record: &mut [u8; ORDER_BYTES], id: ClientOrderId) {
     seal(at, &mut record[..ENDING_AT]);
 }
 
-/// Where to write, and what, into record `at` when its order ends: with its last trade or note, and with the order of its
-/// account of which something was canceled before.
+/// The offset and the bytes that end an order in record `at`: with its last trade or note, and with the order of its
+/// account that was canceled before.
 pub(crate) fn ending(
     at: u64,
     ended: &Ending,
@@ -297,7 +298,7 @@ pub(crate) fn ending(
     (ENDING_AT, ending)
 }
 
-/// The reason of a whole ending that is none that is known.
+/// The reason's number in a sound ending, if this program does not know it.
 pub(crate) fn unknown_end(at: u64, record: &[u8; ORDER_BYTES]) -> Option<u8> {
     let code = sound(at, &record[ENDING_AT..]).filter(|_| has_ending(record))?[0] & !LINKS_TO_NOTE;
     ending::from_code(code).is_none().then_some(code)
@@ -309,7 +310,7 @@ pub(crate) fn has_ending(record: &[u8; ORDER_BYTES]) -> bool {
 }
 
 impl PastOrder {
-    /// One that the command of this number has just placed.
+    /// Makes an order that the command of this number has just placed.
     pub fn placed(
         order: OrderId,
         account: AccountIndex,
@@ -340,18 +341,18 @@ impl PastOrder {
         }
     }
 
-    /// The shares that it has without those that were taken off it.
+    /// The present shares of the order, without those taken off.
     pub fn shares_now(&self) -> Shares {
         self.shares.less(self.reduced)
     }
 
-    /// What was asked for.
+    /// The terms of the order as placed.
     pub fn as_placed(&self) -> NewOrder<SymbolIndex> {
         let PastOrder { symbol, side, limit, shares, kind, trigger, self_trade, .. } = *self;
         NewOrder { symbol, side, limit, shares, kind, trigger, self_trade }
     }
 
-    /// As it was after the command `through`, which did not come before it was placed.
+    /// The order as it was after the command `through`, which placed it or came later.
     pub(crate) fn as_of(self, through: Sequence) -> PastOrder {
         match self.ended {
             Some(ended) if ended.sequence > through => {
@@ -361,7 +362,7 @@ impl PastOrder {
         }
     }
 
-    /// What record `at` says of an order; none if it is damaged.
+    /// Decodes the order in record `at`; none if it is damaged.
     pub(crate) fn decode(at: u64, order: OrderId, bytes: &[u8; ORDER_BYTES]) -> Option<PastOrder> {
         let (placed, ending) = bytes.split_at(ENDING_AT);
         let mut take = Take(sound(at, placed)?);
@@ -392,7 +393,7 @@ impl PastOrder {
         let self_trade = SelfTrade::from_code(bytes[SELF_TRADE_AT])?;
         let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
         let placed = PastOrder::placed(order, account, placed, time, sequence);
-        // A chain that goes on from here goes back.
+        // Chains go backwards from here.
         before.is_none_or(|before| before < order).then_some(PastOrder {
             client_id,
             ended,
@@ -404,7 +405,7 @@ impl PastOrder {
     }
 }
 
-/// A trade and the ones before it.
+/// A trade, with the links to the ones before it.
 pub(crate) struct TradeRecord {
     pub(crate) trade: Trade,
     pub(crate) of_symbol: Option<u64>,
@@ -416,7 +417,7 @@ pub(crate) struct TradeRecord {
 }
 
 impl TradeRecord {
-    /// As record `at`.
+    /// Encodes the trade as record `at`.
     pub(crate) fn encode(&self, at: u64) -> [u8; TRADE_BYTES] {
         let TradeRecord { trade, of_symbol, of_maker, of_aggressor, of_maker_order } = self;
         let side = match trade.aggressor {
@@ -447,7 +448,7 @@ impl TradeRecord {
         record
     }
 
-    /// What record `at` says of a trade; none if it is damaged.
+    /// Decodes the trade in record `at`; none if it is damaged.
     pub(crate) fn decode(at: u64, id: u64, bytes: &[u8; TRADE_BYTES]) -> Option<TradeRecord> {
         let mut unsealed = *bytes;
         let sealed = Take(bytes.get(TRADE_SUM_AT..)?).u32()?;
@@ -480,7 +481,7 @@ impl TradeRecord {
             maker_fee: fee(aggressor.opposite(), maker_high, maker_low)?,
             aggressor_fee: fee(aggressor, aggressor_high, aggressor_low)?,
         };
-        // Chains that go on from here go back.
+        // Chains go backwards from here.
         let links = [of_symbol, of_maker, of_aggressor, of_maker_order];
         let goes_back = links.into_iter().flatten().all(|before| before < id);
         goes_back.then_some(TradeRecord { trade, of_symbol, of_maker, of_aggressor, of_maker_order })
@@ -498,7 +499,7 @@ fn fee(side: Side, high: u64, low: u64) -> Option<Fee> {
     Some(Fee::on(side, FeeRate::from_millionths(millionths)?))
 }
 
-/// A number with half of a rate above it.
+/// Puts half of a rate above a number.
 fn with_high(number: u64, half: u64) -> u64 {
     assert!(number <= NUMBER_MASK, "invariant: there are fewer than 2^54 commands");
     number | (half << NUMBER_BITS)
@@ -508,14 +509,14 @@ fn without_high(number: u64) -> (u64, u64) {
     (number & NUMBER_MASK, number >> NUMBER_BITS)
 }
 
-/// A candle and the one before it.
+/// A candle, with the link to the one before it.
 pub(crate) struct CandleRecord {
     pub(crate) candle: Candle,
     pub(crate) before: Option<u64>,
 }
 
 impl CandleRecord {
-    /// As record `at`.
+    /// Encodes the candle as record `at`.
     pub(crate) fn encode(&self, at: u64) -> [u8; CANDLE_BYTES] {
         let mut bytes = Fixed::<CANDLE_BYTES>::new();
         put_candle(&mut Put(&mut bytes), &self.candle);
@@ -525,11 +526,11 @@ impl CandleRecord {
         record
     }
 
-    /// What record `at` says of a candle; none if it is damaged.
+    /// Decodes the candle in record `at`; none if it is damaged.
     pub(crate) fn decode(at: u64, bytes: &[u8; CANDLE_BYTES]) -> Option<CandleRecord> {
         let mut take = Take(sound(at, bytes)?);
         let (candle, before) = (take_candle(&mut take)?, take.link()?);
-        // A chain that goes on from here goes back: links count from 1.
+        // The chain goes backwards from here: links count from 1.
         before.is_none_or(|before| before <= at).then_some(CandleRecord { candle, before })
     }
 }

@@ -1,6 +1,6 @@
-//! Finds again what was reported of an account's orders: every placing, execution, note and cancel after some command, in
-//! order. Placings, cancels, trades and notes of an account are a chain each, newest first. A search looks at no record older
-//! than it needs, and at each of the others at most twice, a few at a time.
+//! Finds the reports on an account's orders again: every placing, execution, note and cancel after some command, in
+//! order. The placings, cancels, trades and notes of an account are a chain each, newest first. A search reads no
+//! record older than it needs, and each of the others at most twice, a few at a time.
 
 use engine::{AccountIndex, CancelReason, OrderId, Sequence, Shares, Side, SymbolIndex, Time};
 
@@ -13,63 +13,63 @@ use crate::record::TradeRecord;
 use crate::table::{Near, Reach};
 use crate::trade::Trade;
 
-/// Reports that a sweep holds at most.
+/// The most reports that a sweep holds.
 const PIECE_MAX: usize = 1 << 15;
 
-/// Something that happened to an order of an account.
+/// A report on an order of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     Placed(PastOrder),
-    /// With the side that the account took.
+    /// An execution, with the account's side.
     Executed(Trade, Side),
-    /// It was triggered, or whatever else a note tells.
+    /// A trigger, or another note.
     Noted(Note),
     Amended(Amended),
     Canceled(Canceled),
 }
 
-/// What was open of an order was canceled.
+/// The cancel of an order's open shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canceled {
     pub order: OrderId,
     pub symbol: SymbolIndex,
     pub side: Side,
     pub shares: Shares,
-    /// None where nobody wrote it down.
+    /// The reason; none where it was not stored.
     pub why: Option<CancelReason>,
     pub time: Time,
-    /// The command that did it.
+    /// The command that canceled it.
     pub sequence: Sequence,
 }
 
-/// Shares were taken off an order, which keeps its place.
+/// Shares taken off an order, which keeps its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amended {
     pub order: OrderId,
     pub symbol: SymbolIndex,
     pub side: Side,
-    /// What it had, those included that were executed.
+    /// The shares before, executed ones included.
     pub before: Shares,
-    /// What it was left.
+    /// The shares after.
     pub after: Shares,
     pub why: CancelReason,
     pub time: Time,
-    /// The command that did it.
+    /// The command that took them off.
     pub sequence: Sequence,
-    /// As of a note.
+    /// The same two fields as in a note.
     pub next_trade: u64,
     pub place: u32,
 }
 
 impl Amended {
-    /// What was taken off.
+    /// The shares that were taken off.
     pub fn taken(&self) -> Shares {
         self.before.less(self.after)
     }
 }
 
 impl Report {
-    /// Where it stands among those of its account.
+    /// The key of the report.
     pub fn key(&self) -> ReportKey {
         match self {
             Report::Placed(past) => ReportKey::placed(past.sequence, past.order),
@@ -83,31 +83,31 @@ impl Report {
     }
 }
 
-/// Where a report stands among those of its account, and where it is found.
+/// The place of a report among those of its account, which also finds its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReportKey {
-    /// The command that did it.
+    /// The command that caused it.
     pub sequence: Sequence,
     what: What,
 }
 
-/// Kinds of reports, in the order in which one command makes them.
+/// The kinds of reports, in the order in which one command makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Placed(OrderId),
-    /// At the trade of this number.
+    /// A report at the trade of this number.
     Amid(u64, Amid),
     Canceled(OrderId),
-    /// Behind all that a command does.
+    /// The place behind everything that a command does.
     End,
 }
 
-/// What trades of a command have between them: executions, and behind the trade before what that brought about.
+/// The reports between the trades of a command: executions, and behind each its consequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Amid {
-    /// By its place among the notes of the command, and with its number, where that is known.
+    /// A note, by its place among the notes of the command, and by its number, where that is known.
     Noted(u32, u64),
-    /// If an account trades with itself, the report of the older order comes first.
+    /// An execution. If an account trades with itself, the report of the older order comes first.
     Executed(Role),
 }
 
@@ -118,7 +118,7 @@ enum Role {
 }
 
 impl ReportKey {
-    /// Behind all reports up to this command.
+    /// The key behind all reports up to this command.
     pub fn after(sequence: Sequence) -> ReportKey {
         ReportKey { sequence, what: What::End }
     }
@@ -132,7 +132,7 @@ impl ReportKey {
         ReportKey { sequence: trade.sequence, what: What::Amid(trade.id, Amid::Executed(role)) }
     }
 
-    /// `number` is that of its record.
+    /// The key of a note, with the `number` of its record.
     fn noted(note: &Note, number: u64) -> ReportKey {
         ReportKey::amid(note.sequence, note.next_trade, Amid::Noted(note.place, number))
     }
@@ -147,8 +147,8 @@ impl ReportKey {
 }
 
 /// A search for the reports of an account after one report and up to a command. It goes through the chains from the
-/// newest record back, but the oldest reports are told first. So it keeps only the piece that it is at, and where the
-/// later pieces begin.
+/// newest record back, but returns the oldest reports first. So it keeps only its present piece, and the begins of the
+/// later ones.
 #[derive(Debug)]
 pub struct Sweep {
     account: AccountIndex,
@@ -157,18 +157,18 @@ pub struct Sweep {
     piece_max: usize,
     placed: Chain<OrderId>,
     canceled: Chain<OrderId>,
-    /// By number, and whether its aggressor was told of.
+    /// The number of a trade, and whether its aggressor's report was found.
     trades: Chain<(u64, bool)>,
     notes: Chain<u64>,
     orders_near: [Near; 2],
     trades_near: Near,
     notes_near: Near,
-    /// What was looked at last: all else is before it.
+    /// The last report looked at: the others are before it.
     last: Option<ReportKey>,
     found: Vec<ReportKey>,
-    /// Where what was found begins.
+    /// The begin of the found reports.
     began: Cursor,
-    /// Where the pieces behind it begin, the newest first.
+    /// The begins of the pieces behind it, the newest first.
     later: Vec<Cursor>,
 }
 
@@ -181,7 +181,7 @@ struct Cursor {
     note: Option<u64>,
 }
 
-/// A place in one chain: the number of a record and, once it was read, what it says and where the chain goes on.
+/// A place in one chain: the number of a record and, once it was read, its report and the next link.
 #[derive(Debug)]
 struct Chain<C> {
     at: Option<C>,
@@ -193,7 +193,7 @@ impl<C: Copy> Chain<C> {
         Chain { at, read: None }
     }
 
-    /// What stands here. The chain ends where it leads to what is gone, if nobody asks for that.
+    /// Reads the report at this place. The chain ends where it leads to removed records, if these are not needed.
     fn look(
         &mut self,
         gone_is_needless: bool,
@@ -211,7 +211,7 @@ impl<C: Copy> Chain<C> {
         Ok(self.read.map(|(key, _)| key))
     }
 
-    /// Goes on if this is what stands here.
+    /// Goes on if this is the report at this place.
     fn pass(&mut self, key: ReportKey) {
         if let Some((_, next)) = self.read.take_if(|(here, _)| *here == key) {
             self.at = next;
@@ -220,12 +220,12 @@ impl<C: Copy> Chain<C> {
 }
 
 impl Sweep {
-    /// With so many reports in a piece at most.
+    /// The same sweep with at most this many reports in a piece.
     pub fn in_pieces_of(self, reports: usize) -> Sweep {
         Sweep { piece_max: reports, ..self }
     }
 
-    /// What was found, in order, and the sweep for what is behind it, if there is more.
+    /// The found reports, in order, and the sweep for the later ones, if there are more.
     pub fn finish(self) -> (Vec<ReportKey>, Option<Sweep>) {
         let Sweep { mut found, mut later, .. } = self;
         found.reverse();
@@ -251,12 +251,13 @@ impl Sweep {
 }
 
 impl History {
-    /// Whether it knows of every order that there ever was.
+    /// Whether it has every order that there ever was.
     pub fn is_whole(&self) -> bool {
         self.heads.first_order == OrderId(1)
     }
 
-    /// Begins to look for the reports of an account behind `behind` and up to `through`, which events reached.
+    /// Begins a search for the reports of an account behind `behind` and up to `through`, which the history has
+    /// followed.
     pub fn sweep(&self, account: AccountIndex, behind: ReportKey, through: Sequence) -> Sweep {
         let chain = self.heads.get_account(account).copied().unwrap_or_default();
         let trade = chain.trade.map(|number| (number, false));
@@ -280,7 +281,7 @@ impl History {
         }
     }
 
-    /// Looks at so many records more. False when all that it is about were looked at.
+    /// Reads this many more records. Returns false when it has read all.
     pub fn sweep_on(&self, sweep: &mut Sweep, records: usize) -> Result<bool, HistoryError> {
         for _ in 0..records {
             let before = sweep.place();
@@ -297,10 +298,10 @@ impl History {
         Ok(true)
     }
 
-    /// The newest report of those that the sweep has not looked at.
+    /// Reads the newest report that the sweep has not looked at.
     fn step_back(&self, sweep: &mut Sweep) -> Result<Option<ReportKey>, HistoryError> {
         let (account, [placed_near, canceled_near]) = (sweep.account, &mut sweep.orders_near);
-        // All that is gone is before what is asked for.
+        // The removed records are all before the requested ones.
         let needless = |table: &Reach| table.gone_until.sequence <= sweep.behind.sequence;
         let (orders_needless, trades_needless) = (needless(self.orders.reach()), needless(self.trades.reach()));
         let placed = sweep.placed.look(orders_needless, |order| {
@@ -341,7 +342,7 @@ impl History {
         Ok(newest)
     }
 
-    /// What stands in the chain of the account's notes.
+    /// Reads the report at the place in the chain of the account's notes.
     fn look_at_note(&self, sweep: &mut Sweep) -> Result<Option<ReportKey>, HistoryError> {
         let needless = self.notes.reach().gone_until.sequence <= sweep.behind.sequence;
         let (account, near) = (sweep.account, &mut sweep.notes_near);
@@ -361,7 +362,7 @@ impl History {
         })
     }
 
-    /// A chain leads back to where it came from.
+    /// The error of a chain that leads forwards.
     fn lost_report(&self, key: ReportKey) -> HistoryError {
         match key.what {
             What::Placed(order) | What::Canceled(order) => self.lost_order(order),
@@ -371,7 +372,7 @@ impl History {
         }
     }
 
-    /// The report that stands there.
+    /// Reads the report with this key.
     pub fn report(&self, key: ReportKey) -> Result<Report, HistoryError> {
         let order = |order: OrderId| -> Result<PastOrder, HistoryError> {
             self.order_as_placed(order)?.ok_or_else(|| self.lost_order(order))

@@ -1,5 +1,5 @@
-//! A sealed part: an index and blocks of packed records, which never change. It is written block by block under another
-//! name, and synced before it gets its own. It does not know what the records mean.
+//! Sealed parts: an index and blocks of packed records, which never change. A part is written block by block under
+//! another name, and synced before it gets its own. This file does not know what the records mean.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::codec::{Put, Take};
 use crate::error::HistoryError;
 
 const HEAD_BYTES: usize = 64;
-/// The last byte is the version of the format.
+/// The magic number, whose last byte is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"pt-seal\x01");
-/// Bytes of an entry of the index: where a block begins, how many bytes it has, their checksum.
+/// The length of an index entry: the offset of a block, its length, its checksum.
 const ENTRY_BYTES: usize = 16;
-/// A longer block is taken for damaged: a packed block is about as long as its records at most.
+/// The length above which a block counts as damaged: a packed block is at most about as long as its records.
 const BLOCK_BYTES_MAX: u32 = 1 << 20;
-/// Bytes written at once, and synced at once: see the table's.
+/// The bytes written at once, and synced at once, as for a table.
 const WRITTEN_AT_ONCE: usize = 64 * 1024;
 const SYNCED_AT_ONCE: usize = 1024 * 1024;
 
@@ -30,7 +30,7 @@ pub(crate) struct Head {
     pub(crate) newest: Newest,
 }
 
-/// Time and command of the newest that happened in a part.
+/// The time and command of the newest event in a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Newest {
     pub(crate) time: Time,
@@ -52,14 +52,14 @@ pub(crate) struct Writer {
     file: Arc<dyn File>,
     seed: u64,
     index: Vec<u8>,
-    /// Bytes that wait to be written, and where.
+    /// The bytes that wait to be written, and their offset.
     waiting: Vec<u8>,
     position: u64,
     unsynced: usize,
 }
 
 impl Writer {
-    /// A writer of a part with so many blocks.
+    /// Makes a writer of a part with this many blocks.
     pub(crate) fn new(name: String, file: Arc<dyn File>, seed: u64, blocks: u64) -> Writer {
         let position = HEAD_BYTES as u64 + blocks * ENTRY_BYTES as u64;
         Writer { name, file, seed, index: Vec::new(), waiting: Vec::new(), position, unsynced: 0 }
@@ -74,7 +74,7 @@ impl Writer {
         if self.waiting.len() >= WRITTEN_AT_ONCE { self.write() } else { Ok(()) }
     }
 
-    /// Writes the rest, and makes all of it durable. Gives how many bytes it has.
+    /// Writes the rest, and makes everything durable. Returns the length.
     pub(crate) fn finish(mut self, head: &Head) -> Result<u64, HistoryError> {
         self.write()?;
         let mut bytes = Vec::with_capacity(HEAD_BYTES + self.index.len());
@@ -108,7 +108,7 @@ impl Writer {
     }
 }
 
-/// Where in the file the index entry of a block is.
+/// The offset of a block's index entry.
 pub(crate) fn entry_at(block: u64) -> u64 {
     HEAD_BYTES as u64 + block * ENTRY_BYTES as u64
 }
@@ -135,7 +135,7 @@ fn decode_head(bytes: &[u8; HEAD_BYTES], seed: u64) -> Option<Head> {
     Some(Head { part, records, block_records, newest })
 }
 
-/// Reads a block into `bytes`; false if it is not what was written. `first` is the number of its first record.
+/// Reads a block into `bytes`; returns false if it is not sound. `first` is the number of its first record.
 pub(crate) fn read_block(
     file: &dyn File,
     seed: u64,
@@ -155,7 +155,7 @@ pub(crate) fn read_block(
         return Ok(false);
     }
     bytes.resize(length as usize, 0);
-    // Beyond it the system takes it for a wrong question, not for the end of the file.
+    // Beyond this offset the system reports an invalid argument, and not the end of the file.
     let sound = at <= i64::MAX as u64 / 2
         && whole(file.read_exact_at(bytes, at))?
         && xxh3_64_with_seed(bytes, seed ^ first) as u32 == sum;
@@ -165,7 +165,7 @@ pub(crate) fn read_block(
     Ok(sound)
 }
 
-/// Whether a read found as many bytes as it asked for.
+/// Whether a read got as many bytes as it wanted.
 fn whole(read: std::io::Result<()>) -> std::io::Result<bool> {
     match read {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),

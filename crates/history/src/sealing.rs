@@ -1,6 +1,6 @@
 //! Seals a part of a table, one block at a time: reads the records, checks them, packs them and writes them to a new
-//! file. The plain part counts until a checkpoint says otherwise. A part with a damaged record is not sealed, because
-//! its plain record is the only thing that shows the damage.
+//! file. The plain part counts until a checkpoint counts the sealed one. A part with a damaged record is not sealed,
+//! because only its plain record shows the damage.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use crate::table::Table;
 #[derive(Debug)]
 pub(crate) struct Sealing {
     pub(crate) part: u64,
-    /// How many records are in it so far.
+    /// The number of records in it so far.
     done: u64,
     writer: Writer,
     newest: Newest,
-    /// Numbers of records that still get an ending.
+    /// The numbers of records that will still get an ending.
     pub(crate) open: Vec<u64>,
 }
 
-/// How far the sealing has come.
+/// The progress of the sealing.
 #[derive(Debug)]
 pub(crate) enum Progress {
     More,
     /// All blocks are in it.
     Whole,
-    /// A record of it is damaged.
+    /// A record of the part is damaged.
     Damaged(HistoryError),
 }
 
@@ -46,7 +46,7 @@ impl<const N: usize> Table<N> {
         Ok(Sealing { part, done: 0, writer, newest: Newest::NOTHING, open: Vec::new() })
     }
 
-    /// Seals one more block. What happened after the command `covered` is left out, because it is not durable yet.
+    /// Seals one more block. It leaves out events after the command `covered`, because they are not durable yet.
     pub(crate) fn seal_on(&self, sealing: &mut Sealing, covered: Sequence) -> Result<Progress, HistoryError> {
         let records = self.block_records().min(self.part_records() - sealing.done);
         let first = sealing.part * self.part_records() + sealing.done;
@@ -62,14 +62,14 @@ impl<const N: usize> Table<N> {
             }
         }
         let block = pack(self.kind().fields, N, self.own().wrapping_add(first), &bytes);
-        // A field that is too wide is of a record that we did not write.
+        // A field that is too wide belongs to a record that this program did not write.
         let Some(block) = block else { return Ok(Progress::Damaged(self.damaged(first))) };
         sealing.writer.add(first, &block)?;
         sealing.done += records;
         Ok(if sealing.done == self.part_records() { Progress::Whole } else { Progress::More })
     }
 
-    /// Syncs the file and gives it its name, which is durable when the folder is synced. Gives the records that still
+    /// Syncs the file and renames it, which is durable when the folder is synced. Returns the records that will still
     /// get an ending, and the file's length in bytes.
     pub(crate) fn finish_sealing(
         &self,

@@ -1,5 +1,5 @@
-//! A history that one thread changes while others read it. A reader says up to which command the history must be
-//! complete, waits until it is, and gets what was so after that command, even if the history knows more by then. If the
+//! A history that one thread changes while others read it. A reader names the command up to which the history must be
+//! complete, waits until it is, and gets the state after that command, even if the history has more by then. If the
 //! history will never get that far, because its thread has ended, the reader gets an error and not older data.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,10 +18,10 @@ use crate::record::PastOrder;
 use crate::reports::{Amended, Report, ReportKey, Sweep};
 use crate::trade::Trade;
 
-/// While others wait to read, the thread that changes the history pauses for so long between two turns.
+/// The pause between two turns of the thread that changes the history while others wait to read.
 const READERS_TURN: Duration = Duration::from_micros(20);
 
-/// A shared handle; clones are of the same history.
+/// A shared handle; clones share the history.
 #[derive(Clone)]
 pub struct SharedHistory(Arc<Shared>);
 
@@ -29,17 +29,17 @@ struct Shared {
     history: RwLock<History>,
     /// The last command that it followed.
     sequence: AtomicU64,
-    /// Who wants to read and does not yet.
+    /// The number of waiting readers.
     readers: AtomicUsize,
-    /// Waits until a command is followed. None where the one who asks is also the one who changes the history.
+    /// Waits until a command is followed. None where the reader is also the thread that changes the history.
     catch_up: Option<CatchUp>,
 }
 
-/// Returns when everything that came before is followed; false if that will never be.
+/// A function that returns when everything before it is followed; false if that will never be.
 type CatchUp = Box<dyn Fn() -> bool + Send + Sync>;
 
 impl SharedHistory {
-    /// A history that is changed and read by the same thread.
+    /// Makes a history that the same thread changes and reads.
     pub fn new(history: History) -> SharedHistory {
         SharedHistory::with(history, None)
     }
@@ -54,7 +54,7 @@ impl SharedHistory {
         }))
     }
 
-    /// As it was after the command `through`. Waits until that was followed.
+    /// The state after the command `through`. Waits until that is followed.
     pub fn at(&self, through: Sequence) -> Result<HistoryAt<'_>, HistoryError> {
         if self.sequence() < through {
             self.catch_up()?;
@@ -62,13 +62,13 @@ impl SharedHistory {
         Ok(HistoryAt { history: self.read(), through })
     }
 
-    /// As it is after all that was handed over so far.
+    /// The state after everything that was handed over so far.
     pub fn latest(&self) -> Result<RwLockReadGuard<'_, History>, HistoryError> {
         self.catch_up()?;
         Ok(self.read())
     }
 
-    /// As it is now.
+    /// The present state.
     pub fn read(&self) -> RwLockReadGuard<'_, History> {
         self.0.readers.fetch_add(1, Ordering::Relaxed);
         let history = self.0.history.read().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ impl SharedHistory {
         Sequence(self.0.sequence.load(Ordering::Acquire))
     }
 
-    /// Follows a turn's events. Gives the last command that it followed.
+    /// Follows a turn's events. Returns the last command that it followed.
     pub fn follow(&self, batch: &EventBatch) -> Result<Sequence, HistoryError> {
         let sequence = {
             let mut history = self.write();
@@ -93,10 +93,10 @@ impl SharedHistory {
         Ok(sequence)
     }
 
-    /// Makes all that it followed durable, so that the journal may forget it. Who reads waits for the writing, but not for the
-    /// disk.
+    /// Makes everything durable that it followed, so that the journal may forget it. Readers wait for the writing, but
+    /// not for the disk.
     pub fn checkpoint(&self) -> Result<(), HistoryError> {
-        // A little at a time, because tens of thousands of records may be written here and there.
+        // Writes go a little at a time, because tens of thousands of scattered records may wait.
         while self.write().write_some()? {
             self.read().sync_some()?;
         }
@@ -108,14 +108,14 @@ impl SharedHistory {
         Ok(())
     }
 
-    /// Seals or removes a little of what is old. False if there is nothing to do.
+    /// Seals or removes a little of the old parts. Returns false if there is no work.
     pub fn tend(&self) -> bool {
         let mut history = self.write();
         let now = history.time();
         history.tend(now)
     }
 
-    /// As `History::fit`, when all that was handed over is followed.
+    /// Does the same as `History::fit`, after everything handed over is followed.
     pub fn fit(&self, engine: &Engine) -> Result<bool, HistoryError> {
         self.catch_up()?;
         let mut history = self.write();
@@ -139,7 +139,7 @@ impl SharedHistory {
     }
 }
 
-/// The history as it was after a command. It does not change as long as somebody holds this.
+/// The history after a command. It does not change as long as this guard lives.
 pub struct HistoryAt<'a> {
     history: RwLockReadGuard<'a, History>,
     through: Sequence,
@@ -150,17 +150,17 @@ impl HistoryAt<'_> {
         &self.history
     }
 
-    /// As `History::is_whole`.
+    /// See `History::is_whole`.
     pub fn is_whole(&self) -> bool {
         self.history.is_whole()
     }
 
-    /// As `History::order`.
+    /// See `History::order`.
     pub fn order(&self, order: OrderId) -> Result<Option<PastOrder>, HistoryError> {
         self.history.order_as_of(self.through, order)
     }
 
-    /// As `History::orders_of`.
+    /// See `History::orders_of`.
     pub fn orders_of(
         &self,
         account: AccountIndex,
@@ -171,7 +171,7 @@ impl HistoryAt<'_> {
         self.history.orders_as_of(self.through, account, before, limit, wanted)
     }
 
-    /// As `History::trades_of`.
+    /// See `History::trades_of`.
     pub fn trades_of(
         &self,
         symbol: SymbolIndex,
@@ -181,7 +181,7 @@ impl HistoryAt<'_> {
         self.history.trades_as_of(self.through, symbol, before, limit)
     }
 
-    /// As `History::trades_of_account`.
+    /// See `History::trades_of_account`.
     pub fn trades_of_account(
         &self,
         account: AccountIndex,
@@ -192,7 +192,7 @@ impl HistoryAt<'_> {
         self.history.account_trades_as_of(self.through, account, before, limit, wanted)
     }
 
-    /// As `History::closed_candles`. Some may have been completed by what came later.
+    /// See `History::closed_candles`. Later events may have completed some of these.
     pub fn closed_candles(
         &self,
         symbol: SymbolIndex,
@@ -203,32 +203,32 @@ impl HistoryAt<'_> {
         self.history.closed_candles(symbol, interval, before, limit)
     }
 
-    /// As `History::sweep`, of what happened up to then.
+    /// See `History::sweep`, up to that command.
     pub fn sweep(&self, account: AccountIndex, behind: ReportKey) -> Sweep {
         self.history.sweep(account, behind, self.through)
     }
 
-    /// As `History::sweep_on`.
+    /// See `History::sweep_on`.
     pub fn sweep_on(&self, sweep: &mut Sweep, records: usize) -> Result<bool, HistoryError> {
         self.history.sweep_on(sweep, records)
     }
 
-    /// As `History::triggered_at`.
+    /// See `History::triggered_at`.
     pub fn triggered_at(&self, order: &PastOrder) -> Result<Option<Time>, HistoryError> {
         self.history.triggered_as_of(self.through, order)
     }
 
-    /// As `History::relatives_of`.
+    /// See `History::relatives_of`.
     pub fn relatives_of(&self, order: &PastOrder) -> Result<Relatives, HistoryError> {
         self.history.relatives_as_of(self.through, order)
     }
 
-    /// As `History::amendments`.
+    /// See `History::amendments`.
     pub fn amendments(&self, order: OrderId, from: Sequence, most: usize) -> Result<Vec<Amended>, HistoryError> {
         self.history.amendments_as_of((from, self.through), order, most)
     }
 
-    /// As `History::report`.
+    /// See `History::report`.
     pub fn report(&self, key: ReportKey) -> Result<Report, HistoryError> {
         self.history.report(key)
     }

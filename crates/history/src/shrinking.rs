@@ -1,6 +1,6 @@
-//! Carried orders that nobody will ask for again are left out, a little at a time: those whose part is gone and that ended
-//! before the newest of what is gone. The others are copied to a file with the next number. It takes the place of the
-//! one before when a checkpoint says so, as a sealed part does. Until then what ends does so in both.
+//! Leaves out carried orders that nobody will ask for again, a little at a time: those whose part was removed and that
+//! ended before the newest removed event. The others are copied to a file with the next number. It replaces the one
+//! before when a checkpoint counts it, like a sealed part. Until then endings are written to both.
 
 use crate::carried::Carried;
 use crate::error::HistoryError;
@@ -15,7 +15,7 @@ impl History {
         self.carried_copy.as_ref().filter(|copy| copy.file() == self.upkeep.plan.carried_file)
     }
 
-    /// Begins to look at the carried orders if parts went since that was done. False if none did.
+    /// Begins to look at the carried orders if parts were removed since the last time. Returns false if none were.
     pub(crate) fn begin_shrinking(&mut self) -> bool {
         let gone = self.kept.reach[0].gone;
         if self.upkeep.shrunk_for == gone || self.carried.len() == 0 {
@@ -26,7 +26,7 @@ impl History {
         true
     }
 
-    /// Looks at as many as a block has.
+    /// Looks at as many orders as a block has.
     pub(crate) fn shrink_on(&mut self, mut shrinking: Shrinking) -> Result<bool, HistoryError> {
         let end = self.carried.len().min(shrinking.next + self.kept.block_records);
         let mut near = Near::default();
@@ -34,7 +34,7 @@ impl History {
             let (at, record) = match self.carried.read_near(slot, &mut near) {
                 Ok(read) => read,
                 Err(error) if error.is_damage() => {
-                    // The file stays, because nothing else shows the damage.
+                    // The file stays, because it alone shows the damage.
                     self.list(&error);
                     self.carried_copy = None;
                     return Ok(true);
@@ -68,15 +68,15 @@ impl History {
         Ok(true)
     }
 
-    /// Whether somebody may ask for a carried order: it is open or damaged, its part is there, or it ended later than
-    /// all that is gone, which a replay may begin behind.
+    /// Whether someone may ask for a carried order: it is open or damaged, its part is there, or it ended later than
+    /// everything removed, where a replay may begin.
     fn is_needed(&self, at: u64, record: &[u8; ORDER_BYTES]) -> bool {
         let reach = &self.kept.reach[0];
         at / self.kept.part_records >= reach.gone
             || ended_by(at, record).is_none_or(|ended| ended > reach.gone_until.sequence)
     }
 
-    /// An order that is carried ends in its copy, too.
+    /// Writes the ending of a carried order to the copy, too.
     pub(crate) fn end_in_copy(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
         let Some(copy) = &mut self.carried_copy else { return Ok(()) };
         let ended = match copy.find(at) {

@@ -1,6 +1,7 @@
-//! A table: records of one size, numbered from 0, in parts. The newest parts are plain, older ones sealed, and the
-//! oldest may be gone. New records wait in memory until there are enough to write, or as long as they are likely to be
-//! changed, because changing them there costs no system call. Changes of written records wait, too, for others near them.
+//! Tables: records of one size, numbered from 0, in parts. The newest parts are plain, older ones sealed, and the
+//! oldest may be removed. New records wait in memory until there are enough to write, or as long as they are likely to
+//! change, because changing them there costs no system call. Changes of written records also wait, for others near
+//! them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,70 +18,70 @@ use crate::folder::Folder;
 use crate::parts::{Form, Parts};
 use crate::sealed::{self, Newest};
 
-/// Bytes of one write. The system caches a larger write in larger pieces of memory, and changing one record of it then
-/// takes longer than the whole write did.
+/// The length of one write. The system caches a larger write in larger pieces of memory, and changing one record of it
+/// then takes longer than the whole write did.
 const WRITTEN_AT_ONCE: usize = 16 * 1024;
 
-/// Writes of changes between which whoever reads gets a turn: about a millisecond.
+/// The number of writes of changes between which readers get a turn: about a millisecond.
 const WRITES_AT_A_TIME: usize = 128;
 
-/// After so many written bytes the file is synced. If all of this were left to the checkpoint, the disk would be busy
-/// with hundreds of megabytes, and the journal and everybody's replies would wait.
+/// The number of written bytes after which the file is synced. If the checkpoint had to sync everything, the disk would
+/// be busy with hundreds of megabytes, and the journal and all replies would wait.
 const SYNCED_AT_ONCE: usize = 1024 * 1024;
-/// After so many written bytes it is synced between two turns, where no reader waits for it.
+/// The number of written bytes after which it is synced between two turns, where no reader waits for it.
 const SYNCED_EARLY: usize = SYNCED_AT_ONCE / 2;
 
-/// Bytes that are read at once for a reader of many records near each other: one page of the system. More would slow
+/// The number of bytes read at once for a reader of many neighbouring records: one page of the system. More would slow
 /// down readers whose records lie far apart.
 const READ_AT_ONCE: usize = 4096;
 
 /// Sizes of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Bytes of orders, trades and candles that wait to be written, at most; of notes as of trades.
+    /// The most bytes of orders, trades and candles that wait to be written; notes have the bound of trades.
     pub waiting_max: [usize; 3],
-    /// Orders, trades and notes of a part.
+    /// The number of orders, trades and notes in a part.
     pub part_records: u64,
-    /// Records of a block of a sealed part.
+    /// The number of records in a block of a sealed part.
     pub block_records: u64,
 }
 
-/// Removes from record `at` what can be made again, and what happened after the command `covered`. Gives the newest
-/// that is left, and whether something is still to come; none if the record is damaged.
+/// Removes from record `at` everything that can be computed, and events after the command `covered`. Returns the newest
+/// event left, and whether an ending is still to come; none if the record is damaged.
 pub(crate) type Strip<const N: usize> = fn(at: u64, record: &mut [u8; N], covered: Sequence) -> Option<(Newest, bool)>;
 
 /// The kind of records in a table.
 #[derive(Debug)]
 pub(crate) struct Kind<const N: usize> {
-    /// What its files are called, before the number.
+    /// The names of its files, before the number.
     pub(crate) stem: &'static str,
-    /// All are in one file.
+    /// Whether all records are in one file.
     pub(crate) single: bool,
-    /// Seed of the checksums of its sealed parts.
+    /// The seed of the checksums of its sealed parts.
     pub(crate) seed: u64,
-    /// What a sealed part keeps of a record.
+    /// The fields that a sealed part keeps of a record.
     pub(crate) fields: &'static [Field],
-    /// Removes from a record what a sealed part does not keep.
+    /// Removes from a record the bytes that a sealed part does not keep.
     pub(crate) strip: Strip<N>,
-    /// Restores what `strip` removed.
+    /// Restores the bytes that `strip` removed.
     pub(crate) restore: fn(at: u64, record: &mut [u8; N]),
 }
 
-/// Which parts are sealed and which are gone.
+/// The sealed and the removed parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
-    /// Parts before this one are gone.
+    /// The first part that is not removed.
     pub(crate) gone: u64,
-    /// Time and command of the newest that is gone.
+    /// The time and command of the newest removed event.
     pub(crate) gone_until: Newest,
-    /// Parts before this one are sealed or gone.
+    /// The first part that is neither sealed nor removed.
     pub(crate) sealed: u64,
-    /// Parts before `sealed` that are damaged, and so stay plain.
+    /// The parts before `sealed` that are damaged, and so stay plain.
     pub(crate) unsealed: BTreeSet<u64>,
 }
 
 impl Default for Reach {
-    /// All parts are plain.
+    /// Makes all parts plain.
     fn default() -> Reach {
         Reach { gone: 0, gone_until: Newest::NOTHING, sealed: 0, unsealed: BTreeSet::new() }
     }
@@ -92,7 +93,7 @@ impl Reach {
     }
 }
 
-/// Records that were read at once, kept for reading others near them.
+/// Records that were read at once, kept for reading their neighbours.
 #[derive(Debug, Default)]
 pub(crate) struct Near {
     held: Held,
@@ -105,7 +106,7 @@ enum Held {
     #[default]
     Nothing,
     Records,
-    /// A block of a sealed part, of so many records, that is what was written.
+    /// A sound block of a sealed part, with this many records.
     Block(u64),
 }
 
@@ -118,24 +119,24 @@ pub(crate) struct Table<const N: usize> {
     /// The number of the first record, as links count.
     own: u64,
     reach: Reach,
-    /// How many records are in the files.
+    /// The number of records in the files.
     written: u64,
     /// The records after those, which wait to be written.
     waiting: Vec<u8>,
-    /// Bytes that wait at most; with so many, the older half is written.
+    /// The most bytes that wait; at that number the older half is written.
     waiting_max: usize,
-    /// Changes of written records, which wait to be written: half as many bytes at most.
+    /// The changes of written records that wait to be written, with at most half as many bytes.
     changes: Changes<N>,
-    /// Bytes added and changed in the files since the last sync.
+    /// The bytes added and changed in the files since the last sync.
     unsynced: AtomicUsize,
-    /// Set after a failed write or sync: nobody knows what the file holds, and a later sync that succeeds would prove
-    /// nothing.
+    /// Set after a failed write or sync: the content of the file is then unknown, and a later sync that succeeds would
+    /// prove nothing.
     failed: AtomicBool,
 }
 
 impl<const N: usize> Table<N> {
-    /// Of the first `len` records; what lies behind them will be written again. `own` is the number of the first one, as links
-    /// count.
+    /// Opens a table of the first `len` records; later ones will be written again. `own` is the number of the first
+    /// one, as links count.
     pub(crate) fn open(
         folder: &Arc<dyn Folder>,
         kind: &'static Kind<N>,
@@ -146,7 +147,7 @@ impl<const N: usize> Table<N> {
         Table::unchecked(folder, kind, (own, len, reach), sizes, waiting_max).checked()
     }
 
-    /// Its plain parts hold all that they should.
+    /// Checks that the plain parts are complete.
     pub(crate) fn checked(self) -> Result<Table<N>, HistoryError> {
         for part in (self.reach.gone..self.part_count()).filter(|part| !self.reach.is_sealed(*part)) {
             self.check_length(part)?;
@@ -154,12 +155,12 @@ impl<const N: usize> Table<N> {
         Ok(self)
     }
 
-    /// The same, in the file of this number, of a kind that has one file.
+    /// The same table in the file with this number, for a kind with one file.
     pub(crate) fn in_file(self, number: u64) -> Table<N> {
         Table { parts: self.parts.numbered(number), ..self }
     }
 
-    /// As `open`, whatever its files are.
+    /// Opens a table without a check of its files.
     pub(crate) fn unchecked(
         folder: &Arc<dyn Folder>,
         kind: &'static Kind<N>,
@@ -184,7 +185,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// A plain part holds all that it should.
+    /// Checks that a plain part is complete.
     pub(crate) fn check_length(&self, part: u64) -> Result<(), HistoryError> {
         let name = || self.parts.name(Form::Plain, part);
         let file = self.parts.file(Form::Plain, part)?;
@@ -197,7 +198,7 @@ impl<const N: usize> Table<N> {
         Ok(())
     }
 
-    /// Names of all files that belong to it.
+    /// The names of all its files.
     pub(crate) fn names(kind: &Kind<N>, part_records: u64, len: u64, reach: &Reach) -> Vec<String> {
         let part_records = if kind.single { u64::MAX } else { part_records };
         let name = |part| {
@@ -207,12 +208,12 @@ impl<const N: usize> Table<N> {
         (reach.gone..len.div_ceil(part_records)).map(name).collect()
     }
 
-    /// Parts with written records, those that are gone among them.
+    /// The number of parts with written records, removed ones included.
     pub(crate) fn part_count(&self) -> u64 {
         self.written.div_ceil(self.part_records)
     }
 
-    /// Written records of a part.
+    /// The number of a part's written records.
     pub(crate) fn records_of(&self, part: u64) -> u64 {
         self.part_records.min(self.written - part * self.part_records)
     }
@@ -237,10 +238,10 @@ impl<const N: usize> Table<N> {
         &self.reach
     }
 
-    /// From now on these parts are sealed and gone: their files are there, durably.
+    /// Sets which parts are sealed and removed: the sealed files are there, durably.
     pub(crate) fn set_reach(&mut self, reach: Reach) {
         self.reach = reach;
-        // What the plain files of these parts were to get is not read any more.
+        // Nobody reads the changes that the plain files of these parts were to get.
         let Table { changes, reach, part_records, .. } = self;
         changes.keep(|at| at / *part_records >= reach.gone && !reach.is_sealed(at / *part_records));
     }
@@ -249,7 +250,7 @@ impl<const N: usize> Table<N> {
         &self.parts
     }
 
-    /// Whether a record is in a part that is sealed or gone.
+    /// Whether a record is in a sealed or removed part.
     pub(crate) fn is_settled(&self, at: u64) -> bool {
         at < self.written && {
             let part = at / self.part_records;
@@ -283,7 +284,7 @@ impl<const N: usize> Table<N> {
         Ok(record)
     }
 
-    /// As `read`, and with it some of the records around it. What is in `near` already is as it was when that was read.
+    /// Reads a record with some of its neighbours. A record that is in `near` already is as it was when that was read.
     pub(crate) fn read_near(&self, at: u64, near: &mut Near) -> Result<[u8; N], HistoryError> {
         if at >= self.written {
             return self.read(at);
@@ -306,7 +307,7 @@ impl<const N: usize> Table<N> {
             near.held = Held::Records;
             if self.read_plain(&mut near.bytes, near.first).is_err() {
                 near.held = Held::Nothing;
-                // Of those together it may be another one that cannot be read.
+                // Another one of these records may be the unreadable one.
                 let mut record = [0; N];
                 return self.read_plain(&mut record, at).map(|()| record);
             }
@@ -316,12 +317,12 @@ impl<const N: usize> Table<N> {
         Ok(record)
     }
 
-    /// Reads records of one plain part, as they are with the changes that wait.
+    /// Reads records of one plain part, with their waiting changes.
     pub(crate) fn read_plain(&self, bytes: &mut [u8], first: u64) -> Result<(), HistoryError> {
         let (part, in_part) = (first / self.part_records, first % self.part_records);
         let file = self.parts.file(Form::Plain, part)?;
         file.read_exact_at(bytes, in_part * N as u64).map_err(|source| {
-            // It was longer when it was opened.
+            // The file was longer when it was opened.
             if source.kind() == io::ErrorKind::UnexpectedEof {
                 return self.damaged(first);
             }
@@ -355,7 +356,7 @@ impl<const N: usize> Table<N> {
         Ok(record)
     }
 
-    /// The error that the head of a sealed part is damaged.
+    /// The error of a sealed part whose head is damaged.
     pub(crate) fn damaged_head(&self, part: u64) -> HistoryError {
         let fault = "what it says of itself fails its checksum".to_owned();
         HistoryError::Damaged { name: self.parts.name(Form::Sealed, part), fault }
@@ -365,7 +366,7 @@ impl<const N: usize> Table<N> {
         HistoryError::Block { name: self.parts.name(Form::Sealed, part), block, byte: sealed::entry_at(block) }
     }
 
-    /// The error that a record is damaged.
+    /// The error of a damaged record.
     pub(crate) fn damaged(&self, at: u64) -> HistoryError {
         let (part, in_part) = (at / self.part_records, at % self.part_records);
         if at < self.written && self.reach.is_sealed(part) {
@@ -378,14 +379,14 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The error that a record says what only a newer version of this program knows.
+    /// The error of a record with a value that only a newer version of this program knows.
     pub(crate) fn unknown(&self, at: u64, what: &'static str, code: u8) -> HistoryError {
         let part = at / self.part_records;
         let form = if self.reach.is_sealed(part) { Form::Sealed } else { Form::Plain };
         HistoryError::Unknown { name: self.parts.name(form, part), record: at, what, code }
     }
 
-    /// Forgets all records behind the first `len`.
+    /// Drops all records behind the first `len`.
     pub(crate) fn cut(&mut self, len: u64) {
         match len.checked_sub(self.written) {
             Some(waiting) => self.waiting.truncate(waiting as usize * N),
@@ -404,7 +405,7 @@ impl<const N: usize> Table<N> {
         change(at, last);
     }
 
-    /// Changes bytes of a record that is in no sealed part, from its byte `from` on.
+    /// Changes bytes of a record in no sealed part, from its byte `from` on.
     pub(crate) fn patch(&mut self, at: u64, from: usize, bytes: &[u8]) -> Result<(), HistoryError> {
         match at.checked_sub(self.written) {
             Some(waiting) => {
@@ -422,13 +423,13 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Makes all of it durable.
+    /// Makes everything durable.
     pub(crate) fn sync(&mut self) -> Result<(), HistoryError> {
         self.write_all()?;
         self.sync_written()
     }
 
-    /// Writes all that waits.
+    /// Writes everything that waits.
     pub(crate) fn write_all(&mut self) -> Result<(), HistoryError> {
         while self.changes.bytes() > 0 {
             self.write_changes()?;
@@ -436,7 +437,7 @@ impl<const N: usize> Table<N> {
         self.write(self.waiting.len() / N)
     }
 
-    /// Writes some of the changes that wait. False if no more wait.
+    /// Writes some of the waiting changes. Returns false if no more wait.
     pub(crate) fn write_some(&mut self) -> Result<bool, HistoryError> {
         for _ in 0..WRITES_AT_A_TIME {
             self.write_changes()?;
@@ -444,14 +445,14 @@ impl<const N: usize> Table<N> {
         Ok(self.changes.bytes() > 0)
     }
 
-    /// Makes what was written durable. Whoever reads may do so meanwhile, but nothing may be changed.
+    /// Makes the written bytes durable. Others may read meanwhile, but change nothing.
     pub(crate) fn sync_written(&self) -> Result<(), HistoryError> {
         self.unsynced.store(0, Ordering::Relaxed);
         self.check()?;
         self.parts.sync().inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
     }
 
-    /// As `sync_written`, before so much is written that a change would have to wait for it.
+    /// Makes the written bytes durable if they are many, before a change would have to wait for the sync.
     pub(crate) fn sync_if_much(&self) -> Result<(), HistoryError> {
         match self.unsynced.load(Ordering::Relaxed) >= SYNCED_EARLY {
             true => self.sync_written(),
@@ -459,7 +460,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Writes the first of those that wait.
+    /// Writes the first of the waiting records.
     fn write(&mut self, records: usize) -> Result<(), HistoryError> {
         let mut done = 0;
         while done < records {
@@ -477,8 +478,8 @@ impl<const N: usize> Table<N> {
         Ok(())
     }
 
-    /// Writes the next changes that are near each other, with the records between them, which stay the same. Records
-    /// that cannot be read are left alone: a change needs nothing of what may be damaged.
+    /// Writes the next neighbouring changes, with the unchanged records between them. Records that cannot be read are
+    /// left alone: a change needs no bytes that may be damaged.
     fn write_changes(&mut self) -> Result<(), HistoryError> {
         self.check()?;
         let Some(pages) = self.changes.next(WRITTEN_AT_ONCE) else { return Ok(()) };
@@ -504,18 +505,18 @@ impl<const N: usize> Table<N> {
         Ok(())
     }
 
-    /// Whether it can still be made durable.
+    /// Checks that the table can still be made durable.
     pub(crate) fn check(&self) -> Result<(), HistoryError> {
         if self.failed.load(Ordering::Relaxed) { Err(HistoryError::Failed { name: self.kind.stem }) } else { Ok(()) }
     }
 
-    /// The file of a part, to be changed, unless an earlier change failed.
+    /// Opens the file of a part to change it, unless an earlier change failed.
     fn changing(&mut self, part: u64) -> Result<Arc<dyn File>, HistoryError> {
         self.check()?;
         self.parts.changing(part).inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
     }
 
-    /// Notes it when a change of the file of a part failed.
+    /// Notes a failed change of the file of a part.
     fn tell(&self, part: u64, changed: io::Result<()>) -> Result<(), HistoryError> {
         changed.map_err(|source| {
             self.failed.store(true, Ordering::Relaxed);

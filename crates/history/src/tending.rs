@@ -1,5 +1,5 @@
-//! Seals old parts and removes the oldest ones, as the settings say, a little at a time. What was done counts when a
-//! checkpoint says so, and files are removed only then. So a crash leaves all files that its checkpoint counts.
+//! Retention: seals old parts and removes the oldest ones, as the settings say, a little at a time. A checkpoint makes
+//! the result count, and files are removed only then, so a crash leaves all files that its checkpoint counts.
 
 use engine::Time;
 
@@ -13,13 +13,13 @@ use crate::sealing::{Progress, Sealing};
 use crate::table::Table;
 use crate::upkeep::{IN_PARTS, Job, Keep, Which};
 
-/// Parts that stay plain behind the one that is written to: most orders end soon.
+/// The number of parts that stay plain behind the one that is written to: most orders end soon.
 const PLAIN_PARTS: u64 = 1;
 
 impl History {
-    /// Does a little: a block is sealed, or a few open orders are carried or copied, or a file removed. False when there
-    /// is nothing to do. `now` is market time, by which things are old. What fails is logged and tried again later:
-    /// nothing is lost by it.
+    /// Does a little work: seals a block, carries or copies a few open orders, or removes a file. Returns false when
+    /// there is no work. `now` is market time, which decides what is old. A failure is logged and the work tried again
+    /// later: nothing is lost by it.
     pub fn tend(&mut self, now: Time) -> bool {
         if self.remove_obsolete() {
             return true;
@@ -40,8 +40,8 @@ impl History {
         })
     }
 
-    /// Writes the last checkpoint again, so that it counts the parts that are sealed and gone by now, and nothing else
-    /// that is new.
+    /// Writes the last checkpoint again, so that it counts the parts that are sealed and removed by now, and nothing
+    /// else that is new.
     fn commit(&mut self) -> Result<bool, HistoryError> {
         if !self.is_ahead_of_checkpoint() {
             return Ok(false);
@@ -50,7 +50,7 @@ impl History {
         if let Some(copy) = &mut self.carried_copy {
             copy.sync()?;
         }
-        // What was sealed got its name.
+        // The new names of sealed parts become durable here.
         self.folder.sync().map_err(in_folder)?;
         let Some(Checkpoint { heads, .. }) = Checkpoint::read(&*self.folder)? else { return Ok(false) };
         let kept = Kept { records: self.kept.records, ..self.upkeep.plan.clone() };
@@ -59,7 +59,7 @@ impl History {
         Ok(true)
     }
 
-    /// All work behind the plan is forgotten.
+    /// Drops the work that goes beyond the plan.
     pub(crate) fn give_up(&mut self) {
         self.upkeep.job = None;
         self.upkeep.resting = true;
@@ -72,12 +72,12 @@ impl History {
 
     fn begin_job(&mut self, now: Time) -> Result<bool, HistoryError> {
         if self.counted_copy().is_some() {
-            // What is carried next goes to the copy.
+            // Orders that are carried next go to the copy.
             return self.commit();
         }
         for (at, which) in IN_PARTS.into_iter().enumerate() {
             let part = self.upkeep.plan.reach[at].sealed;
-            // All of it has to be durable, and the newest parts may stay as they are.
+            // The whole part has to be durable, and the newest parts may stay plain.
             if (part + 1 + PLAIN_PARTS).saturating_mul(self.kept.part_records) <= self.kept.records_in(which) {
                 let sealing = match which {
                     Which::Orders => self.orders.begin_sealing(&*self.folder, part)?,
@@ -122,7 +122,7 @@ impl History {
         Ok(true)
     }
 
-    /// Carries the first of these as they are now, as many as a block has.
+    /// Carries the first of these orders as they are now, as many as a block has.
     fn carry_on(&mut self, mut open: Vec<u64>) -> Result<bool, HistoryError> {
         let at_once = usize::try_from(self.kept.block_records).unwrap_or(usize::MAX);
         let later = open.split_off(open.len().min(at_once));
@@ -140,7 +140,7 @@ impl History {
         Ok(true)
     }
 
-    /// Lets the oldest sealed part go, if it is too old or there are too many bytes.
+    /// Removes the oldest sealed part, if it is too old or there are too many bytes.
     fn let_go(&mut self, now: Time) -> Result<bool, HistoryError> {
         let Keep { age_us, bytes } = self.upkeep.keep;
         if age_us.is_none() && bytes.is_none() {
@@ -170,8 +170,8 @@ impl History {
         Ok(true)
     }
 
-    /// The last that the oldest part of a table tells of, if that counts as sealed. Of one that does not say so itself, because
-    /// it is damaged, the next one does.
+    /// The newest event in the oldest part of a table, if that counts as sealed. For a part that cannot say so, because
+    /// it is damaged, the next one's.
     fn newest_of_oldest(&self, which: Which) -> Result<Option<Newest>, HistoryError> {
         let (planned, durable) = (&self.upkeep.plan.reach[which as usize], &self.kept.reach[which as usize]);
         for part in planned.gone..durable.sealed {
@@ -191,7 +191,7 @@ impl History {
         Ok(None)
     }
 
-    /// Bytes of all files that the next checkpoint counts.
+    /// The bytes of all files that the next checkpoint counts.
     fn bytes(&mut self) -> Result<u64, HistoryError> {
         let mut bytes = self.carried.bytes() + self.candles.bytes();
         for which in IN_PARTS {
@@ -225,7 +225,7 @@ impl History {
         Ok(bytes)
     }
 
-    /// Removes a file that no checkpoint counts. One that cannot be removed is removed by the next start.
+    /// Removes a file that no checkpoint counts. If that fails, the next start removes it.
     fn remove_obsolete(&mut self) -> bool {
         let Some((which, form, part)) = self.upkeep.obsolete.pop_front() else { return false };
         let parts = match which {
@@ -243,7 +243,7 @@ impl History {
 }
 
 impl<const N: usize> Table<N> {
-    /// What a sealed part says of itself; none if that is damaged.
+    /// The head of a sealed part; none if it is damaged.
     pub(crate) fn head_of(&self, part: u64) -> Result<Option<sealed::Head>, HistoryError> {
         let name = || self.parts().name(Form::Sealed, part);
         let file = self.parts().file(Form::Sealed, part)?;
@@ -257,7 +257,7 @@ impl<const N: usize> Table<N> {
         file.len().map_err(|source| HistoryError::Io { name: self.parts().name(Form::Sealed, part), source })
     }
 
-    /// What all its records would take if they were plain.
+    /// The bytes that all its records would take if they were plain.
     fn bytes(&self) -> u64 {
         self.len() * N as u64
     }

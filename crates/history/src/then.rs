@@ -1,4 +1,4 @@
-//! What had been traded when a command had been applied: found from trades' numbers, which grow as their commands do.
+//! Trades up to a past command: found by trades' numbers, which grow with their commands.
 
 use engine::{Sequence, SymbolIndex};
 
@@ -8,21 +8,21 @@ use crate::shared::HistoryAt;
 use crate::table::Near;
 use crate::trade::Trade;
 
-/// Trades of all symbols that are looked at to find one of a symbol.
+/// The most trades of all symbols that are read to find one of a symbol.
 const LOOKED_AT_MAX: u64 = 8_192;
 
-/// What had been traded by then.
+/// The trades up to that command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TradedThen {
-    /// The number that the next trade got.
+    /// The number of the next trade at that time.
     pub next_trade: u64,
-    /// The last ones of a symbol, newest first; none if the last 8,192 of all symbols were of others.
+    /// The last trades of a symbol, newest first; none if the last 8,192 of all symbols were of others.
     pub trades: Vec<Trade>,
 }
 
 impl HistoryAt<'_> {
-    /// What had been traded when the command `then` had been applied, with `limit` trades of a symbol at most.
-    /// Errors: `NoLongerKept` where the trades before it are gone.
+    /// Finds the trades up to the command `then`, with at most `limit` trades of a symbol. Errors: `NoLongerKept` where
+    /// the trades before it were removed.
     pub fn traded_then(&self, then: Sequence, symbol: SymbolIndex, limit: usize) -> Result<TradedThen, HistoryError> {
         self.history().traded_then(then, symbol, limit)
     }
@@ -39,7 +39,7 @@ impl History {
         for number in looked_at {
             let found = match self.read_trade_near(number, &mut near) {
                 Ok(record) => record.trade,
-                // The trades before are older, and not asked for.
+                // The trades before are older, and not needed.
                 Err(HistoryError::NoLongerKept { .. }) => break,
                 Err(error) => return Err(error),
             };
@@ -55,9 +55,9 @@ impl History {
         Ok(TradedThen { next_trade, trades: Vec::new() })
     }
 
-    /// The number of the first trade of a later command than `then`.
+    /// Finds the number of the first trade of a later command than `then`.
     fn next_trade_behind(&self, then: Sequence) -> Result<u64, HistoryError> {
-        // Trades before `low` are of `then` or of earlier commands, those from `high` on are of later ones.
+        // Trades before `low` belong to `then` or earlier commands, those from `high` on to later ones.
         let (mut low, mut high, mut gone) = (1, self.next_trade(), None);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -69,7 +69,7 @@ impl History {
             }
         }
         match gone {
-            // The one before it is gone, and so are some of later commands: how many, nobody knows.
+            // The trade before it was removed, and so were some of later commands, whose number is unknown.
             Some(until) if self.trades.reach().gone_until.sequence > then => Err(HistoryError::NoLongerKept { until }),
             _ => Ok(low),
         }

@@ -1,18 +1,18 @@
-//! One execution, as everybody may see it.
+//! One execution, as everyone may see it.
 
 use engine::{AccountIndex, Execution, Fee, Money, OrderId, Price, Sequence, Shares, Side, SymbolIndex, Time};
 
-/// Two orders executed.
+/// An execution of two orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade {
-    /// 1, 2, 3 … over all symbols, from where the history begins; with a database that of its execution.
+    /// The number: 1, 2, 3 … over all symbols, from the begin of the history on; with a database, the execution's id.
     pub id: u64,
     pub symbol: SymbolIndex,
-    /// That of the order that was open first.
+    /// The price of the resting order.
     pub price: Price,
     pub shares: Shares,
     pub time: Time,
-    /// The command that did it.
+    /// The command that caused it.
     pub sequence: Sequence,
     /// The side of the order that was being placed.
     pub aggressor: Side,
@@ -20,18 +20,18 @@ pub struct Trade {
     pub aggressor_order: OrderId,
     pub maker_account: AccountIndex,
     pub aggressor_account: AccountIndex,
-    /// What the maker's account paid, and what the aggressor's did.
+    /// The fees of the maker's and of the aggressor's account.
     pub maker_fee: Fee,
     pub aggressor_fee: Fee,
 }
 
 impl Trade {
-    /// What was paid.
+    /// The money paid.
     pub fn money(&self) -> Money {
         self.price.times(self.shares)
     }
 
-    /// What the order of this side paid.
+    /// The fee of the order on this side.
     pub fn fee(&self, side: Side) -> Fee {
         match side == self.aggressor {
             true => self.aggressor_fee,
@@ -39,12 +39,12 @@ impl Trade {
         }
     }
 
-    /// What the order of this side got of it, and paid.
+    /// The execution of the order on this side, with its fee.
     pub fn execution(&self, side: Side) -> Execution {
         Execution { shares: self.shares, price: self.price, time: self.time, fee: self.fee(side) }
     }
 
-    /// The order of this side.
+    /// The order on this side.
     pub fn order(&self, side: Side) -> OrderId {
         match side == self.aggressor {
             true => self.aggressor_order,

@@ -1,9 +1,9 @@
-//! Follows the executions of an auction, whose orders both rested, and finds the trades that such an order had before,
-//! and one that went on with a later command.
+//! Follows the executions of an auction, whose orders both rested, and finds the earlier trades of such an order, and
+//! of one that went on by a later command.
 //!
-//! The trades of an order are found from the last one back. One in which it was the maker links to the one before, and
-//! those in which it was the aggressor follow each other, but in auctions, and where one command did not bring it to
-//! its end: there the trade before may be any. So a note says which it is.
+//! The trades of an order are found from the last one back. A trade in which it was the maker links to the one before,
+//! and those in which it was the aggressor follow each other, except in auctions, and where one command did not
+//! complete the order: there the trade before may have any number, so a note has it.
 
 use engine::{AccountIndex, Event, Fee, Money, OrderId, Shares};
 
@@ -73,7 +73,7 @@ impl History {
         Ok(())
     }
 
-    /// Notes which trade the aggressor of an auction's next trade had before, if that is not just the one before.
+    /// Notes the trade before of the aggressor of an auction's next trade, unless it has the number before.
     fn link_auction(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         let Trade { id, aggressor_order: order, .. } = *trade;
         let last = self.followed.uncrossed.replace((id, order));
@@ -84,7 +84,7 @@ impl History {
         self.link_to(trade, before)
     }
 
-    /// Notes which trade an order had before that goes on, if that is not just the one before.
+    /// Notes the trade before of an order that goes on, unless it has the number before.
     pub(crate) fn link_resumed(&mut self, trade: &Trade) -> Result<(), HistoryError> {
         match self.heads.executed.get(&trade.aggressor_order) {
             Some(&before) if before != trade.id - 1 => self.link_to(trade, before),
@@ -101,7 +101,7 @@ impl History {
         self.notes.append(&record.encode(number - 1))
     }
 
-    /// The trade of an order before one in which it was the aggressor, where that is not just the one before. `notes`
+    /// The trade of an order before one in which it was the aggressor, if it does not have the number before. `notes`
     /// is the next of its notes.
     pub(crate) fn trade_before_auction(
         &self,

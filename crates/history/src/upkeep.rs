@@ -1,5 +1,5 @@
-//! What is being done with old parts, and how much is to be kept: what is to be sealed, carried and removed next, and
-//! what the next checkpoint will count. It does none of it.
+//! The plan of retention: the bounds of what is kept, the parts to seal, carry and remove next, and the content of the
+//! next checkpoint. This file does none of the work.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,12 +7,12 @@ use crate::checkpoint::Kept;
 use crate::parts::Form;
 use crate::sealing::Sealing;
 
-/// How much is kept. Candles are kept for ever.
+/// The bounds of what is kept. Candles are kept for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// Orders and trades of which all happened longer ago than so many microseconds may go; none for never.
+    /// The age in microseconds above which whole parts of orders and trades may be removed; none for never.
     pub age_us: Option<u64>,
-    /// With more bytes than these the oldest sealed parts go; none for any number.
+    /// The size in bytes above which the oldest sealed parts are removed; none for no bound.
     pub bytes: Option<u64>,
 }
 
@@ -20,13 +20,13 @@ pub struct Keep {
 pub(crate) struct Upkeep {
     pub(crate) keep: Keep,
     pub(crate) job: Option<Job>,
-    /// What the next checkpoint will count. The numbers of records are added then.
+    /// The content of the next checkpoint, without the numbers of records.
     pub(crate) plan: Kept,
-    /// Files that no checkpoint counts any more.
+    /// The files that no checkpoint counts any more.
     pub(crate) obsolete: VecDeque<(Which, Form, u64)>,
-    /// Bytes of sealed parts, as far as they were looked at.
+    /// The lengths of sealed parts, as far as they were read.
     pub(crate) sealed_bytes: BTreeMap<(Which, u64), u64>,
-    /// How many parts of orders were gone when the carried ones were looked at last.
+    /// The number of removed parts of orders when the carried ones were last looked at.
     pub(crate) shrunk_for: u64,
     /// Set after a failure: the work is tried again after the next checkpoint.
     pub(crate) resting: bool,
@@ -39,11 +39,11 @@ pub(crate) enum Which {
     Notes,
 }
 
-/// The tables that have parts, in the order of their `Reach`.
+/// The tables with parts, in the order of their `Reach`.
 pub(crate) const IN_PARTS: [Which; 3] = [Which::Orders, Which::Trades, Which::Notes];
 
 impl Kept {
-    /// How many records a table has had.
+    /// The number of records that a table has had.
     pub(crate) fn records_in(&self, which: Which) -> u64 {
         let [orders, trades, _, notes] = self.records;
         match which {
@@ -57,13 +57,13 @@ impl Kept {
 #[derive(Debug)]
 pub(crate) enum Job {
     Seal(Which, Sealing),
-    /// The part of orders is sealed: those that were open are carried.
+    /// Carries the orders that were open when their part was sealed.
     Carry(Vec<u64>),
-    /// Carried orders that nobody will ask for again are left out.
+    /// Leaves out carried orders that nobody will ask for again.
     Shrink(Shrinking),
 }
 
-/// How far carried orders were looked at: to count those that are needed, and once more to copy them.
+/// The progress through the carried orders: once to count those that are needed, and once more to copy them.
 #[derive(Debug, Default)]
 pub(crate) struct Shrinking {
     pub(crate) next: u64,
@@ -89,7 +89,7 @@ impl Upkeep {
         at / part_records < self.plan.reach[0].sealed + carrying
     }
 
-    /// Called when a checkpoint counts `new` and no longer `old`: the files that only `old` needs may go.
+    /// Applies a checkpoint that counts `new` and no longer `old`: files that only `old` needs may go.
     pub(crate) fn settle(&mut self, old: &Kept, new: &Kept) {
         for (at, which) in IN_PARTS.into_iter().enumerate() {
             let (old, new) = (&old.reach[at], &new.reach[at]);

@@ -16,26 +16,26 @@ use crate::parts::Form;
 use crate::record::{self, CANDLES, CandleRecord, ORDERS, PastOrder, TRADES, TradeRecord, has_ending};
 use crate::table::{Near, Reach, Sizes, Table};
 
-/// A server may be writing an ending while it is read: how often one is read before it counts as damaged.
+/// The number of times that a record is read before it counts as damaged, because a server may be writing its ending.
 const READS: usize = 5;
-/// How often to begin again when a server seals or removes parts meanwhile.
+/// The number of times that the check begins again because a server seals or removes parts.
 const ATTEMPTS: usize = 5;
 
-/// How far a history goes.
+/// The extent of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// All events up to this command are in it.
+    /// The command up to which all events are in it.
     pub through: Sequence,
-    /// Orders, trades, candles and notes that it has had.
+    /// The numbers of orders, trades, candles and notes that it has had.
     pub records: [u64; 4],
-    /// Orders, trades and notes of these that are no longer kept.
+    /// The numbers of orders, trades and notes that are no longer kept.
     pub gone: [u64; 3],
-    /// It is of the format before: a server that starts on it converts it.
+    /// Whether it has the format before, which a server converts at its start.
     pub is_former: bool,
 }
 
-/// Checks the history of a data folder that was opened to read, if it has one. Whatever is damaged is told to `fault`. Errors:
-/// what cannot be read at all, a damaged checkpoint among it.
+/// Checks the history of a data folder that was opened to read, if it has one, and passes all damage to `fault`.
+/// Errors: files that cannot be read at all, or a damaged checkpoint.
 pub fn verify<S: Storage>(home: &S, fault: &mut dyn FnMut(HistoryError)) -> Result<Option<Found>, HistoryError> {
     let folder = match folder::look_at(home) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -105,14 +105,14 @@ fn tables(
     table(&candles, fault, &|at, record| sound(&candles, at, CandleRecord::decode(at, record).is_some()))
 }
 
-/// What is wrong with a record.
+/// A check of a record.
 type Fault<'a, const N: usize> = &'a dyn Fn(u64, &[u8; N]) -> Result<(), HistoryError>;
 
 fn sound<const N: usize>(table: &Table<N>, at: u64, is_sound: bool) -> Result<(), HistoryError> {
     if is_sound { Ok(()) } else { Err(table.damaged(at)) }
 }
 
-/// What is known of orders from before the history began.
+/// Checks the facts from before the history began.
 fn before_records(
     folder: &Arc<dyn Folder>,
     kept: &Kept,
@@ -133,7 +133,7 @@ fn before_records(
     }
 }
 
-/// `first` is the order of record 0.
+/// Checks carried orders. `first` is the order of record 0.
 fn carried_records(carried: &Carried, first: u64, fault: &mut dyn FnMut(HistoryError)) -> Result<(), HistoryError> {
     for slot in 0..carried.len() {
         let mut reads = 1;
@@ -192,7 +192,7 @@ fn table<const N: usize>(
     Ok(())
 }
 
-/// Checks a record. Gives how many are done with it: with a damaged block all of that.
+/// Checks a record. Returns the number of records done with it: for a damaged block all of them.
 fn check<const N: usize>(
     table: &Table<N>,
     at: u64,

@@ -1,5 +1,6 @@
-//! The archive of the version before: done orders by id, in a redb database. It is read once, to be converted, and never written.
-//! It does not know what becomes of them. Source: docs/JOURNAL.md, the archive of the version before.
+//! The archive of the version before: done orders by id, in a redb database. A conversion reads it once, and nothing
+//! writes it. This file does not know what happens to the orders. Source: docs/JOURNAL.md, the archive of the version
+//! before.
 
 use engine::{DoneOrder, OrderId, Sequence};
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition};
@@ -12,7 +13,7 @@ use crate::varint::CodecError;
 
 /// The archive's file in the data folder.
 pub const ARCHIVE_NAME: &str = "archive.redb";
-/// By a lock on this file, backups and the archive's writer kept each other out.
+/// The file whose lock kept backups and the archive's writer apart.
 const GATE_NAME: &str = "archive.gate";
 
 /// Memory for redb's pages.
@@ -28,13 +29,13 @@ const FORMAT: &str = "format";
 /// Format 1 had a row for each order.
 const FORMAT_VERSION: u64 = 2;
 
-/// Why the archive cannot be used.
+/// The reason why the archive cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The file fails its checks.
     #[error("{ARCHIVE_NAME}, of the version before, is damaged ({found}): restore it from a backup")]
     Damaged {
-        /// What was found.
+        /// The fault that was found.
         found: String,
     },
     /// A row holds bytes that are no done order.
@@ -43,17 +44,17 @@ pub enum ArchiveError {
          version of the program or by a fault in it; start the program that wrote it"
     )]
     Undecodable {
-        /// Its key.
+        /// The key of the row.
         row: u64,
-        /// Why.
+        /// The reason.
         source: CodecError,
     },
     /// The disk refused an operation.
     #[error("cannot {action} {ARCHIVE_NAME}: {source}; see to the disk, then start again")]
     Failed {
-        /// What was being done.
+        /// The operation that was refused.
         action: &'static str,
-        /// What redb or the system said.
+        /// The words of redb or the system.
         source: Box<redb::Error>,
     },
 }
@@ -63,7 +64,7 @@ pub fn has_archive<S: Storage>(storage: &S) -> std::io::Result<bool> {
     Ok(storage.list()?.iter().any(|name| name == ARCHIVE_NAME))
 }
 
-/// Removes a folder's archive, of which nothing is needed any more.
+/// Removes a folder's archive, when it is no longer needed.
 pub fn remove_archive<S: Storage>(storage: &S) -> std::io::Result<()> {
     for name in storage.list()?.iter().filter(|name| [ARCHIVE_NAME, GATE_NAME].contains(&name.as_str())) {
         storage.remove(name)?;
@@ -71,7 +72,7 @@ pub fn remove_archive<S: Storage>(storage: &S) -> std::io::Result<()> {
     storage.sync_directory()
 }
 
-/// An archive that is read. Nothing is written to its file.
+/// An open archive, to be read only.
 #[derive(Debug)]
 pub struct Archive {
     database: Database,
@@ -91,19 +92,19 @@ impl Archive {
         opened.unwrap_or_else(damaged)
     }
 
-    /// Reads all orders, by id. Errors: as of `open`, and those of `visit`.
+    /// Visits all orders, by id. Errors: those of `open`, and those of `visit`.
     pub fn each<E: From<ArchiveError>>(&self, visit: &mut dyn FnMut(DoneOrder) -> Result<(), E>) -> Result<(), E> {
         guarded(|| each_order(&self.database, visit))
             .unwrap_or_else(|found| Err(ArchiveError::Damaged { found }.into()))
     }
 
-    /// All orders done by commands at or before this one are in it.
+    /// The last command whose done orders are in the archive.
     pub fn position(&self) -> Result<Sequence, ArchiveError> {
         guarded(|| position_in(&self.database)).unwrap_or_else(damaged)
     }
 }
 
-/// redb panicked with this message.
+/// Makes an error of a panic of redb with this message.
 fn damaged<T>(found: String) -> Result<T, ArchiveError> {
     Err(ArchiveError::Damaged { found })
 }
@@ -182,7 +183,7 @@ fn failed<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> Archi
         redb::Error::Io(source) if source.kind() == std::io::ErrorKind::UnexpectedEof => {
             ArchiveError::Damaged { found: "its pages lead beyond its end".to_owned() }
         }
-        // Each table is made with the file, and of its type.
+        // Each table is made with the file, and has its type.
         missing @ (redb::Error::TableDoesNotExist(_)
         | redb::Error::TableTypeMismatch { .. }
         | redb::Error::TableIsMultimap(_)

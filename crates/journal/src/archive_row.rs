@@ -1,5 +1,5 @@
-//! Done orders as bytes, and the rows of the archive of the version before, which neighbouring orders share. It does
-//! not know in which file they are. Source: docs/JOURNAL.md, the archive of the version before.
+//! Done orders as bytes, and the rows of the archive of the version before, which neighbouring orders share. This file
+//! does not know in which file they are. Source: docs/JOURNAL.md, the archive of the version before.
 
 use engine::{Cancellation, DoneOrder, Execution, Fee, OrderId, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -37,14 +37,14 @@ pub(crate) fn decode_row(key: u64, row: &[u8]) -> Result<Vec<Entry<'_>>, RowErro
     Ok(entries)
 }
 
-/// Why a row cannot be read.
+/// The reason why a row cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RowError {
     Damaged,
     Undecodable(CodecError),
 }
 
-/// Appends an order's fields, but for its id.
+/// Appends an order's fields without its id.
 pub fn encode_order(done: &DoneOrder, out: &mut Vec<u8>) {
     put_account(out, done.account);
     match done.canceled {
@@ -60,7 +60,7 @@ pub fn encode_order(done: &DoneOrder, out: &mut Vec<u8>) {
     for execution in &done.executions {
         put_u64(out, execution.shares.units().unsigned_abs());
         put_u64(out, execution.price.units().unsigned_abs());
-        // Executions follow each other in time, so that the difference is short.
+        // Executions follow each other in time, so the difference is short.
         put_u64(out, execution.time.0.wrapping_sub(before));
         before = execution.time.0;
     }
@@ -80,7 +80,7 @@ pub fn decode_order(order: OrderId, fields: &[u8]) -> Result<DoneOrder, CodecErr
         Some(Cancellation { shares: take_shares(bytes)?, time: Time(take_u64(bytes)?) })
     };
     let count = take_u64(bytes)?;
-    // A count may be anything; three bytes are the least that an execution takes.
+    // A corrupt count may be any number; an execution takes at least three bytes.
     let count = usize::try_from(count).ok().filter(|count| *count <= bytes.len() / 3);
     let count = count.ok_or(CodecError::OutOfBounds("executions"))?;
     let mut executions = Vec::with_capacity(count);
@@ -133,7 +133,7 @@ mod tests {
         )
     }
 
-    /// The row of one order, and its key.
+    /// Makes the row of one order, and its key.
     fn row_with(done: &DoneOrder) -> (u64, Vec<u8>) {
         let (mut bytes, mut row) = (Vec::new(), Vec::new());
         encode_order(done, &mut bytes);

@@ -1,5 +1,5 @@
-//! A batch: the unit of group commit, checksummed as a whole and chained to the batch before. A mark is a batch without
-//! commands. It does not know files. Source: docs/JOURNAL.md, batches.
+//! Batches: units of group commit, each checksummed as a whole and chained to the batch before. A mark is a batch
+//! without commands. This file does not know files. Source: docs/JOURNAL.md, batches.
 
 use engine::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -14,21 +14,21 @@ pub(crate) const ALIGN_BYTES: usize = 8;
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
 const MAGIC: &[u8; 4] = b"PTBA";
-/// In bytes 14 and 15: the payload begins with whose the commands are.
+/// The flag, in bytes 14 and 15, of a payload that begins with the callers of the commands.
 const HAS_CALLERS: u16 = 1;
-/// In bytes 14 and 15: the batch before it may not be durable.
+/// The flag, in bytes 14 and 15, of a batch whose predecessor may not be durable.
 const BEHIND_UNSYNCED: u16 = 2;
-/// The payload then begins with their length.
+/// The length of the number that gives the length of the callers.
 const CALLERS_LENGTH_BYTES: usize = 4;
 
-/// What a batch is.
+/// The kind of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Commands.
     Commands,
-    /// Says that the batch before it was durable.
+    /// A proof that the batch before it was durable.
     Mark,
-    /// Says that the segment is full and the next one is durable.
+    /// A proof that the segment is full and the next one is durable.
     Closing,
 }
 
@@ -36,13 +36,13 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BatchHeader {
     pub kind: Kind,
-    /// The length of the commands, with what stands before them and without padding.
+    /// The length of the commands with their callers, without padding.
     pub payload_bytes: u32,
-    /// Whether the payload begins with whose the commands are.
+    /// Whether the payload begins with the callers of the commands.
     pub has_callers: bool,
     /// Whether it was written before the batch before it was synced, so that it does not prove that one durable.
     pub behind_unsynced: bool,
-    /// How many commands.
+    /// The number of commands.
     pub count: u32,
     /// The sequence of the first command; of a mark, that of the next command to come.
     pub first: Sequence,
@@ -52,24 +52,24 @@ pub(crate) struct BatchHeader {
     pub chain_before: u64,
 }
 
-/// What stands at a place of a segment.
+/// The content of a place of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A header that may be one; whether it is, its checksum says.
+    /// A header, if the checksum confirms it.
     Header(BatchHeader),
-    /// Zeros: nothing was written here.
+    /// Zeros: no batch was written here.
     Nothing,
-    /// Neither.
+    /// Other bytes.
     Bad(&'static str),
 }
 
 impl BatchHeader {
-    /// The batch's length with header and padding.
+    /// The length of the batch with header and padding.
     pub fn batch_bytes(&self) -> usize {
         batch_bytes(self.payload_bytes as usize)
     }
 
-    /// Writes the whole batch over `out`; returns its checksum. `callers` is empty if the commands do not say whose they are.
+    /// Writes the whole batch over `out`; returns its checksum. `callers` is empty if the callers are unknown.
     pub fn write(&self, callers: &[u8], commands: &[u8], folder: u64, out: &mut Vec<u8>) -> u64 {
         let payload_bytes = payload_bytes(callers, commands);
         assert_eq!(payload_bytes, self.payload_bytes as usize, "invariant: the header tells the payload's length");
@@ -117,13 +117,13 @@ impl Kind {
     }
 }
 
-/// The length of a batch's payload with these commands and whose they are.
+/// The length of a payload with these callers and commands.
 pub(crate) fn payload_bytes(callers: &[u8], commands: &[u8]) -> usize {
     let before = if callers.is_empty() { 0 } else { CALLERS_LENGTH_BYTES + callers.len() };
     before + commands.len()
 }
 
-/// The callers of a payload and its commands; none if it ends before these.
+/// The callers of a payload and its commands; none if it ends before the commands.
 pub(crate) fn split_payload(payload: &[u8], has_callers: bool) -> Option<(&[u8], &[u8])> {
     if !has_callers {
         return Some((&[], payload));
@@ -132,7 +132,7 @@ pub(crate) fn split_payload(payload: &[u8], has_callers: bool) -> Option<(&[u8],
     rest.split_at_checked(u32_at(length, 0) as usize)
 }
 
-/// The length of a batch with so many bytes of payload.
+/// The length of a batch with this many bytes of payload.
 pub(crate) fn batch_bytes(payload_bytes: usize) -> usize {
     (BATCH_HEADER_BYTES + payload_bytes).next_multiple_of(ALIGN_BYTES)
 }
@@ -173,13 +173,13 @@ pub(crate) fn read_header(bytes: &[u8]) -> Found {
     }
 }
 
-/// The checksum of a whole batch if it is the one written in it.
+/// The checksum of a whole batch, if it equals the one written in it.
 pub(crate) fn checksum_of(batch: &[u8], folder: u64) -> Option<u64> {
     let checksum = xxh3_64_with_seed(&batch[8..], folder);
     (checksum == u64_at(batch, 0)).then_some(checksum)
 }
 
-/// Whether a batch's magic stands at its place in `bytes`, which are at least twelve.
+/// Whether a batch's magic number stands at its place in `bytes`, which are at least twelve.
 pub(crate) fn has_magic(bytes: &[u8]) -> bool {
     &bytes[8..12] == MAGIC
 }

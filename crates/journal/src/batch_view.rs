@@ -1,5 +1,5 @@
-//! A batch of commands as a reader of the journal gets it: where it stands, and the commands in it. It does not know
-//! what the commands do.
+//! A batch of commands for readers of the journal: its place, and its commands. This file does not know what the
+//! commands do.
 
 use engine::{Entry, Sequence, Time};
 
@@ -13,17 +13,17 @@ use crate::varint::CodecError;
 pub struct BatchView<'a> {
     /// The file.
     pub segment: &'a str,
-    /// Where in the file it begins.
+    /// The offset in the file at which it begins.
     pub offset: u64,
-    /// Its length with header and padding.
+    /// The length with header and padding.
     pub bytes: u64,
     /// The sequence of its first command.
     pub first: Sequence,
-    /// How many commands.
+    /// The number of commands.
     pub count: u32,
     /// The time of all its commands.
     pub time: Time,
-    /// Whose the commands are, for a [`crate::CallerReader`]; empty if it does not say it.
+    /// The callers of the commands, for a [`crate::CallerReader`]; empty if they are unknown.
     pub callers: &'a [u8],
     /// The commands, encoded one after another.
     pub payload: &'a [u8],

@@ -1,6 +1,5 @@
-//! Who asked for the commands of a batch, beside the commands: a caller is written whole once in a segment, and is a number
-//! from then on. It does not know what callers are, nor what a replay does: that has no part in it.
-//! Source: docs/JOURNAL.md, callers.
+//! Callers of a batch's commands, beside the commands: a caller is written in full once in a segment, and as a number
+//! from then on. This file does not know what callers are, and replays ignore them. Source: docs/JOURNAL.md, callers.
 
 use std::collections::HashMap;
 
@@ -9,42 +8,41 @@ use foldhash::fast::FixedState;
 use crate::BatchView;
 use crate::varint::{CodecError, put_u64, take_bytes, take_u8, take_u64};
 
-/// Somebody on a connection, in the words of whoever took the commands in. Of a word 255 bytes are kept; one
-/// that is empty is not known.
+/// A caller on a connection, in the words of the gateway. Each word keeps up to 255 bytes; an empty one is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Caller {
     pub protocol: String,
-    /// The connection's number.
+    /// The number of the connection.
     pub session: u64,
     pub member: String,
-    /// What the member proved itself with.
+    /// The key with which the member proved itself.
     pub key: String,
     pub address: String,
 }
 
-/// Consecutive commands of one caller; of none, those that nobody asked for.
+/// Consecutive commands of one caller; none for commands of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked<'a> {
     pub commands: u32,
     pub by: Option<&'a Caller>,
 }
 
-/// Callers of a segment at most, give or take a batch; then all are written anew.
+/// The most callers of a segment, give or take a batch; then all are written anew.
 const KNOWN_MAX: usize = 1 << 16;
 
-/// In the section's first byte: the numbers of before mean nothing from here on.
+/// The flag in the section's first byte that makes earlier numbers invalid.
 const ANEW: u8 = 1;
 
-/// Makes the sections of the batches of a segment.
+/// Makes the callers' sections of a segment's batches.
 #[derive(Debug, Default)]
 pub struct CallerWriter {
-    /// By the number that the caller has for whoever writes, its number in the segment.
+    /// The callers' numbers in the segment, by their numbers at the writer.
     known: HashMap<u64, u32, FixedState>,
     section: Vec<u8>,
 }
 
 impl CallerWriter {
-    /// Begins the section of the next batch. `anew`: it will stand in another segment than the one before.
+    /// Begins the section of the next batch. `anew` says that it will stand in another segment than the one before.
     pub fn begin(&mut self, anew: bool) {
         if anew || self.known.len() >= KNOWN_MAX {
             self.known.clear();
@@ -53,7 +51,7 @@ impl CallerWriter {
         self.section.push(if self.known.is_empty() { ANEW } else { 0 });
     }
 
-    /// Says whose the next commands of the batch are. The caller of a number is asked for where it is not known yet.
+    /// Adds the caller of the next commands. `caller` is called for a number that the segment does not know yet.
     pub fn add(&mut self, commands: u32, number: Option<u64>, caller: impl FnOnce() -> Caller) {
         let next = self.known.len() as u32 + 1;
         let known = number.map_or(0, |number| *self.known.entry(number).or_insert(next));
@@ -66,21 +64,21 @@ impl CallerWriter {
         }
     }
 
-    /// What was said of the batch.
+    /// The section of the batch so far.
     pub fn section(&self) -> &[u8] {
         &self.section
     }
 }
 
-/// Reads whose commands are, batch by batch, from the beginning of a segment on.
+/// Reads the callers of commands, batch by batch, from the beginning of a segment on.
 #[derive(Debug, Default)]
 pub struct CallerReader {
     known: Vec<Caller>,
 }
 
 impl CallerReader {
-    /// Tells `visit` whose the commands of the batch are, in order; nothing of a batch that does not say it.
-    /// Errors: it is not what a [`CallerWriter`] made, or the reading did not begin with the segment.
+    /// Passes the callers of the batch's commands to `visit`, in order; none for a batch without callers. Errors: no
+    /// [`CallerWriter`] made the section, or the reading did not begin with the segment.
     pub fn read<'a>(&'a mut self, batch: &BatchView<'_>, visit: impl FnMut(Asked<'a>)) -> Result<(), CodecError> {
         match batch.callers {
             [] => Ok(()),
@@ -88,7 +86,7 @@ impl CallerReader {
         }
     }
 
-    /// The same of a section and of so many commands.
+    /// Reads a section for this many commands.
     pub fn read_section<'a>(
         &'a mut self,
         section: &[u8],
@@ -106,7 +104,8 @@ impl CallerReader {
         Ok(())
     }
 
-    /// The runs of a section: how many commands, and the caller's number. Whom it introduces is known from then on.
+    /// Reads the runs of a section: numbers of commands and of callers. Callers that it introduces are known from then
+    /// on.
     fn learn(&mut self, section: &[u8]) -> Result<Vec<(u32, usize)>, CodecError> {
         let mut rest = section;
         match take_u8(&mut rest)? {

@@ -1,17 +1,17 @@
-//! The bytes that a power cut left of a batch, which a recovery cuts off. It does not cut them.
+//! The unfinished bytes of a batch that a power cut left, and that a recovery cuts off. This file does not cut them.
 
 use crate::segment_reader::Tail;
 use crate::storage::File;
 use crate::walk::Walked;
 
-/// Bytes behind the last whole batch: of a batch that was never acknowledged.
+/// Bytes behind the last whole batch, of a batch that was never acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The file.
     pub segment: String,
-    /// Where they began.
+    /// The offset at which they began.
     pub offset: u64,
-    /// How far they reached.
+    /// The number of bytes.
     pub bytes: u64,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most records that are remembered. Beyond that no more are counted or logged, because so much damage is no news.
+/// The most records that are remembered. Beyond it no more are counted or logged, because so much damage is no news.
 const KNOWN_MAX: usize = 10_000;
 
 /// A shared handle; clones count together.
@@ -12,7 +12,7 @@ const KNOWN_MAX: usize = 10_000;
 pub struct Damages(Arc<Inner>);
 
 struct Inner {
-    /// By file and record.
+    /// The damaged records, by file and number.
     known: Mutex<BTreeSet<(String, u64)>>,
     counted: Box<dyn Fn(u64) + Send + Sync>,
 }
@@ -30,12 +30,12 @@ impl Default for Damages {
 }
 
 impl Damages {
-    /// No damage yet. `counted` is called with the number of damaged records each time that one is added.
+    /// Makes a list without damage. Each added record calls `counted` with the number of damaged records.
     pub fn new(counted: impl Fn(u64) + Send + Sync + 'static) -> Damages {
         Damages(Arc::new(Inner { known: Mutex::default(), counted: Box::new(counted) }))
     }
 
-    /// A record of a file was found damaged. `fault` says what, where, and what to do.
+    /// Notes a damaged record of a file. `fault` says what is damaged, where, and what to do.
     pub fn found(&self, file: &str, record: u64, fault: &dyn fmt::Display) {
         let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < KNOWN_MAX && known.insert((file.to_owned(), record)) {
@@ -44,7 +44,7 @@ impl Damages {
         }
     }
 
-    /// How many there are.
+    /// The number of damaged records.
     pub fn count(&self) -> u64 {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }

@@ -1,4 +1,4 @@
-//! The real disk: a folder of the operating system. It does not know what the files hold.
+//! The real disk: a folder of the operating system. This file does not know what the files hold.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ pub struct Disk {
     in_place: Arc<InPlace>,
 }
 
-/// What may be done with a folder.
+/// The access to a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     ReadAndWrite,
@@ -34,7 +34,8 @@ impl Disk {
         Disk::open_for(path, Access::ReadAndWrite, Arc::default())
     }
 
-    /// Opens the folder, which must exist, to read alone: it may be of somebody else, or on a disk that takes no writes.
+    /// Opens the folder, which must exist, only to read: it may belong to another user, or be on a disk that takes no
+    /// writes.
     pub fn open_to_read(path: &Path) -> io::Result<Disk> {
         Disk::open_for(path, Access::Read, Arc::default())
     }
@@ -47,7 +48,7 @@ impl Disk {
         Ok(Disk { path: Arc::new(path.to_owned()), directory: Arc::new(directory), access, in_place })
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -65,8 +66,8 @@ impl Disk {
         }
     }
 
-    /// A file that is missing because somebody moved its folder is no help to who looks for the fault: the first path that
-    /// is not in place is named too.
+    /// Adds the first path that is out of place to an error of a missing file, because the operator may not know that
+    /// someone moved its folder.
     fn explained(&self, error: io::Error) -> io::Error {
         match self.displaced() {
             Some(displaced) if error.kind() == io::ErrorKind::NotFound => {
@@ -83,7 +84,7 @@ impl Storage for Disk {
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&*self.path)? {
-            // A name that is no UTF-8 is none of ours.
+            // A name that is no UTF-8 belongs to no file of ours.
             if let Ok(name) = entry?.file_name().into_string() {
                 names.push(name);
             }
@@ -175,12 +176,12 @@ impl File for DiskFile {
 }
 
 impl DiskFile {
-    /// The system's file, to lock it.
+    /// The operating system's file, to lock it.
     pub fn system(&self) -> &fs::File {
         &self.file
     }
 
-    /// Room on a file system without `fallocate`: zeros are written out from the file's end on.
+    /// Reserves room on a file system without `fallocate`: writes zeros from the file's end on.
     fn write_zeros(&self, length: u64) -> io::Result<()> {
         const CHUNK_BYTES: u64 = 1 << 20;
         let zeros = vec![0; CHUNK_BYTES as usize];

@@ -1,5 +1,5 @@
-//! What can go wrong with the journal, in words for whoever runs the server: what, why, and what to do.
-//! It does not know how the faults are found.
+//! Errors of the journal, for operators: what failed, why, and what to do. This file does not know how the faults are
+//! found.
 
 use std::error::Error;
 use std::io;
@@ -9,21 +9,21 @@ use engine::{Sequence, Time};
 use crate::segment::{FORMAT_VERSION, RULES_VERSION};
 use crate::varint::CodecError;
 
-/// What a visitor of entries may fail with.
+/// The error of a visitor of entries.
 pub type VisitError = Box<dyn Error + Send + Sync>;
 
-/// Why the journal cannot go on.
+/// The reason why the journal cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The disk refused an operation.
     #[error("cannot {action}: {source}; nothing more is acknowledged: see to the disk, then start again to recover")]
     Io {
-        /// What was being done, with the file's name.
+        /// The operation that was refused, with the file's name.
         action: String,
-        /// What the system said.
+        /// The words of the system.
         source: io::Error,
     },
-    /// An earlier operation failed: what is on disk is known only after a recovery.
+    /// An earlier operation failed, so only a recovery can tell what is on the disk.
     #[error("the journal takes nothing more after an earlier failure: start again to recover from what is on disk")]
     Poisoned,
     /// A part of a segment fails its checks though it was durable once.
@@ -34,11 +34,11 @@ pub enum JournalError {
     Damaged {
         /// The file.
         segment: String,
-        /// Where in the file.
+        /// The offset in the file.
         offset: u64,
         /// The first command that cannot be read.
         first: Sequence,
-        /// What was found there.
+        /// The fault that was found there.
         found: String,
     },
     /// Commands are in no segment.
@@ -51,7 +51,7 @@ pub enum JournalError {
         first: Sequence,
         /// The last missing command.
         last: Sequence,
-        /// Between which files.
+        /// The files between which they are missing.
         place: String,
     },
     /// A segment that must exist does not.
@@ -60,7 +60,7 @@ pub enum JournalError {
          backup (docs/JOURNAL.md, recovering by hand)"
     )]
     NextMissing {
-        /// Its first command.
+        /// The first command of the segment.
         first: Sequence,
         /// The segment before it.
         after: String,
@@ -73,7 +73,7 @@ pub enum JournalError {
     UnknownFormat {
         /// The file.
         segment: String,
-        /// Its version.
+        /// The version of the segment.
         found: u32,
     },
     /// A segment whose commands were decided under matching rules that this program does not know.
@@ -84,7 +84,7 @@ pub enum JournalError {
     UnknownRules {
         /// The file.
         segment: String,
-        /// Their version.
+        /// The version of the rules.
         found: u32,
     },
     /// A segment of another data folder.
@@ -93,46 +93,46 @@ pub enum JournalError {
         /// The file.
         segment: String,
     },
-    /// The journal ends before the point that it should be replayed from.
+    /// The journal ends before the point from which it should be replayed.
     #[error(
         "the journal ends at command {end}, before command {from} that the snapshot stands at: the journal's newest \
          files are missing or older than the snapshot; restore them from a backup, or start from an older snapshot"
     )]
     EndsBefore {
-        /// The point asked for.
+        /// The command of that point.
         from: Sequence,
         /// The journal's last command.
         end: Sequence,
     },
-    /// The journal's commands up to the point are not those that the point was made of.
+    /// The journal's commands up to the point differ from those of the point's history.
     #[error(
         "the journal and the snapshot at command {from} are not of one history ({segment} differs there): restore both \
          from the same backup"
     )]
     OtherHistory {
-        /// The point asked for.
+        /// The command of that point.
         from: Sequence,
-        /// The file that has its command.
+        /// The file with that command.
         segment: String,
     },
-    /// A batch whose time is before that of the batch before.
+    /// A batch has an earlier time than the batch before.
     #[error(
         "{segment}: command {first} is of time {found:?}, before {before:?} of the command before it; restore this file from a backup"
     )]
     TimeRunsBack {
         /// The file.
         segment: String,
-        /// The batch's first command.
+        /// The first command of the batch.
         first: Sequence,
-        /// Its time.
+        /// The time of the batch.
         found: Time,
-        /// The time before.
+        /// The time of the batch before.
         before: Time,
     },
-    /// A journal is to be begun where one is.
+    /// A journal exists where one is to begin.
     #[error("the data folder has a journal ({segment}): recover it, or move its segments away to begin another")]
     NotEmpty {
-        /// A segment of it.
+        /// One of its segments.
         segment: String,
     },
     /// A whole batch holds bytes that are no commands.
@@ -145,7 +145,7 @@ pub enum JournalError {
         segment: String,
         /// The command.
         sequence: Sequence,
-        /// Why.
+        /// The reason.
         source: CodecError,
     },
     /// The visitor of the entries failed.
@@ -154,13 +154,13 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// Wraps what the system said with what was being done.
+    /// Makes an error of the system's words and the operation.
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> JournalError {
         let action = action.into();
         move |source| JournalError::Io { action, source }
     }
 
-    /// Whether a file is damaged, missing or of another history: what a backup is for.
+    /// Whether a file is damaged, missing or of another history, so that a backup is needed.
     pub fn is_damage(&self) -> bool {
         match self {
             JournalError::Damaged { .. }

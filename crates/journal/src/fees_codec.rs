@@ -1,4 +1,4 @@
-//! Fees as bytes. It does not know which command or state item has them.
+//! Fees as bytes. This file does not know which command or state item has them.
 
 use engine::{Fee, FeeRate, Tier};
 
@@ -12,7 +12,7 @@ pub(crate) fn take_tier(bytes: &mut &[u8]) -> Result<Tier, CodecError> {
     Tier::new(take_u8(bytes)?).ok_or(CodecError::OutOfBounds("tier"))
 }
 
-/// The maker's rate, and the taker's.
+/// Puts the maker's rate, and the taker's.
 pub(crate) fn put_rates(out: &mut Vec<u8>, rates: [FeeRate; 2]) {
     rates.into_iter().for_each(|rate| put_u64(out, rate.millionths().into()));
 }

@@ -1,4 +1,4 @@
-//! The fields that commands and state items have in common, as bytes. It does not know which of them a command has.
+//! Fields that commands and state items share, as bytes. This file does not know which of them a command has.
 
 use engine::{
     AccountId, ClientOrderId, Deadline, Group, Money, Phase, Position, Price, SelfTrade, Shares, Symbol, Trail,
@@ -14,7 +14,7 @@ pub(crate) fn take_account(bytes: &mut &[u8]) -> Result<AccountId, CodecError> {
     AccountId::from_packed(take_u128(bytes)?).ok_or(CodecError::OutOfBounds("account id"))
 }
 
-/// The number of an account or symbol.
+/// Takes the number of an account or symbol.
 pub(crate) fn take_index(bytes: &mut &[u8]) -> Result<u32, CodecError> {
     u32::try_from(take_u64(bytes)?).map_err(|_| CodecError::OutOfBounds("index"))
 }
@@ -54,7 +54,7 @@ pub(crate) fn take_client_order_id(bytes: &mut &[u8]) -> Result<ClientOrderId, C
         .map_err(|_| CodecError::OutOfBounds("client order id"))
 }
 
-/// Appends money or a position. Panics if negative: no amount at rest is.
+/// Appends money or a position. Panics if negative: no stored amount is.
 pub(crate) fn put_amount(out: &mut Vec<u8>, units: i128) {
     put_u128(out, u128::try_from(units).expect("invariant: an amount at rest is not negative"));
 }
@@ -71,7 +71,7 @@ pub(crate) fn price(units: u64) -> Result<Price, CodecError> {
     i64::try_from(units).ok().and_then(Price::from_units).ok_or(CodecError::OutOfBounds("price"))
 }
 
-/// Shares above zero.
+/// Takes shares, which must be above zero.
 pub(crate) fn take_shares(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
     match i64::try_from(take_u64(bytes)?).ok().and_then(Shares::from_units) {
         Some(shares) if !shares.is_zero() => Ok(shares),
@@ -79,7 +79,7 @@ pub(crate) fn take_shares(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
     }
 }
 
-/// Shares, or zero for none.
+/// Takes shares, or zero for none.
 pub(crate) fn take_shares_or_none(bytes: &mut &[u8]) -> Result<Shares, CodecError> {
     let shares = i64::try_from(take_u64(bytes)?).ok().and_then(Shares::from_units);
     shares.ok_or(CodecError::OutOfBounds("number of shares"))
@@ -95,7 +95,7 @@ pub(crate) fn take_issue(bytes: &mut &[u8]) -> Result<Position, CodecError> {
     if shares > Position::CAP { Err(CodecError::OutOfBounds("number of shares issued")) } else { Ok(shares) }
 }
 
-/// How far a trigger stays behind the market: the units of a price, or zero and the hundredths of a per cent.
+/// Puts the distance of a trailing stop: the units of a price, or zero and hundredths of a per cent.
 pub(crate) fn put_trail(out: &mut Vec<u8>, trail: Trail) {
     put_u64(out, trail.distance().map_or(0, |distance| distance.units().unsigned_abs()));
     if let Some(bips) = trail.bips() {
@@ -113,7 +113,7 @@ pub(crate) fn take_trail(bytes: &mut &[u8]) -> Result<Trail, CodecError> {
     }
 }
 
-/// What stands before an order with a deadline or a mode of self-trade prevention: a tag, the mode and the deadline.
+/// Puts the tag, the mode and the deadline before an order with a deadline or a mode of self-trade prevention.
 pub(crate) fn put_terms(out: &mut Vec<u8>, tag: u8, self_trade: SelfTrade, until: Option<Deadline>) {
     if self_trade != SelfTrade::Allowed || until.is_some() {
         out.extend_from_slice(&[tag, self_trade.code()]);
@@ -121,7 +121,7 @@ pub(crate) fn put_terms(out: &mut Vec<u8>, tag: u8, self_trade: SelfTrade, until
     }
 }
 
-/// The mode of self-trade prevention and the deadline, of which there is one at least.
+/// Takes the mode of self-trade prevention and the deadline, of which at least one is there.
 pub(crate) fn take_terms(bytes: &mut &[u8]) -> Result<(SelfTrade, Option<Deadline>), CodecError> {
     let self_trade = SelfTrade::from_code(take_u8(bytes)?).ok_or(CodecError::OutOfBounds("self-trade prevention"))?;
     let code = take_u64(bytes)?;

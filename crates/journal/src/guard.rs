@@ -1,4 +1,4 @@
-//! Guards reads of the archive: redb panics on some damage, and this makes an error of the panic.
+//! Guards reads of the archive: redb panics on some damage, and the guard makes an error of the panic.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -13,10 +13,10 @@ pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// Runs something that may panic on damage. Errors: the message of the panic.
+/// Runs a function that may panic on damage. Errors: the message of the panic.
 pub(crate) fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     let before = GUARDED.replace(true);
-    // What `read` touches is redb's, which keeps nothing half done of a read.
+    // The data that `read` touches is redb's, which keeps no half-done state of a read.
     let done = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(before);
     done.map_err(|panic| words(&*panic))

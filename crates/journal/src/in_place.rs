@@ -1,5 +1,5 @@
-//! Remembers which file or folder that we opened, made or renamed is under which path, to notice when somebody else
-//! removes, moves or replaces it. It does not know what they hold.
+//! Remembers the file or folder under each path that the server opened, made or renamed, to notice when someone else
+//! removes, moves or replaces it. This file does not know what they hold.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Device and inode: they tell a file from every other one, whatever its name.
+/// The device and inode, which tell a file from every other one, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -21,7 +21,7 @@ impl Identity {
     }
 }
 
-/// Paths and what stands there. Shared by a folder and those in it.
+/// Paths and the files under them. A folder and the folders in it share it.
 #[derive(Debug, Default)]
 pub(crate) struct InPlace {
     known: Mutex<BTreeMap<PathBuf, Identity>>,
@@ -64,15 +64,14 @@ impl InPlace {
         Ok(())
     }
 
-    /// The first path that leads to something else than we put there, and what is found instead; none if all is in
-    /// place.
+    /// The first path with another file than the server put there, and what is there instead; none if all are in place.
     pub fn displaced(&self) -> Option<(PathBuf, String)> {
-        // Looking takes its time with many files: the journal need not wait for it.
+        // With many files the check takes time, for which the journal need not wait.
         let all = self.lock().clone();
         let suspects = all.iter().filter(|(path, identity)| found_instead(path, **identity).is_some());
         suspects.into_iter().find_map(|(path, _)| {
             let known = self.lock();
-            // We may have renamed or removed it ourselves meanwhile.
+            // The server may have renamed or removed it meanwhile.
             let found = found_instead(path, *known.get(path)?)?;
             Some((path.clone(), found))
         })

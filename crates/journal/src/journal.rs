@@ -1,5 +1,5 @@
-//! The journal being written: append, mark, rotate, retire. It does not know what commands do, nor how a folder is
-//! brought back after a crash.
+//! The journal while it is written: append, mark, rotate, retire. This file does not know what commands do, nor how a
+//! folder is restored after a crash.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -12,22 +12,22 @@ use crate::point::JournalPoint;
 use crate::segment::{FORMAT_VERSION, HEADER_BYTES, RULES_VERSION, SegmentHeader, segment_name, segments_among};
 use crate::storage::{File, Storage, TEMPORARY_SUFFIX};
 
-/// When an appended batch counts as stored.
+/// The point at which an appended batch counts as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// When the disk has it: it survives a power cut.
+    /// The disk has it: it survives a power cut.
     Synced,
-    /// When the operating system has it: it survives the end of the process. After a power cut the journal may be
-    /// refused as damaged.
+    /// The operating system has it: it survives the end of the process. After a power cut the journal may be refused as
+    /// damaged.
     Written,
 }
 
-/// How the journal is kept.
+/// Settings of the journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The length that a segment is made with; a batch that needs more gets a segment of its own.
+    /// The length with which a segment is made; a batch that needs more gets a segment of its own.
     pub segment_bytes: u64,
-    /// When an appended batch counts as stored.
+    /// The point at which an appended batch counts as stored.
     pub durability: Durability,
 }
 
@@ -44,7 +44,7 @@ pub struct SegmentInfo {
     pub name: String,
     /// Its first command.
     pub first: Sequence,
-    /// Its last command; the one before `first` while it holds none.
+    /// The last command; the one before `first` while the segment has none.
     pub last: Sequence,
     /// Whether it is never written again.
     pub closed: bool,
@@ -72,12 +72,12 @@ pub(crate) struct Active<F> {
     pub name: String,
     pub header: SegmentHeader,
     pub file: F,
-    /// Where the next batch goes.
+    /// The offset of the next batch.
     pub end: u64,
     pub written: LastWritten,
 }
 
-/// What stands last in the active segment.
+/// The last thing in the active segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastWritten {
     Nothing,
@@ -86,7 +86,7 @@ pub(crate) enum LastWritten {
 }
 
 impl<S: Storage> Journal<S> {
-    /// Makes a journal that goes on behind `point`, in a folder that has no segment: for a snapshot whose journal is
+    /// Makes a journal that continues behind `point`, in a folder without segments: for a snapshot whose journal is
     /// lost, at the price of all commands behind it. `time` is that of the state there.
     pub fn begin_behind(storage: S, options: Options, point: JournalPoint, time: Time) -> Result<Self, JournalError> {
         let names = storage.list().map_err(JournalError::io("list the data folder"))?;
@@ -96,14 +96,14 @@ impl<S: Storage> Journal<S> {
         }
     }
 
-    /// Stores a batch of `count` commands, encoded one after another, the first of them of sequence `first`. When this
-    /// returns they are stored as the options say. After any error nothing more is taken.
-    /// Panics unless `first` continues the journal and `time` is not before the last batch's.
+    /// Stores a batch of `count` commands, encoded one after another, the first of which has sequence `first`. When it
+    /// returns, they are stored as the options say. After any error the journal takes no more. Panics unless `first`
+    /// continues the journal and `time` is not before the last batch's.
     pub fn append(&mut self, first: Sequence, time: Time, count: u32, payload: &[u8]) -> Result<(), JournalError> {
         self.append_asked(first, time, count, (&[], payload))
     }
 
-    /// The same; what a [`crate::CallerWriter`] made before the commands says whose they are.
+    /// Stores a batch with callers, as a [`crate::CallerWriter`] encoded them.
     pub fn append_asked(
         &mut self,
         first: Sequence,
@@ -115,7 +115,7 @@ impl<S: Storage> Journal<S> {
         self.sync()
     }
 
-    /// The same for a batch of several that are synced together: it is stored when `sync` returns, and not before.
+    /// Stores one of several batches that are synced together: it is stored when `sync` returns, and not before.
     pub fn append_unsynced(
         &mut self,
         first: Sequence,
@@ -127,7 +127,7 @@ impl<S: Storage> Journal<S> {
         assert!(count > 0 && !commands.is_empty(), "invariant: a batch has commands");
         assert!(payload_bytes <= PAYLOAD_BYTES_MAX, "invariant: a batch is at most {PAYLOAD_BYTES_MAX} bytes");
         self.guarded(|journal| {
-            // A batch whose sync failed has moved the point: who comes again with it hears of the failure.
+            // A batch whose sync failed has moved the point, so a caller that repeats it gets the failure.
             assert_eq!(first, journal.point.sequence.next(), "invariant: commands are journaled in sequence");
             assert!(time >= journal.time, "invariant: the time of commands never runs back");
             journal.make_room(batch_bytes(payload_bytes) as u64)?;
@@ -146,19 +146,19 @@ impl<S: Storage> Journal<S> {
         })
     }
 
-    /// Makes all that was appended stored, as the options say.
+    /// Stores everything appended so far, as the options say.
     pub fn sync(&mut self) -> Result<(), JournalError> {
         self.guarded(|journal| if journal.is_unsynced { journal.sync_active() } else { Ok(()) })
     }
 
-    /// Whether a batch of these would be the first one of another segment than the last batch is in.
+    /// Whether a batch of these would begin another segment than that of the last batch.
     pub fn begins_segment(&self, callers: &[u8], commands: &[u8]) -> bool {
         self.active.written == LastWritten::Nothing
             || !self.has_room(batch_bytes(payload_bytes(callers, commands)) as u64)
     }
 
-    /// Writes a synced mark if the last thing written is not one: damage to the last batch is then told from a power
-    /// cut. For a server that has nothing to do, or stops.
+    /// Writes a synced mark if the last thing written is none: damage to the last batch can then be told from a power
+    /// cut. For a server that is idle or stops.
     pub fn mark(&mut self) -> Result<(), JournalError> {
         self.sync()?;
         self.guarded(|journal| {
@@ -180,7 +180,7 @@ impl<S: Storage> Journal<S> {
         })
     }
 
-    /// Removes, oldest first, the closed segments all of whose commands are at or before `up_to`; returns how many.
+    /// Removes, oldest first, the closed segments whose commands are all at or before `up_to`; returns their number.
     pub fn retire(&mut self, up_to: Sequence) -> Result<usize, JournalError> {
         self.guarded(|journal| {
             let retired = journal.closed.iter().take_while(|segment| segment.last <= up_to).count();
@@ -194,7 +194,7 @@ impl<S: Storage> Journal<S> {
         })
     }
 
-    /// How long the disk took to sync the last batch or mark; none if it was only written.
+    /// The time that the disk took to sync the last batch or mark; none if it was only written.
     pub fn sync_time(&self) -> Option<Duration> {
         self.sync_time
     }
@@ -204,7 +204,7 @@ impl<S: Storage> Journal<S> {
         self.point
     }
 
-    /// The time of the last batch, or the floor that the journal was recovered with if that is later.
+    /// The time of the last batch, or the floor given to the recovery if that is later.
     pub fn time(&self) -> Time {
         self.time
     }
@@ -222,7 +222,7 @@ impl<S: Storage> Journal<S> {
 }
 
 impl<S: Storage> Journal<S> {
-    /// A journal in a folder that has none, to be continued from `point`.
+    /// Makes a journal in a folder that has none, to be continued from `point`.
     pub(crate) fn begin(storage: S, options: Options, point: JournalPoint, time: Time) -> Result<Self, JournalError> {
         let folder = RandomState::new().hash_one(std::process::id());
         let active = make_segment(&storage, options, 0, point, time, folder)?;
@@ -241,7 +241,7 @@ impl<S: Storage> Journal<S> {
         Journal { storage, options, closed, active, point, time, batch, sync_time, is_unsynced, poisoned }
     }
 
-    /// Runs an operation unless an earlier one failed. After a failure nobody knows what is on the disk, so no
+    /// Runs an operation unless an earlier one failed. After a failure the state of the disk is unknown, so no
     /// operation follows.
     fn guarded<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, JournalError>) -> Result<T, JournalError> {
         if self.poisoned {
@@ -253,8 +253,8 @@ impl<S: Storage> Journal<S> {
         Ok(result)
     }
 
-    /// Rotates unless a batch fits with the marks that may follow it: one of its own and the closing one. A segment that
-    /// an older program made gets no further batch: that program would not know its commands.
+    /// Rotates unless a batch fits together with the marks that may follow it: one of its own and the closing one. A
+    /// segment that an older program made gets no further batch, because that program would not know its commands.
     fn make_room(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
         if self.has_room(batch_bytes) { Ok(()) } else { self.rotate(batch_bytes) }
     }
@@ -283,7 +283,7 @@ impl<S: Storage> Journal<S> {
     }
 
     /// Makes the next segment with room for a batch, and then writes the closing mark into the one before. If the next
-    /// one is ever gone, the mark shows it.
+    /// one is ever missing, the mark shows it.
     fn rotate(&mut self, batch_bytes: u64) -> Result<(), JournalError> {
         if self.is_unsynced || self.options.durability == Durability::Written {
             self.sync_active()?;
@@ -297,7 +297,7 @@ impl<S: Storage> Journal<S> {
             self.sync_active()?;
         }
         let full = std::mem::replace(&mut self.active, next);
-        // An empty segment was too short for the batch, and a longer one has taken its name.
+        // An empty segment was too short for the batch, and a longer one has replaced it under its name.
         if !replaces {
             let (first, last) = (full.header.first, self.point.sequence);
             self.closed.push(SegmentInfo { name: full.name, first, last, closed: true });
@@ -306,10 +306,10 @@ impl<S: Storage> Journal<S> {
     }
 }
 
-/// Room kept behind every batch.
+/// The room kept behind every batch.
 const MARKS_BYTES: u64 = 2 * BATCH_HEADER_BYTES as u64;
 
-/// A whole mark behind `point`.
+/// Makes a whole mark behind `point`.
 pub(crate) fn mark_bytes(kind: Kind, point: JournalPoint, time: Time, folder: u64) -> Vec<u8> {
     let first = point.sequence.next();
     let (has_callers, behind_unsynced, chain_before) = (false, false, point.chain);
@@ -320,7 +320,7 @@ pub(crate) fn mark_bytes(kind: Kind, point: JournalPoint, time: Time, folder: u6
     bytes
 }
 
-/// Makes a segment under a temporary name and renames it when it is durable. So a file with a segment's name is always
+/// Makes a segment under a temporary name and renames it when it is durable, so a file with a segment's name is always
 /// whole.
 fn make_segment<S: Storage>(
     storage: &S,

@@ -1,4 +1,5 @@
-//! What is killed as bytes: a byte says what kind of scope, and an account or a symbol follows, by name in commands and by index in state.
+//! Scopes of kill switches as bytes: a byte gives the kind, and an account or a symbol follows, by name in commands and
+//! by index in state.
 
 use engine::{AccountIndex, KillScope, SymbolIndex};
 

@@ -1,4 +1,5 @@
-//! An account's limits as bytes: which there are, and then the amounts of those, integers as LEB128. Limits have one encoding. It does not
+//! Limits of an account as bytes: bits that say which limits are set, and then their amounts, integers as LEB128.
+//! Limits have one encoding. This file does not know where they are written. Source: docs/JOURNAL.md, limits.
 //! know what they are written in. Source: docs/JOURNAL.md, limits.
 
 use std::num::NonZeroU32;
@@ -17,7 +18,7 @@ const ALL: u8 = 31;
 
 const NONE: AccountLimits = AccountLimits::NONE;
 
-/// Appends limits. Panics if no order could obey them: written, they could never be read again.
+/// Appends limits. Panics if no order could obey them: once written, they could never be read again.
 pub(crate) fn put_limits(out: &mut Vec<u8>, limits: &AccountLimits) {
     assert!(limits.is_sound(), "invariant: limits that no order could obey are refused by the parser");
     let AccountLimits { open_orders, order_shares, order_value, position, collar } = *limits;
@@ -39,7 +40,7 @@ pub(crate) fn put_limits(out: &mut Vec<u8>, limits: &AccountLimits) {
     }
 }
 
-/// Takes limits from the front of `bytes`. Whatever the bytes are, it never panics.
+/// Takes limits from the front of `bytes`. It never panics, whatever the bytes are.
 pub(crate) fn take_limits(bytes: &mut &[u8]) -> Result<AccountLimits, CodecError> {
     const FAULT: CodecError = CodecError::OutOfBounds("limits");
     let found = take_u8(bytes)?;
@@ -62,7 +63,7 @@ pub(crate) fn take_limits(bytes: &mut &[u8]) -> Result<AccountLimits, CodecError
     if found & COLLAR != 0 {
         limits.collar = Some(take_u32(bytes)?.and_then(Distance::from_hundredths).ok_or(FAULT)?);
     }
-    // An amount that says nothing is not written.
+    // The amount of a limit that is not set is never written.
     if limits.is_sound() && bits(&limits) == found { Ok(limits) } else { Err(FAULT) }
 }
 

@@ -1,6 +1,6 @@
 //! Lets one process at a time use a data folder: an OS lock on the folder itself, held until it is dropped. A lock on a
-//! file in the folder would not do: if somebody removed the file, a second server could make and lock a new one. It
-//! knows nothing of the other files.
+//! file in the folder would not suffice: if someone removed the file, a second server could make and lock a new one.
+//! This file knows nothing of the other files.
 
 use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -12,18 +12,18 @@ use rustix::io::Errno;
 
 use crate::make_folder::make_folder;
 
-/// The file in the data folder that names the process which has it. It is locked, too, because older programs lock
-/// nothing else.
+/// The file in the data folder that names the process using it. It is locked, too, because older programs lock nothing
+/// else.
 pub const LOCK_NAME: &str = "lock";
 
-/// While this lives, no other process can lock the data folder.
+/// A lock: while it lives, no other process can lock the data folder.
 #[derive(Debug)]
 pub struct DataLock {
     folder: fs::File,
     file: fs::File,
 }
 
-/// Why the data folder could not be locked.
+/// The reason why the data folder could not be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has it.
@@ -35,7 +35,7 @@ pub enum LockError {
     Held {
         /// The data folder.
         folder: PathBuf,
-        /// "process 812", or "another process" where its id could not be read.
+        /// The words "process 812", or "another process" where its id could not be read.
         holder: String,
     },
     /// The folder could not be made, or its lock file not opened.
@@ -47,7 +47,7 @@ pub enum LockError {
     Io {
         /// The data folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The words of the system.
         source: io::Error,
     },
 }
@@ -66,8 +66,8 @@ impl DataLock {
     }
 }
 
-/// Unlocks the folder, and does not only close its files: a program that is just being started holds copies of all open
-/// files until it runs, and would keep the folder locked that long.
+/// Unlocks the folder explicitly, because closing its files is not enough: a program that is being started holds copies
+/// of all open files until it runs, and would keep the folder locked that long.
 impl Drop for DataLock {
     fn drop(&mut self) {
         for file in [&self.file, &self.folder] {
@@ -86,7 +86,7 @@ fn try_lock(file: &fs::File, folder: &Path) -> Result<(), LockError> {
     }
 }
 
-/// A link of this name could lead to any file of this user, which would be overwritten.
+/// Does not follow a link: one of this name could lead to any file of this user, which would be overwritten.
 fn open_lock_file(folder: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).custom_flags(OFlags::NOFOLLOW.bits() as i32);
@@ -127,7 +127,7 @@ mod tests {
         DataLock::take(&folder).unwrap();
     }
 
-    /// A program that this one is just starting holds such copies until it runs.
+    /// Holds copies of the files, like a program that this one is starting.
     #[test]
     fn copies_of_its_files_do_not_keep_the_folder_locked() {
         let folder = tempfile::tempdir().unwrap();
@@ -137,7 +137,7 @@ mod tests {
         DataLock::take(folder.path()).unwrap();
     }
 
-    /// A second server once came in when the locked file was removed.
+    /// A regression: a second server came in when the locked file was removed.
     #[test]
     fn who_removes_the_file_does_not_open_the_folder() {
         let folder = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ mod tests {
         DataLock::take(folder.path()).unwrap();
     }
 
-    /// The process id was once written over whatever a link of this name led to.
+    /// A regression: the process id was written over the file to which a link of this name led.
     #[test]
     fn a_link_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();

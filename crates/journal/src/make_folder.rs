@@ -1,4 +1,5 @@
-//! Makes a folder that a power cut cannot take away, by syncing the folder above it. It does not know what goes in.
+//! Makes a folder that a power cut cannot take away, by syncing the folder above it. This file does not know what the
+//! folder will hold.
 
 use std::fs;
 use std::io;
@@ -19,7 +20,8 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
             sync_names(above)
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => match sync_names(above) {
-            // A start that made it may have ended before this. Where that cannot be, its place takes no folder from us, or no sync.
+            // The start that made the folder may have ended before its sync. The sync is impossible where the folder
+            // above takes no folder from this user, or no sync.
             Err(error) if is_not_ours(error.kind()) => Ok(()),
             synced => synced,
         },

@@ -1,5 +1,5 @@
-//! A file that is read and never changed: what is written to it stays in memory. redb writes to a file as soon as it
-//! opens it, and reading the archive must change nothing. It does not know what the file holds.
+//! A file that is read and never changed: writes to it stay in memory. redb writes to a file as soon as it opens it,
+//! and reading the archive must change nothing. This file does not know what it holds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,9 +20,9 @@ pub(crate) struct Overlay<F> {
 #[derive(Debug)]
 struct State {
     length: u64,
-    /// How many bytes of the file are not cut off.
+    /// The number of the file's bytes that are not cut off.
     of_file: u64,
-    /// Pages that were written, by their numbers.
+    /// The written pages, by number.
     written: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -36,7 +36,7 @@ impl<F: File> Overlay<F> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A page of the file, with zeros where it has none.
+    /// A page of the file, with zeros beyond its end.
     fn page(&self, of_file: u64, number: u64) -> io::Result<Vec<u8>> {
         let mut page = vec![0; PAGE_BYTES as usize];
         let begins = number * PAGE_BYTES;
@@ -46,7 +46,7 @@ impl<F: File> Overlay<F> {
     }
 }
 
-/// The pages that bytes lie in: for each its number, where in it they begin, and which of them it has.
+/// The pages of a range of bytes: for each its number, the offset in it, and its part of the range.
 fn pages(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Orders that wait for another one, as they stand in a state item behind its tag. Source: docs/JOURNAL.md, state items.
+//! Pending orders as they stand in a state item behind its tag. Source: docs/JOURNAL.md, state items.
 
 use engine::{AccountIndex, NewOrder, OrderId, OrderKind, SelfTrade, Side, SymbolIndex, Trigger};
 
@@ -12,8 +12,8 @@ const KIND_SHIFT: u32 = 3;
 
 type Pending = (OrderId, OrderId, AccountIndex, NewOrder<SymbolIndex>);
 
-/// The order, how many orders before it that one was placed which it waits for, the mode of self-trade prevention, a byte with the bits
-/// above and over them its kind, and what every order has.
+/// Puts the order, the distance of its working order's id, the mode of self-trade prevention, a byte with the bits
+/// above and, over them, the kind, and the fields that every order has.
 pub(crate) fn put_pending(
     out: &mut Vec<u8>,
     order: OrderId,

@@ -1,17 +1,17 @@
-//! A point of the journal: between which two commands, and of which history. It knows no file.
+//! Points of the journal: the place between two commands, and the history. This file knows no file.
 
 use engine::Sequence;
 
 /// A point between two commands of one history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalPoint {
-    /// The last command before it.
+    /// The last command before the point.
     pub sequence: Sequence,
     /// The checksum of that command's batch, which covers those of all batches before it.
     pub chain: u64,
 }
 
 impl JournalPoint {
-    /// Before the first command of all.
+    /// The point before the first command ever.
     pub const ZERO: JournalPoint = JournalPoint { sequence: Sequence::ZERO, chain: 0 };
 }

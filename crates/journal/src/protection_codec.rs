@@ -1,4 +1,4 @@
-//! Cancel on disconnect as bytes: how long orders stay is a number of milliseconds.
+//! Cancel on disconnect as bytes: a grace is a number of milliseconds.
 
 use engine::{AccountId, Command, Grace};
 

@@ -1,8 +1,8 @@
-//! Reading the journal without writing anything: to verify it, to show it, to make snapshots of it.
-//! It does not know what the commands do.
+//! Reads the journal without writing anything: to verify it, to show it, to make snapshots of it. This file does not
+//! know what the commands do.
 //!
-//! A folder in use may be read: batches that are appended meanwhile are read too, and one that is half written ends the
-//! reading like one that a power cut left. Only segments that are retired meanwhile make it fail.
+//! A folder in use may be read: the reading includes batches that are appended meanwhile, and ends at a half-written
+//! one like at one that a power cut left. It fails only if segments are retired meanwhile.
 
 use engine::{Entry, Sequence, Time};
 
@@ -15,18 +15,18 @@ use crate::segment::segments_among;
 use crate::storage::Storage;
 use crate::walk::Walk;
 
-/// Where a reading ended.
+/// The end of a reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadEnd {
     /// The point behind the last batch read.
     pub point: JournalPoint,
-    /// Its time.
+    /// The time of the last batch read.
     pub time: Time,
-    /// Commands read.
+    /// The number of commands read.
     pub commands: u64,
-    /// Batches read.
+    /// The number of batches read.
     pub batches: u64,
-    /// Bytes after the last batch that are no batch. A power cut left them, and the next recovery cuts them off.
+    /// The bytes after the last batch that are no batch. A power cut left them, and the next recovery cuts them off.
     pub unfinished: Option<Cut>,
 }
 
@@ -50,7 +50,7 @@ pub fn visit_batches<S: Storage>(
     read_with(storage, from, up_to, &mut |batch| visit(batch).map_err(JournalError::Visit))
 }
 
-/// Reads all from the beginning of a segment on, also whose the commands are, for nothing but the faults.
+/// Reads everything from the beginning of a segment on, also the callers, only to find faults.
 pub fn check<S: Storage>(storage: &S, from: JournalPoint) -> Result<ReadEnd, JournalError> {
     let mut callers = CallerReader::default();
     read_with(storage, from, None, &mut |batch| {

@@ -1,7 +1,8 @@
-//! Recovery: makes a journal that can be appended to of what a stop, a crash or a power cut left in the data folder.
-//! It does not know what the commands do.
+//! Recovery: restores a journal for appending from the data folder after a stop, a crash or a power cut. This file does
+//! not know what the commands do.
 //!
-//! A crash during recovery leaves a folder that the next recovery handles in the same way. Source: docs/JOURNAL.md, recovery.
+//! A crash during a recovery leaves a folder that the next recovery handles in the same way. Source: docs/JOURNAL.md,
+//! recovery.
 
 use engine::{Entry, Sequence, Time};
 
@@ -17,26 +18,26 @@ use crate::segment_reader::{SegmentReader, Tail};
 use crate::storage::{File, Storage, TEMPORARY_SUFFIX};
 use crate::walk::{Ends, Walk, Walked};
 
-/// What a recovery found and did.
+/// The findings and acts of a recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
     /// The point behind the last command.
     pub point: JournalPoint,
-    /// Its time, or the floor given if that is later.
+    /// The time of the last command, or the floor given if that is later.
     pub time: Time,
-    /// Commands visited.
+    /// The number of commands visited.
     pub commands: u64,
-    /// Batches visited.
+    /// The number of batches visited.
     pub batches: u64,
-    /// What a power cut had left unfinished, and was cut.
+    /// The unfinished bytes of a power cut, which were cut off.
     pub cut: Option<Cut>,
 }
 
 impl<S: Storage> Journal<S> {
-    /// Brings the folder's journal back, visiting all commands after `from`, in order; in an empty folder, makes one.
-    /// `time_floor` is the time of the state at `from`: no later command may be of an earlier time. What a power cut
-    /// left unfinished is cut, temporary files are removed. What is visited is surely durable once this returns.
-    /// Errors: damage and missing files, each with what to do. Source: docs/JOURNAL.md, recovery.
+    /// Restores the folder's journal, visiting all commands after `from`, in order; in an empty folder, makes one.
+    /// `time_floor` is the time of the state at `from`: no later command may have an earlier time. It cuts off the
+    /// unfinished bytes of a power cut and removes temporary files. The visited commands are certainly durable once it
+    /// returns. Errors: damage and missing files, each with what to do. Source: docs/JOURNAL.md, recovery.
     pub fn recover(
         storage: S,
         options: Options,
@@ -59,7 +60,7 @@ impl<S: Storage> Journal<S> {
         };
         recovery.cut = Cut::of(&last, &tail);
         repair(&last, &tail)?;
-        // The newest segment's name must be durable before the one before it says that there is a next.
+        // The name of the newest segment must be durable before the segment before it says that there is a next one.
         storage.sync_directory().map_err(JournalError::io("sync the data folder"))?;
         if let Some(before_last) = before_last.filter(|before_last| !before_last.closed) {
             close(before_last, &last)?;
@@ -69,9 +70,9 @@ impl<S: Storage> Journal<S> {
     }
 }
 
-/// Makes the newest segment what it was taken for: zeros the bytes behind the last whole batch, and makes that batch, and those that were
-/// to be synced with it, durable. They may have been written and not synced. After a failed sync the system may take their bytes for
-/// clean, so that syncing alone would do nothing. So they are written again.
+/// Makes the newest segment valid on the disk: zeros the bytes behind the last whole batch, and makes that batch, and
+/// those that were to be synced with it, durable. They may have been written and not synced. After a failed sync the
+/// system may consider their bytes clean, so that another sync would do nothing. So they are written again.
 fn repair<F: File>(walked: &Walked<F>, tail: &Tail) -> Result<(), JournalError> {
     let zeros = vec![0; 1 << 16];
     let SegmentReader { name, file, .. } = &walked.reader;

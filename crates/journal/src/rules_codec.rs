@@ -1,5 +1,5 @@
-//! A symbol's rules as bytes: which there are, and then the amounts of those, integers as LEB128. Rules have one encoding. It does not
-//! know what they are written in. Source: docs/JOURNAL.md, rules.
+//! Rules of a symbol as bytes: bits that say which rules are set, and then their amounts, integers as LEB128. Rules
+//! have one encoding. This file does not know where they are written. Source: docs/JOURNAL.md, rules.
 
 use engine::{Distance, Money, Pause, SymbolRules};
 
@@ -15,13 +15,13 @@ const VALUE_MAX: u64 = 32;
 const BAND_UP: u64 = 64;
 const BAND_DOWN: u64 = 128;
 const HALTED: u64 = 256;
-/// For how many seconds the band interrupts trading.
+/// The bit of the interruption, whose seconds are written.
 const INTERRUPTION: u64 = 512;
 const ALL: u64 = 1023;
 
 const NONE: SymbolRules = SymbolRules::NONE;
 
-/// Appends rules. Panics if no order could obey them: written, they could never be read again.
+/// Appends rules. Panics if no order could obey them: once written, they could never be read again.
 pub(crate) fn put_rules(out: &mut Vec<u8>, rules: &SymbolRules) {
     assert!(rules.check().is_ok(), "invariant: rules that no order could obey are refused by the parser");
     put_u64(out, bits(rules));
@@ -48,7 +48,7 @@ pub(crate) fn put_rules(out: &mut Vec<u8>, rules: &SymbolRules) {
     }
 }
 
-/// Takes rules from the front of `bytes`. Whatever the bytes are, it never panics.
+/// Takes rules from the front of `bytes`. It never panics, whatever the bytes are.
 pub(crate) fn take_rules(bytes: &mut &[u8]) -> Result<SymbolRules, CodecError> {
     let found = take_u64(bytes)?;
     if found & !ALL != 0 {
@@ -80,14 +80,14 @@ pub(crate) fn take_rules(bytes: &mut &[u8]) -> Result<SymbolRules, CodecError> {
         let pause = seconds.and_then(Pause::from_seconds).ok_or(CodecError::OutOfBounds("interruption"))?;
         rules.interruption = Some(pause);
     }
-    // An amount that is no rule is not written.
+    // The amount of a rule that is not set is never written.
     if bits(&rules) != found || rules.check().is_err() {
         return Err(CodecError::OutOfBounds("rules"));
     }
     Ok(rules)
 }
 
-/// Which rules there are.
+/// The bits of the rules that are set.
 fn bits(rules: &SymbolRules) -> u64 {
     let found = [
         (rules.tick != NONE.tick, TICK),

@@ -1,16 +1,17 @@
-//! Segment files: their names and headers. It does not know what stands in them. Source: docs/JOURNAL.md, segments.
+//! Segment files: their names and headers. This file does not know what stands in them. Source: docs/JOURNAL.md,
+//! segments.
 
 use engine::{Sequence, Time};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The version of the layout of segments and snapshots that this program writes. It reads the older ones too.
-/// Each added commands and state items that a program of before does not know: version 2 client order ids, version 3 other kinds of
-/// orders than limit orders, version 4 orders that wait for a price, version 5 deadlines, modes of self-trade prevention, amendments and
-/// rules of symbols.
+/// The version of the layout of segments and snapshots that this program writes. It reads the older ones too. Each
+/// version added commands and state items that earlier programs do not know: version 2 client order ids, version 3
+/// other kinds of orders than limit orders, version 4 orders that wait for a price, version 5 deadlines, modes of
+/// self-trade prevention, amendments and rules of symbols.
 pub const FORMAT_VERSION: u32 = 5;
 /// The oldest version that this program reads.
 const FORMAT_VERSION_OLDEST: u32 = 1;
-/// The version of the matching rules that commands are decided under.
+/// The version of the matching rules under which commands are decided.
 pub const RULES_VERSION: u32 = 1;
 
 /// The length of a segment's header.
@@ -25,22 +26,22 @@ pub(crate) fn is_known_format(format: u32) -> bool {
     (FORMAT_VERSION_OLDEST..=FORMAT_VERSION).contains(&format)
 }
 
-/// What a segment says of itself. Written and synced before its first batch, then never changed.
+/// The header of a segment. It is written and synced before the first batch, and never changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     /// The layout of the file.
     pub format: u32,
     /// The matching rules of its commands.
     pub rules: u32,
-    /// A random number given to the data folder when it was made: it seeds the checksums of all batches.
+    /// The random number that the data folder got when it was made: it seeds the checksums of all batches.
     pub folder: u64,
-    /// The sequence of its first command.
+    /// The sequence of the segment's first command.
     pub first: Sequence,
-    /// The chain's checksum before it.
+    /// The chain's checksum before that command.
     pub chain: u64,
-    /// The length that the file was made with.
+    /// The length with which the file was made.
     pub file_bytes: u64,
-    /// The time of the last command before it.
+    /// The time of the last command before the segment.
     pub time: Time,
 }
 
@@ -60,7 +61,7 @@ impl SegmentHeader {
         bytes
     }
 
-    /// None unless the checksum holds. The versions are not looked at: the caller names an unknown one.
+    /// Reads a header; none unless the checksum holds. It does not check the versions: the caller names an unknown one.
     pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Option<SegmentHeader> {
         (u64_at(bytes, 0) == xxh3_64(&bytes[8..]) && &bytes[8..12] == MAGIC).then(|| SegmentHeader {
             format: u32_at(bytes, 12),

@@ -1,5 +1,5 @@
-//! Reading one segment in large chunks, one batch at a time, and judging what stands behind its last whole batch.
-//! It does not know the other segments.
+//! Reads one segment in large chunks, one batch at a time, and judges the bytes behind its last whole batch. This file
+//! does not know the other segments.
 
 use crate::JournalError;
 use crate::batch::{ALIGN_BYTES, BATCH_HEADER_BYTES, BatchHeader, Found, checksum_of, has_magic, read_header};
@@ -19,23 +19,23 @@ pub(crate) struct SegmentReader<F> {
     window_start: u64,
 }
 
-/// What a place of a segment holds.
+/// The content of a place of a segment.
 #[derive(Debug)]
 pub(crate) enum Step<'a> {
     /// A batch whose checksum holds.
     Batch { header: BatchHeader, checksum: u64, payload: &'a [u8], batch_bytes: u64 },
-    /// The end: nothing was written here, or the file has no more room.
+    /// The end: zeros, or no more room in the file.
     End,
     /// Bytes that are no whole batch.
     Bad(&'static str),
 }
 
-/// What stands behind the last whole batch of a segment.
+/// The bytes behind the last whole batch of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
-    /// A whole batch further on, with its place, which proves that what lies before it was durable.
+    /// A whole batch further on, with its offset, which proves that everything before it was durable.
     pub whole_batch: Option<(u64, BatchHeader)>,
-    /// Behind the last byte that is not zero; where the tail begins if there is none.
+    /// The offset behind the last byte that is not zero; the tail's begin if there is none.
     pub written_end: u64,
 }
 
@@ -73,7 +73,7 @@ impl<F: File> SegmentReader<F> {
         Ok(SegmentReader { name: name.to_owned(), header, file, window: Vec::new(), window_start: 0 })
     }
 
-    /// What stands at `offset`.
+    /// The content at `offset`.
     pub fn step(&mut self, offset: u64) -> Result<Step<'_>, JournalError> {
         let folder = self.header.folder;
         let header = match self.bytes_at(offset, BATCH_HEADER_BYTES)? {
@@ -95,7 +95,7 @@ impl<F: File> SegmentReader<F> {
         Ok(Step::Batch { header, checksum, payload, batch_bytes: batch_bytes as u64 })
     }
 
-    /// Looks through all that stands from `from` on.
+    /// Searches everything from `from` on.
     pub fn tail(&mut self, from: u64) -> Result<Tail, JournalError> {
         let mut tail = Tail { whole_batch: None, written_end: from };
         let mut offset = from;
@@ -105,7 +105,7 @@ impl<F: File> SegmentReader<F> {
             if let Some(last) = last_nonzero(chunk) {
                 tail.written_end = offset + last as u64 + 1;
             }
-            // Chunks overlap by a header less a step, so that every place is looked at whole.
+            // Chunks overlap by a header less one step, so that every place is looked at whole.
             let places = (length + ALIGN_BYTES).saturating_sub(BATCH_HEADER_BYTES);
             let candidates: Vec<u64> = (0..places)
                 .step_by(ALIGN_BYTES)
@@ -128,7 +128,7 @@ impl<F: File> SegmentReader<F> {
         Ok(tail)
     }
 
-    /// Lets what is asked for next be read from the file again.
+    /// Drops the bytes read so far, so that the next step reads the file again.
     pub fn forget_read(&mut self) {
         self.window.clear();
     }

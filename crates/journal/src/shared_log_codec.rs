@@ -1,4 +1,4 @@
-//! A message of the shared log as bytes, where it is a command and where it is state: its place, who wrote it, and its number there.
+//! A message of the shared log as bytes, in commands and in state: its position, its writer, and its number there.
 
 use engine::{LogMessage, NodeId};
 

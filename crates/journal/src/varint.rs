@@ -1,8 +1,8 @@
 //! Integers as LEB128: seven bits a byte, lowest first, the top bit set on all bytes but the last. Reading accepts only
-//! the shortest form, so that a value has one encoding. It does not know what the numbers mean.
+//! the shortest form, so a value has one encoding. This file does not know what the numbers mean.
 
-/// Why bytes are no command, state item or archive row. They were checksummed, so this is no damage of the disk: it is
-/// a fault of this program, or the bytes are of another version.
+/// The reason why bytes are no command, state item or archive row. Their checksum was right, so the disk did not damage
+/// them: it is a fault of this program, or another version wrote them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodecError {
     /// The bytes end inside a value.
@@ -11,7 +11,7 @@ pub enum CodecError {
     /// An integer is longer than its type or than its shortest form.
     #[error("an integer is longer than it may be")]
     BadInteger,
-    /// No kind of thing has this tag.
+    /// No type has this tag.
     #[error("unknown tag {0}")]
     UnknownTag(u8),
     /// The value of a field is outside its bounds.

@@ -1,5 +1,5 @@
-//! Going through the segments batch by batch: checksums, chain, continuity, time. It writes nothing, and does not know
-//! what becomes of the commands.
+//! Walks through the segments batch by batch: checksums, chain, continuity, time. It writes nothing, and does not know
+//! what happens to the commands.
 
 use engine::{Sequence, Time};
 
@@ -24,9 +24,9 @@ pub(crate) struct Walk<'a, S: Storage> {
     pub point: JournalPoint,
     /// The time of the last batch read.
     pub time: Time,
-    /// Commands visited.
+    /// The number of commands visited.
     pub commands: u64,
-    /// Batches visited.
+    /// The number of batches visited.
     pub batches: u64,
 }
 
@@ -34,15 +34,16 @@ pub(crate) struct Walk<'a, S: Storage> {
 #[derive(Debug)]
 pub(crate) struct Walked<F> {
     pub reader: SegmentReader<F>,
-    /// Behind its last whole batch.
+    /// The offset behind its last whole batch.
     pub end: u64,
-    /// Where the last batch of commands begins before which all was synced: it and what follows may not be durable.
+    /// The offset of the last batch of commands before which everything was synced: it and what follows may not be
+    /// durable.
     pub last_commands: Option<u64>,
     /// Whether a mark stands last.
     pub marked: bool,
     /// Whether the closing mark stands last.
     pub closed: bool,
-    /// What was found at `end` that is no batch.
+    /// The fault at `end` that makes the bytes there no batch.
     pub bad: Option<&'static str>,
 }
 
@@ -53,9 +54,9 @@ impl<F> Walked<F> {
     }
 }
 
-/// What follows the segments walked so far.
+/// The continuation behind the segments walked so far.
 enum End<F> {
-    /// Nothing, or what is no whole batch; none if there is no segment.
+    /// No whole batch; none if there is no segment.
     Tail(Option<Tail>),
     /// Batches that were appended meanwhile to the last segment.
     Batches(Walked<F>),
@@ -82,7 +83,7 @@ impl<'a, S: Storage> Walk<'a, S> {
     }
 
     /// Walks `segments`, oldest first, beginning with the one that holds the command behind `from`. A server may be
-    /// appending meanwhile: what it adds is walked too.
+    /// appending meanwhile: the walk includes what it adds.
     pub fn run(&mut self, segments: &[(Sequence, String)]) -> Result<Ends<S::File>, JournalError> {
         let next = self.from.sequence.next();
         let start = segments.partition_point(|(first, _)| *first <= next).saturating_sub(1);
@@ -157,11 +158,11 @@ impl<'a, S: Storage> Walk<'a, S> {
         })
     }
 
-    /// Walks a segment from `walked.end` to its end; false if `up_to` was reached before.
+    /// Walks a segment from `walked.end` to its end; returns false if `up_to` was reached before.
     fn segment(&mut self, mut walked: Walked<S::File>) -> Result<bool, JournalError> {
         let name = walked.reader.name.clone();
         while !walked.closed {
-            // Checked before the next bytes are read: in a live folder they may be half written.
+            // This check comes before the next bytes are read: in a live folder they may be half written.
             if self.up_to.is_some_and(|up_to| self.point.sequence >= up_to) {
                 return Ok(false);
             }
@@ -221,7 +222,7 @@ impl<'a, S: Storage> Walk<'a, S> {
         (self.visit)(batch)
     }
 
-    /// A whole batch must continue the one before: its checksum proves that it was written as it is.
+    /// Checks that a whole batch continues the one before: its checksum proves that it was written as it is.
     fn check_continues(&self, header: &BatchHeader, segment: &str, offset: u64) -> Result<(), JournalError> {
         let next = self.point.sequence.next();
         if header.first != next || header.chain_before != self.point.chain {
@@ -245,8 +246,8 @@ impl<'a, S: Storage> Walk<'a, S> {
         JournalError::OtherHistory { from: self.from.sequence, segment: segment.to_owned() }
     }
 
-    /// Says what stands behind the last segment's last whole batch. Tells a power cut, which leaves no whole batch behind
-    /// the bad one, from damage, which may.
+    /// Judges the bytes behind the last segment's last whole batch. It tells a power cut, which leaves no whole batch
+    /// behind the bad one, from damage, which may.
     fn end(&mut self) -> Result<End<S::File>, JournalError> {
         let Some(mut last) = self.previous.take() else { return Ok(End::Tail(None)) };
         let next = self.point.sequence.next();
@@ -261,7 +262,7 @@ impl<'a, S: Storage> Walk<'a, S> {
         }
         let tail = last.reader.tail(last.end)?;
         if let Some((offset, behind)) = tail.whole_batch {
-            // It may have been written after the place before it was read, with the batch that belongs there.
+            // It may have been written after the place before it was read, together with the batch that belongs there.
             last.reader.forget_read();
             if matches!(last.reader.step(last.end)?, Step::Batch { .. }) {
                 last.bad = None;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-/// The least time for which a turn of heavy batches may work. It may also work as long
+/// The working time that a turn of heavy batches may always take.
 const WORKS_AT_LEAST: Duration = Duration::from_millis(4);
-/// as its commands take to be kept, so that the disk or the log is at work half of the time, up to this most time.
+/// The longest working time of such a turn. Between the two, it may work as long as its commands take to be kept, so
+/// that the disk, or the log, is at work half of the time.
 const WORKS_AT_MOST: Duration = Duration::from_millis(16);
 /// The least and the greatest cost that a turn may have, whatever time that takes.
 const COST: std::ops::RangeInclusive<u64> = 256..=1 << 14;

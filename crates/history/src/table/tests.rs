@@ -120,7 +120,7 @@ fn a_checkpoint_is_left_little_to_sync() {
     }
 }
 
-/// A table with so many records of zeros, all of them in the file, in parts of so many.
+/// Makes a table with this many records of zeros, all of them in the file, in parts of this size.
 fn table_of(records: u64, part_records: u64, file: &Counting) -> Table<16> {
     const IN_PARTS: Kind<16> = Kind { single: false, ..KIND };
     let folder: Arc<dyn Folder> = Arc::new(OneFile(file.clone()));
@@ -131,12 +131,13 @@ fn table_of(records: u64, part_records: u64, file: &Counting) -> Table<16> {
     table
 }
 
-/// Once each was a write of its own: 280,000 of them for 300,000 orders that were canceled long after they were placed.
+/// A regression: each change was a write of its own, 280,000 of them for 300,000 orders that were canceled long after
+/// they were placed.
 #[test]
 fn changes_of_old_records_are_written_together() {
     const RECORDS: u64 = 100_000;
     const CHANGES: u64 = 50_000;
-    // One after the other, far from each other, and of two records many times.
+    // The three orders: one after the other, far from each other, and two records many times.
     let orders: [fn(u64) -> u64; 3] =
         [|change| 7 + change, |change| change * 61_417 % RECORDS, |change| 90_000 * (change % 2)];
     for place in orders {

@@ -1,5 +1,5 @@
-//! One file of the simulated disk: what it reads as, what of that is durable, and the changes in between.
-//! It does not know names or planned faults.
+//! One file of the simulated disk: its present bytes, its durable bytes, and the changes in between. This file does not
+//! know names or planned faults.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::power_cut::{PowerCut, SplitMix};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileState {
-    /// What it reads as.
+    /// The present bytes.
     pub bytes: Vec<u8>,
     durable: Vec<u8>,
     unsynced: Vec<Change>,
@@ -52,12 +52,12 @@ impl FileState {
         }
     }
 
-    /// What is not durable now never will be unless it is written again.
+    /// Drops the unsynced changes: they will never be durable unless they are written again.
     pub fn forget_unsynced(&mut self) {
         self.unsynced.clear();
     }
 
-    /// What is found after the power was cut.
+    /// The bytes after a power cut.
     pub fn after_crash(&self, random: &mut SplitMix, how: PowerCut) -> Vec<u8> {
         let mut found = self.durable.clone();
         let pieces: Vec<Change> = self.unsynced.iter().flat_map(Change::pieces).collect();

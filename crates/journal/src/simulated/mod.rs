@@ -1,5 +1,5 @@
-//! A disk for tests that knows which bytes and names are durable, fails where it is told to, and can lose power.
-//! It does not know what the files hold, and it reads no clock and no randomness: a seed decides all.
+//! A disk for tests that knows which bytes and names are durable, fails at planned operations, and can lose power. It
+//! does not know what the files hold, and reads no clock and no randomness: a seed decides everything.
 
 mod file;
 mod power_cut;
@@ -13,37 +13,37 @@ use file::FileState;
 pub use power_cut::PowerCut;
 use power_cut::SplitMix;
 
-/// Pieces of this length reach the disk whole or not at all.
+/// The length of the pieces that reach the disk whole or not at all.
 pub const SECTOR_BYTES: usize = 512;
 
 /// A simulated disk, or a folder on it. Clones and folders share the disk.
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedDisk {
     state: Arc<Mutex<State>>,
-    /// What the names of this folder's files begin with: nothing, or a name that ends with a slash.
+    /// The prefix of the names of this folder's files: empty, or a name that ends with a slash.
     folder: String,
 }
 
-/// What goes wrong at an operation.
+/// The fault of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It fails with an I/O error and does nothing.
+    /// The operation fails with an I/O error and does nothing.
     Error,
-    /// It fails for want of room and does nothing.
+    /// The operation fails for lack of room and does nothing.
     NoSpace,
-    /// A write writes half its bytes and fails; any other operation is as with `Error`.
+    /// A write writes half its bytes and fails; any other operation fails like `Error`.
     ShortWrite,
-    /// A sync fails and what it should have made durable never will be, though it still reads back and later syncs
-    /// succeed; any other operation is as with `Error`.
+    /// A sync fails, and its bytes will never be durable, though they still read back and later syncs succeed; any
+    /// other operation fails like `Error`.
     FailedSync,
-    /// The power is cut: this operation and all after it fail, and [`SimulatedDisk::after_crash`] tells what is left.
+    /// The power is cut: this operation and all after it fail, and [`SimulatedDisk::after_crash`] gives what is left.
     Crash,
 }
 
 #[derive(Debug)]
 struct State {
     files: Vec<FileState>,
-    /// By their paths. That of a folder ends with a slash, and its file is an empty one.
+    /// The files by their paths. The path of a folder ends with a slash, and its file is an empty one.
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
     unsynced_names: Vec<NameChange>,
@@ -84,27 +84,27 @@ impl SimulatedDisk {
         SimulatedDisk::default()
     }
 
-    /// Lets the operation of this index (the first is 0) fail.
+    /// Makes the operation with this index (the first is 0) fail.
     pub fn fail_at(&self, operation: u64, fault: Fault) {
         self.state().plan.insert(operation, fault);
     }
 
-    /// How many operations were asked for so far.
+    /// The number of operations so far.
     pub fn operations(&self) -> u64 {
         self.state().operations
     }
 
-    /// From now on, whether syncs succeed and do nothing.
+    /// Sets whether syncs succeed and do nothing from now on.
     pub fn set_lying_sync(&self, lying: bool) {
         self.state().lying_sync = lying;
     }
 
-    /// What [`Storage::free_bytes`] answers.
+    /// Sets the answer of [`Storage::free_bytes`].
     pub fn set_free_bytes(&self, free_bytes: u64) {
         self.state().free_bytes = free_bytes;
     }
 
-    /// The disk as it is found after the power was cut now. This one stays as it is.
+    /// The disk after a power cut now. This one stays as it is.
     pub fn after_crash(&self, seed: u64, how: PowerCut) -> SimulatedDisk {
         let state = self.state();
         let random = &mut SplitMix::new(seed);
@@ -117,20 +117,20 @@ impl SimulatedDisk {
         for change in &state.unsynced_names[..kept] {
             change.apply(&mut names);
         }
-        // A file is not found where its folder is not.
+        // A file without its folder is lost.
         let folders: Vec<String> = names.keys().filter(|name| name.ends_with('/')).cloned().collect();
         names.retain(|name, _| folder_of(name).is_empty() || folders.iter().any(|folder| folder == folder_of(name)));
         let contents = names.iter().map(|(name, &file)| (name.clone(), state.files[file].after_crash(random, how)));
         SimulatedDisk::holding(contents)
     }
 
-    /// A disk that durably holds what this one reads as now.
+    /// A disk that durably holds the present content of this one.
     pub fn copy(&self) -> SimulatedDisk {
         let state = self.state();
         SimulatedDisk::holding(state.names.iter().map(|(name, &file)| (name.clone(), state.files[file].bytes.clone())))
     }
 
-    /// What a file holds. Panics if there is none of this name.
+    /// The content of a file. Panics if there is none of this name.
     pub fn contents(&self, name: &str) -> Vec<u8> {
         let state = self.state();
         state.files[state.names[name]].bytes.clone()
@@ -173,7 +173,7 @@ impl SimulatedDisk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an operation. An error is the planned one; a fault returned is for the operation to act out.
+    /// Counts an operation. Errors: the planned one; a returned fault is for the operation to act out.
     fn begin(&self) -> io::Result<(MutexGuard<'_, State>, Option<Fault>)> {
         let mut state = self.state();
         let operation = state.operations;
@@ -190,7 +190,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// As [`SimulatedDisk::begin`], for operations that neither write nor sync.
+    /// Counts an operation that neither writes nor syncs.
     fn begin_other(&self) -> io::Result<MutexGuard<'_, State>> {
         match self.begin()? {
             (state, None) => Ok(state),
@@ -218,7 +218,7 @@ impl State {
     fn change_name(&mut self, change: NameChange) {
         change.apply(&mut self.names);
         if let NameChange::RenameFolder(from, to) = &change {
-            // What is still to be made durable in the folder is found where it went.
+            // Changes in the folder that are not durable yet follow it to its new name.
             self.unsynced_names.iter_mut().for_each(|earlier| earlier.follow(from, to));
         }
         self.unsynced_names.push(change);
@@ -233,7 +233,7 @@ impl State {
     }
 }
 
-/// The folder that a file or folder of this path is in.
+/// The folder of a file or folder with this path.
 fn folder_of(path: &str) -> &str {
     let name = path.trim_end_matches('/').rfind('/').map_or(0, |slash| slash + 1);
     &path[..name]
@@ -274,7 +274,7 @@ impl NameChange {
         }
     }
 
-    /// Its names as they are once a folder that they may be in has another name.
+    /// Adapts its names to a folder's new name.
     fn follow(&mut self, from: &str, to: &str) {
         let moved = |name: &mut String| {
             if let Some(rest) = name.strip_prefix(from).filter(|rest| !rest.is_empty()) {
@@ -349,7 +349,7 @@ impl Storage for SimulatedDisk {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        // A directory whose sync failed stays unsynced: file systems stop taking changes after such a failure.
+        // A directory whose sync failed stays unsynced: file systems take no more changes after such a failure.
         let mut state = self.begin_other()?;
         if !state.lying_sync {
             state.sync_names(&self.folder);
@@ -361,7 +361,7 @@ impl Storage for SimulatedDisk {
         Ok(self.begin_other()?.free_bytes)
     }
 
-    /// Nobody else reaches this disk.
+    /// Nobody else reaches this disk, so nothing is displaced.
     fn displaced(&self) -> Option<String> {
         None
     }

@@ -1,20 +1,20 @@
 //! The ways in which a power cut can leave a disk, and the random numbers that choose among them.
 
-/// What a power cut does to what was not synced.
+/// The effect of a power cut on unsynced changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerCut {
-    /// All of it is gone.
+    /// All of them are lost.
     LosesAll,
-    /// All of it is there: only the process ended.
+    /// All of them are there: only the process ended.
     LosesNothing,
-    /// A prefix of it, file by file, is there; the last write is torn between sectors.
+    /// A prefix of them is there, file by file; the last write is torn between sectors.
     Tears,
-    /// Any of its sectors are there, in any order. Changes of names are there up to some point.
+    /// Any of their sectors are there, in any order. Changes of names are there up to some point.
     Reorders,
 }
 
 impl PowerCut {
-    /// All ways.
+    /// All effects.
     pub const ALL: [PowerCut; 4] = [PowerCut::LosesAll, PowerCut::LosesNothing, PowerCut::Tears, PowerCut::Reorders];
 }
 

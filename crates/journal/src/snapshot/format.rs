@@ -1,5 +1,5 @@
-//! The header, block headers and trailer of a snapshot as bytes. It does not know items or files.
-//! Source: docs/JOURNAL.md, snapshots.
+//! The header, block headers and trailer of a snapshot as bytes. This file does not know items or files. Source:
+//! docs/JOURNAL.md, snapshots.
 
 use engine::Sequence;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -10,9 +10,9 @@ use crate::segment::{u32_at, u64_at};
 pub(super) const HEADER_BYTES: usize = 48;
 pub(super) const BLOCK_HEADER_BYTES: usize = 16;
 pub(super) const TRAILER_BYTES: usize = 48;
-/// A block is handed to the disk once it has reached this length.
+/// The length at which a block is handed to the disk.
 pub(super) const BLOCK_BYTES: usize = 64 << 10;
-/// No block is longer: an item fits many times into what is left.
+/// The longest block: an item fits many times into the extra room.
 pub(super) const BLOCK_BYTES_MAX: usize = BLOCK_BYTES + 1024;
 
 const HEADER_MAGIC: &[u8; 4] = b"PTSN";
@@ -31,12 +31,12 @@ pub(super) struct Trailer {
     pub items: u64,
     pub point: JournalPoint,
     pub state_hash: u64,
-    /// The checksum of the last block; of the header if there is none.
+    /// The checksum of the last block; the header's if there is none.
     pub chain: u64,
 }
 
 impl Header {
-    /// The bytes and their checksum, which the chain of blocks begins with.
+    /// The bytes and their checksum, with which the chain of blocks begins.
     pub fn to_bytes(self) -> ([u8; HEADER_BYTES], u64) {
         let mut bytes = [0; HEADER_BYTES];
         bytes[8..12].copy_from_slice(HEADER_MAGIC);
@@ -50,7 +50,7 @@ impl Header {
         (bytes, checksum)
     }
 
-    /// None unless the checksum holds.
+    /// Reads a header; none unless the checksum holds.
     pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Option<(Header, u64)> {
         let checksum = xxh3_64(&bytes[8..]);
         (u64_at(bytes, 0) == checksum && &bytes[8..12] == HEADER_MAGIC).then(|| {
@@ -90,7 +90,7 @@ pub(super) fn block_lengths(header: &[u8]) -> (usize, u32) {
     (u32_at(header, 8) as usize, u32_at(header, 12))
 }
 
-/// A block's checksum if it is the one written in it.
+/// The checksum of a block, if it equals the one written in it.
 pub(super) fn block_checksum(block: &[u8], chain_before: u64) -> Option<u64> {
     let checksum = xxh3_64_with_seed(&block[8..], chain_before);
     (checksum == u64_at(block, 0)).then_some(checksum)

@@ -1,7 +1,7 @@
 //! Snapshots: the whole state of the market at one point of the journal, in a file of its own.
 //!
-//! A file of a snapshot's name was read back and verified before it got that name. It does not know what the items
-//! mean. Source: docs/JOURNAL.md, snapshots.
+//! A snapshot was read back and verified before its file got its name. This module does not know what the items mean.
+//! Source: docs/JOURNAL.md, snapshots.
 
 mod format;
 mod reader;
@@ -23,7 +23,7 @@ pub use writer::write;
 pub(crate) const NAME_PREFIX: &str = "snapshot-";
 pub(crate) const NAME_SUFFIX: &str = ".snap";
 
-/// Hands over all items of a state, in their order, to what it is called with.
+/// A function that passes all items of a state, in their order, to its argument.
 pub type ItemSource<'a> = dyn FnMut(&mut dyn FnMut(StateItem)) + 'a;
 
 /// A snapshot in the data folder.
@@ -31,32 +31,32 @@ pub type ItemSource<'a> = dyn FnMut(&mut dyn FnMut(StateItem)) + 'a;
 pub struct SnapshotInfo {
     /// The file.
     pub name: String,
-    /// The last command that it includes.
+    /// The last command in it.
     pub sequence: Sequence,
-    /// The file's length.
+    /// The length of the file.
     pub bytes: u64,
 }
 
-/// What a snapshot says of itself.
+/// The header of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotHead {
-    /// Where in the journal it stands: replay goes on from here.
+    /// The point of the journal from which a replay goes on.
     pub point: JournalPoint,
-    /// The hash that the state had.
+    /// The hash of the state.
     pub state_hash: u64,
-    /// How many items it holds.
+    /// The number of items.
     pub items: u64,
 }
 
-/// Why a snapshot could not be written or read.
+/// The reason why a snapshot could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The disk refused an operation.
     #[error("cannot {action}: {source}; see to the disk; the snapshots before this one and the journal stand")]
     Io {
-        /// What was being done, with the file's name.
+        /// The operation that was refused, with the file's name.
         action: String,
-        /// What the system said.
+        /// The words of the system.
         source: io::Error,
     },
     /// The file fails its checks.
@@ -67,12 +67,12 @@ pub enum SnapshotError {
     Damaged {
         /// The file.
         name: String,
-        /// Where in the file.
+        /// The offset in the file.
         offset: u64,
-        /// What was found there.
+        /// The fault that was found there.
         found: String,
     },
-    /// A snapshot of a format or of matching rules that this program does not know.
+    /// The snapshot has a format or matching rules that this program does not know.
     #[error(
         "{name} has format version {format} and matching rules {rules}, and this program knows formats up to \
          {FORMAT_VERSION} and rules {RULES_VERSION}: start the program that wrote it"
@@ -82,7 +82,7 @@ pub enum SnapshotError {
         name: String,
         /// The version of its layout.
         format: u32,
-        /// That of the rules.
+        /// The version of the rules.
         rules: u32,
     },
     /// A whole block holds bytes that are no items.
@@ -93,9 +93,9 @@ pub enum SnapshotError {
     Undecodable {
         /// The file.
         name: String,
-        /// Which item, from 0.
+        /// The number of the item, from 0.
         item: u64,
-        /// Why.
+        /// The reason.
         source: CodecError,
     },
     /// The visitor of the items failed.
@@ -142,8 +142,8 @@ pub fn read<S: Storage>(
     Ok(SnapshotHead { point: items.point(), state_hash: items.state_hash(), items: count })
 }
 
-/// The `count` newest snapshots that can be read back whole, newest first; fewer if there are no more. What cannot be read
-/// back is no generation: nothing may be given up in reliance on it.
+/// The `count` newest snapshots that can be read back whole, newest first; fewer if there are no more. A snapshot that
+/// cannot be read back is no generation: nothing may be given up in reliance on it.
 fn sound<S: Storage>(storage: &S, count: usize) -> Result<Vec<SnapshotInfo>, SnapshotError> {
     let mut found = Vec::new();
     for info in list(storage)? {
@@ -158,15 +158,15 @@ fn sound<S: Storage>(storage: &S, count: usize) -> Result<Vec<SnapshotInfo>, Sna
     Ok(found)
 }
 
-/// Where the oldest of the `count` newest sound snapshots stands: with any one of them, all behind it can be replayed. None
-/// while there are fewer.
+/// The sequence of the oldest of the `count` newest sound snapshots: with any one of them, everything behind it can be
+/// replayed. None while there are fewer.
 pub fn oldest_of<S: Storage>(storage: &S, count: usize) -> Result<Option<Sequence>, SnapshotError> {
     let found = sound(storage, count)?;
     Ok(found.last().filter(|_| found.len() == count).map(|oldest| oldest.sequence))
 }
 
-/// Removes all snapshots older than the `keep` newest sound ones, oldest first, and gives where the oldest of these stands.
-/// None, and nothing is removed, while there are fewer.
+/// Removes all snapshots older than the `keep` newest sound ones, oldest first, and returns the sequence of the oldest
+/// of these. None, and nothing is removed, while there are fewer.
 pub fn retire<S: Storage>(storage: &S, keep: usize) -> Result<Option<Sequence>, SnapshotError> {
     let Some(oldest) = oldest_of(storage, keep)? else { return Ok(None) };
     let old: Vec<_> = list(storage)?.into_iter().filter(|info| info.sequence < oldest).collect();

@@ -1,4 +1,4 @@
-//! Reading a snapshot item by item, one block in memory at a time. It does not know what the items mean.
+//! Reads a snapshot item by item, one block in memory at a time. This file does not know what the items mean.
 
 use engine::StateItem;
 
@@ -12,17 +12,18 @@ use crate::state_codec::decode_item;
 use crate::storage::{File, Storage};
 use crate::varint::CodecError;
 
-/// The items of a snapshot. It ends with `None` only when all of the file was verified; an error is the last item.
+/// The items of a snapshot. The iterator ends with `None` only when the whole file was verified; an error is its last
+/// item.
 #[derive(Debug)]
 pub struct Items<S: Storage> {
     name: String,
     file: S::File,
     file_bytes: u64,
     header: Header,
-    /// Where the next block begins.
+    /// The offset of the next block.
     offset: u64,
     block: Vec<u8>,
-    /// How much of the block is decoded.
+    /// The number of decoded bytes of the block.
     taken: usize,
     block_items_left: u32,
     items: u64,
@@ -62,12 +63,12 @@ impl<S: Storage> Items<S> {
         })
     }
 
-    /// Where in the journal the snapshot stands.
+    /// The point of the journal at which the snapshot was made.
     pub fn point(&self) -> JournalPoint {
         self.header.point
     }
 
-    /// The hash that the state had.
+    /// The hash of the state.
     pub fn state_hash(&self) -> u64 {
         self.header.state_hash
     }
@@ -126,7 +127,7 @@ impl<S: Storage> Items<S> {
         }
         self.file.read_exact_at(&mut found, self.offset).map_err(SnapshotError::io(format!("read {}", self.name)))?;
         let Header { point, state_hash, .. } = self.header;
-        // All that a trailer says is known by now, so it need not be taken apart.
+        // The expected trailer is known by now, so the bytes can be compared as a whole.
         let expected = Trailer { items: self.items, point, state_hash, chain: self.chain }.to_bytes();
         if found == expected { Ok(()) } else { Err(self.damaged("the trailer does not fit what stands before it")) }
     }

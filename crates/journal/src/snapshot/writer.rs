@@ -1,4 +1,5 @@
-//! Writing a snapshot: aside, synced, read back, and only then under its name. It does not know what the items mean.
+//! Writes a snapshot: aside, synced, read back, and only then under its name. This file does not know what the items
+//! mean.
 
 use engine::StateItem;
 
@@ -10,8 +11,9 @@ use crate::segment::{FORMAT_VERSION, RULES_VERSION, numbered_name};
 use crate::state_codec::encode_item;
 use crate::storage::{File, Storage, TEMPORARY_SUFFIX};
 
-/// Writes the state at `point`, whose hash is `state_hash`; `items` is called once and hands over all items. When this
-/// returns, the snapshot is durable and was read back. After an error the folder is as it was, but for a temporary file.
+/// Writes the state at `point`, whose hash is `state_hash`; `items` is called once and passes all items. When it
+/// returns, the snapshot is durable and was read back. After an error the folder is unchanged, except for a temporary
+/// file.
 pub fn write<S: Storage>(
     storage: &S,
     point: JournalPoint,
@@ -28,7 +30,7 @@ pub fn write<S: Storage>(
     match written {
         Ok(bytes) => Ok(SnapshotInfo { name, sequence: point.sequence, bytes }),
         Err(error) => {
-            // The room may be what is wanting; if the file cannot be removed, the next recovery does it.
+            // Room on the disk may be what is missing; if the file cannot be removed, the next recovery removes it.
             let _ = storage.remove(&aside);
             Err(error)
         }
@@ -54,7 +56,7 @@ fn write_aside<S: Storage>(
         Writer { file: &file, end: header.len() as u64, block: Vec::new(), block_items: 0, items: 0, chain };
     let mut result = Ok(());
     items(&mut |item| {
-        // The items cannot be stopped on their way; those after a failure are let pass.
+        // The source of items cannot be stopped, so those after a failure are ignored.
         if result.is_ok() {
             result = writer.push(&item);
         }
@@ -79,7 +81,7 @@ fn read_back<S: Storage>(storage: &S, aside: &str, writer: &Writer<'_, S::File>)
 struct Writer<'a, F> {
     file: &'a F,
     end: u64,
-    /// Room for the block's header, then its items.
+    /// The room for the block's header, then its items.
     block: Vec<u8>,
     block_items: u32,
     items: u64,
