@@ -1,25 +1,25 @@
-//! Whose the commands of messages are, on their way from the log into a node's journal.
+//! Callers of messages' commands, on their way from the log into a node's journal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use journal::{Caller, CallerReader};
 
-/// Callers that are remembered at most; then all are forgotten, and written into the journal anew.
+/// The most callers that are remembered; then all are forgotten, and the journal gets them anew.
 const REMEMBERED: usize = 1 << 16;
 
-/// Callers, and the numbers by which the journal tells them from each other.
+/// The callers, and their numbers in the journal.
 #[derive(Debug, Default)]
 pub(crate) struct Callers {
     numbers: HashMap<Arc<Caller>, u64>,
     last: u64,
 }
 
-/// Whose the next commands of a message are; nobody's where there is none.
+/// The caller of the next commands of a message; none for commands without one.
 pub(crate) type Run = (Option<(u64, Arc<Caller>)>, u32);
 
 impl Callers {
-    /// Whose the commands of a message are, of which there are so many. Errors: what is wrong with what it says.
+    /// Reads the callers of a message with this many commands. Errors: the fault in the section.
     pub fn read(&mut self, said: &[u8], count: u32) -> Result<Vec<Run>, String> {
         let (mut reader, mut runs) = (CallerReader::default(), Vec::new());
         let read = reader.read_section(said, count, |asked| runs.push((asked.by.cloned(), asked.commands)));

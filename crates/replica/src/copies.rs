@@ -1,53 +1,53 @@
-//! How a node gives a copy of its data folder to one that begins with nothing: what is asked and answered, over the log's servers and
-//! beside the log. Whoever may read the log reads all that is in a copy, too.
+//! Copies of data folders for nodes that begin with nothing: requests and answers, over the log's servers and beside
+//! the log. A reader of the log may read everything in a copy, too.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of a file that one answer has.
+/// The most bytes of a file in one answer.
 pub(crate) const PIECE_BYTES: u64 = 256 << 10;
 
-/// Where a node is asked for a copy.
+/// The subject of a node's copies.
 pub(crate) fn subject(name: &str, node: u16) -> String {
     format!("pricetime.{name}.copies.{node}")
 }
 
-/// What is asked. Each copy has a number, by which whoever wants it is known.
+/// A request. Each copy has a number, which stands for the node that takes it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Asked {
-    /// To make a copy, or whether it is made. Answered by [`Answer`].
+    /// A request to make a copy, or whether it is made. The answer is an [`Answer`].
     Make { copy: u64 },
-    /// For a piece of a file. Answered by its bytes; by none if there is no such copy any more.
+    /// A request for a piece of a file. The answer is its bytes, or none if the copy is gone.
     Piece { copy: u64, file: usize, offset: u64 },
-    /// It is not needed any more. Not answered.
+    /// A notice that the copy is no longer needed. There is no answer.
     Done { copy: u64 },
 }
 
-/// Whether there is a copy.
+/// The state of a copy.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    /// Ask again.
+    /// The copy is being made: the node asks again.
     Making,
     Made(Vec<CopiedFile>),
-    /// There is none, for this reason.
+    /// The copy cannot be made, for this reason.
     Refused(String),
 }
 
 /// A file of a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CopiedFile {
-    /// With slashes between folders.
+    /// The name, with slashes between folders.
     pub name: String,
     pub bytes: u64,
-    /// XXH3 of all its bytes, 128 bits, in hexadecimal.
+    /// The XXH3 of all its bytes, 128 bits, in hexadecimal.
     pub hash: String,
 }
 
-/// Makes copies of the data folder of a node.
+/// A maker of copies of a node's data folder.
 pub trait CopySource: Send + Sync {
-    /// Makes one, and says in which folder. Errors: why not.
+    /// Makes a copy, and returns its folder. Errors: the reason why there is none.
     fn make(&self) -> Result<PathBuf, String>;
-    /// Removes it, if there is one.
+    /// Removes the copy, if there is one.
     fn remove(&self);
 }

@@ -18,24 +18,24 @@ use crate::servers::{PATIENCE, connect, stream};
 use crate::standing::NodeReport;
 use crate::survey::ask;
 
-/// How often is asked whether the copy is made.
+/// The interval of requests whether the copy is made.
 const LOOK_AFTER: Duration = Duration::from_millis(200);
-/// How many pieces are asked for ahead.
+/// The number of pieces requested ahead.
 const AHEAD: usize = 8;
-/// How often a piece is asked for.
+/// The number of requests for a piece.
 const TRIES: usize = 3;
 
 /// A copy that was taken.
 #[derive(Debug)]
 pub struct Fetched {
-    /// Whose it is.
+    /// The node that gave it.
     pub node: u16,
     pub files: usize,
     pub bytes: u64,
 }
 
-/// Takes a copy of the folder of the node that is ready and furthest into an empty folder, on a disk with room for so many bytes. All is
-/// on the disk then. Errors: no node gives one; what is on the disk by then is part of one.
+/// Takes a copy from the node that is ready and has taken the most messages, into an empty folder on a disk with this
+/// much room. Everything is on the disk then. Errors: no node gives one; the disk may then hold a part of one.
 pub fn fetch(url: &LogUrl, target: &Path, room: u64) -> Result<Fetched, LogError> {
     let (runtime, client, context) = connect(url)?;
     let copy = RandomState::new().hash_one(std::process::id());
@@ -78,7 +78,7 @@ impl Peer {
         Ok(answer.map_err(|error| LogError(error.to_string()))?.payload)
     }
 
-    /// Has it make a copy.
+    /// Has the node make a copy, and waits for it.
     async fn files(&self) -> Result<Vec<CopiedFile>, LogError> {
         loop {
             let answer = self.ask(&Asked::Make { copy: self.copy }).await?;
@@ -91,7 +91,7 @@ impl Peer {
         }
     }
 
-    /// It need not keep it any longer. If that gets lost it sees by itself that nobody asks any more.
+    /// Tells the node that the copy is no longer needed. If that gets lost, the node notices by itself.
     async fn end(&self) {
         let asked = serde_json::to_vec(&Asked::Done { copy: self.copy }).unwrap_or_default();
         let _ = self.client.publish(self.subject.clone(), asked.into()).await;

@@ -1,23 +1,24 @@
-//! How long a node waits for more to go into its next message. A message costs all servers of the log and all nodes much the same whatever it
-//! holds: a sync of each of their disks above all. While one is on its way the node's other requests wait, and go into the next one together.
-//! That one is to hold those of the clients too that were answered just now, and send their next request at once.
+//! The wait of a node for more requests in its next message. A message costs all servers of the log and all nodes about
+//! the same whatever its size: a sync of each of their disks above all. While one is on its way the node's other
+//! requests wait, and go into the next one together. That one should also hold the next requests of the clients that
+//! were answered just now.
 
 use std::time::Duration;
 
-/// A client that asks one thing at a time never waits.
+/// The number of commands from which a wait is worth it: a client that sends one request at a time never waits.
 const COMMANDS_MIN: u32 = 2;
-/// Of the time that the last message took.
+/// The divisor of the last message's time, which bounds the wait.
 const PART: u32 = 2;
 const LONGEST: Duration = Duration::from_millis(4);
 
-/// A message that was sent and taken: how many commands it had, and how long that took.
+/// A message that was sent and taken: its number of commands, and the time that this took.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub commands: u32,
     pub took: Duration,
 }
 
-/// Until as many ops wait as were on their way, or for part of the time that the last message took.
+/// A wait until as many ops wait as the last message had, or for a part of its time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Gathering {
     enough: usize,
@@ -25,7 +26,7 @@ pub(crate) struct Gathering {
 }
 
 impl Gathering {
-    /// Behind a message, when so many ops wait already. None where nobody else is to be expected.
+    /// Begins a wait behind a message, when this many ops already wait. None where no others are to be expected.
     pub fn behind(sent: Sent, waiting: usize, now: Duration) -> Option<Gathering> {
         let Sent { commands, took } = sent;
         let (enough, until) =

@@ -1,4 +1,4 @@
-//! A node that gives copies of its data folder: one at a time, a piece whenever it is asked for one.
+//! Gives copies of a node's data folder: one at a time, a piece for each request.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,11 +15,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::copies::{Answer, Asked, CopiedFile, CopySource, PIECE_BYTES, subject};
 
-/// Nobody asked for a copy for so long: it is removed.
+/// The time without a request after which a copy is removed.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 const LOOK_AFTER: Duration = Duration::from_secs(10);
 
-/// The copy that somebody takes.
+/// The copy that a node takes.
 struct Given {
     copy: u64,
     asked: Instant,
@@ -36,7 +36,7 @@ struct Copy {
     files: Vec<CopiedFile>,
 }
 
-/// Gives copies to whoever asks, for as long as the connection lives.
+/// Gives copies as long as the connection lives.
 pub(crate) async fn give((client, name, node): (Client, String, u16), source: Arc<dyn CopySource>) {
     let mut requests = match client.subscribe(subject(&name, node)).await {
         Ok(requests) => requests,
@@ -164,7 +164,7 @@ fn files_of(folder: &Path) -> io::Result<Vec<CopiedFile>> {
     Ok(files)
 }
 
-/// How long a file is, and what it hashes to.
+/// The length of a file, and its hash.
 fn bytes_and_hash(file: &Path) -> io::Result<(u64, String)> {
     let (mut file, mut hash, mut bytes) = (File::open(file)?, Xxh3::new(), 0);
     let mut piece = vec![0; PIECE_BYTES as usize];

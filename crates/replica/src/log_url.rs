@@ -1,4 +1,4 @@
-//! Where a log is: `nats://[user:password@]host[:port][,host[:port]…][/name]`. Shown without the password.
+//! The URL of a log: `nats://[user:password@]host[:port][,host[:port]…][/name]`. Its text leaves the password out.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ const NAME_BYTES_MAX: usize = 32;
 /// The servers that keep a log, and its name there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LogUrl {
-    /// With `tls`, its certificate is checked against those that the system trusts.
+    /// The scheme. With `tls`, the system's authorities must have signed the servers' certificate.
     scheme: &'static str,
     /// User and password.
     login: Option<(String, String)>,
@@ -27,7 +27,7 @@ impl LogUrl {
         self.hosts.iter().map(|host| format!("{}://{host}", self.scheme)).collect()
     }
 
-    /// User and password, if it names them.
+    /// User and password, if the URL has them.
     pub(crate) fn login(&self) -> Option<&(String, String)> {
         self.login.as_ref()
     }
@@ -37,7 +37,7 @@ impl LogUrl {
         &self.name
     }
 
-    /// Whether a text is meant to be one.
+    /// Whether a text is meant to be such a URL.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with("nats://") || text.starts_with("tls://")
     }
@@ -71,7 +71,8 @@ impl FromStr for LogUrl {
     }
 }
 
-/// What stands before the `@`: `user:password`, with `%` and two digits for what has a meaning in URLs.
+/// Decodes the part before the `@`: `user:password`, with `%` and two digits for characters that have a meaning in
+/// URLs.
 fn decoded(login: &str) -> Option<(String, String)> {
     let decoded = |text: &str| percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned);
     let (user, password) = login.split_once(':')?;

@@ -1,5 +1,6 @@
-//! Marks: places between two messages of the log at which all nodes make a snapshot and say in the log what it hashes to. So a node whose
-//! state is not that of the others is found out. Where marks are follows from the log alone, and so all nodes have the same.
+//! Marks: places between two messages of the log at which all nodes make a snapshot and state its hash in the log, so
+//! that a node with another state than the others is found. The log alone decides where marks are, so all nodes have
+//! the same.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,62 +9,63 @@ use bytes::{BufMut, Bytes, BytesMut};
 use engine::{Engine, NodeId, Sequence, Time};
 use market::snapshots::StateAt;
 
-/// There is a mark at least after so many messages, so that a start never has to read more of them.
+/// The number of messages after which there is a mark, so that a start never has to read more of them.
 const MESSAGES_MAX: u64 = 1 << 16;
-/// Up to so many accounts and open orders the loop hashes the state itself as well: in about a millisecond.
+/// The number of accounts and open orders up to which the loop hashes the state itself as well, in about a millisecond.
 const HASHED_AT_ONCE_MAX: usize = 20_000;
-/// How many marks are remembered to compare what nodes say of them.
+/// The number of marks that are remembered for comparisons.
 const REMEMBERED: usize = 64;
 const STATEMENT_BYTES: usize = 16;
 
-/// What nodes said of one mark.
+/// The statements of nodes about one mark.
 #[derive(Debug, Default)]
 struct Mark {
-    /// The command behind which this node has it.
+    /// The command behind which this node has the mark.
     sequence: Option<Sequence>,
-    /// What this node's memory hashed to there, if that was looked at.
+    /// The hash of this node's memory there, if it was computed.
     in_memory: Option<u64>,
-    /// What this node has and does not say, because it only follows.
+    /// The hash that this node has and does not state, because it only follows.
     unsaid: Option<u64>,
     stated: BTreeMap<NodeId, u64>,
 }
 
-/// What is known of the last marks.
+/// The last marks.
 #[derive(Debug)]
 pub(crate) struct Marks {
     every: Duration,
-    /// By the place of the message before which they are: a node that has gone another way counts its commands otherwise.
+    /// The marks by the position of the message behind them: a node with another state may count its commands
+    /// otherwise.
     marks: BTreeMap<u64, Mark>,
 }
 
-/// What a node says of a mark.
+/// A node's statement about a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub position: u64,
     pub hash: u64,
 }
 
-/// How the states of nodes compare at a mark.
+/// The comparison of nodes' states at a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// The message of the log before which the mark is.
+    /// The message of the log behind the mark.
     pub position: u64,
     pub hash: u64,
-    /// How many nodes said that they have this hash, this one included unless it only follows, …
+    /// The number of nodes that stated this hash, this one included unless it only follows.
     pub same: usize,
-    /// … and how many have the most frequent other one, and which that is.
+    /// The number of nodes with the most frequent other hash, and that hash.
     pub others: Option<(usize, u64)>,
 }
 
 impl Comparison {
-    /// Whether more nodes have another state than have this one.
+    /// Whether more nodes have another state than this one.
     pub(crate) fn is_outvoted(&self) -> bool {
         self.others.is_some_and(|(count, _)| count > self.same)
     }
 }
 
 impl Mark {
-    /// How a hash compares with what was said of this mark.
+    /// Compares a hash with the statements about this mark.
     fn compare(&self, position: u64, hash: u64) -> Comparison {
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
         self.stated.values().for_each(|stated| *counts.entry(*stated).or_default() += 1);
@@ -74,12 +76,12 @@ impl Mark {
 }
 
 impl Marks {
-    /// A mark after so long, when messages come.
+    /// Makes an empty list, with a mark after this time when messages come.
     pub fn new(every: Duration) -> Marks {
         Marks { every, marks: BTreeMap::new() }
     }
 
-    /// Whether there is a mark before a message that is taken at this place and time.
+    /// Whether there is a mark before a message at this position and time.
     pub fn is_due(&self, engine: &Engine, position: u64, time: Time) -> bool {
         let every = u64::try_from(self.every.as_micros()).unwrap_or(u64::MAX).max(1);
         let is_later = time.0 / every > engine.time().0 / every;
@@ -87,7 +89,7 @@ impl Marks {
         engine.sequence() > Sequence::ZERO && (is_later || is_far)
     }
 
-    /// There is a mark where the engine stands, before the message at this place.
+    /// Begins a mark at the engine's state, before the message at this position.
     pub fn begin(&mut self, engine: &Engine, position: u64) {
         let is_small = engine.account_count().saturating_add(engine.open_order_count()) <= HASHED_AT_ONCE_MAX;
         let in_memory = is_small.then(|| engine.state_hash());
@@ -103,8 +105,8 @@ impl Marks {
         self.marks.entry(position).or_default()
     }
 
-    /// What there is to say of a snapshot; nothing if it was not made at a mark. Errors: what the state in memory hashed to there, which
-    /// is something else.
+    /// The statement about a snapshot; none if it was not made at a mark. Errors: the hash of the state in memory
+    /// there, which differs.
     pub fn statement(&self, made: StateAt) -> Result<Option<Statement>, u64> {
         let at = self.marks.iter().rev().find(|(_, mark)| mark.sequence == Some(made.sequence));
         let Some((position, mark)) = at else { return Ok(None) };
@@ -114,15 +116,15 @@ impl Marks {
         }
     }
 
-    /// What this node has and does not say in the log. How that compares with what was said by now: it has no voice, so one other node with
-    /// another state outvotes it where none has the same.
+    /// Notes the hash that this node has and does not state in the log, and compares it with the statements so far: the
+    /// node has no vote, so one other node with another state outvotes it if none has the same.
     pub fn compare_unsaid(&mut self, has: Statement) -> Comparison {
         let mark = self.mark(has.position);
         mark.unsaid = Some(has.hash);
         mark.compare(has.position, has.hash)
     }
 
-    /// What a node says. How this node's state compares, where that is known.
+    /// Notes a node's statement. Returns the comparison with this node's state, where that is known.
     pub fn state(&mut self, by: NodeId, said: Statement, own: NodeId) -> Option<Comparison> {
         let Statement { position, hash } = said;
         let mark = self.mark(position);
@@ -133,7 +135,7 @@ impl Marks {
 }
 
 impl Statement {
-    /// As a message carries it.
+    /// Encodes the statement for a message.
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::with_capacity(STATEMENT_BYTES);
         bytes.put_u64_le(self.position);
@@ -141,7 +143,7 @@ impl Statement {
         bytes.freeze()
     }
 
-    /// Errors: it is none.
+    /// Reads a statement. Errors: the bytes are none.
     pub fn read(bytes: &[u8]) -> Result<Statement, String> {
         match bytes.as_chunks::<8>() {
             ([position, hash], []) => {

@@ -1,4 +1,4 @@
-//! What of the log nobody needs any more.
+//! Retention of the log: which messages are no longer needed.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,14 +7,15 @@ use engine::Time;
 
 use crate::parts::WINDOW;
 
-/// The marks that are remembered lie at least this part of the time that messages are kept apart, which bounds how many they are.
+/// The part of the time for which messages are kept that lies at least between two remembered marks, which bounds their
+/// number.
 const MARKS_IN_KEPT: u64 = 1_000;
 
-/// Marks at which at least two nodes have the same snapshot, as long as the messages behind them are kept.
+/// The marks at which at least two nodes have the same snapshot, as long as the messages behind them are kept.
 #[derive(Debug)]
 pub(crate) struct Retention {
     keep_micros: u64,
-    /// Where they are, and when nodes agreed.
+    /// The positions of marks, and the times at which nodes agreed.
     marks: VecDeque<(u64, Time)>,
 }
 
@@ -23,8 +24,8 @@ impl Retention {
         Retention { keep_micros: u64::try_from(keep.as_micros()).unwrap_or(u64::MAX), marks: VecDeque::new() }
     }
 
-    /// Nodes agree on a mark. The first message that is still needed, if that is another one now: a node that has the snapshot reads from
-    /// there, and all parts of batches that it begins with.
+    /// Notes that nodes agree on a mark. Returns the first message that is still needed, if it changed: a node with
+    /// that snapshot reads from there, and needs all parts of the batches with which it begins.
     pub fn agree(&mut self, position: u64, time: Time) -> Option<u64> {
         let apart = |last: &(u64, Time)| time.0.saturating_sub(last.1.0) >= self.keep_micros / MARKS_IN_KEPT;
         if self.marks.back().is_none_or(|last| last.0 < position && apart(last)) {

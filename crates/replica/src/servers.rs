@@ -11,22 +11,22 @@ use async_nats::{Client, ConnectOptions};
 use crate::client::LogError;
 use crate::log_url::LogUrl;
 
-/// How long an answer of the servers may take.
+/// The most time for an answer of the servers.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long the servers are asked again while none of them leads: they choose another leader in less time, and answer then.
+/// The time for which the servers are asked again while they have no leader: they choose one sooner, and answer then.
 pub(crate) const CHOOSING: Duration = Duration::from_secs(15);
 
-/// How long to wait before the next try where the servers do not answer.
+/// The pause before the next attempt where the servers do not answer.
 pub(crate) const BETWEEN_TRIES: Duration = Duration::from_millis(250);
 
-/// What they say while they have no leader.
+/// The servers' status code while they have no leader.
 const UNAVAILABLE: usize = 503;
 
-/// What to do then.
+/// The advice for that case.
 const HELP: &str = "; start this again when a majority of the log's servers runs and they reach each other";
 
-/// A connection, and what runs it.
+/// Makes a connection, and the runtime that drives it.
 pub(crate) fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, Context), LogError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| LogError(format!("cannot talk to {url}: {error}")))?;
@@ -42,7 +42,7 @@ pub(crate) fn connect(url: &LogUrl) -> Result<(tokio::runtime::Runtime, Client, 
     Ok((runtime, client, context))
 }
 
-/// What the servers answer, asked again while they have no leader, or do not answer in time.
+/// Returns the servers' answer. It asks again while they have no leader, or do not answer in time.
 async fn answered<T, E, F: Future<Output = Result<T, E>>>(
     ask: impl Fn() -> F,
     is_away: impl Fn(&E) -> bool,
@@ -61,7 +61,7 @@ pub(crate) fn is_missing(error: &GetStreamError) -> bool {
     matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
 }
 
-/// The stream of a log, if there is one. Errors: nobody answers.
+/// Finds the stream of a log, if there is one. Errors: no server answers.
 pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<Option<Stream>, LogError> {
     let is_away = |error: &GetStreamError| match error.kind() {
         GetStreamErrorKind::Request => true,
@@ -76,7 +76,7 @@ pub(crate) async fn stream_if_there(context: &Context, url: &LogUrl) -> Result<O
     }
 }
 
-/// A message of a log. Errors: there is none, or nobody answers.
+/// Reads a message of a log. Errors: there is none, or no server answers.
 pub(crate) async fn message(stream: &Stream, position: u64) -> Result<StreamMessage, LogError> {
     let is_away = |error: &RawMessageError| match error.kind() {
         RawMessageErrorKind::Other => true,
@@ -90,12 +90,12 @@ pub(crate) async fn message(stream: &Stream, position: u64) -> Result<StreamMess
     })
 }
 
-/// The stream of a log. Errors: there is none.
+/// Finds the stream of a log. Errors: there is none.
 pub(crate) async fn stream(context: &Context, url: &LogUrl) -> Result<Stream, LogError> {
     stream_if_there(context, url).await?.ok_or_else(|| missing(url))
 }
 
-/// What is said where a log should be.
+/// The error of a missing log.
 pub(crate) fn missing(url: &LogUrl) -> LogError {
     LogError(format!(
         "{url} is not there: a new cluster makes it with `pricetime cluster create`; if it was there, it is lost (docs/CLUSTER.md)"

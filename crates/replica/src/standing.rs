@@ -1,4 +1,4 @@
-//! How far a node is, for whoever asks: the node's own metrics, and `pricetime cluster status`, which asks all nodes.
+//! The standing of a node: for its own metrics, and for `pricetime cluster status`, which asks all nodes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,39 +9,39 @@ use serde::{Deserialize, Serialize};
 use crate::marks::Comparison;
 use crate::versions::NEWEST;
 
-/// What a node says of itself.
+/// A node's report about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodeReport {
     pub node: u16,
-    /// How many times it was started.
+    /// The number of times that it was started.
     pub epoch: u32,
     pub version: String,
     /// The newest version of the log's messages that it knows.
     pub rules: u8,
-    /// Whether it only follows. It writes nothing into the log then, and has no epoch.
+    /// Whether it only follows. It then writes nothing into the log, and has no epoch.
     pub read_only: bool,
-    /// As `/ready` says.
+    /// The state, in the words of `/ready`.
     pub state: String,
-    /// The last message of the log that it has taken, and the last one that it knows of.
+    /// The last message of the log that it has taken, and the last one that it knows.
     pub taken: u64,
     pub end: u64,
     /// The last command that it has applied.
     pub sequence: u64,
     /// The last mark at which it compared its state with that of other nodes.
     pub mark: Option<MarkReport>,
-    /// The nodes whose messages it has taken, by their numbers, and the last message of each.
+    /// The nodes whose messages it has taken, by number, with the last message of each.
     pub nodes: Vec<(u16, u64)>,
 }
 
-/// How a node's state compares at a mark.
+/// The comparison of a node's state at a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkReport {
-    /// The message of the log before which it is.
+    /// The message of the log behind the mark.
     pub position: u64,
-    /// In hexadecimal.
+    /// The hash, in hexadecimal.
     pub hash: String,
-    /// How many nodes have this hash, and how many another.
+    /// The number of nodes with this hash, and with another one.
     pub same: usize,
     pub other: usize,
 }
@@ -55,7 +55,7 @@ pub struct Standing {
 }
 
 impl NodeReport {
-    /// Its `state` when it serves.
+    /// The `state` of a node that serves.
     pub const READY: &'static str = "ready";
 }
 
@@ -69,7 +69,7 @@ impl Standing {
         &self.status
     }
 
-    /// Who it is. A node that only follows has no epoch.
+    /// Sets the node's number. A node that only follows has no epoch.
     pub(crate) fn begins(&self, node: u16, epoch: Option<u32>) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         (report.node, report.read_only) = (node, epoch.is_none());
@@ -78,7 +78,7 @@ impl Standing {
         self.metrics.set(Gauge::LogEpoch, u64::from(epoch));
     }
 
-    /// How far it is. All that the engine has taken is applied, and whoever shows the market is told of it.
+    /// Sets the node's progress. Everything that the engine has taken is applied, and its followers have the events.
     pub(crate) fn stands(&self, engine: &Engine, end: u64) {
         let taken = engine.shared_log().position();
         let end = end.max(taken);
@@ -103,7 +103,7 @@ impl Standing {
         self.metrics.set(Gauge::MarkOther, other as u64);
     }
 
-    /// What the node says of itself now.
+    /// The node's present report about itself.
     pub fn report(&self) -> NodeReport {
         let state = match self.status.get() {
             State::Standby | State::Recovering => "recovering",

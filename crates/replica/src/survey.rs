@@ -1,5 +1,5 @@
-//! What the nodes of a cluster say of themselves, and the log of itself. Nodes are asked over the log's servers, beside the log: nothing of
-//! it is kept.
+//! Reports of a cluster's nodes about themselves, and of the log's servers. Nodes are asked over the log's servers,
+//! beside the log: nothing of it is kept.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,26 +15,26 @@ use crate::standing::NodeReport;
 use crate::status_subject::subject;
 use crate::stream_config::LogTerms;
 
-/// How long nodes have to answer.
+/// The time that nodes have to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The most nodes that are told of, so that nobody who answers in their place fills the memory.
+/// The most nodes in a survey, so that an impostor with many answers does not fill the memory.
 const NODES_MAX: usize = 1_000;
 
-/// What is known of a log and its nodes.
+/// The state of a log and its nodes.
 #[derive(Debug)]
 pub struct Survey {
     pub log: LogReport,
-    /// Those that answered, by their numbers.
+    /// The nodes that answered, by number.
     pub nodes: Vec<NodeReport>,
-    /// Nodes that did not, whose messages others have taken, with the last one.
+    /// The nodes that did not answer, whose messages others have taken, with the last one.
     pub silent: Vec<(u16, u64)>,
 }
 
-/// What the log's servers say of it.
+/// The servers' report about the log.
 #[derive(Debug)]
 pub struct LogReport {
     pub cluster: String,
-    /// Of which version its nodes write messages.
+    /// The version of messages that its nodes write.
     pub rules: u8,
     pub first: u64,
     pub end: u64,
@@ -45,7 +45,7 @@ pub struct LogReport {
     pub followers: Vec<(String, bool)>,
 }
 
-/// Asks all. Errors: the log's servers do not answer, or have no such log.
+/// Asks all nodes. Errors: the log's servers do not answer, or have no such log.
 pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
     let (runtime, client, context) = connect(url)?;
     runtime.block_on(async {
@@ -54,7 +54,7 @@ pub fn survey(url: &LogUrl) -> Result<Survey, LogError> {
     })
 }
 
-/// The same of a stream that was found.
+/// Asks the nodes of a stream that was found.
 pub(crate) async fn of_stream(client: &Client, stream: &Stream, url: &LogUrl) -> Result<Survey, LogError> {
     let LogTerms { cluster, rules, .. } = LogTerms::of(url, &stream.cached_info().config)?;
     let info = stream.cached_info();
@@ -80,7 +80,7 @@ pub(crate) async fn of_stream(client: &Client, stream: &Stream, url: &LogUrl) ->
     Ok(Survey { log, nodes, silent: silent.into_iter().collect() })
 }
 
-/// How all nodes are that answer.
+/// Gathers the reports of all nodes that answer.
 pub(crate) async fn ask(client: &Client, name: &str) -> Result<Vec<NodeReport>, async_nats::Error> {
     let inbox = client.new_inbox();
     let mut answers = client.subscribe(inbox.clone()).await?;
@@ -95,7 +95,7 @@ pub(crate) async fn ask(client: &Client, name: &str) -> Result<Vec<NodeReport>, 
             }
         }
     };
-    // That the time is over is how it ends.
+    // The end of the time limit ends the gathering.
     let _ = tokio::time::timeout(PATIENCE, collect).await;
     Ok(nodes.into_values().collect())
 }

@@ -1,4 +1,4 @@
-//! What happened in a life, counted, so that a simulation in which nothing happens is noticed.
+//! The numbers of events in a life, so that a simulation without events is noticed.
 
 use std::collections::BTreeMap;
 use std::fmt;

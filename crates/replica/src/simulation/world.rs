@@ -1,5 +1,5 @@
-//! Nodes and their log, stepped in an order that a seed decides. While a node waits for the log, others go on inside its wait: nodes know
-//! of each other by the log alone, so this is as if all ran at once.
+//! Nodes and their log, stepped in an order that a seed decides. While a node waits for the log, others go on within
+//! its wait: nodes know of each other by the log alone, so this is as if all ran at once.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
@@ -19,11 +19,11 @@ use crate::ReplicaError;
 
 /// The numbers of the nodes, by their places: two have the same.
 const NUMBERS: [u16; 5] = [1, 2, 3, 700, 1];
-/// The place whose number another one has: a mistake of whoever runs them.
+/// The place whose number another one has: an operator's mistake.
 const RIVAL: usize = 4;
-/// Of a life, before it becomes calm.
+/// Steps of a life before it becomes calm.
 const STEPS: u32 = 250;
-/// After so many rounds in which nobody asks, all nodes are where the log is.
+/// The number of rounds without requests after which all nodes have reached the end of the log.
 const ROUNDS_MAX: usize = 100;
 
 pub(super) struct World {
@@ -33,14 +33,14 @@ pub(super) struct World {
     steps_left: Cell<u32>,
 }
 
-/// Where the processes of a node run, one after the other.
+/// The place of a node's processes, one after the other.
 pub(super) struct Place {
     pub number: u16,
     pub disk: SimulatedDisk,
-    /// What it has answered of.
+    /// The last command that it has answered.
     floor: Sequence,
     pub state: State,
-    /// Why its last process ended, where the log was damaged.
+    /// The reason why its last process ended, where the log was damaged.
     pub said: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl World {
         world
     }
 
-    /// Somebody goes on who is not waiting already. False when the life has had its steps.
+    /// Lets any node that is not waiting go on. Returns false when the life has had its steps.
     pub fn step_any(self: &Rc<World>) -> bool {
         let left = self.steps_left.get();
         let is_free = |at: &usize| !matches!(self.places[*at].borrow().state, State::Busy);
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// What stands there; it is busy until something is put there.
+    /// Takes the state of a place, which is busy until a state is put there.
     pub fn take(&self, at: usize) -> State {
         std::mem::replace(&mut self.places[at].borrow_mut().state, State::Busy)
     }
@@ -145,7 +145,7 @@ impl World {
         }
     }
 
-    /// Unless it is planned already.
+    /// Plans a crash, unless one is planned already.
     fn plan_crash(&self, disk: &SimulatedDisk, fate: &Fate, within: usize) {
         if fate.crashes_at.get().is_some() {
             return;
@@ -201,7 +201,7 @@ impl World {
         }
     }
 
-    /// A client asks, and is told what the judge says.
+    /// Has a client make requests, and compares the answers with the judge's.
     pub fn asks(&self, node: &mut Node) -> Result<(), Ended> {
         let requests = self.requests();
         let ops: Vec<Op> = requests.iter().flatten().copied().collect();
@@ -231,7 +231,7 @@ impl World {
         Ok(())
     }
 
-    /// The node does what is due by itself.
+    /// Has the node do its own due work.
     pub fn idles(&self, node: &mut Node) -> Result<(), Ended> {
         self.judge.borrow_mut().asks(node.process, Vec::new());
         node.idle()
@@ -243,7 +243,7 @@ impl World {
         requests.filter(|ops| asked_by_gateways(ops)).collect()
     }
 
-    /// Whether the process had to end, and what it leaves.
+    /// Ends a process. Checks that it had to end, and what it leaves.
     fn ends(&self, at: usize, fate: &Fate, ended: Ended) {
         let number = self.places[at].borrow().number;
         let disk_crashed = || {
@@ -271,7 +271,7 @@ impl World {
         self.cut_power(at);
     }
 
-    /// The machine of a node fails, or its process alone.
+    /// Has the machine of a node fail, or its process alone.
     fn cut_power(&self, at: usize) {
         let mut random = self.random.borrow_mut();
         let mut place = self.places[at].borrow_mut();
@@ -279,7 +279,7 @@ impl World {
         (place.disk, place.state) = (disk, State::Down);
     }
 
-    /// Nothing happens any more: all nodes take what the log has, and are then where the judge is. Gives the places that are up.
+    /// Ends all faults: all nodes take what the log has, and must then equal the judge. Returns the places that are up.
     pub fn come_to_rest(self: &Rc<World>) -> Vec<usize> {
         self.become_calm();
         self.all_arrive();
@@ -289,9 +289,9 @@ impl World {
         let mut end = 0;
         while self.log.borrow().end() > end && rounds.next().is_some() {
             end = self.log.borrow().end();
-            // What is due by the clock of a node becomes due by that of the log.
+            // Work that is due by a node's clock becomes due by the log's.
             self.pass(Duration::from_millis(500));
-            // One that the rival, or what was sent late, has replaced starts once more.
+            // A node that the rival, or a message sent late, has replaced starts once more.
             (0..RIVAL).for_each(|at| self.in_peace(at, |node| self.idles(node)));
             (0..RIVAL).filter(is_down).for_each(|at| self.start(at));
         }
@@ -311,13 +311,13 @@ impl World {
         self.cut_power(at);
     }
 
-    /// Lets go of what holds the world.
+    /// Breaks the references that keep the world alive.
     pub fn end(&self) {
         (0..self.places.len()).for_each(|at| drop(self.take(at)));
     }
 }
 
-/// All kinds of commands; not all in each life, where little would be traded.
+/// Makes a workload of all kinds of commands, but not of all in each life, where little would be traded.
 fn workload(seed: u64, random: &mut Random) -> Workload {
     let workload = Workload::with_client_orders(random.any()).with_all_kinds().with_terms();
     match seed % 8 {
