@@ -48,18 +48,23 @@ impl Engine {
         auction_price(side(Side::Buy), side(Side::Sell), self.stops.last_price(symbol), tick)
     }
 
-    /// Puts a symbol into a phase because somebody asks for it.
+    /// Puts a symbol into a phase because somebody asks for it, or because a calendar had it due.
     #[cold]
     pub(crate) fn change_phase(
         &mut self,
         symbol: Symbol,
-        phase: Phase,
+        (phase, due): (Phase, Option<Time>),
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let symbol = self.symbols.find(symbol).ok_or(Reject::UnknownSymbol)?;
+        if due.is_some_and(|due| self.shared_log.has_phase_since(symbol, due)) {
+            return Ok(Reply::Created);
+        }
         if phase == Phase::Open && self.is_halted_by_rules(symbol) {
             return Err(Reject::HaltedByRules);
         }
+        // From here it cannot be rejected.
+        self.shared_log.note_phase(symbol, due.unwrap_or(self.time));
         let asked = SymbolPhase { phase, until: None };
         match (self.phase(symbol) == asked, phase) {
             (true, _) => {}

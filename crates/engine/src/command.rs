@@ -364,8 +364,10 @@ pub enum Command {
     ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
     /// Put an account into a tier.
     ChangeTier { account: AccountId, tier: Tier },
-    /// Put a symbol into this phase. The orders that gathered execute when it opens.
-    ChangePhase { symbol: Symbol, phase: Phase },
+    /// Put a symbol into this phase. The orders that gathered execute when it opens. `due`: when a calendar says so; none where somebody asks
+    /// for it now. Where several nodes share a log, a change that was due is passed over if the phase was changed since, or by the same line
+    /// of another node's calendar.
+    ChangePhase { symbol: Symbol, phase: Phase, due: Option<Time> },
     /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
     EndAuction,
     /// Put an account into a group, or into none.

@@ -318,7 +318,7 @@ impl Engine {
             Command::PlaceTrailing { .. } => self.place_trailing(command, events),
             Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
-            Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
+            Command::ChangePhase { symbol, phase, due } => self.change_phase(symbol, (phase, due), events),
             Command::EndAuction => {
                 self.end_auction(events);
                 Ok(Reply::Created)

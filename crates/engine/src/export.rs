@@ -97,6 +97,7 @@ impl Engine {
             visit(StateItem::Limits { account, limits });
         }
         self.shared_log.all().for_each(|message| visit(StateItem::Message(message)));
+        self.shared_log.phases().for_each(|(symbol, at)| visit(StateItem::PhaseChanged { symbol, at }));
     }
 
     fn export_side(
@@ -311,6 +312,11 @@ impl StateHash {
                 self.word(epoch.into());
                 self.word(number);
                 self.word(position);
+            }
+            StateItem::PhaseChanged { symbol, at } => {
+                self.word(48);
+                self.word(symbol.0.into());
+                self.word(at.0);
             }
             StateItem::Pending { order, account, placed, working, is_due } => {
                 self.side_and_kind(29, &placed);

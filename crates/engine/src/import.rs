@@ -10,7 +10,7 @@ use crate::engine::{DoneOrders, Engine};
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
-use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex};
+use crate::ids::{AccountIndex, Deadline, OrderId, SymbolIndex, Time};
 use crate::kills::KillScope;
 use crate::phase::{Phase, SymbolPhase};
 use crate::protections::Grace;
@@ -100,6 +100,7 @@ enum Stage {
     Protections,
     Limits,
     Messages,
+    PhaseChanges,
 }
 
 impl Importer {
@@ -327,6 +328,10 @@ impl Importer {
             StateItem::Message(message) => {
                 self.advance(Stage::Messages)?;
                 self.add_message(message)
+            }
+            StateItem::PhaseChanged { symbol, at } => {
+                self.advance(Stage::PhaseChanges)?;
+                self.add_phase_change(symbol, at)
             }
         }
     }
@@ -667,6 +672,21 @@ impl Importer {
             return Err("a message of the shared log that nobody can have written");
         }
         self.engine.shared_log.take(message);
+        Ok(())
+    }
+
+    fn add_phase_change(&mut self, symbol: SymbolIndex, at: Time) -> Result<(), &'static str> {
+        if self.engine.symbol_name(symbol).is_none() {
+            return Err("a change of the phase of a symbol that was not listed");
+        }
+        let log = &mut self.engine.shared_log;
+        if log.phases().any(|(before, _)| before >= symbol) {
+            return Err("a change of a phase before its turn, or twice");
+        }
+        if log.position() == 0 {
+            return Err("a change of a phase where no message of a shared log was taken");
+        }
+        log.note_phase(symbol, at);
         Ok(())
     }
 

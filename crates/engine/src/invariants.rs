@@ -65,6 +65,10 @@ impl Engine {
                     "a message of the shared log has a writer and a place"
                 );
             }
+            StateItem::PhaseChanged { symbol, at } => {
+                assert!(self.symbol_name(symbol).is_some(), "a phase that was changed is that of a symbol");
+                assert!(self.shared_log.has_phase_since(symbol, at), "what is told was noted");
+            }
             StateItem::Limits { account, limits } => {
                 assert!(limits != AccountLimits::NONE && limits.is_sound(), "limits say something that can be obeyed");
                 assert!(self.account_limits(account) == limits, "what is told is the limit");

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU16;
 
+use crate::ids::{SymbolIndex, Time};
+
 /// A node of a cluster: 1 to 65,535.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(NonZeroU16);
@@ -41,10 +43,11 @@ pub struct LogMessage {
     pub number: u64,
 }
 
-/// The last messages that were taken, by the nodes that wrote them.
+/// The last messages that were taken, by the nodes that wrote them, and when the phases of symbols were changed since the first one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedLog {
     last: BTreeMap<NodeId, LogMessage>,
+    phases: BTreeMap<SymbolIndex, Time>,
 }
 
 impl SharedLog {
@@ -81,6 +84,24 @@ impl SharedLog {
     /// It is the last one of its writer.
     pub(crate) fn take(&mut self, message: LogMessage) {
         self.last.insert(message.node, message);
+    }
+
+    /// The phase of a symbol was changed: it was due then, or asked for. One server alone needs not know that: nobody acts later than it.
+    pub(crate) fn note_phase(&mut self, symbol: SymbolIndex, at: Time) {
+        if !self.last.is_empty() {
+            let noted = self.phases.entry(symbol).or_insert(at);
+            *noted = at.max(*noted);
+        }
+    }
+
+    /// Whether the phase of a symbol was changed then, or later.
+    pub fn has_phase_since(&self, symbol: SymbolIndex, time: Time) -> bool {
+        self.phases.get(&symbol).is_some_and(|noted| *noted >= time)
+    }
+
+    /// When the phases of symbols were changed last, by symbol.
+    pub fn phases(&self) -> impl Iterator<Item = (SymbolIndex, Time)> {
+        self.phases.iter().map(|(symbol, at)| (*symbol, *at))
     }
 
     /// The last ones, by node.

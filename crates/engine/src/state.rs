@@ -29,7 +29,8 @@ use crate::trail::Trail;
 /// id; the orders whose client order ids stand for them, by order id; the fees of the symbols and tiers that have any,
 /// by symbol and tier; the accounts of another tier than the first, by index; the accounts that are of a group, by
 /// index; what is killed, everything first, then the accounts and the symbols by index; the accounts that are
-/// protected, by index; and the accounts that have limits, by index.
+/// protected, by index; the accounts that have limits, by index; the last messages of nodes, by node; and the symbols
+/// whose phase was changed in a market of several nodes, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -106,6 +107,8 @@ pub enum StateItem {
     Limits { account: AccountIndex, limits: AccountLimits },
     /// The last message of a node that was taken of the shared log.
     Message(LogMessage),
+    /// When the phase of a symbol was changed last, or that change was due, where messages of a shared log are taken.
+    PhaseChanged { symbol: SymbolIndex, at: Time },
     /// An order that is placed when its working order is executed, or, if that `is_due`, when its turn comes. It holds nothing.
     Pending { order: OrderId, account: AccountIndex, placed: NewOrder<SymbolIndex>, working: OrderId, is_due: bool },
 }

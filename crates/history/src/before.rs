@@ -200,6 +200,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Protection { .. }
         | StateItem::Limits { .. }
         | StateItem::Message(_)
+        | StateItem::PhaseChanged { .. }
         | StateItem::Phase { .. }
         | StateItem::ClientOrder { .. } => {}
     });

@@ -109,6 +109,7 @@ impl Followed {
             | StateItem::Protection { .. }
             | StateItem::Limits { .. }
             | StateItem::Message(_)
+            | StateItem::PhaseChanged { .. }
             | StateItem::Phase { .. }
             | StateItem::Stop { .. }
             | StateItem::Pending { .. }

@@ -3,7 +3,7 @@
 
 use engine::{
     AccountId, ClientOrderId, Command, Deadline, FeeRate, Fees, FundsOrder, IcebergOrder, Money, NewOrder, OrderId,
-    OrderKind, OrderName, Position, SelfTrade, Side, TrailingOrder, Trigger,
+    OrderKind, OrderName, Position, SelfTrade, Side, Time, TrailingOrder, Trigger,
 };
 
 use crate::fees_codec::{put_rates, put_tier, take_rates, take_tier};
@@ -58,6 +58,8 @@ const CHANGE_FEES: u8 = 24;
 const CHANGE_TIER: u8 = 25;
 /// The phase of a symbol.
 const CHANGE_PHASE: u8 = 27;
+/// The same with the time at which a calendar had it due.
+const CHANGE_PHASE_DUE: u8 = 29;
 const END_AUCTION: u8 = 28;
 /// An account and the group that it is of, zero for none.
 const CHANGE_GROUP: u8 = 38;
@@ -267,10 +269,13 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             put_account(out, account);
             put_tier(out, tier);
         }
-        Command::ChangePhase { symbol, phase } => {
-            out.push(CHANGE_PHASE);
+        Command::ChangePhase { symbol, phase, due } => {
+            out.push(if due.is_some() { CHANGE_PHASE_DUE } else { CHANGE_PHASE });
             put_symbol(out, symbol);
             out.push(phase.code());
+            if let Some(due) = due {
+                put_u64(out, due.0);
+            }
         }
         Command::EndAuction => out.push(END_AUCTION),
         Command::ChangeGroup { account, group } => {
@@ -453,7 +458,11 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
                 Some(_) => Err(fault),
             }
         }
-        CHANGE_PHASE => Ok(Command::ChangePhase { symbol: take_symbol(bytes)?, phase: take_phase(bytes)? }),
+        CHANGE_PHASE | CHANGE_PHASE_DUE => {
+            let (symbol, phase) = (take_symbol(bytes)?, take_phase(bytes)?);
+            let due = (tag == CHANGE_PHASE_DUE).then(|| take_u64(bytes)).transpose()?.map(Time);
+            Ok(Command::ChangePhase { symbol, phase, due })
+        }
         END_AUCTION => Ok(Command::EndAuction),
         CHANGE_GROUP => Ok(Command::ChangeGroup { account: take_account(bytes)?, group: take_group(bytes)? }),
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),

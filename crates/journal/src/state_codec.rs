@@ -71,6 +71,8 @@ const PROTECTION: u8 = 36;
 const LIMITS: u8 = 37;
 /// The last message of a node that was taken of the shared log.
 const MESSAGE: u8 = 42;
+/// When the phase of a symbol was changed last, where several nodes share a log.
+const PHASE_CHANGED: u8 = 46;
 /// An order that waits for a price which follows the market, and a client's order that does or did: the distance follows, and then the
 /// item as one whose trigger stands still, or as one without a trigger.
 const TRAILING: u8 = 32;
@@ -199,6 +201,11 @@ pub fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
         StateItem::Message(message) => {
             out.push(MESSAGE);
             put_message(out, message);
+        }
+        StateItem::PhaseChanged { symbol, at } => {
+            out.push(PHASE_CHANGED);
+            put_u64(out, u64::from(symbol.0));
+            put_u64(out, at.0);
         }
         StateItem::Group { account, group } => {
             out.push(GROUP);
@@ -399,6 +406,9 @@ pub fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
             Ok(StateItem::Protection { account: AccountIndex(take_index(bytes)?), grace: take_grace(bytes)? })
         }
         MESSAGE => Ok(StateItem::Message(take_message(bytes)?)),
+        PHASE_CHANGED => {
+            Ok(StateItem::PhaseChanged { symbol: SymbolIndex(take_index(bytes)?), at: Time(take_u64(bytes)?) })
+        }
         LIMITS => Ok(StateItem::Limits { account: AccountIndex(take_index(bytes)?), limits: take_limits(bytes)? }),
         GROUP => Ok(StateItem::Group { account: AccountIndex(take_index(bytes)?), group: take_group(bytes)? }),
         STOP | REACHED_STOP => {

@@ -22,7 +22,7 @@ pub struct Calendar {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
-    /// Since midnight.
+    /// Since midnight. Of lines at one time each is a microsecond behind the one before it, so that each has a time of its own.
     at_us: u64,
     /// None for every symbol.
     symbol: Option<Symbol>,
@@ -62,6 +62,10 @@ impl Calendar {
             calendar.add(said).map_err(|fault| CalendarFault { line: number, fault })?;
         }
         calendar.lines.sort_by_key(|line| line.at_us);
+        for at in 1..calendar.lines.len() {
+            let before = calendar.lines[at - 1].at_us;
+            calendar.lines[at].at_us = calendar.lines[at].at_us.max(before + 1);
+        }
         calendar.day_ends.sort();
         Ok(calendar)
     }
@@ -91,13 +95,13 @@ impl Calendar {
         Ok(())
     }
 
-    /// What is to be done from just after one time up to another, in order. Of more than a day the last day.
-    fn between(&self, from: Time, through: Time) -> impl Iterator<Item = Line> {
+    /// What is to be done from just after one time up to another, in order, and when. Of more than a day the last day.
+    fn between(&self, from: Time, through: Time) -> impl Iterator<Item = (Time, Line)> {
         let from = from.0.max(through.0.saturating_sub(DAY_US));
         let days = from / DAY_US..=through.0 / DAY_US;
         days.flat_map(|day| self.lines.iter().map(move |line| (day * DAY_US + line.at_us, *line)))
             .filter(move |(at, _)| *at > from && *at <= through.0)
-            .map(|(_, line)| line)
+            .map(|(at, line)| (Time(at), line))
     }
 
     /// When something is to be done next.
@@ -138,6 +142,7 @@ pub(crate) struct Scheduled {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     line: Line,
+    due: Time,
     /// Of a line about every symbol: the first that was not looked at.
     next: u32,
 }
@@ -147,6 +152,13 @@ impl Scheduled {
     pub(crate) fn new(calendar: Calendar, last: Time, now: Time) -> Scheduled {
         let through = if last == Time::ZERO { now } else { last };
         Scheduled { next: calendar.next(through), calendar, through, due: VecDeque::new() }
+    }
+
+    /// The server knew nothing of the market behind this time: what was to be done since then is due.
+    pub(crate) fn begin_at(&mut self, last: Time) {
+        if last != Time::ZERO && last < self.through {
+            (self.through, self.next) = (last, self.calendar.next(last));
+        }
     }
 
     /// When the symbol's day ends next.
@@ -164,27 +176,34 @@ impl Scheduled {
     }
 
     /// The commands that do the next of what is due. What is at the same time comes one line a turn: a line is about what the one before
-    /// made.
+    /// made. Where several nodes share a log each has a calendar: a line is left out where one of them did it, or somebody changed the phase
+    /// since it was due, and else says when it was due, so that the same is seen to where the command is applied.
     pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
         if self.next.is_some_and(|next| next <= now) {
-            self.due.extend(self.calendar.between(self.through, now).map(|line| Step { line, next: 0 }));
+            self.due.extend(self.calendar.between(self.through, now).map(|(due, line)| Step { line, due, next: 0 }));
             (self.through, self.next) = (now, self.calendar.next(now));
         }
-        let Some(Step { line: Line { symbol, phase, .. }, next }) = self.due.pop_front() else { return Vec::new() };
-        let asked = SymbolPhase { phase, until: None };
-        let is_other = |at: &SymbolIndex| engine.phase(*at) != asked;
+        let Some(Step { line, due, next }) = self.due.pop_front() else { return Vec::new() };
+        let Line { symbol, phase, .. } = line;
+        let (asked, log) = (SymbolPhase { phase, until: None }, engine.shared_log());
+        let is_shared = log.position() > 0;
+        let is_left = |at: &SymbolIndex| match is_shared {
+            true => !log.has_phase_since(*at, due),
+            false => engine.phase(*at) != asked,
+        };
         let found: Vec<SymbolIndex> = match symbol {
-            Some(name) => engine.symbol_named(name).into_iter().filter(is_other).collect(),
+            Some(name) => engine.symbol_named(name).into_iter().filter(is_left).collect(),
             None => {
                 let all = next..u32::try_from(engine.symbol_count()).unwrap_or(u32::MAX);
-                all.map(SymbolIndex).filter(is_other).take(COMMANDS_MAX).collect()
+                all.map(SymbolIndex).filter(is_left).take(COMMANDS_MAX).collect()
             }
         };
         if let Some(last) = found.last().filter(|_| found.len() == COMMANDS_MAX) {
-            self.due.push_front(Step { line: Line { at_us: 0, symbol, phase }, next: last.0 + 1 });
+            self.due.push_front(Step { line, due, next: last.0 + 1 });
         }
         let names = found.into_iter().filter_map(|at| engine.symbol_name(at));
-        names.map(|symbol| Command::ChangePhase { symbol, phase }).collect()
+        let due = is_shared.then_some(due);
+        names.map(|symbol| Command::ChangePhase { symbol, phase, due }).collect()
     }
 }
 
@@ -192,7 +211,7 @@ impl Scheduled {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use engine::{DoneOrders, Entry};
+    use engine::{DoneOrders, Entry, Importer, LogMessage, NodeId};
 
     use super::*;
 
@@ -213,7 +232,11 @@ mod tests {
     }
 
     fn apply(engine: &mut Engine, command: Command) {
-        let entry = Entry { sequence: engine.sequence().next(), time: engine.time(), command };
+        apply_at(engine, engine.time(), command);
+    }
+
+    fn apply_at(engine: &mut Engine, time: Time, command: Command) {
+        let entry = Entry { sequence: engine.sequence().next(), time, command };
         engine.apply(&entry, &mut Vec::new(), &mut |_| {});
     }
 
@@ -241,14 +264,15 @@ mod tests {
         let mut scheduled = Scheduled::new(calendar.clone(), Time::ZERO, at(3, 7, 0));
         assert_eq!((scheduled.is_due(at(3, 7, 59)), scheduled.next(at(3, 7, 59))), (false, Some(at(3, 8, 0))));
         assert!(scheduled.take(&engine, at(3, 7, 59)).is_empty());
-        let change = |name: &str, phase| Command::ChangePhase { symbol: symbol(name), phase };
+        let change = |name: &str, phase| Command::ChangePhase { symbol: symbol(name), phase, due: None };
         let told = scheduled.take(&engine, at(3, 8, 0));
         assert_eq!(told, [change("SPY", Phase::Auction), change("IBM", Phase::Auction)]);
         told.into_iter().for_each(|command| apply(&mut engine, command));
         assert!(!scheduled.is_due(at(3, 8, 1)));
         // Two lines at one time: one a turn. One is about a symbol that there is not.
         assert_eq!(scheduled.take(&engine, at(3, 9, 0)), [change("SPY", Phase::Open)]);
-        assert!(scheduled.is_due(at(3, 9, 0)) && scheduled.take(&engine, at(3, 9, 0)).is_empty());
+        let next = Time(at(3, 9, 0).0 + 1);
+        assert!(!scheduled.is_due(at(3, 9, 0)) && scheduled.is_due(next) && scheduled.take(&engine, next).is_empty());
         assert_eq!(scheduled.next(at(3, 18, 0)), Some(at(3, 18, 0)), "the end is due");
         // A server that was away for a week does what the last day has.
         let mut scheduled = Scheduled::new(calendar, at(3, 9, 1), at(10, 8, 30));
@@ -258,6 +282,51 @@ mod tests {
             turns += 1;
         }
         assert_eq!((turns, engine.phase(SymbolIndex(1)).phase), (4, Phase::Auction));
+    }
+
+    /// A node that was asleep at nine did what its calendar had for nine when it woke, whatever an operator had done meanwhile.
+    #[test]
+    fn where_nodes_share_a_log_a_line_that_comes_late_undoes_nothing() {
+        let mut engine = with_symbols(&["SPY", "IBM"]);
+        let message = LogMessage { position: 1, node: NodeId::new(1).unwrap(), epoch: 1, number: 0 };
+        apply(&mut engine, Command::TakeMessage(message));
+        let calendar = Calendar::parse("09:00 * open\n09:00 SPY auction\n09:00 SPY open").unwrap();
+        let [mut first, mut late] = [(); 2].map(|()| Scheduled::new(calendar.clone(), at(3, 8, 0), at(3, 8, 0)));
+        let nine = |line: u64| Time(at(3, 9, 0).0 + line);
+        let due = |name: &str, phase, line| Command::ChangePhase { symbol: symbol(name), phase, due: Some(nine(line)) };
+        let spoken = |phase| Command::ChangePhase { symbol: symbol("SPY"), phase, due: None };
+        apply_at(&mut engine, at(3, 8, 30), spoken(Phase::Halted));
+        // Also a line that changes nothing is taken note of.
+        let told = first.take(&engine, nine(0));
+        assert_eq!(told, [due("SPY", Phase::Open, 0), due("IBM", Phase::Open, 0)]);
+        told.into_iter().for_each(|command| apply_at(&mut engine, nine(5), command));
+        assert!(late.take(&engine, nine(0)).is_empty(), "the other node's calendar says the same");
+        // Lines of one time are told from each other.
+        for (line, phase) in [(1, Phase::Auction), (2, Phase::Open)] {
+            assert_eq!(first.take(&engine, nine(line)), [due("SPY", phase, line)]);
+            apply_at(&mut engine, nine(5), due("SPY", phase, line));
+            assert_eq!(engine.phase(SymbolIndex(0)).phase, phase);
+        }
+        apply_at(&mut engine, nine(5), due("SPY", Phase::Auction, 1));
+        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Open, "it was done");
+        apply_at(&mut engine, at(3, 10, 0), spoken(Phase::Halted));
+        assert!(late.take(&engine, at(3, 10, 1)).is_empty());
+        for line in 0..3 {
+            apply_at(&mut engine, at(3, 10, 1), due("SPY", Phase::Open, line));
+            assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted, "somebody halted it since");
+        }
+        // A start from a snapshot knows as much.
+        let mut importer = Importer::new(1, DoneOrders::Keep);
+        engine.export(&mut |item| importer.add(item).unwrap());
+        let mut engine = importer.finish().unwrap();
+        apply_at(&mut engine, at(3, 10, 1), due("SPY", Phase::Open, 2));
+        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted);
+        apply_at(
+            &mut engine,
+            at(4, 9, 0),
+            Command::ChangePhase { symbol: symbol("SPY"), phase: Phase::Open, due: Some(at(4, 9, 0)) },
+        );
+        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Open, "the next day's");
     }
 
     #[test]

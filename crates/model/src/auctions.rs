@@ -2,7 +2,7 @@
 
 use engine::{
     AccountIndex, BrokenRule, Event, NewOrder, OrderId, OrderKind, Phase, Price, Reject, Reply, SelfTrade, Shares,
-    Side, Symbol, SymbolIndex, SymbolPhase,
+    Side, Symbol, SymbolIndex, SymbolPhase, Time,
 };
 
 use crate::exchange::{Model, Terms};
@@ -31,15 +31,26 @@ impl Model {
     pub(crate) fn change_phase(
         &mut self,
         symbol: Symbol,
-        phase: Phase,
+        (phase, due): (Phase, Option<Time>),
         events: &mut Vec<Event>,
     ) -> Result<Reply, Reject> {
         let symbol = self.symbol_named(symbol)?;
+        if due.is_some_and(|due| self.phase_was_changed_since(symbol, due)) {
+            return Ok(Reply::Created);
+        }
         if phase == Phase::Open && self.rules(symbol).is_halted {
             return Err(Reject::HaltedByRules);
         }
+        if !self.messages.is_empty() {
+            self.phase_changes.push((symbol, due.unwrap_or(self.time)));
+        }
         self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
         Ok(Reply::Created)
+    }
+
+    /// Whether somebody asked for a change of its phase then or later, or a calendar had one due, where nodes share a log.
+    pub fn phase_was_changed_since(&self, symbol: SymbolIndex, time: Time) -> bool {
+        self.phase_changes.iter().any(|(of, at)| *of == symbol && *at >= time)
     }
 
     /// Ends the auction with the earliest end time, if that time is past.

@@ -61,6 +61,8 @@ pub struct Model {
     pub(crate) protected: Vec<(AccountIndex, Grace)>,
     /// All messages of the shared log that the market took.
     pub(crate) messages: Vec<LogMessage>,
+    /// All changes of phases since the first of those: when they were asked for, or due.
+    pub(crate) phase_changes: Vec<(SymbolIndex, Time)>,
     /// The limits of the accounts that have any.
     pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
     /// The first order of a pair while the second one is placed, to be linked with it.
@@ -218,6 +220,7 @@ impl Model {
             kills: Vec::new(),
             protected: Vec::new(),
             messages: Vec::new(),
+            phase_changes: Vec::new(),
             limits: BTreeMap::new(),
             linking: None,
             execution_bounds: ExecutionBounds::ALL,
@@ -353,7 +356,7 @@ impl Model {
             Command::ChangeFees { symbol, tier, fees } => self.change_fees(symbol, tier, fees, events),
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
             Command::ChangeGroup { account, group } => self.change_group(account, group, events),
-            Command::ChangePhase { symbol, phase } => self.change_phase(symbol, phase, events),
+            Command::ChangePhase { symbol, phase, due } => self.change_phase(symbol, (phase, due), events),
             Command::EndAuction => {
                 self.end_auction(events);
                 Ok(Reply::Created)

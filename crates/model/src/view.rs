@@ -200,6 +200,10 @@ impl Model {
         items.extend(protections.map(|(account, grace)| StateItem::Protection { account, grace }));
         items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
         items.extend(self.last_messages().into_iter().map(StateItem::Message));
+        items.extend((0..self.symbols.len() as u32).map(SymbolIndex).filter_map(|symbol| {
+            let of_symbol = self.phase_changes.iter().filter(|(of, _)| *of == symbol);
+            of_symbol.map(|(_, at)| *at).max().map(|at| StateItem::PhaseChanged { symbol, at })
+        }));
         items
     }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use engine::{
     AccountId, Command, Entry, Fees, FundsOrder, IcebergOrder, KillScope, LogMessage, NewOrder, OrderKind, OrderName,
-    SelfTrade, Side, TrailingOrder, Trigger,
+    SelfTrade, Side, Time, TrailingOrder, Trigger,
 };
 use journal::{BatchView, Disk, JournalPoint, ReadEnd, snapshot};
 use market::recovery;
@@ -168,7 +168,10 @@ pub fn describe(command: &Command) -> String {
         ),
         Command::ChangeTier { account, tier } => format!("tier of account {account}: {}", tier.number()),
         Command::ChangeGroup { account, group } => format!("group of account {account}: {}", group.number()),
-        Command::ChangePhase { symbol, phase } => format!("phase of {symbol}: {phase}"),
+        Command::ChangePhase { symbol, phase, due: None } => format!("phase of {symbol}: {phase}"),
+        Command::ChangePhase { symbol, phase, due: Some(Time(due)) } => {
+            format!("phase of {symbol}: {phase}, as the calendar had due at {due}")
+        }
         Command::EndAuction => "end the auction whose time came".to_owned(),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came".to_owned(),

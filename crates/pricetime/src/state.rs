@@ -536,7 +536,10 @@ impl Gathered {
             StateItem::Tier { account, tier } => self.fees.set_tier(account, tier),
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
-            StateItem::Kill { .. } | StateItem::Limits { .. } | StateItem::Message(_) => {}
+            StateItem::Kill { .. }
+            | StateItem::Limits { .. }
+            | StateItem::Message(_)
+            | StateItem::PhaseChanged { .. } => {}
             StateItem::Pending { order, account, placed, working, .. } => {
                 self.pending.insert(order.0, working.0);
                 self.add_order(order, account, &placed);

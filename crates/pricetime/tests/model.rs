@@ -203,7 +203,7 @@ impl Oracle {
                 }
                 return;
             }
-            Command::ChangePhase { symbol, phase } => {
+            Command::ChangePhase { symbol, phase, .. } => {
                 let echo = format!(" sym=\"{symbol}\" is=\"{phase}\"");
                 write!(children, "<phase{echo}/>").unwrap();
                 match self.apply(command).0 {
@@ -461,7 +461,11 @@ fn compare_state(state: &Value, model: &Model) {
                 executions = told["executions"].as_array().unwrap().iter();
                 added_up = &told["executed"];
             }
-            StateItem::Watch { .. } | StateItem::Deadline { .. } | StateItem::Link { .. } | StateItem::Message(_) => {}
+            StateItem::Watch { .. }
+            | StateItem::Deadline { .. }
+            | StateItem::Link { .. }
+            | StateItem::Message(_)
+            | StateItem::PhaseChanged { .. } => {}
             StateItem::Protection { account, grace } => {
                 let told = &state["accounts"][account.0 as usize]["cancel_on_disconnect"];
                 assert_eq!(*told, grace.to_string(), "account {}", account.0);

@@ -339,7 +339,7 @@ impl Rows {
                 self.protections.push(ProtectionRow { account, grace: Some(grace) });
             }
             // A database is no node of a cluster.
-            StateItem::Message(_) => {}
+            StateItem::Message(_) | StateItem::PhaseChanged { .. } => {}
             StateItem::Limits { account, limits } => self.limits.push(LimitsRow { account, limits }),
             StateItem::Phase { symbol, phase } => self.phases.push(PhaseRow { symbol, phase }),
             StateItem::Stop { order, account, placed, is_reached, trail } => {

@@ -29,7 +29,7 @@ pub fn report() {
 /// So many orders of each side gather at so many limits, and all of them execute, in steps.
 fn auction(orders: i64, limits: i64) {
     let mut market = Market::new();
-    let phase = |phase| Command::ChangePhase { symbol: flow::symbol(0), phase };
+    let phase = |phase| Command::ChangePhase { symbol: flow::symbol(0), phase, due: None };
     market.apply(phase(Phase::Auction));
     for nth in 0..orders {
         market.place(nth, Side::Buy, MIDDLE + nth % limits * TINY, 2 + nth % 7);

@@ -1,20 +1,31 @@
 //! Messages of the log that several nodes share: what was met of them.
 
-use engine::{Command, LogMessage, Op};
+use engine::{Command, LogMessage, Op, SymbolIndex};
 use model::Model;
 
-pub const ALL: [&str; 5] = [
+pub const ALL: [&str; 7] = [
     "message: begins an epoch",
     "message: the next of its node",
     "message: of an older epoch",
     "message: came before, or too early",
     "message: where another one stands",
+    "phase: was due, and is put into it",
+    "phase: was due, and was changed since",
 ];
 
 /// What `op` comes to; the model stands before it.
 pub fn before(op: &Op, model: &Model) -> Option<&'static str> {
-    let Op::Command(Command::TakeMessage(message)) = op else { return None };
     let last = model.last_messages();
+    if let Op::Command(Command::ChangePhase { symbol, due: Some(due), .. }) = op
+        && !last.is_empty()
+    {
+        let at = model.symbols().position(|name| name == *symbol)?;
+        return Some(match model.phase_was_changed_since(SymbolIndex(at as u32), *due) {
+            true => "phase: was due, and was changed since",
+            false => "phase: was due, and is put into it",
+        });
+    }
+    let Op::Command(Command::TakeMessage(message)) = op else { return None };
     let of_node = last.iter().find(|last| last.node == message.node);
     let (epoch, number) = of_node.map_or((0, 0), |last| (last.epoch, last.number));
     let end = last.iter().map(|last| last.position).max().unwrap_or(0);

@@ -4,7 +4,7 @@ use crate::common::duel::Duel;
 use crate::common::situations::Situations;
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, Deadline, Distance, FundsOrder, Money, NewOrder, Op, OrderId, OrderKind,
-    Pause, Phase, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Trigger,
+    Pause, Phase, Position, Price, Query, SelfTrade, Shares, Side, Symbol, SymbolRules, Time, Trigger,
 };
 use proptest::prelude::*;
 
@@ -135,8 +135,8 @@ fn any_command() -> impl Strategy<Value = Command> {
             shares: Shares::from_units(shares).unwrap(),
         }),
         2 => (any_symbol(), any_rules()).prop_map(|(symbol, rules)| Command::ChangeRules { symbol, rules }),
-        2 => (any_symbol(), proptest::sample::select(Phase::ALL.as_slice()))
-            .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
+        2 => (any_symbol(), proptest::sample::select(Phase::ALL.as_slice()), proptest::option::of((0u64..200).prop_map(Time)))
+            .prop_map(|(symbol, phase, due)| Command::ChangePhase { symbol, phase, due }),
         1 => Just(Command::EndAuction),
     ]
 }

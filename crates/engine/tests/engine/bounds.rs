@@ -49,7 +49,7 @@ impl Market {
     }
 
     fn phase(&mut self, phase: Phase) {
-        assert_eq!(self.apply(Command::ChangePhase { symbol: symbol(), phase }), Reply::Created);
+        assert_eq!(self.apply(Command::ChangePhase { symbol: symbol(), phase, due: None }), Reply::Created);
     }
 
     /// Executions of the last command.

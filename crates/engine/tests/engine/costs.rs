@@ -103,7 +103,7 @@ fn orders_that_are_held_back_cost_the_activations_of_other_symbols_nothing() {
     large.place("A", Side::Sell, 100_000, None);
     large.place("A", Side::Buy, 100_000, None);
     assert!(large.engine.reached_orders() > 50_000, "most wait for their turn");
-    large.apply(Command::ChangePhase { symbol: symbol("A"), phase: Phase::Halted });
+    large.apply(Command::ChangePhase { symbol: symbol("A"), phase: Phase::Halted, due: None });
     assert_eq!(large.engine.reached_orders(), 0, "and are held back");
     let trade = |market: &mut Market| {
         for _ in 0..50 {

@@ -288,6 +288,10 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             }
             StateItem::Message(message)
         }
+        StateItem::PhaseChanged { symbol, at } => match which {
+            0 => StateItem::PhaseChanged { symbol: engine::SymbolIndex(symbol.0 + 1), at },
+            _ => StateItem::PhaseChanged { symbol, at: engine::Time(at.0 ^ 1) },
+        },
         StateItem::Kill { scope } => StateItem::Kill {
             scope: match scope {
                 KillScope::Everything => KillScope::Account(engine::AccountIndex(0)),

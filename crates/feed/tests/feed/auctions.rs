@@ -25,7 +25,7 @@ pub fn place(number: &str, side: Side, dollars: i64, shares: i64) -> Command {
 }
 
 fn phase(phase: Phase) -> Command {
-    Command::ChangePhase { symbol: symbol(), phase }
+    Command::ChangePhase { symbol: symbol(), phase, due: None }
 }
 
 /// Builds a market in which each command is a turn.

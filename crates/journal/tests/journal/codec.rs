@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use engine::{
     AccountId, AccountLimits, ClientOrderId, Command, DOLLAR, Deadline, Distance, FeeRate, Fees, FundsOrder, Grace,
     Group, IcebergOrder, KillScope, Money, NewOrder, OrderId, OrderKind, Pause, Phase, Position, Price, SelfTrade,
-    Shares, Side, Symbol, SymbolRules, Tier, Trail, TrailingOrder, Trigger,
+    Shares, Side, Symbol, SymbolRules, Tier, Time, Trail, TrailingOrder, Trigger,
 };
 use journal::{CodecError, decode, encode};
 use proptest::prelude::*;
@@ -129,8 +129,8 @@ fn command() -> impl Strategy<Value = Command> {
             group: Group::new(number).unwrap(),
         }),
         1 => (account(), tier()).prop_map(|(account, tier)| Command::ChangeTier { account, tier }),
-        1 => (symbol(), proptest::sample::select(Phase::ALL.as_slice()))
-            .prop_map(|(symbol, phase)| Command::ChangePhase { symbol, phase }),
+        1 => (symbol(), proptest::sample::select(Phase::ALL.as_slice()), proptest::option::of(any::<u64>().prop_map(Time)))
+            .prop_map(|(symbol, phase, due)| Command::ChangePhase { symbol, phase, due }),
         1 => (kill_scope(), any::<bool>()).prop_map(|(scope, kills)| {
             if kills { Command::Kill { scope } } else { Command::Release { scope } }
         }),
@@ -413,8 +413,11 @@ fn phases_have_one_encoding_and_bounds() {
     let symbol = Symbol::parse(b"S").unwrap();
     for (phase, code) in [(Phase::Open, 0), (Phase::Halted, 1), (Phase::Auction, 2)] {
         let mut bytes = Vec::new();
-        encode(&Command::ChangePhase { symbol, phase }, &mut bytes);
+        encode(&Command::ChangePhase { symbol, phase, due: None }, &mut bytes);
         assert_eq!(bytes, [27, 1, b'S', code]);
+        bytes.clear();
+        encode(&Command::ChangePhase { symbol, phase, due: Some(Time(300)) }, &mut bytes);
+        assert_eq!(bytes, [29, 1, b'S', code, 0xac, 2]);
     }
     assert_eq!(decode(&mut &[27, 1, b'S', 3][..]).unwrap_err(), CodecError::OutOfBounds("phase"));
     assert_eq!(decode(&mut &[28][..]).unwrap(), Command::EndAuction);

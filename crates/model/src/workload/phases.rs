@@ -1,7 +1,7 @@
 //! The phases of symbols as a workload draws them, and orders that it places because of them: orders that gather, and
 //! orders that would execute outside a band. This module does not know what becomes of them.
 
-use engine::{Command, Distance, NewOrder, Op, Pause, Phase, Side, Symbol, SymbolIndex, SymbolRules, Trigger};
+use engine::{Command, Distance, NewOrder, Op, Pause, Phase, Side, Symbol, SymbolIndex, SymbolRules, Time, Trigger};
 
 use super::Workload;
 use crate::exchange::{Model, Order};
@@ -15,11 +15,11 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     let linked = model.resting().find(|order| model.partner(order.id).is_some() && model.is_open(order.symbol));
     if let Some(order) = linked.filter(|_| workload.random.percent(35)) {
         let symbol = model.symbols().nth(order.symbol.0 as usize).expect("an order's symbol exists");
-        return Command::ChangePhase { symbol, phase: Phase::Auction };
+        return Command::ChangePhase { symbol, phase: Phase::Auction, due: None };
     }
     let symbol = workload.symbol();
     let Some(at) = named(model, symbol) else {
-        return Command::ChangePhase { symbol, phase: Phase::Auction };
+        return Command::ChangePhase { symbol, phase: Phase::Auction, due: None };
     };
     if model.phase(at).until.is_some() && workload.random.percent(30) {
         return Command::ChangeRules { symbol, rules: SymbolRules { is_halted: true, ..model.rules(at) } };
@@ -34,7 +34,12 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
         (Phase::Halted | Phase::Auction, 80..90) => Phase::Auction,
         (phase, _) => phase,
     };
-    Command::ChangePhase { symbol, phase }
+    // Also what a calendar had due a while ago, or has due in a moment.
+    let due = workload
+        .random
+        .percent(25)
+        .then(|| Time((model.time().0 + 5).saturating_sub(workload.random.below(400) as u64)));
+    Command::ChangePhase { symbol, phase, due }
 }
 
 /// Draws a band that some resting orders are outside of.

@@ -282,7 +282,7 @@ fn push_create(body: &mut String, op: &Op) {
             let (element, attributes) = fees_element(command).unwrap();
             write!(body, "<{element}{attributes}/>").unwrap();
         }
-        Op::Command(Command::ChangePhase { symbol, phase }) => {
+        Op::Command(Command::ChangePhase { symbol, phase, .. }) => {
             write!(body, "<phase sym=\"{symbol}\" is=\"{phase}\"/>").unwrap();
         }
         Op::Command(Command::IssueShares { symbol, account, shares }) => {

@@ -38,10 +38,10 @@ fn market() -> Market {
     }
     // Twice in one batch: the last one counts.
     for phase in [Phase::Halted, Phase::Auction, Phase::Open] {
-        market.apply(Command::ChangePhase { symbol: symbol("OPEN"), phase });
+        market.apply(Command::ChangePhase { symbol: symbol("OPEN"), phase, due: None });
     }
-    market.apply(Command::ChangePhase { symbol: symbol("HALT"), phase: Phase::Halted });
-    market.apply(Command::ChangePhase { symbol: symbol("GATHER"), phase: Phase::Auction });
+    market.apply(Command::ChangePhase { symbol: symbol("HALT"), phase: Phase::Halted, due: None });
+    market.apply(Command::ChangePhase { symbol: symbol("GATHER"), phase: Phase::Auction, due: None });
     place(&mut market, "GATHER", Side::Buy, 110, 5);
     place(&mut market, "GATHER", Side::Sell, 90, 3);
     let (band, interruption) = (Distance::from_hundredths(1_000), Pause::from_seconds(30));
@@ -64,7 +64,7 @@ fn sql_shows_the_phases_that_a_server_goes_on_with() {
     assert_eq!(database.sql(shown), ["HALT|halted|f|t", "GATHER|auction|f|t", "BAND|auction|t|t"]);
     assert_eq!(database.sql("SELECT interruption FROM pricetime.symbol_rules"), ["30"]);
     for name in ["HALT", "GATHER", "BAND"] {
-        market.apply(Command::ChangePhase { symbol: symbol(name), phase: Phase::Open });
+        market.apply(Command::ChangePhase { symbol: symbol(name), phase: Phase::Open, due: None });
     }
     market.restart(&database, "two");
     assert_eq!(database.sql("SELECT count(*) FROM pricetime.symbol_phases"), ["0"]);
@@ -100,22 +100,22 @@ fn parts_that_are_shown_in_an_auction_stand_behind_each_other_in_rows_too() {
     market.apply(Command::CreateSymbol { symbol: symbol("BERG") });
     let shares = Position::from_units(18 * i128::from(ONE));
     market.apply(Command::IssueShares { symbol: symbol("BERG"), account: account(), shares });
-    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction, due: None });
     berg(&mut market);
     place(&mut market, "BERG", Side::Buy, 110, 6);
     // Just before the auction ends: it arrives with its own command, and not with that one.
     berg(&mut market);
-    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open, due: None });
     market.restart(&database, "one");
     // One with parts that is the younger one executes with the other again and again.
-    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction, due: None });
     place(&mut market, "BERG", Side::Buy, 110, 12);
-    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
-    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open, due: None });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Auction, due: None });
     place(&mut market, "BERG", Side::Buy, 110, 9);
     market.apply(Command::IssueShares { symbol: symbol("BERG"), account: account(), shares });
     berg(&mut market);
-    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open });
+    market.apply(Command::ChangePhase { symbol: symbol("BERG"), phase: Phase::Open, due: None });
     market.restart(&database, "two");
 }
 

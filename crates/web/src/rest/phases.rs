@@ -25,7 +25,7 @@ pub(crate) async fn change_phase(
 ) -> Result<Json<PhaseGiven>, Problem> {
     let symbol = input::symbol(&name).map_err(|_| Problem::unknown_symbol())?;
     let phase = asked.read()?;
-    let ops = [Op::Command(Command::ChangePhase { symbol, phase })];
+    let ops = [Op::Command(Command::ChangePhase { symbol, phase, due: None })];
     let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
     for answer in answers {
         problem::reply(answer)?;

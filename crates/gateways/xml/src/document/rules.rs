@@ -45,7 +45,7 @@ pub(super) fn phase_command<'a>(fields: &Fields<'a, 2>) -> Result<Command, Child
     let named = |name: &[u8]| std::str::from_utf8(name).ok().and_then(Phase::named);
     let symbol = symbol(sym)?;
     let phase = named(&is.trimmed()).ok_or(ChildFault::Order("is must be open, halted or auction"))?;
-    Ok(Command::ChangePhase { symbol, phase })
+    Ok(Command::ChangePhase { symbol, phase, due: None })
 }
 
 fn is_halted(trading: Option<Value<'_>>) -> Result<bool, ChildFault<'static>> {

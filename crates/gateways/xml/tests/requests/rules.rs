@@ -91,7 +91,7 @@ fn rules_have_no_content_and_stand_in_create_alone() {
 fn a_phase_is_one_of_three_and_is_told_with_its_attributes() {
     for (is, phase) in [("open", Phase::Open), ("halted", Phase::Halted), (" auction ", Phase::Auction)] {
         let commands = commands(format!("<create><phase sym=\"SPY\" is=\"{is}\"/></create>"));
-        assert_eq!(commands, [Command::ChangePhase { symbol: Symbol::parse(b"SPY").unwrap(), phase }]);
+        assert_eq!(commands, [Command::ChangePhase { symbol: Symbol::parse(b"SPY").unwrap(), phase, due: None }]);
     }
     check_create("<phase is='auction' sym='S'/>", r#"<changed sym="S" is="auction"/>"#);
     for (element, why) in [
