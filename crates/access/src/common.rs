@@ -130,10 +130,14 @@ impl InCommon {
     /// compared, or the log has none yet and this server has a file to bring. Errors: the log cannot be reached, or has
     /// lost what it had.
     pub(crate) fn is_behind(&self, path: &Path) -> Result<bool, Disagreement> {
-        let last = self.log.last().inspect_err(|_| self.is_compared.store(false, Ordering::Relaxed))?;
-        let Some(last) = last else { return Ok(false) };
+        let Some(last) = self.last()? else { return Ok(false) };
         self.check(last)?;
         Ok(last > self.has().edition || last == 0 && path.exists() || !self.is_compared.load(Ordering::Relaxed))
+    }
+
+    /// The number of the last edition. Whoever asks in vain, here or elsewhere, compares that edition the next time: it may be another one.
+    fn last(&self) -> Result<Option<u64>, Disagreement> {
+        self.log.last().inspect_err(|_| self.is_compared.store(false, Ordering::Relaxed))
     }
 
     fn check(&self, last: u64) -> Result<(), Disagreement> {
@@ -156,7 +160,7 @@ impl InCommon {
         may_be_put: bool,
         use_table: &mut dyn FnMut(Table),
     ) -> Result<Stands, Disagreement> {
-        let Some(last) = self.log.last()? else { return Ok(Stands::Apart) };
+        let Some(last) = self.last()? else { return Ok(Stands::Apart) };
         self.check(last)?;
         self.compare(last)?;
         if last == 0 && !path.exists() {
@@ -262,7 +266,7 @@ impl InCommon {
     ) -> Result<bool, Unchanged> {
         for _ in 0..TRIES {
             let mut locked = Locked::take(path).map_err(Unchanged::Failed)?;
-            let last = self.log.last().map_err(|why| Unchanged::Away(why.why()))?;
+            let last = self.last().map_err(|why| Unchanged::Away(why.why()))?;
             let Some(last) = last else { return Ok(false) };
             let taken =
                 self.check(last).and_then(|()| self.compare(last)).and_then(|()| match last > self.has().edition {

@@ -73,10 +73,12 @@ pub enum Gauge {
     MarkPosition,
     MarkSame,
     MarkOther,
+    /// 1 while the stream of the members beside the log cannot be asked, otherwise 0.
+    MembersAway,
 }
 
 const STAGES: usize = Stage::Commit as usize + 1;
-const GAUGES: usize = Gauge::MarkOther as usize + 1;
+const GAUGES: usize = Gauge::MembersAway as usize + 1;
 /// The value of a gauge that was never set.
 const UNSET: u64 = u64::MAX;
 

@@ -158,6 +158,7 @@ impl Admission {
                     let decision = match (conditions.disk_low, no_day_end) {
                         _ if requests.denial(first + place).is_some() => Decision::Denied,
                         _ if conditions.writers == Writers::Others => Decision::Refused(Unavailable::ReadOnlyNode),
+                        _ if conditions.writers == Writers::Nobody => Decision::Refused(Unavailable::StoreAway),
                         _ if is_protection(command) && conditions.writers == Writers::Several => {
                             Decision::Refused(Unavailable::Shared)
                         }

@@ -25,6 +25,12 @@ pub trait Ledger {
         Writers::This
     }
 
+    /// The time that a command would have which is given now, when the loop's clock shows this; not before that of the last one. What is
+    /// due is due by it.
+    fn now(&mut self, engine: &Engine, shows: Time) -> Time {
+        shows.max(engine.time())
+    }
+
     /// Whether only commands that free something are admitted.
     fn is_nearly_full(&self) -> bool;
 
@@ -90,6 +96,8 @@ pub enum Writers {
     Several,
     /// Others alone: this server only follows.
     Others,
+    /// Nobody now: the log that this server and others write to is away. What is known is told.
+    Nobody,
 }
 
 /// How much a turn may take. It always takes its first batch, however large that is.

@@ -83,8 +83,9 @@ impl<S: Storage> Market<S> {
             Snapshots::start(SnapshotMaker::new(storage, snapshot_every, last, coverage.clone(), checkpoint, metrics))
                 .map_err(no_threads)?;
         let ledger = JournalLedger::new(journal, Some(events), coverage, keep_journal, disk.low.clone());
+        let last = engine.time();
         let ledger = make(&mut engine, ledger, &exchange.inbox)?;
-        let (turn, shared) = (Turn::new(engine, ledger, turn_options), exchange.inbox.clone());
+        let (turn, shared) = (Turn::new(engine, ledger, turn_options).away_since(last), exchange.inbox.clone());
         let run = move || -> Result<_, String> {
             let (engine, ledger) = turn::run(turn, &shared).map_err(|error| error.to_string())?;
             Ok((engine, ledger.into()))

@@ -28,8 +28,6 @@ pub struct Clock {
 impl Clock {
     /// The machine's.
     pub fn system() -> Clock {
-        // It counts while the machine sleeps, and nobody can set it.
-        let passed = || Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
         Clock::new(system_time, passed)
     }
 
@@ -55,10 +53,22 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// How much time has passed since the machine was started. It counts while the machine sleeps, and nobody can set it.
+pub fn passed() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+}
+
 /// The time of the machine.
 pub fn system_time() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// The time of the next turn's commands: after that of the last one's, however the clock runs. What the commands of
+/// one time may execute together is told from those of another by that, also where a state was written down between
+/// the two.
+pub fn next_turn(now: Time, last: Time) -> Time {
+    now.max(last.later_by_us(1))
 }
 
 /// Gives the time of each turn.
@@ -91,13 +101,6 @@ impl Timekeeper {
             tracing::warn!(seconds, "market time is ahead of the machine's clock, and waits for it");
         }
         Timekeeper { clock, leap_max, believed: (believed, passed), leap: None }
-    }
-
-    /// The time of the next turn's commands: after that of the last one's, however the clock runs. What the commands of
-    /// one time may execute together is told from those of another by that, also where a state was written down between
-    /// the two.
-    pub fn next_turn(&mut self, last: Time) -> Time {
-        self.now(last).max(last.later_by_us(1))
     }
 
     /// The time that it is, not before that of the last command.
@@ -252,11 +255,12 @@ mod tests {
     fn each_turn_has_a_later_time_also_while_the_clock_stands() {
         let machine = Machine::new();
         let mut keeper = machine.keeper(NOON);
-        assert_eq!(keeper.next_turn(Time(NOON)), Time(NOON + 1));
+        let mut next = |last: u64| next_turn(keeper.now(Time::ZERO), Time(last));
+        assert_eq!(next(NOON), Time(NOON + 1));
         machine.leaps(-(DAY as i64));
-        assert_eq!(keeper.next_turn(Time(NOON + 1)), Time(NOON + 2));
+        assert_eq!(next(NOON + 1), Time(NOON + 2));
         machine.leaps((DAY + 7) as i64);
-        assert_eq!(keeper.next_turn(Time(NOON + 2)), Time(NOON + 7));
+        assert_eq!(next(NOON + 2), Time(NOON + 7));
     }
 
     #[test]

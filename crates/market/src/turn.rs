@@ -19,7 +19,7 @@ use crate::attribution::attribute;
 use crate::calendar::{Calendar, Scheduled};
 use crate::inbox::{Arrived, Inbox};
 use crate::ledger::{Ledger, Measured, Writers};
-use crate::timekeeper::{Clock, Timekeeper};
+use crate::timekeeper::{Clock, Timekeeper, next_turn};
 use crate::turn_budget::TurnBudget;
 
 /// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, the orders
@@ -83,14 +83,22 @@ pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L
 
 impl<L: Ledger> Turn<L> {
     /// Of an engine that stands where the ledger does.
-    pub fn new(engine: Engine, ledger: L, options: TurnOptions) -> Turn<L> {
+    pub fn new(engine: Engine, mut ledger: L, options: TurnOptions) -> Turn<L> {
         let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar, audit } = options;
         let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
-        let scheduled = Scheduled::new(calendar, engine.time(), timekeeper.now(engine.time()));
+        let now = ledger.now(&engine, timekeeper.now(Time::ZERO));
+        let scheduled = Scheduled::new(calendar, engine.time(), now);
         note_market(&metrics, &engine);
         let admission = Admission::at_start(&engine, timekeeper.passed());
         let (budget, disconnected) = (TurnBudget::default(), 0);
         Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit, budget, disconnected }
+    }
+
+    /// The server's own journal ended at this time, and what was written elsewhere since then brought the engine to its time: what its
+    /// calendar has in between is due, too.
+    pub fn away_since(mut self, last: Time) -> Turn<L> {
+        self.scheduled.begin_at(last);
+        self
     }
 
     /// The engine, to look at.
@@ -120,7 +128,7 @@ impl<L: Ledger> Turn<L> {
         if !self.writes() {
             return self.ledger.patience();
         }
-        let now = self.timekeeper.now(self.engine.time());
+        let now = self.now();
         let scheduled = self.scheduled.next(now).filter(|_| !self.ledger.is_nearly_full());
         let next = [self.engine.next_deadline(), self.engine.next_auction_end(), scheduled].into_iter().flatten().min();
         let own = match (self.activates(), next) {
@@ -136,9 +144,19 @@ impl<L: Ledger> Turn<L> {
         [self.ledger.patience(), own, lost].into_iter().flatten().min()
     }
 
+    /// The time of the next command. The clock alone does not say it where it is behind market time: what is added to it there would be
+    /// added again and again.
+    fn now(&mut self) -> Time {
+        let shows = self.timekeeper.now(Time::ZERO);
+        self.ledger.now(&self.engine, shows)
+    }
+
     /// Whether the loop does anything by itself. Where only others write, they do all of it.
     fn writes(&self) -> bool {
-        self.ledger.writers() != Writers::Others
+        match self.ledger.writers() {
+            Writers::This | Writers::Several => true,
+            Writers::Others | Writers::Nobody => false,
+        }
     }
 
     /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees something.
@@ -171,7 +189,7 @@ impl<L: Ledger> Turn<L> {
 
     /// Does what the loop has to do by itself, and looks after what is kept, while nothing comes.
     pub fn idle(&mut self) -> Result<(), L::Error> {
-        let now = self.timekeeper.now(self.engine.time());
+        let now = self.now();
         let is_due = self.own_commands(now).next().is_some()
             || self.admission.presence.is_due(self.timekeeper.passed())
             || (self.scheduled.is_due(now) && !self.ledger.is_nearly_full());
@@ -199,7 +217,7 @@ impl<L: Ledger> Turn<L> {
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
         let begun = Instant::now();
-        let time = self.timekeeper.next_turn(self.engine.time());
+        let time = next_turn(self.now(), self.engine.time());
         let own_commands = if self.writes() { self.take_own_commands(time) } else { Vec::new() };
         let Turn { engine, ledger, admission, .. } = self;
         let conditions =

@@ -253,8 +253,9 @@ fn open_folder(
             let (number, patience) = (settings.node, settings.store_patience.0);
             let copies = Arc::new(DataFolder::new(&settings.data, settings.disk_low_bytes()));
             let is_read_only = settings.read_only;
-            let node =
-                cluster::Node { url, number, is_read_only, patience, standing: Standing::new(status, metrics), copies };
+            let TurnOptions { clock, clock_leap_max, .. } = market_options.turn.clone();
+            let standing = Standing::new(status, metrics);
+            let node = cluster::Node { url, number, is_read_only, patience, standing, clock, clock_leap_max, copies };
             let make = |engine: &mut Engine, own, inbox: &Arc<Inbox>| node.open(engine, own, inbox);
             Market::start_over(storage_of_it, recovered, market_options, follower, failed, make)?
         }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engine::{Engine, LogMessage, NodeId};
+use engine::{Engine, LogMessage, NodeId, Time};
 use journal::{DataLock, Disk};
 use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
+use market::timekeeper::{Clock, Timekeeper};
 use replica::jetstream::{self, JetStream};
 use replica::survey::{Survey, survey};
 use replica::upgrade::{Upgraded, upgrade};
@@ -234,6 +235,9 @@ pub struct Node<'a> {
     /// After so long without the log new commands are refused.
     pub patience: Duration,
     pub standing: Standing,
+    /// The machine's, and how far it may leap.
+    pub clock: Clock,
+    pub clock_leap_max: Duration,
     /// For nodes that begin with nothing.
     pub copies: Arc<dyn CopySource>,
 }
@@ -253,10 +257,14 @@ impl Node<'_> {
         }
         let start = log.start(engine.shared_log().last());
         let LogTerms { cluster, marks_every, .. } = log.terms;
-        let client = log.open(engine, (node, inbox.clone(), self.standing.clone()), self.copies).map_err(words)?;
+        // Before the log brings the engine to its end: how long ago its last command was is what a leap is told by.
+        let shows = Timekeeper::new(self.clock, engine.time(), self.clock_leap_max).now(Time::ZERO);
+        let with = (node, inbox.clone(), self.standing.clone(), self.patience);
+        let client = log.open(engine, with, self.copies).map_err(words)?;
         let (patience, send_again_after) = (self.patience, SEND_AGAIN_AFTER);
         let member = Member { cluster, node, patience, send_again_after, marks_every, is_read_only: self.is_read_only };
-        let opened = ReplicaLedger::open((own, engine), (client, start), member, (inbox.clone(), self.standing));
+        let shared = (inbox.clone(), self.standing);
+        let opened = ReplicaLedger::open((own, engine), (client, start), member, shared, shows);
         opened.map_err(|error| error.to_string())
     }
 }

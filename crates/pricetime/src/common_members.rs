@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use access::{Access, Disagreement, MembersLog, NotPut, Place, SealingKeys, Watch};
+use exchange::Metrics;
 use market::Failed;
 use replica::LogUrl;
 use replica::members::{self, CommonLog, Mark};
@@ -21,8 +22,8 @@ pub struct Common {
 
 impl Common {
     /// Errors: there is no such log, or its servers do not answer.
-    pub fn open(url: &LogUrl) -> Result<Common, String> {
-        let log = CommonLog::open(url).map_err(|error| error.to_string())?;
+    pub fn open(url: &LogUrl, patience: Duration, metrics: Metrics) -> Result<Common, String> {
+        let log = CommonLog::open(url, patience, metrics).map_err(|error| error.to_string())?;
         Ok(Common { log: Arc::new(log) })
     }
 

@@ -2,7 +2,8 @@
 //! it gives such copies to others.
 //!
 //! A copy is taken into a folder within the data folder, checked, and renamed; only then its files become the node's. A start that finds
-//! the folder under its first name removes it, and under its second name goes on moving what is in it.
+//! the folder under its first name removes it, and under its second name goes on moving what is in it. Each step is on the disk before
+//! the next one: a power cut leaves the folder under one name, and no file under none.
 
 use std::fs;
 use std::io;
@@ -20,6 +21,8 @@ use crate::backup::{copy_folder, fetch_from, verify};
 const TAKEN: &str = "copy-being-taken";
 /// A copy that is whole, and whose files become this folder's.
 const WHOLE: &str = "copy-taken";
+/// Histories that are set aside in a folder, at most.
+const SET_ASIDE_MAX: u32 = 9;
 /// A copy for another node.
 const GIVEN: &str = "copy-for-a-node";
 
@@ -37,13 +40,36 @@ pub fn join(url: &LogUrl, data: &Path) -> Result<Option<String>, String> {
     if !is_empty || jetstream::find(url).map_err(|error| error.to_string())?.reaches_back_to(nothing) {
         return Ok(None);
     }
+    let set_aside = set_history_aside(data).map_err(at)?;
     make_folder(&taken).map_err(at)?;
     let Fetched { node, files, bytes } = fetch_from(url, &taken)?;
     tracing::info!(node, files, bytes, "a copy of another node's data folder was taken");
     let what = verify(&taken)?;
-    fs::rename(&taken, &whole).and_then(|()| move_up(&whole, data)).map_err(at)?;
+    fs::rename(&taken, &whole).and_then(|()| sync(data)).and_then(|()| move_up(&whole, data)).map_err(at)?;
     let what = what.split_once(": ").map_or(what.as_str(), |(_, what)| what);
-    Ok(Some(format!("note       began with a copy of node {node}'s data folder: {what}")))
+    let kept = set_aside
+        .map_or_else(String::new, |name| format!("; the history that lay here without a journal is kept as {name}"));
+    Ok(Some(format!("note       began with a copy of node {node}'s data folder: {what}{kept}")))
+}
+
+/// A folder without a journal may have the history of a market that was there: the copy has its own. Gives the name that it has now.
+fn set_history_aside(data: &Path) -> io::Result<Option<String>> {
+    let history = data.join(HISTORY_FOLDER);
+    if !history.try_exists()? {
+        return Ok(None);
+    }
+    let names = (1..=SET_ASIDE_MAX).map(|number| format!("{HISTORY_FOLDER}-set-aside-{number}"));
+    for name in names {
+        if !data.join(&name).try_exists()? {
+            fs::rename(&history, data.join(&name)).and_then(|()| sync(data))?;
+            return Ok(Some(name));
+        }
+    }
+    Err(io::Error::other(format!("{SET_ASIDE_MAX} histories were set aside here: remove those that nobody needs")))
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
 }
 
 fn remove(folder: &Path) -> io::Result<()> {
@@ -63,8 +89,9 @@ fn move_up(folder: &Path, to: &Path) -> io::Result<()> {
         let entry = entry?;
         fs::rename(entry.path(), to.join(entry.file_name()))?;
     }
-    fs::File::open(to)?.sync_all()?;
-    fs::remove_dir(folder)
+    // Both ends of the moves, before the folder goes that says that they are not done.
+    sync(folder).and_then(|()| sync(to))?;
+    fs::remove_dir(folder).and_then(|()| sync(to))
 }
 
 /// The data folder of a node that gives copies.

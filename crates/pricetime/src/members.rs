@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use access::{Access, SealingKeys, Watch};
-use exchange::{Exchange, Guarded, Newcomers};
+use exchange::{Exchange, Guarded, Metrics, Newcomers};
 use market::Failed;
 use replica::LogUrl;
 use web::Elsewhere;
@@ -33,9 +33,9 @@ pub struct Members {
 
 /// Who may do what; none where everybody may do everything. `failed` ends the server later. Errors: the access file
 /// cannot be read, or there is none and the server would be open to other machines.
-pub fn open(settings: &Settings, failed: Failed) -> Result<Option<Members>, String> {
+pub fn open(settings: &Settings, metrics: &Metrics, failed: Failed) -> Result<Option<Members>, String> {
     if let StoreLocation::Log(url) = &settings.store {
-        return open_in_common(url, settings, failed);
+        return open_in_common(url, settings, metrics, failed);
     }
     let Some(path) = file(settings) else {
         refuse_strangers(settings)?;
@@ -50,7 +50,12 @@ pub fn open(settings: &Settings, failed: Failed) -> Result<Option<Members>, Stri
 
 /// The same of a node of a cluster, which has its members in common with the others. Errors also: the log cannot be
 /// asked, or the key is missing, or another one.
-fn open_in_common(url: &LogUrl, settings: &Settings, failed: Failed) -> Result<Option<Members>, String> {
+fn open_in_common(
+    url: &LogUrl,
+    settings: &Settings,
+    metrics: &Metrics,
+    failed: Failed,
+) -> Result<Option<Members>, String> {
     let has_key = !settings.members_key.as_os_str().is_empty();
     if let Some(path) = file(settings).filter(|_| !has_key) {
         return Err(format!(
@@ -59,7 +64,7 @@ fn open_in_common(url: &LogUrl, settings: &Settings, failed: Failed) -> Result<O
             path.display()
         ));
     }
-    let common = Common::open(url)?;
+    let common = Common::open(url, settings.store_patience.0, metrics.clone())?;
     let joined = match has_key {
         true => {
             let path = file(settings).unwrap_or_else(|| settings.data.join(FILE_NAME));

@@ -93,12 +93,12 @@ fn serve(
         true => Keys::default(),
         false => keys::read(&settings.keys)?,
     };
-    let members = members::open(&settings, ending_with_failure(&endings))?;
+    let metrics =
+        metrics(settings.fix_address()?.map(|_| "fix").into_iter().chain(demo.as_ref().map(|_| crate::demo::GATEWAY)));
+    let members = members::open(&settings, &metrics, ending_with_failure(&endings))?;
     let (store, days) = (settings.store.kind(), !settings.calendar()?.day_ends().is_empty());
     let about =
         About { version: env!("CARGO_PKG_VERSION"), demo: demo.is_some(), store, days, read_only: settings.read_only };
-    let metrics =
-        metrics(settings.fix_address()?.map(|_| "fix").into_iter().chain(demo.as_ref().map(|_| crate::demo::GATEWAY)));
     let connections = Connections::allowed(&settings, members::newcomers(&settings))?;
     let access = members.as_ref().map(|members| members.access.clone());
     let elsewhere = members.as_ref().and_then(|members| members.elsewhere.clone());

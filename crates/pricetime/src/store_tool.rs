@@ -79,13 +79,20 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
     inspect::open_disk(folder)?;
     let _lock = DataLock::take(folder).map_err(say)?;
     let disk = Disk::open(folder).map_err(say)?;
+    let inspected = inspect::inspect(&disk)?;
+    if inspected.engine.shared_log().position() > 0 {
+        return Err(format!(
+            "{} is the data folder of a node of a cluster, whose market goes on in its log: nothing was written. A database is no node, and a \
+             backup of a node's folder is one, too",
+            folder.display()
+        ));
+    }
     let mut store = connect(url)?;
     store.migrate().map_err(say)?;
     let sequence = store.standing().map_err(say)?.head.sequence;
     if sequence != Sequence::ZERO {
         return Err(StoreError::NotEmpty { sequence }.to_string());
     }
-    let inspected = inspect::inspect(&disk)?;
     let whole = journal::oldest_point(&disk).map_err(say)? == Some(JournalPoint::ZERO);
     let how = match whole {
         true => {

@@ -1,10 +1,10 @@
 //! What a node needs of a log that it shares with others.
 
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use engine::Time;
+use market::timekeeper;
 
 use crate::versions::NEWEST;
 
@@ -45,9 +45,8 @@ pub trait LogClient {
         NEWEST
     }
 
-    /// How much time has passed since some moment. Nobody can set it.
+    /// How much time has passed since some moment, also while the machine slept. Nobody can set it.
     fn passed(&self) -> Duration {
-        static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
-        BEGUN.elapsed()
+        timekeeper::passed()
     }
 }

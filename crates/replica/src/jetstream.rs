@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::client::{Delivered, LogClient, LogError};
 use crate::copies::CopySource;
 use crate::giving::give;
-use crate::log_check::{self, LastGiven, check_taken, time_of};
+use crate::log_check::{self, LastGiven, Told, check_taken, time_of};
 use crate::log_url::LogUrl;
 use crate::parts::WINDOW;
 use crate::retention::Retention;
@@ -29,9 +29,9 @@ use crate::status_subject;
 use crate::stream_config::{LogTerms, subject, weaknesses};
 use crate::survey::ask;
 use crate::upgrade::Written;
-use crate::versions::NEWEST;
 
-/// A message was sent, and for so long nothing came: perhaps the server that delivers is gone. Another one is asked.
+/// A message was sent, and for so long nothing came: perhaps the server that delivers is gone. Another one is asked, and asked again when it
+/// has not answered for so long: the servers answer nobody while they choose a leader, also later.
 const SILENCE: Duration = Duration::from_millis(1500);
 /// Messages that came and that the loop did not take yet. While there are so many no more are read.
 const WAITING_MAX: usize = 256;
@@ -84,12 +84,6 @@ pub fn find_if_there(url: &LogUrl) -> Result<Option<Found>, LogError> {
     if !weak.is_empty() {
         return Err(LogError(format!("{url} does not keep a log as it has to be kept: {}", weak.join("; "))));
     }
-    if terms.rules > NEWEST {
-        return Err(LogError(format!(
-            "{url} has messages of version {}, and this program reads versions up to {NEWEST}: start the program that knows them",
-            terms.rules
-        )));
-    }
     let (first, end, url) = (state.first_sequence, state.last_sequence, url.clone());
     Ok(Some(Found { client, context, runtime, subject: subject(&url), terms, url, first, end, stream }))
 }
@@ -130,7 +124,7 @@ impl Found {
     pub fn open(
         self,
         engine: &Engine,
-        (node, inbox, standing): (NodeId, Arc<Inbox>, Standing),
+        (node, inbox, standing, patience): (NodeId, Arc<Inbox>, Standing, Duration),
         copies: Arc<dyn CopySource>,
     ) -> Result<JetStream, LogError> {
         let last = engine.shared_log().last();
@@ -157,16 +151,15 @@ impl Found {
         let talk = move || {
             // Nobody sends any more when the market has ended.
             let give = give((client.clone(), name.clone(), node.number()), copies);
-            let watch = status_subject::watch(client.clone(), standing.clone());
-            let answer = status_subject::answer(client.clone(), name, standing);
+            let answer = status_subject::answer(client.clone(), name, standing.clone());
             let last = LastGiven::default();
-            let check = log_check::watch(stream.clone(), last.clone(), incoming.clone());
+            let told = Told { failed: incoming.clone(), inbox: inbox.clone(), standing, patience };
+            let check = log_check::watch((client.clone(), stream.clone()), last.clone(), told);
             let follow_rules = written.follow(url, stream.clone());
             let publish = publish((client.clone(), context), (subject, stream.clone()), sent);
             let follow = follow((client, stream), start, (&incoming, &known_end, &last), &inbox, &waiting);
             runtime.block_on(async {
                 tokio::spawn(answer);
-                tokio::spawn(watch);
                 tokio::spawn(check);
                 tokio::spawn(give);
                 tokio::spawn(follow_rules);
@@ -260,7 +253,8 @@ async fn deliver(
         deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: seen.saturating_add(1) },
         ..push::OrderedConfig::default()
     };
-    let consumer = stream.create_consumer(config).await.map_err(|error| error.to_string())?;
+    let asked = tokio::time::timeout(SILENCE, stream.create_consumer(config)).await;
+    let consumer = asked.map_err(|_| "no server answers".to_owned())?.map_err(|error| error.to_string())?;
     let mut messages = consumer.messages().await.map_err(|error| error.to_string())?;
     loop {
         let message = match tokio::time::timeout(SILENCE, messages.next()).await {

@@ -13,17 +13,16 @@ use market::inbox::Inbox;
 use market::journal_ledger::JournalLedger;
 use market::ledger::{Ledger, Measured, Room, Writers};
 use market::snapshots::StateAt;
-use market::timekeeper::system_time;
 
 use crate::callers::Callers;
 use crate::client::{Delivered, LogClient, LogError};
 use crate::gathering::{Gathering, Sent};
+use crate::log_time::LogTime;
 use crate::marks::{Comparison, Marks, Statement};
-use crate::message::{Known, Message, OVERHEAD_BYTES, checksum, decode};
+use crate::message::{Known, Message, OVERHEAD_BYTES, checksum, decode, market_time};
 use crate::parts::Parts;
 use crate::standing::Standing;
 use crate::trail::Trail;
-use crate::versions::CALLERS;
 
 /// The most ops and batches of one turn: its commands become one message, as long as they fit.
 const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 64 };
@@ -117,6 +116,7 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     given_up: Option<Bytes>,
     inbox: Arc<Inbox>,
     standing: Standing,
+    time: LogTime,
 }
 
 #[derive(Default)]
@@ -127,12 +127,13 @@ struct Unsettled {
 
 impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     /// Brings an engine, which stands where `own` does, to the end of the log, and begins an epoch of this node. The client gives the
-    /// messages behind `seen`.
+    /// messages behind `seen`, and the node's clock shows a time.
     pub fn open(
         (mut own, engine): (JournalLedger<S>, &mut Engine),
         (client, seen): (C, u64),
         member: Member,
         (inbox, standing): (Arc<Inbox>, Standing),
+        shows: Time,
     ) -> Result<Self, ReplicaError> {
         if engine.sequence() > Sequence::ZERO && engine.shared_log().position() == 0 {
             return Err(ReplicaError::NotANode);
@@ -141,7 +142,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let (trail, parts, marks) = (Trail::behind(seen), Parts::default(), Marks::new(member.marks_every));
         let (commands, count, epoch) = (Vec::new(), 0, 0);
         let (asked, callers, unsettled) = (AskedCommands::default(), Callers::default(), Unsettled::default());
-        let (sent, given_up) = (None, None);
+        let (sent, given_up, time) = (None, None, LogTime::new(shows, client.passed()));
         let mut ledger = ReplicaLedger {
             own,
             client,
@@ -159,6 +160,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             given_up,
             inbox,
             standing,
+            time,
         };
         let end = ledger.client.end();
         while ledger.trail.position() < end {
@@ -285,14 +287,14 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
             return Err(ReplicaError::Gap { expected, found: position });
         }
         let message = Message::read(bytes).map_err(|error| wrong(error.0))?;
-        let Message { cluster, node, epoch, number, count, behind, callers_bytes, .. } = message;
+        let Message { cluster, node, epoch, number, count, behind, callers_bytes, written, .. } = message;
         if cluster != self.member.cluster {
             return Err(wrong(format!(
                 "is of cluster {cluster:016x}, and this node is of {:016x}",
                 self.member.cluster
             )));
         }
-        behind.map_or(Ok(()), |known| self.trail.check(known)).map_err(wrong)?;
+        self.trail.check(behind).map_err(wrong)?;
         self.trail.take(position, checksum(bytes));
         let is_newer = node == self.member.node && epoch > self.epoch && self.epoch > 0;
         if is_newer {
@@ -313,7 +315,8 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         if is_own && !is_awaited && self.given_up.as_ref() != Some(bytes) {
             return Err(ReplicaError::Replaced { node, epoch });
         }
-        let time = time.max(engine.time().later_by_us(1));
+        self.time.hear(time, self.client.passed(), is_own);
+        let time = market_time(time, written).max(engine.time().later_by_us(1));
         let stated = match number > 0 && count == 0 {
             true => Some(Statement::read(&commands).map_err(wrong)?),
             false => None,
@@ -411,16 +414,14 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
 
     fn message(&self, number: u64, (part, parts): (u16, u16), (callers_bytes, commands): (u32, Bytes)) -> Message {
         let Member { cluster, node, .. } = self.member;
-        let (epoch, written, count) = (self.epoch, system_time(), self.count);
-        let says_whose = if callers_bytes > 0 { CALLERS } else { 0 };
-        let (behind, version) = (self.trail.last(), self.client.rules().max(says_whose));
+        let (epoch, written, count) = (self.epoch, self.time.shows(self.client.passed()), self.count);
+        let (behind, version) = (self.trail.last(), self.client.rules());
         Message { version, cluster, node, epoch, number, part, parts, written, count, behind, callers_bytes, commands }
     }
 
     /// The batch of the turn in as many messages as it takes.
     fn messages(&mut self, number: u64) -> Vec<Bytes> {
-        let says_whose = self.client.rules() >= CALLERS;
-        let said = if says_whose { self.asked.whole() } else { &[] };
+        let said = self.asked.whole();
         let callers_bytes = u32::try_from(said.len()).expect("invariant: gateways bound what is in flight");
         let commands = std::mem::take(&mut self.commands);
         let commands = Bytes::from(if said.is_empty() { commands } else { [said, &commands].concat() });
@@ -456,7 +457,15 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
     }
 
     fn writers(&self) -> Writers {
-        if self.member.is_read_only { Writers::Others } else { Writers::Several }
+        match self.standing.status().get() {
+            _ if self.member.is_read_only => Writers::Others,
+            State::StoreAway => Writers::Nobody,
+            State::Standby | State::Recovering | State::Ready | State::Stopping | State::Failed(_) => Writers::Several,
+        }
+    }
+
+    fn now(&mut self, engine: &Engine, shows: Time) -> Time {
+        self.time.now(shows, self.client.passed()).max(engine.time())
     }
 
     fn is_nearly_full(&self) -> bool {

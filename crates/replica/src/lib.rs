@@ -20,6 +20,7 @@ pub mod jetstream;
 
 mod ledger;
 mod log_check;
+mod log_time;
 mod log_url;
 mod marks;
 pub mod members;

@@ -2,17 +2,29 @@
 
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use async_nats::Client;
+use async_nats::connection::State as Connection;
+use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
 use engine::{LogMessage, Time};
+use exchange::State;
+use market::inbox::Inbox;
 
 use crate::client::{Delivered, LogError};
-use crate::message::{Message, checksum};
+use crate::message::{Message, checksum, market_time};
 use crate::servers;
+use crate::standing::Standing;
 
 /// How often a node that follows asks.
-const EVERY: Duration = Duration::from_secs(5);
+const EVERY: Duration = Duration::from_millis(500);
+/// How long an answer may take until the next try.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
+/// A log is away that gave no answer for the node's patience, and never sooner than this: its servers may choose a leader, or be busy.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
+/// A log is lost that is not there for so long.
+const LOST_AFTER: Duration = Duration::from_secs(3);
 
 /// Errors: this message, which a node has taken, is not there any more, or another one stands in its place, or it came later than what the
 /// node knows, at this time.
@@ -28,7 +40,7 @@ pub(crate) async fn check_taken(stream: &Stream, taken: LogMessage, known_until:
             read.number, read.node, read.epoch
         )));
     }
-    match time_of(found.time.unix_timestamp_nanos()) > known_until {
+    match market_time(time_of(found.time.unix_timestamp_nanos()), read.written) > known_until {
         true => Err(LogError(format!(
             "message {position} of the log came to it after this node took it: the log has lost its end, and was sent it again"
         ))),
@@ -64,24 +76,93 @@ impl LastGiven {
     }
 }
 
-/// Tells the node when the log does not have the last message any more that was given to it. Ends then.
-pub(crate) async fn watch(stream: Stream, last: LastGiven, failed: SyncSender<Result<Delivered, LogError>>) {
+/// What the servers say of a message that a node took.
+enum Has {
+    It,
+    /// Another one stands there, or none.
+    NotIt,
+    /// There is no such log.
+    NoLog,
+    /// They do not answer, or none of them leads.
+    NoAnswer,
+}
+
+async fn ask(stream: &Stream, Given { position, checksum: known, time }: Given) -> Has {
+    let found = match tokio::time::timeout(ANSWER_PATIENCE, stream.get_raw_message(position)).await {
+        Ok(found) => found,
+        Err(_) => return Has::NoAnswer,
+    };
+    match found {
+        Ok(found) => {
+            let is_it = checksum(&found.payload) == known && time_of(found.time.unix_timestamp_nanos()) == time;
+            if is_it { Has::It } else { Has::NotIt }
+        }
+        Err(error) => match error.kind() {
+            RawMessageErrorKind::NoMessageFound => Has::NotIt,
+            RawMessageErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND => Has::NoLog,
+            RawMessageErrorKind::JetStream(_) | RawMessageErrorKind::InvalidSubject | RawMessageErrorKind::Other => {
+                Has::NoAnswer
+            }
+        },
+    }
+}
+
+/// A node that is told how its log is.
+pub(crate) struct Told {
+    pub failed: SyncSender<Result<Delivered, LogError>>,
+    pub inbox: Arc<Inbox>,
+    pub standing: Standing,
+    /// After so long without an answer the log is away.
+    pub patience: Duration,
+}
+
+/// Tells the node whether its log is away, also when it has nothing for it; and when the log does not have the last message any more that
+/// was given to the node, or is not there at all. Ends then.
+pub(crate) async fn watch((client, stream): (Client, Stream), last: LastGiven, told: Told) {
+    let patience = told.patience.max(ANSWERED_WITHIN);
+    let (mut answered, mut missing, mut was_away) = (Instant::now(), None, false);
     loop {
         tokio::time::sleep(EVERY).await;
-        let Some(Given { position, checksum: known, time }) = last.get() else { continue };
-        let is_there = match stream.get_raw_message(position).await {
-            Ok(found) => checksum(&found.payload) == known && time_of(found.time.unix_timestamp_nanos()) == time,
-            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => false,
-            // Nobody answers: it is asked again.
-            Err(_) => true,
+        let is_reached = client.connection_state() == Connection::Connected;
+        let Some(given) = last.get() else { continue };
+        let has = if is_reached { ask(&stream, given).await } else { Has::NoAnswer };
+        let since: Option<Instant> = match has {
+            Has::It => None,
+            Has::NotIt | Has::NoLog => Some(missing.unwrap_or_else(Instant::now)),
+            Has::NoAnswer => missing,
         };
-        if !is_there {
-            let lost = LogError(format!(
-                "message {position} of the log, which this node took, is not there any more: the log has lost its end. Its commands are in \
-                 this node's journal: keep its data folder, and see `pricetime cluster recover` (docs/CLUSTER.md)"
-            ));
+        missing = since;
+        let is_lost = match has {
+            Has::It | Has::NoAnswer => false,
+            Has::NotIt => true,
+            Has::NoLog => since.is_some_and(|since| since.elapsed() >= LOST_AFTER),
+        };
+        if is_lost {
             // Nobody listens when the node has ended.
-            return drop(failed.send(Err(lost)));
+            let _ = told.failed.send(Err(lost(given.position, &has)));
+            return told.inbox.nudge();
         }
+        if matches!(has, Has::It) {
+            answered = Instant::now();
+        }
+        let is_away = !is_reached || missing.is_some() || answered.elapsed() >= patience;
+        match (was_away, is_away) {
+            (_, true) => told.standing.status().replace(&State::Ready, State::StoreAway),
+            (true, false) => told.standing.status().replace(&State::StoreAway, State::Ready),
+            (false, false) => {}
+        }
+        was_away = is_away;
     }
+}
+
+fn lost(position: u64, has: &Has) -> LogError {
+    let what = match has {
+        Has::NoLog => "the log is not there any more: it is lost".to_owned(),
+        Has::It | Has::NotIt | Has::NoAnswer => format!(
+            "message {position} of the log, which this node took, is not there any more: the log has lost its end"
+        ),
+    };
+    LogError(format!(
+        "{what}. Its commands are in this node's journal: keep its data folder, and see `pricetime cluster recover` (docs/CLUSTER.md)"
+    ))
 }

@@ -1,33 +1,33 @@
 //! What the nodes of a cluster have in common beside the market: their members, and which signed requests were taken.
 //! It knows neither what an edition of the members says, for it is sealed, nor what was signed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_nats::Client;
 use async_nats::connection::State as Connection;
 use async_nats::jetstream::Context;
-use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
+use exchange::{Gauge, Metrics};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::client::LogError;
 use crate::log_url::LogUrl;
 use crate::servers::{BETWEEN_TRIES, CHOOSING, connect, is_missing, stream};
-use crate::side_streams::{members_stream, members_subject, signed_subject};
+use crate::side_streams::{self, members_stream, members_subject, signed_subject};
 use crate::stream_config::LogTerms;
-use crate::versions::MEMBERS;
 
 /// How long an answer of the servers may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Members are lost that are not there for so long.
 const LOST_AFTER: Duration = Duration::from_secs(3);
-/// Signed requests that wait to be told to the servers; further ones are refused.
+/// Signed requests that wait to be told to the servers, or for what they say of them; further ones are refused.
 const WAITING_MAX: usize = 1 << 12;
 
 /// What a signed request is known by.
@@ -70,24 +70,28 @@ pub struct CommonLog {
     handle: Handle,
     client: Client,
     context: Context,
-    /// Set once the log keeps members, and never taken back.
-    is_kept: Arc<AtomicBool>,
     /// Since when the servers say that there are no members any more.
     missing: Mutex<Option<Instant>>,
+    /// When the stream of the members was made that was seen last, in nanoseconds since 1970.
+    made: Mutex<Option<i128>>,
     signed: Sender<(Mark, Tell)>,
+    metrics: Metrics,
 }
 
 impl CommonLog {
-    /// Errors: there is no such log, or its servers do not answer.
-    pub fn open(url: &LogUrl) -> Result<CommonLog, LogError> {
+    /// A signed request is refused when the servers have not said for `patience` whether it is new. Errors: there is no such log, its
+    /// servers do not answer, or one of the streams beside it is not kept as it has to be.
+    pub fn open(url: &LogUrl, patience: Duration, metrics: Metrics) -> Result<CommonLog, LogError> {
         let (runtime, client, mut context) = connect(url)?;
         let stream = runtime.block_on(stream(&context, url))?;
         let terms = LogTerms::of(url, &stream.cached_info().config)?;
         context.set_timeout(PATIENCE);
+        runtime.block_on(side_streams::check(&context, url, terms.cluster))?;
         let (signed, waiting) = channel(WAITING_MAX);
         let handle = runtime.handle().clone();
-        let is_kept = Arc::new(AtomicBool::new(terms.rules >= MEMBERS));
-        let tell_all = tell_all((client.clone(), context.clone()), signed_subject(url), waiting);
+        let servers =
+            Servers { client: client.clone(), context: context.clone(), subject: signed_subject(url), patience };
+        let tell_all = tell_all(servers, waiting);
         let thread = std::thread::Builder::new().name("members".to_owned()).spawn(move || runtime.block_on(tell_all));
         thread.map_err(|error| LogError(format!("cannot start a thread: {error}")))?;
         let log = CommonLog {
@@ -96,9 +100,10 @@ impl CommonLog {
             handle,
             client,
             context,
-            is_kept,
             missing: Mutex::default(),
+            made: Mutex::default(),
             signed,
+            metrics,
         };
         let begun = Instant::now();
         while let Err(error) = log.last() {
@@ -118,27 +123,37 @@ impl CommonLog {
     /// The number of the last edition of the members: 0 where there is none yet, and none where the log is of a version
     /// that keeps none. Errors: the servers do not answer, or lost the members.
     pub fn last(&self) -> Result<Option<u64>, LogError> {
-        let stream = self.handle.block_on(self.stream())?;
-        if stream.is_some() {
-            self.is_kept.store(true, Ordering::Relaxed);
-        }
+        let stream = self.handle.block_on(self.stream());
+        self.metrics.set(Gauge::MembersAway, u64::from(!matches!(stream, Ok(Some(_)))));
+        let stream = stream?;
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         *missing = stream.is_none().then(|| missing.unwrap_or_else(Instant::now));
         drop(missing);
         match stream {
-            Some(stream) => Ok(Some(stream.cached_info().state.last_sequence)),
-            None if self.is_kept.load(Ordering::Relaxed) => Err(LogError(format!(
+            Some(stream) => {
+                self.same(stream.cached_info().created.unix_timestamp_nanos())?;
+                Ok(Some(stream.cached_info().state.last_sequence))
+            }
+            None => Err(LogError(format!(
                 "{} has no members beside it any more: `pricetime cluster upgrade` makes them anew, of what a node's file has",
                 self.url
             ))),
-            None => Ok(None),
+        }
+    }
+
+    /// Errors, once: another stream stands where one was. As many editions may be in it as in that one, so somebody has to look at them.
+    fn same(&self, made: i128) -> Result<(), LogError> {
+        let before = self.made.lock().unwrap_or_else(PoisonError::into_inner).replace(made);
+        match before.is_some_and(|before| before != made) {
+            false => Ok(()),
+            true => Err(LogError(format!("{} has another stream of members than a moment ago", self.url))),
         }
     }
 
     /// Whether the members that the log kept are gone, and not only for a moment.
     pub fn is_lost(&self) -> bool {
         let missing = *self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_kept.load(Ordering::Relaxed) && missing.is_some_and(|since| since.elapsed() >= LOST_AFTER)
+        missing.is_some_and(|since| since.elapsed() >= LOST_AFTER)
     }
 
     async fn stream(&self) -> Result<Option<Stream>, LogError> {
@@ -188,9 +203,6 @@ impl CommonLog {
 
     /// Tells all nodes that a signed request is taken here. `tell` gets to know whether it is the first to be told of.
     pub fn mark(&self, mark: Mark, tell: Tell) {
-        if !self.is_kept.load(Ordering::Relaxed) {
-            return tell(Marked::First);
-        }
         match self.signed.try_send((mark, tell)) {
             Ok(()) => {}
             Err(TrySendError::Full((_, tell))) => tell(Marked::Full),
@@ -199,26 +211,84 @@ impl CommonLog {
     }
 }
 
-/// Hands in marks until nobody sends any more. Each is a message without a text, which the servers know again by its
-/// id.
-async fn tell_all((client, context): (Client, Context), subject: String, mut waiting: Receiver<(Mark, Tell)>) {
-    let refused = Refused::default();
+/// The servers, as marks are handed in to them.
+#[derive(Clone)]
+struct Servers {
+    client: Client,
+    context: Context,
+    subject: String,
+    patience: Duration,
+}
+
+/// Hands in marks until nobody sends any more.
+async fn tell_all(servers: Servers, mut waiting: Receiver<(Mark, Tell)>) {
+    let (refused, places) = (Refused::default(), Arc::new(Semaphore::new(WAITING_MAX)));
     while let Some((mark, tell)) = waiting.recv().await {
-        if client.connection_state() != Connection::Connected {
-            tell(Marked::Away);
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            tell(Marked::Full);
             continue;
+        };
+        let (servers, refused) = (servers.clone(), refused.clone());
+        // It is handed in before the next one, so that marks come in their order where the servers are there.
+        let first = servers.hand_in(mark).await;
+        tokio::spawn(async move {
+            tell(servers.settle(mark, first, &refused).await);
+            drop(place);
+        });
+    }
+}
+
+impl Servers {
+    /// A mark is a message without a text, which the servers know again by its id.
+    async fn hand_in(&self, mark: Mark) -> Result<PublishAckFuture, NotMarked> {
+        if self.client.connection_state() != Connection::Connected {
+            return Err(NotMarked::ForNow("there is no connection to the servers".to_owned()));
         }
-        let refused = refused.clone();
         let id: String = mark.iter().map(|byte| format!("{byte:02x}")).collect();
-        match context.send_publish(subject.clone(), PublishMessage::build().message_id(id)).await {
-            Ok(acknowledgement) => drop(tokio::spawn(async move {
-                tell(match acknowledgement.await {
-                    Ok(acknowledged) if acknowledged.duplicate => Marked::Again,
-                    Ok(_) => Marked::First,
-                    Err(error) => refused.away(&error),
-                });
-            })),
-            Err(error) => tell(refused.away(&error)),
+        let sent = self.context.send_publish(self.subject.clone(), PublishMessage::build().message_id(id)).await;
+        sent.map_err(|error| NotMarked::of(&error))
+    }
+
+    /// What the servers say of a mark. While they choose a leader nobody has it, and it is handed in again.
+    async fn settle(&self, mark: Mark, first: Result<PublishAckFuture, NotMarked>, refused: &Refused) -> Marked {
+        let (begun, mut handed_in) = (Instant::now(), first);
+        loop {
+            let said = match handed_in {
+                Ok(acknowledgement) => acknowledgement.await.map_err(|error| NotMarked::of(&error)),
+                Err(why) => Err(why),
+            };
+            match said {
+                Ok(acknowledged) if acknowledged.duplicate => return Marked::Again,
+                Ok(_) => return Marked::First,
+                Err(NotMarked::ForNow(_)) if begun.elapsed() < self.patience => {}
+                Err(NotMarked::ForNow(why) | NotMarked::InDoubt(why)) => return refused.away(&why),
+            }
+            tokio::time::sleep(BETWEEN_TRIES).await;
+            handed_in = self.hand_in(mark).await;
+        }
+    }
+}
+
+/// Why the servers did not say whether a mark is new.
+enum NotMarked {
+    /// Nobody has it: it can be handed in again.
+    ForNow(String),
+    /// They may have it, and would say of it that it came before.
+    InDoubt(String),
+}
+
+impl NotMarked {
+    fn of(error: &PublishError) -> NotMarked {
+        match error.kind() {
+            // Nobody listens where it is sent.
+            PublishErrorKind::StreamNotFound => NotMarked::ForNow(error.to_string()),
+            PublishErrorKind::WrongLastMessageId
+            | PublishErrorKind::WrongLastSequence
+            | PublishErrorKind::TimedOut
+            | PublishErrorKind::BrokenPipe
+            | PublishErrorKind::MaxAckPending
+            | PublishErrorKind::MaxPayloadExceeded
+            | PublishErrorKind::Other => NotMarked::InDoubt(error.to_string()),
         }
     }
 }

@@ -6,10 +6,10 @@
 //! | 8 | the cluster: messages of another one are never taken |
 //! | 2, 4, 8 | node, its epoch, number in the epoch |
 //! | 2, 2 | which part it is of how many |
-//! | 8 | when it was written, in microseconds since 1970, by its writer's clock |
+//! | 8 | when it was written, in microseconds since 1970, by its writer's clock, guarded against leaps ([`market::timekeeper`]) |
 //! | 4 | commands in all parts |
-//! | 8, 4 | the last message that its writer had taken: where it stands, and its checksum; not in version 1 |
-//! | 4 | bytes that stand before the commands in all parts: whose they are; not in versions 1 and 2 |
+//! | 8, 4 | the last message that its writer had taken: where it stands, and its checksum; 0 and 0 for none |
+//! | 4 | bytes that stand before the commands in all parts: whose they are |
 //! | … | commands, encoded as in the journal, or a part of that; with no commands, what the node's state hashed to ([`crate::marks`]) |
 //! | 4 | CRC-32 of all before it |
 //!
@@ -18,21 +18,23 @@
 //! By the version of a message its writer says by which rules its commands are to be applied: so all nodes apply them by the same rules,
 //! whichever they know beside those. Messages of a version are written only when all nodes know it ([`crate::upgrade`]).
 
+use std::time::Duration;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use engine::{Command, NodeId, Time};
 
 use crate::client::LogError;
-use crate::versions::{CALLERS, NEWEST};
+use crate::versions::{NEWEST, OLDEST};
 
-/// Of the heads of versions 1 to 4.
-const HEADS_BYTES: [usize; 4] = {
-    let first = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
-    [first, first + 8 + 4, first + 8 + 4 + 4, first + 8 + 4 + 4]
-};
-const HEAD_BYTES: usize = HEADS_BYTES[3];
+/// Where the last message stands that its writer had taken.
+const BEHIND_AT: usize = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
+const HEAD_BYTES: usize = BEHIND_AT + 8 + 4 + 4;
 const CHECKSUM_BYTES: usize = 4;
 /// What a message takes beside its commands.
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;
+/// Market time is ahead of the clock of who writes a message by no more than this, whatever the log's clock shows. Clocks that are
+/// set by the network are nearer to each other, and a message that is sent again while the log chooses a leader is not much older.
+pub(crate) const AHEAD_MAX: Duration = Duration::from_secs(10);
 
 /// A message, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,14 +49,14 @@ pub(crate) struct Message {
     pub parts: u16,
     pub written: Time,
     pub count: u32,
-    pub behind: Option<Known>,
+    pub behind: Known,
     /// How many bytes of all parts say whose the commands are, before the commands.
     pub callers_bytes: u32,
     pub commands: Bytes,
 }
 
-/// A message that its writer had taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A message that its writer had taken; the default one is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
     pub position: u64,
     pub checksum: u32,
@@ -72,12 +74,9 @@ impl Message {
         bytes.put_u16_le(self.parts);
         bytes.put_u64_le(self.written.0);
         bytes.put_u32_le(self.count);
-        let behind = self.behind.unwrap_or(Known { position: 0, checksum: 0 });
-        bytes.put_u64_le(behind.position);
-        bytes.put_u32_le(behind.checksum);
-        if self.version >= CALLERS {
-            bytes.put_u32_le(self.callers_bytes);
-        }
+        bytes.put_u64_le(self.behind.position);
+        bytes.put_u32_le(self.behind.checksum);
+        bytes.put_u32_le(self.callers_bytes);
         bytes.put_slice(&self.commands);
         let checksum = crc32fast::hash(&bytes);
         bytes.put_u32_le(checksum);
@@ -87,26 +86,21 @@ impl Message {
     /// Errors: what is wrong with it, to follow the place where it stands.
     pub fn read(bytes: &Bytes) -> Result<Message, LogError> {
         let wrong = |what: &str| Err(LogError(what.to_owned()));
-        let head_bytes = match bytes.first() {
-            Some(version @ 1..=NEWEST) => HEADS_BYTES[usize::from(version - 1)],
-            Some(other) => {
-                return wrong(&format!(
-                    "is of version {other}, and this program reads versions 1 to {NEWEST}: start the program that knows it"
-                ));
-            }
-            None => return wrong("is empty"),
-        };
-        if bytes.len() < head_bytes + CHECKSUM_BYTES {
-            return wrong("is cut short");
+        // Bytes that are nobody's message are of no version either.
+        if bytes.len() < OVERHEAD_BYTES {
+            return wrong("is cut short, or was written by somebody who is no node");
         }
         let (all, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
         if crc32fast::hash(all).to_le_bytes() != checksum {
-            return wrong("fails its checksum: the log has changed it");
+            return wrong("fails its checksum: the log has changed it, or it was written by somebody who is no node");
+        }
+        let version = all[0];
+        if !(OLDEST..=NEWEST).contains(&version) {
+            return wrong(&format!("is of version {version}, and this program reads {}", readable()));
         }
         let Some(node) = NodeId::new(u16::from_le_bytes(taken(all, 9))) else {
             return wrong("is of node 0, which there is not");
         };
-        let version = all[0];
         let message = Message {
             version,
             cluster: u64::from_le_bytes(taken(all, 1)),
@@ -117,18 +111,32 @@ impl Message {
             parts: u16::from_le_bytes(taken(all, 25)),
             written: Time(u64::from_le_bytes(taken(all, 27))),
             count: u32::from_le_bytes(taken(all, 35)),
-            behind: (version > 1).then(|| Known {
-                position: u64::from_le_bytes(taken(all, HEADS_BYTES[0])),
-                checksum: u32::from_le_bytes(taken(all, HEADS_BYTES[0] + 8)),
-            }),
-            callers_bytes: if version >= CALLERS { u32::from_le_bytes(taken(all, HEADS_BYTES[1])) } else { 0 },
-            commands: bytes.slice(head_bytes..all.len()),
+            behind: Known {
+                position: u64::from_le_bytes(taken(all, BEHIND_AT)),
+                checksum: u32::from_le_bytes(taken(all, BEHIND_AT + 8)),
+            },
+            callers_bytes: u32::from_le_bytes(taken(all, BEHIND_AT + 8 + 4)),
+            commands: bytes.slice(HEAD_BYTES..all.len()),
         };
         match message.part < message.parts {
             true => Ok(message),
             false => wrong("is a part that there is not"),
         }
     }
+}
+
+/// The versions that this program reads, in words.
+pub(crate) fn readable() -> String {
+    match OLDEST == NEWEST {
+        true => format!("version {NEWEST} alone"),
+        false => format!("versions {OLDEST} to {NEWEST}"),
+    }
+}
+
+/// The time of a message that came to the log when its clock showed `arrived`: nobody guards that clock, and its writer's is guarded.
+pub(crate) fn market_time(arrived: Time, written: Time) -> Time {
+    let bound = u64::try_from(AHEAD_MAX.as_micros()).unwrap_or(u64::MAX);
+    arrived.min(Time(written.0.saturating_add(bound)))
 }
 
 /// The commands of a message. Errors: what is wrong with it.

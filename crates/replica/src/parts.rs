@@ -51,3 +51,40 @@ impl Parts {
         Some(all.freeze())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::Time;
+
+    use super::*;
+    use crate::message::Known;
+    use crate::versions::NEWEST;
+
+    /// A part of a batch of two.
+    fn part(part: u16) -> Message {
+        Message {
+            version: NEWEST,
+            cluster: 1,
+            node: NodeId::new(1).expect("above zero"),
+            epoch: 1,
+            number: 1,
+            part,
+            parts: 2,
+            written: Time(1),
+            count: 1,
+            behind: Known::default(),
+            callers_bytes: 0,
+            commands: Bytes::from(vec![u8::try_from(part).expect("it is small")]),
+        }
+    }
+
+    /// A node that begins in the middle of the log does not have parts that are older, and has to decide as those that do.
+    #[test]
+    fn a_part_counts_with_those_that_are_near_and_with_none_that_is_older() {
+        let mut parts = Parts::default();
+        assert_eq!(parts.add(&part(0), 5), None);
+        assert_eq!(parts.add(&part(1), 5 + WINDOW), None, "it is too far behind the first");
+        assert_eq!(parts.add(&part(0), 4 + 2 * WINDOW).as_deref(), Some(&[0, 1][..]), "it is as near as it may be");
+        assert_eq!(parts.add(&part(1), 9 + 2 * WINDOW), None, "what was whole is done");
+    }
+}

@@ -37,9 +37,8 @@ pub(crate) fn signed_subject(url: &LogUrl) -> String {
     format!("pricetime.{}.signed", url.name())
 }
 
-/// Makes both, as far as they are not there. Errors: the servers refuse it, or there are such streams of something
-/// else.
-pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas: usize) -> Result<(), LogError> {
+/// Both, as they have to be.
+fn needed(url: &LogUrl, cluster: u64, replicas: usize) -> [Config; 2] {
     let common = Config {
         retention: RetentionPolicy::Limits,
         num_replicas: replicas,
@@ -66,10 +65,53 @@ pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas
         duplicate_window: SIGNED_KEPT,
         ..common
     };
-    for config in [members, signed] {
+    [members, signed]
+}
+
+/// Makes both, as far as they are not there. Errors: the servers refuse it, or there are such streams of something
+/// else.
+pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas: usize) -> Result<(), LogError> {
+    for config in needed(url, cluster, replicas) {
         let name = config.name.clone();
         let made = context.create_stream(config).await;
         made.map_err(|error| LogError(format!("the stream {name} cannot be made beside {url}: {error}")))?;
     }
     Ok(())
+}
+
+/// Errors: one of the streams, where it is there and can be asked for, is kept with other settings than it has to be, and with which ones.
+pub(crate) async fn check(context: &Context, url: &LogUrl, cluster: u64) -> Result<(), LogError> {
+    for needed in needed(url, cluster, 1) {
+        let Ok(found) = context.get_stream(&needed.name).await else { continue };
+        let weak = weaknesses(&needed, &found.cached_info().config);
+        if !weak.is_empty() {
+            let (name, weak) = (&needed.name, weak.join("; "));
+            return Err(LogError(format!(
+                "the stream {name} beside {url} is not kept as it has to be: {weak}. Set it as `pricetime cluster create` does, or remove it \
+                 and run `pricetime cluster upgrade` (docs/CLUSTER.md)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Settings with which members could get lost, or a signed request be taken twice.
+fn weaknesses(needed: &Config, found: &Config) -> Vec<&'static str> {
+    let is_of_cluster = found.metadata.get(CLUSTER) == needed.metadata.get(CLUSTER);
+    let checks = [
+        (is_of_cluster, "it is of another cluster"),
+        (found.storage == needed.storage || found.storage == StorageType::File, "its storage is not file"),
+        (found.retention == needed.retention, "its retention is not limits"),
+        (found.discard == needed.discard, "its discard is another one"),
+        (found.deny_delete, "its messages may be deleted: deny_delete has to be set"),
+        (found.subjects == needed.subjects, "its subjects are other ones"),
+        (found.max_messages >= needed.max_messages || found.max_messages <= 0, "it keeps too few messages"),
+        (
+            found.max_age.is_zero() || found.max_age >= needed.max_age && !needed.max_age.is_zero(),
+            "its messages are forgotten too soon",
+        ),
+        (found.duplicate_window >= needed.duplicate_window, "its duplicate window is too short"),
+        (found.sources.is_none() && found.mirror.is_none(), "it gets messages from other streams"),
+    ];
+    checks.into_iter().filter(|(is_fit, _)| !is_fit).map(|(_, what)| what).collect()
 }

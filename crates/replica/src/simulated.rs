@@ -40,6 +40,8 @@ struct Log {
     late: VecDeque<Bytes>,
     /// Nothing comes now.
     holds_back: bool,
+    /// How far the log's clock is ahead, in microseconds.
+    ahead_us: u64,
     faults: Faults,
     random: u64,
 }
@@ -60,6 +62,11 @@ impl SimulatedLog {
     /// What has come.
     pub fn messages(&self) -> Vec<Bytes> {
         self.lock().messages.iter().map(|(_, bytes)| bytes.clone()).collect()
+    }
+
+    /// From now on its clock is so far ahead, in microseconds.
+    pub fn set_ahead(&self, ahead_us: u64) {
+        self.lock().ahead_us = ahead_us;
     }
 
     /// From now on nothing comes.
@@ -119,7 +126,7 @@ impl Log {
     }
 
     fn arrive(&mut self, message: Bytes) {
-        let time = Time(1_000_000 + 10 * self.messages.len() as u64);
+        let time = Time(1_000_000 + 10 * self.messages.len() as u64 + self.ahead_us);
         self.messages.push((time, message));
     }
 }

@@ -8,16 +8,17 @@ use engine::{LogMessage, NodeId};
 
 use crate::client::LogError;
 use crate::log_url::LogUrl;
+use crate::message;
 use crate::servers::{connect, stream_if_there};
 use crate::side_streams::{self, CLUSTER};
-use crate::versions::{MEMBERS, OLDEST};
+use crate::versions::{NEWEST, OLDEST};
 
 /// Where it says after how many seconds its nodes compare their states, and how many these are where it does not.
 const MARKS: &str = "pricetime-marks-seconds";
 const MARKS_SECONDS: u64 = 300;
 /// Where it says for how many seconds messages are kept that nodes have snapshots of. For ever where it does not.
 const KEEP: &str = "pricetime-keep-seconds";
-/// Where it says of which version its nodes write messages, and what that is where it does not.
+/// Where it says of which version its nodes write messages.
 const RULES: &str = "pricetime-rules";
 /// Where a log that stands in for a lost one says which message it goes on behind: position, node, epoch and number.
 const BEHIND: &str = "pricetime-behind";
@@ -50,10 +51,12 @@ impl LogTerms {
                 .ok_or_else(|| LogError(format!("{url} does not say which message it goes on behind: {text}")))
         });
         let marks_every = seconds(MARKS).unwrap_or(Duration::from_secs(MARKS_SECONDS)).max(Duration::from_secs(1));
-        let rules = named(RULES).map_or(Ok(OLDEST), |text| {
-            text.parse().map_err(|_| LogError(format!("{url} does not say of which version its messages are: {text}")))
-        });
-        Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), rules: rules?, behind: behind.transpose()? })
+        let said = named(RULES).map_or("", String::as_str);
+        let Ok(rules) = said.parse() else {
+            return Err(LogError(format!("{url} does not say of which version its messages are: {said}")));
+        };
+        readable(url, rules)?;
+        Ok(LogTerms { cluster, marks_every, keep: seconds(KEEP), rules, behind: behind.transpose()? })
     }
 
     pub(crate) fn metadata(&self) -> HashMap<String, String> {
@@ -64,6 +67,20 @@ impl LogTerms {
         let behind = behind.as_ref().map(|message| (BEHIND.to_owned(), write_message(message)));
         marks.into_iter().chain(keep.as_ref().map(|keep| seconds(KEEP, keep))).chain(behind).collect()
     }
+}
+
+/// Errors: it has messages of a version that this program does not read.
+fn readable(url: &LogUrl, rules: u8) -> Result<(), LogError> {
+    let help = match rules {
+        OLDEST..=NEWEST => return Ok(()),
+        0..OLDEST => {
+            "make a log under another name with `pricetime cluster recover` and the folder of a stopped node, and begin the other nodes with \
+             empty folders (docs/CLUSTER.md)"
+        }
+        _ => "start the program that knows them",
+    };
+    let reads = message::readable();
+    Err(LogError(format!("{url} has messages of version {rules}, and this program reads {reads}: {help}")))
 }
 
 fn write_message(message: &LogMessage) -> String {
@@ -87,9 +104,7 @@ pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<(), Log
         if stream_if_there(&context, url).await?.is_some() {
             return Err(LogError(format!("{url} is there already, and is left as it is")));
         }
-        if terms.rules >= MEMBERS {
-            side_streams::make(&context, url, terms.cluster, replicas).await?;
-        }
+        side_streams::make(&context, url, terms.cluster, replicas).await?;
         let made = context.create_stream(config).await;
         made.map(drop).map_err(|error| LogError(format!("{url} cannot be made: {error}")))
     })

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{
-    AccountId, Command, DoneOrders, Engine, Importer, Money, NodeId, Op, OrderId, Query, Reply, Sequence, StateItem,
-    Time,
+    AccountId, Command, Deadline, DoneOrders, Engine, Importer, Money, NewOrder, NodeId, Op, OrderId, Price, Query,
+    Reply, Sequence, Shares, Side, StateItem, Symbol, Time,
 };
 use exchange::{Answer, Batch, EventBatch, EventQueue, EventSink, Metrics, Status, Unavailable};
 use journal::simulated::{PowerCut, SimulatedDisk};
@@ -28,6 +28,7 @@ use market::turn::{Turn, TurnOptions};
 
 use crate::message::{Known, Message};
 use crate::simulated::{Faults, SimulatedClient, SimulatedLog};
+use crate::versions::NEWEST;
 use crate::{Member, ReplicaError, ReplicaLedger, Standing, WINDOW};
 
 const CLUSTER: u64 = 77;
@@ -83,6 +84,18 @@ impl Node {
 
     /// With this in memory.
     fn open_with(
+        (engine, journal): (Engine, Journal<SimulatedDisk>),
+        log: &SimulatedLog,
+        (number, is_read_only): (u16, bool),
+        disk: &SimulatedDisk,
+        events: Option<EventSink>,
+    ) -> Result<Node, ReplicaError> {
+        Node::open_at(Time(1), (engine, journal), log, (number, is_read_only), disk, events)
+    }
+
+    /// With a clock that shows this.
+    fn open_at(
+        shows: Time,
         (mut engine, journal): (Engine, Journal<SimulatedDisk>),
         log: &SimulatedLog,
         (number, is_read_only): (u16, bool),
@@ -101,13 +114,13 @@ impl Node {
         let client = log.client(seen, MESSAGE_BYTES);
         let inbox = Arc::new(Inbox::default());
         let standing = Standing::new(Status::new(), metrics.clone());
-        let ledger =
-            ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing.clone()))?;
+        let shared = (inbox.clone(), standing.clone());
+        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, shared, shows)?;
         let options = TurnOptions {
             limits: AnswerLimits { request_executions_max: 1_000 },
             bounds: Bounds::NONE,
             metrics,
-            clock: Clock::steady(|| Time(1)),
+            clock: Clock::steady(move || shows),
             clock_leap_max: Duration::from_secs(1 << 30),
             calendar: Calendar::default(),
             audit: false,
@@ -340,7 +353,8 @@ fn a_log_that_has_changed_is_found_out() {
         bytes[45] ^= 4;
         messages[5].1 = Bytes::from(bytes);
     });
-    let fault = "message 6 of the log fails its checksum: the log has changed it";
+    let fault =
+        "message 6 of the log fails its checksum: the log has changed it, or it was written by somebody who is no node";
     assert_eq!(opened(&log, &SimulatedDisk::new()), fault);
     let (log, _) = begin();
     log.tamper(|messages| {
@@ -357,12 +371,102 @@ fn a_log_that_has_changed_is_found_out() {
     assert_eq!(opened(&log, &SimulatedDisk::new()), fault);
 }
 
+/// Five bytes of somebody else told whoever ran the nodes to look for another program.
+#[test]
+fn bytes_that_are_no_message_are_said_to_be_none_and_only_a_message_is_of_another_version() {
+    let node = NodeId::new(1).expect("above zero");
+    let message = Message {
+        version: NEWEST,
+        cluster: CLUSTER,
+        node,
+        epoch: 1,
+        number: 0,
+        part: 0,
+        parts: 1,
+        written: Time(5),
+        count: 0,
+        behind: Known::default(),
+        callers_bytes: 0,
+        commands: Bytes::new(),
+    };
+    let read = |bytes: Bytes| Message::read(&bytes).expect_err("it is none").to_string();
+    assert_eq!(read(Bytes::new()), "is cut short, or was written by somebody who is no node");
+    assert_eq!(read(Bytes::from_static(b"hello")), "is cut short, or was written by somebody who is no node");
+    let foreign = read(Bytes::from(vec![b'h'; 500]));
+    assert_eq!(foreign, "fails its checksum: the log has changed it, or it was written by somebody who is no node");
+    let older = read(Message { version: NEWEST - 1, ..message.clone() }.to_bytes());
+    assert_eq!(older, "is of version 4, and this program reads version 5 alone");
+    let newer = read(Message { version: NEWEST + 1, ..message }.to_bytes());
+    assert_eq!(newer, "is of version 6, and this program reads version 5 alone");
+}
+
+fn fresh(disk: &SimulatedDisk) -> (Engine, Journal<SimulatedDisk>) {
+    let Recovered { engine, journal, .. } = recovery::open(disk, Options::default()).expect("it has no faults");
+    (engine, journal)
+}
+
+/// An order that ends in half a minute, of the log's time.
+fn order_with_a_deadline() -> [Command; 3] {
+    let symbol = Symbol::parse(b"SPY").expect("it is one");
+    let (limit, shares) =
+        (Price::from_units(100).expect("above zero"), Shares::from_units(100).expect("not below zero"));
+    let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
+    let until = Deadline::new(Time(31_000_000));
+    let place = Command::PlaceOrder { account: account(1), order, client_id: None, until };
+    [create(1), Command::CreateSymbol { symbol }, place]
+}
+
+/// A node a minute ahead of the log asked for the end of an order with each look of its loop, and each time in vain.
+#[test]
+fn what_is_due_is_due_by_the_logs_time_and_asked_for_once() {
+    let (log, disk) = (SimulatedLog::new(1, Faults::default()), SimulatedDisk::new());
+    let shows = Time(61_000_000);
+    let mut node = Node::open_at(shows, fresh(&disk), &log, (1, false), &disk, None).expect("it begins");
+    node.ask(&order_with_a_deadline()).expect("the log is whole");
+    assert_eq!(node.engine().open_order_count(), 1);
+    let before = log.messages().len();
+    for _ in 0..500 {
+        node.turn.idle().expect("the log is whole");
+    }
+    assert!(log.messages().len() < before + 5, "{} messages", log.messages().len() - before);
+    // The log's time comes.
+    log.set_ahead(40_000_000);
+    node.ask(&[create(2)]).expect("the log is whole");
+    node.turn.idle().expect("the log is whole");
+    assert_eq!(node.engine().open_order_count(), 0);
+    let after = log.messages().len();
+    for _ in 0..500 {
+        node.turn.idle().expect("the log is whole");
+    }
+    assert_eq!(log.messages().len(), after, "there is no more to ask for");
+}
+
+/// Two seconds of a wrong clock at the log's server moved the market by ten years.
+#[test]
+fn a_clock_that_nobody_guards_does_not_move_the_market() {
+    let (log, disk) = (SimulatedLog::new(1, Faults::default()), SimulatedDisk::new());
+    let shows = Time(5_000_000);
+    let mut node = Node::open_at(shows, fresh(&disk), &log, (1, false), &disk, None).expect("it begins");
+    node.ask(&order_with_a_deadline()).expect("the log is whole");
+    log.set_ahead(10 * 365 * 86_400 * 1_000_000);
+    for number in 2..200 {
+        node.ask(&[create(number)]).expect("the log is whole");
+        node.turn.idle().expect("the log is whole");
+    }
+    let ahead = node.engine().time().0 - shows.0;
+    assert!((9_000_000..=10_500_000).contains(&ahead), "{ahead} us ahead of the node's clock");
+    assert_eq!(node.engine().open_order_count(), 1);
+    // Another node takes what came then, also from the beginning.
+    let other = Node::open(&log, 2, &SimulatedDisk::new()).expect("it begins");
+    assert_eq!(other.engine().open_order_count(), 1);
+}
+
 #[test]
 fn a_message_reads_as_it_was_written() {
     let node = NodeId::new(513).expect("above zero");
     let commands = Bytes::from_static(b"some commands");
     let message = Message {
-        version: 3,
+        version: NEWEST,
         cluster: 1 << 60,
         node,
         epoch: 70_000,
@@ -371,7 +475,7 @@ fn a_message_reads_as_it_was_written() {
         parts: 9,
         written: Time(5),
         count: 3,
-        behind: Some(Known { position: 1 << 40, checksum: 1 << 20 }),
+        behind: Known { position: 1 << 40, checksum: 1 << 20 },
         callers_bytes: 5,
         commands,
     };

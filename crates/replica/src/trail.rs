@@ -30,9 +30,10 @@ impl Trail {
         self.checksums.push_back(checksum);
     }
 
-    /// The last one.
-    pub fn last(&self) -> Option<Known> {
-        self.checksums.back().map(|checksum| Known { position: self.last, checksum: *checksum })
+    /// The last one; none before the first.
+    pub fn last(&self) -> Known {
+        let known = self.checksums.back().map(|checksum| Known { position: self.last, checksum: *checksum });
+        known.unwrap_or_default()
     }
 
     /// Where the last one stands.

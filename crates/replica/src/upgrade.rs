@@ -95,3 +95,33 @@ impl Written {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::standing::NodeReport;
+    use crate::survey::LogReport;
+
+    #[test]
+    fn an_upgrade_waits_for_nodes_that_do_not_answer_and_for_those_of_an_older_program() {
+        let log = LogReport {
+            cluster: "1".to_owned(),
+            rules: NEWEST,
+            first: 1,
+            end: 9,
+            bytes: 0,
+            leader: None,
+            followers: Vec::new(),
+        };
+        let node = |node, rules| NodeReport { node, rules, ..NodeReport::default() };
+        let mut survey = Survey { log, nodes: Vec::new(), silent: Vec::new() };
+        assert!(hindrance(&survey, &[]).is_some_and(|why| why.starts_with("no node answers")));
+        survey.nodes = vec![node(1, NEWEST), node(3, NEWEST)];
+        assert_eq!(hindrance(&survey, &[]), None);
+        survey.silent = vec![(2, 7)];
+        assert!(hindrance(&survey, &[3]).is_some_and(|why| why.contains("node 2 does not answer")));
+        assert_eq!(hindrance(&survey, &[2]), None);
+        survey.nodes.push(node(4, NEWEST - 1));
+        assert!(hindrance(&survey, &[2]).is_some_and(|why| why.starts_with("node 4 runs version ")));
+    }
+}

@@ -23,10 +23,11 @@ pub(crate) fn routes() -> OpenApiRouter<Site> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Health)]
 pub(crate) struct HealthShape {
-    /// `ok`; `no-feed` where XML alone is served; `read-only` where it only follows other nodes; `disk-low` where it takes
-    /// no new orders; or the reason why it is not ok.
+    /// `ok`; `no-feed` where XML alone is served; `read-only` where it only follows other nodes; `members-away` where a
+    /// node goes on with the members that it knew; `disk-low` where it takes no new orders; or the reason why it is not
+    /// ok.
     #[schema(
-        pattern = "^(ok|no-feed|read-only|disk-low|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
+        pattern = "^(ok|no-feed|read-only|members-away|disk-low|maintenance|recovering|standby|store-away|behind|stopping|failed)$",
         example = "ok"
     )]
     status: &'static str,
@@ -68,6 +69,10 @@ pub(crate) async fn ready(Given(site): Given<Site>) -> (StatusCode, Json<HealthS
         State::Ready => match log_of(&site) {
             Some((taken, end)) if end.saturating_sub(taken) > BEHIND_MAX => {
                 not_ready("behind", &format!("message {taken} of {end} of the log is taken"))
+            }
+            _ if site.instruments().metrics.get(Gauge::MembersAway) == Some(1) => {
+                let reason = "clients are served by the members that this node knew: the members' stream beside the log cannot be asked";
+                (StatusCode::OK, Json(HealthShape { status: "members-away", reason: Some(reason.to_owned()) }))
             }
             _ if site.instruments().about.read_only => (
                 StatusCode::OK,

@@ -417,6 +417,11 @@ impl Scrape {
             ),
             ("pricetime_log_states_same", "Nodes whose state was this node's there, itself included.", Gauge::MarkSame),
             ("pricetime_log_states_other", "Nodes whose state was another one there.", Gauge::MarkOther),
+            (
+                "pricetime_log_members_away",
+                "Whether the members' stream beside the log cannot be asked: changes of members on other nodes are not seen.",
+                Gauge::MembersAway,
+            ),
         ];
         figures.into_iter().try_for_each(|(name, help, gauge)| out.gauge(family(name, None, help), metrics.get(gauge)))
     }

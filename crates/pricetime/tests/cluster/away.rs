@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::Signal;
+
 use crate::common::folder::Folder;
 use crate::common::server::Launch;
 use crate::common::wait::wait_until;
@@ -27,6 +29,15 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
         let said = node.readiness();
         said.contains("store-away") && said.contains("the log cannot be reached")
     });
+    // Nothing is on its way: the first who asks hears so, and what is known is told.
+    let refused = first.ask(&sell(2));
+    assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
+    let told = first.ask("<transactions id=\"1\"><query id=\"1\"/></transactions>");
+    assert!(told.contains("<open shares=\"1\""), "{told}");
+    servers.restart(0);
+    wait_until("the node is ready", Duration::from_secs(20), || node.readiness().contains("\"ok\""));
+    // The server stops so that it takes what is sent and says nothing: what is on its way then is answered when it is back.
+    servers.signal(0, Signal::STOP);
     first.send_request(&sell(2)).unwrap();
     thread::sleep(Duration::from_millis(300));
     // Whoever asks on without waiting for the answer gets the answers in order all the same.
@@ -34,14 +45,14 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     let mut second = node.client();
     let refused = second.ask(&sell(3));
     assert!(refused.contains("the server's store is away: nothing was changed"), "{refused}");
-    servers.restart(0);
+    servers.signal(0, Signal::CONT);
     let answered = first.reply().unwrap();
     assert!(answered.contains("<opened") && answered.contains("id=\"2\""), "{answered}");
     let refused = first.reply().unwrap();
     assert!(refused.contains("store is away"), "{refused}");
+    wait_until("the node is ready again", Duration::from_secs(20), || node.readiness().contains("\"ok\""));
     let again = second.ask(&sell(3));
     assert!(again.contains("<opened") && again.contains("id=\"3\""), "{again}");
-    wait_until("the node is ready", Duration::from_secs(20), || node.readiness().contains("ok"));
     node.stop();
 }
 

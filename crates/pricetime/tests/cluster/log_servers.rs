@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::common::wait::wait_until;
@@ -157,6 +158,11 @@ impl LogServers {
     /// Removes a log, as a disaster does.
     pub fn lose(&self, name: &str) {
         self.ask(&format!("$JS.API.STREAM.DELETE.{name}"), "");
+    }
+
+    /// Sends one a signal.
+    pub fn signal(&self, at: usize, signal: Signal) {
+        kill_process(Pid::from_child(&self.running[at]), signal).unwrap();
     }
 
     /// Ends one at once.

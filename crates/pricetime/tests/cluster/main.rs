@@ -8,9 +8,11 @@ mod common;
 
 mod audit;
 mod away;
+mod clocks;
 mod deployed;
 mod faults;
 mod log_servers;
+mod lost;
 mod members;
 mod nodes;
 mod permissions;
@@ -19,4 +21,5 @@ mod recency;
 mod recovery;
 mod refusals;
 mod retention;
+mod side_streams;
 mod upgrade;

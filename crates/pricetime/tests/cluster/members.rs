@@ -286,42 +286,6 @@ fn a_node_that_does_not_know_the_members_does_not_serve() {
     assert_eq!(Client { http: &http_2, member: "bob" }.get("/api/v1/status").status, 200);
 }
 
-#[test]
-fn nodes_have_their_members_in_common_once_all_know_how() {
-    let folder = Folder::new("cluster-members-upgrade");
-    let servers = LogServers::start(folder.path(), 1);
-    let url = servers.url("market");
-    soon("the log is made", || cluster(&["create", "--store", &url, "--replicas", "1", "--rules", "3"]).is_ok());
-    let key = folder.path().join("members.key");
-    cluster(&["key", key.to_str().unwrap()]).unwrap();
-    let world = World { folder, servers, url, key };
-    let nodes = [1, 2].map(|number| {
-        world.give(number, &AccessFile::text(&[]));
-        world.start(number)
-    });
-    market(&nodes[0].1);
-    let olga = Client { http: &nodes[0].1, member: "olga" };
-    let before = olga.make("/api/v1/members", &json!({"name": "dora", "roles": ["viewer"], "accounts": ["1"]}));
-    assert_eq!(before["name"], "dora");
-    assert!(!fs::read_to_string(world.file(2)).unwrap().contains("dora"), "each has its own");
-    assert_eq!(olga.send("DELETE", "/api/v1/members/dora", None).status, 200);
-    // A node without a file must not let everybody do everything beside those that know their members.
-    let unknowing = world.launch(3).try_start().err().expect("it does not start").stderr;
-    assert!(unknowing.contains("neither its log nor this node has any"), "{unknowing}");
-    cluster(&["upgrade", "--store", &world.url]).unwrap();
-    soon("a node brings its file", || world.servers.state("market-members")["last_seq"].as_u64() >= Some(1));
-    let (third, http_3) = world.start(3);
-    assert_eq!((http_3.get("/api/v1/status").status, place(&http_3, "nobody", "1")), (401, 401));
-    soon("node 3 knows alice", || place(&http_3, "alice", "1") == 201);
-    drop(third.stop());
-    soon("node 2 knows whom node 1 removes", || {
-        let named = |name: &str| format!("/api/v1/members/{name}");
-        let _ = olga.send("DELETE", &named("vera"), None);
-        Client { http: &nodes[1].1, member: "vera" }.get("/api/v1/status").status == 401
-    });
-    nodes.into_iter().for_each(|(server, _)| drop(server.stop()));
-}
-
 /// Parameters with their time and alice's signature.
 fn sign(parameters: &str) -> String {
     // What is signed twice within a millisecond is the same request.

@@ -1,5 +1,7 @@
 //! What a node does not begin with, and what a cluster does not offer.
 
+use std::process::Command;
+
 use crate::common::folder::Folder;
 use crate::common::server::Launch;
 
@@ -41,6 +43,12 @@ fn a_node_says_what_keeps_it_from_starting() {
     let ended = first.process.wait_for_end(crate::common::server::PATIENCE);
     assert!(ended.stderr.contains("another process runs as node 1"), "{}", ended.stderr);
     drop(second.stop());
+    // Before the database is asked for anything: here there is none.
+    let mut import = Command::new(env!("CARGO_BIN_EXE_pricetime"));
+    import.args(["store", "import"]).arg(folder.path().join("second")).arg("postgres://nobody@127.0.0.1:1/none");
+    let import = import.output().unwrap();
+    let said = String::from_utf8_lossy(&import.stderr);
+    assert!(!import.status.success() && said.contains("is the data folder of a node of a cluster"), "{said}");
     let left = refusal(&Launch::new(&folder.path().join("second")));
     assert!(left.contains("the data folder is that of a node of a cluster"), "{left}");
 }

@@ -13,7 +13,6 @@ use model::workload::Random;
 use super::surroundings::Surroundings;
 use crate::client::{Delivered, LogClient, LogError};
 use crate::message::checksum;
-use crate::versions::{NEWEST, OLDEST};
 
 /// Nobody waits for so many glances: the log answers before.
 const GLANCES_MAX: u32 = 20_000;
@@ -138,11 +137,6 @@ impl LogClient for Connection {
 
     fn end(&self) -> u64 {
         self.end
-    }
-
-    /// Nodes need not agree on it.
-    fn rules(&self) -> u8 {
-        if self.world.random.borrow_mut().percent(50) { OLDEST } else { NEWEST }
     }
 
     fn message_bytes_max(&self) -> usize {

@@ -73,7 +73,7 @@ impl Judge {
     /// The next message of the log. `is_watched`: all processes said what they ask for.
     pub fn hear(&mut self, time: Time, bytes: &Bytes, is_watched: bool, tally: &mut Tally) {
         let message = Message::read(bytes).expect("the log is whole");
-        let Message { node, epoch, number, count, callers_bytes, .. } = message;
+        let Message { node, epoch, number, count, callers_bytes, written, .. } = message;
         self.read.push(message);
         let Some(commands) = self.whole() else { return tally.count("parts of batches") };
         let (newest, last) = self.last(node);
@@ -94,7 +94,8 @@ impl Judge {
         if number == 0 {
             self.begun.insert((node, epoch), bytes.clone());
         }
-        let time = time.max(self.engine.time().later_by_us(1));
+        // Nobody guards the log's clock: ten seconds behind the one of who wrote it, at most.
+        let time = time.min(Time(written.0 + 10_000_000)).max(self.engine.time().later_by_us(1));
         self.apply(time, Command::TakeMessage(message));
         if number > 0 && count == 0 {
             tally.count("states said at marks");

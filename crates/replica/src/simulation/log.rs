@@ -5,10 +5,13 @@ use bytes::Bytes;
 use engine::{LogMessage, Time};
 use model::workload::Random;
 
-use crate::message::{Message, checksum};
+use crate::message::{Message, checksum, market_time};
 
 /// Of more that are on their way some are lost.
 const OUTSTANDING_MAX: usize = 100;
+
+/// How far a clock may be ahead that nobody guards: ten years.
+const YEARS_US: u64 = 10 * 365 * 86_400 * 1_000_000;
 
 /// What may happen, in a hundred cases.
 #[derive(Clone, Copy)]
@@ -45,8 +48,9 @@ pub(super) struct Log {
     outstanding: Vec<Bytes>,
     /// Nothing comes, and nothing is given, before this time.
     silent_until: u64,
-    /// How far the leader's clock is behind the best, in microseconds.
+    /// How far the leader's clock is behind the best, and ahead of it, in microseconds.
     behind: u64,
+    ahead: u64,
     /// Whether all leaders have the best clock.
     pub clocks_agree: bool,
 }
@@ -66,8 +70,10 @@ impl Log {
     pub fn holds(&self, taken: LogMessage, until: Time) -> bool {
         let LogMessage { position, node, epoch, number } = taken;
         let message = self.messages.get(position as usize - 1).and_then(Option::as_ref);
-        let read = message.filter(|(time, _)| *time <= until).and_then(|(_, bytes)| Message::read(bytes).ok());
-        read.is_some_and(|read| (read.node, read.epoch, read.number) == (node, epoch, number))
+        let read = message.and_then(|(time, bytes)| Some((*time, Message::read(bytes).ok()?)));
+        read.is_some_and(|(time, read)| {
+            market_time(time, read.written) <= until && (read.node, read.epoch, read.number) == (node, epoch, number)
+        })
     }
 
     pub fn is_silent(&self, now: u64) -> bool {
@@ -80,6 +86,7 @@ impl Log {
         let came = sent.into_iter().filter(|_| random.percent(50)).collect();
         self.silent_until = now + random.below(3_000_000) as u64;
         self.behind = random.pick(&[0, 1_000, 400_000, 5_000_000]);
+        self.ahead = random.pick(&[0, 0, 0, YEARS_US]);
         came
     }
 
@@ -104,7 +111,7 @@ impl Log {
     }
 
     pub fn time(&self, now: u64) -> Time {
-        Time(if self.clocks_agree { now } else { now - self.behind })
+        Time(if self.clocks_agree { now } else { now - self.behind + self.ahead })
     }
 
     pub fn all_on_their_way(&mut self) -> Vec<Bytes> {

@@ -78,6 +78,7 @@ fn whatever_happens_to_messages_and_nodes_what_was_answered_is_done_once_on_all_
         ("messages given again", 10_000),
         ("messages lost", 10_000),
         ("messages that count nowhere", 20_000),
+        ("messages whose time was years ahead", 2_000),
         ("parts of batches", 3_000),
         ("orderly stops", 500),
         ("processes killed between turns", 500),

@@ -86,10 +86,11 @@ impl Node {
             last: None,
         };
         let standing = Standing::new(Status::new(), metrics.clone());
-        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing));
+        let (shown, skew) = (world.clock.clone(), world.draw(4_000_000));
+        let shows = Time(world.now() - 2_000_000 + skew);
+        let ledger = ReplicaLedger::open((own, &mut engine), (client, seen), member, (inbox.clone(), standing), shows);
         let ledger = ledger.map_err(Ended::Replica)?;
         let process = (node, engine.shared_log().of(node).expect("it has begun").epoch);
-        let (shown, skew) = (world.clock.clone(), world.draw(4_000_000));
         let options = TurnOptions {
             limits: AnswerLimits { request_executions_max: 1 << 20 },
             bounds: Bounds::NONE,

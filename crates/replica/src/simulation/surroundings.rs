@@ -16,6 +16,9 @@ use super::tally::Tally;
 
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;
+/// The nodes' clocks are no more than two seconds ahead.
+const AHEAD_US: u64 = 12_000_000;
+const YEAR_US: u64 = 365 * 86_400 * 1_000_000;
 /// What the messages of all nodes carry.
 pub(super) const CLUSTER: u64 = 77;
 
@@ -102,9 +105,14 @@ impl Surroundings {
         let (mut log, now) = (self.log.borrow_mut(), self.now());
         let time = log.time(now);
         if !self.has_lost.get() {
+            if time.0 > now + YEAR_US {
+                self.count("messages whose time was years ahead");
+            }
             self.judge.borrow_mut().hear(time, &message, true, &mut self.tally.borrow_mut());
         }
         log.messages.push(Some((time, message)));
+        let market = self.judge.borrow().engine.time();
+        assert!(market.0 <= now + AHEAD_US, "a clock that nobody guards has moved the market to {}", market.0);
     }
 
     /// So do all that are on their way.

@@ -11,6 +11,7 @@ mod verdict;
 mod world;
 mod wrong_histories;
 
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use fault::Fault;
@@ -26,6 +27,11 @@ const EPISODES: usize = 25;
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// A library in this folder that shows a process another time than it is.
+pub fn clock_library(folder: &Path) -> PathBuf {
+    node::clock(&folder.join("clock.so")).to_owned()
 }
 
 /// Another one each time. A failure names it.

@@ -134,7 +134,7 @@ pub fn flip(file: &Path, at: usize, random: &mut Random) {
 }
 
 /// The library that shows another time, which is made when it is first asked for.
-fn clock(library: &Path) -> &Path {
+pub fn clock(library: &Path) -> &Path {
     if !library.exists() {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/faults/clock.c");
         let made = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(library).arg(source).status();

@@ -1,0 +1,141 @@
+//! The two streams beside the log: settings that lose something, another stream in place of one, and none of their servers leading.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::members::{AccessFile, Client, SignedOrder, market, micros};
+use crate::common::server::{Launch, PATIENCE};
+use crate::common::wait::wait_until;
+
+use super::log_servers::{LogServers, cluster};
+use super::nodes::node;
+
+/// Servers of the log, a log, and a node with members.
+struct World {
+    folder: Folder,
+    servers: LogServers,
+    url: String,
+}
+
+impl World {
+    fn of(purpose: &str, count: usize) -> World {
+        let folder = Folder::new(purpose);
+        let servers = LogServers::start(folder.path(), count);
+        let url = servers.create("market", count);
+        let world = World { folder, servers, url };
+        cluster(&["key", world.key()]).unwrap();
+        let data = world.folder.path().join("node-1");
+        fs::create_dir_all(&data).unwrap();
+        let file = AccessFile::new(&world.folder);
+        fs::copy(&file.path, data.join("access.toml")).unwrap();
+        world
+    }
+
+    fn key(&self) -> &'static str {
+        Path::new(&self.folder.path().join("members.key")).to_str().unwrap().to_owned().leak()
+    }
+
+    fn launch(&self) -> Launch {
+        node(&self.folder, 1, &self.url).with(&format!("--members-key {}", self.key()))
+    }
+
+    fn config(&self, stream: &str) -> Value {
+        self.servers.ask(&format!("$JS.API.STREAM.INFO.{stream}"), "")["config"].clone()
+    }
+
+    fn set(&self, stream: &str, field: &str, value: Value) {
+        let mut config = self.config(stream);
+        config[field] = value;
+        let set = self.servers.ask(&format!("$JS.API.STREAM.UPDATE.{stream}"), &config.to_string());
+        assert!(set["error"].is_null(), "{set}");
+    }
+
+    /// The server that leads a stream.
+    fn leader(&self, stream: &str) -> usize {
+        let info = self.servers.ask(&format!("$JS.API.STREAM.INFO.{stream}"), "");
+        info["cluster"]["leader"].as_str().unwrap().strip_prefix("log-").unwrap().parse().unwrap()
+    }
+}
+
+fn metrics(http: &Http) -> String {
+    Client { http, member: "olga" }.get("/metrics").text
+}
+
+#[test]
+fn a_node_does_not_begin_beside_a_stream_that_forgets_too_much() {
+    let world = World::of("cluster-side-settings", 1);
+    let window = world.config("market-signed")["duplicate_window"].clone();
+    world.set("market-signed", "duplicate_window", json!(1_000_000_000));
+    let refused = world.launch().try_start().err().expect("it does not start").stderr;
+    assert!(
+        refused.contains("the stream market-signed") && refused.contains("its duplicate window is too short"),
+        "{refused}"
+    );
+    world.set("market-signed", "duplicate_window", window);
+    world.set("market-members", "max_msgs", json!(3));
+    let refused = world.launch().try_start().err().expect("it does not start").stderr;
+    assert!(
+        refused.contains("the stream market-members") && refused.contains("it keeps too few messages"),
+        "{refused}"
+    );
+    world.set("market-members", "max_msgs", json!(1_000));
+    drop(world.launch().start().stop());
+}
+
+/// As many editions in it as the node had were taken for the same ones.
+#[test]
+fn a_node_ends_when_another_stream_of_members_has_as_many_editions() {
+    let world = World::of("cluster-side-swapped", 1);
+    let mut server = world.launch().start();
+    assert_eq!(world.servers.state("market-members")["last_seq"], 1);
+    // It sees nothing of the moment in which there is none.
+    server.process.signal(rustix::process::Signal::STOP);
+    world.servers.lose("market-members");
+    cluster(&["upgrade", "--store", &world.url]).unwrap();
+    world.servers.ask("pricetime.market.members", "somebody's edition");
+    server.process.signal(rustix::process::Signal::CONT);
+    let ended = server.process.wait_for_end(PATIENCE);
+    assert!(ended.stderr.contains("edition 1"), "{ended:?}");
+}
+
+#[test]
+fn a_node_says_that_its_members_cannot_be_asked_and_goes_on_with_those_it_knew() {
+    let mut world = World::of("cluster-side-away", 3);
+    let server = world.launch().with("--store-patience 60s").start();
+    let http = Http::new(server.http);
+    market(&http);
+    // One server alone has the members, and goes.
+    world.set("market-members", "num_replicas", json!(1));
+    let gone = world.leader("market-members");
+    world.servers.kill(gone);
+    wait_until("the node says so", Duration::from_secs(90), || server.readiness().contains("\"members-away\""));
+    assert!(server.readiness().starts_with("HTTP/1.1 200"), "clients are served");
+    assert!(metrics(&http).contains("\npricetime_log_members_away 1\n"));
+    assert_eq!(Client { http: &http, member: "alice" }.get("/api/v1/status").status, 200);
+    world.servers.restart(gone);
+    wait_until("the members are back", Duration::from_secs(90), || server.readiness().contains("\"ok\""));
+    assert!(metrics(&http).contains("\npricetime_log_members_away 0\n"));
+    drop(server.stop());
+}
+
+/// It was refused for as long as the servers had no leader, whatever the patience was.
+#[test]
+fn a_signed_request_waits_for_a_leader_as_long_as_a_command_does() {
+    let mut world = World::of("cluster-side-leader", 3);
+    let server = world.launch().with("--store-patience 60s").start();
+    let http = Http::new(server.http);
+    market(&http);
+    assert_eq!(SignedOrder::at(micros()).send(&http).status, 201);
+    let leader = world.leader("market-signed");
+    world.servers.kill(leader);
+    // What was on its way to it nobody can tell of; but this is sent when it is gone.
+    std::thread::sleep(Duration::from_millis(200));
+    let placed = SignedOrder::at(micros()).send(&http);
+    assert_eq!(placed.status, 201, "{}", placed.text);
+    drop(server.stop());
+}

@@ -1,0 +1,88 @@
+//! The time that a message would have which is written now, as far as a node knows the log's clock. What is due is due by it: a node
+//! whose own clock is ahead would ask for it again and again, and each time in vain.
+
+use std::time::Duration;
+
+use engine::Time;
+
+use crate::message::market_time;
+
+/// The node's clock and the log's, each with what had passed when it was looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogTime {
+    /// The node's, guarded.
+    own: (Time, Duration),
+    /// The log's; none before the first message.
+    log: Option<(Time, Duration)>,
+}
+
+impl LogTime {
+    pub fn new(shows: Time, passed: Duration) -> LogTime {
+        LogTime { own: (shows, passed), log: None }
+    }
+
+    /// A message was taken that came to the log when its clock showed a time. One of the node's own came a moment ago; one of another node
+    /// may have come long ago.
+    pub fn hear(&mut self, arrived: Time, passed: Duration, is_own: bool) {
+        let is_news = self.log.is_none_or(|log| arrived > later(log, passed));
+        if is_own || is_news {
+            self.log = Some((arrived, passed));
+        }
+    }
+
+    /// The time that a message would have, when the node's clock shows this.
+    pub fn now(&mut self, shows: Time, passed: Duration) -> Time {
+        self.own = (shows, passed);
+        self.log.map_or(shows, |log| market_time(later(log, passed), shows))
+    }
+
+    /// What the node's clock shows.
+    pub fn shows(&self, passed: Duration) -> Time {
+        later(self.own, passed)
+    }
+}
+
+fn later((time, then): (Time, Duration), passed: Duration) -> Time {
+    let since = u64::try_from(passed.saturating_sub(then).as_micros()).unwrap_or(u64::MAX);
+    Time(time.0.saturating_add(since))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000;
+
+    fn passed(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn what_is_due_follows_the_logs_clock_and_never_a_leap_of_it() {
+        let mut time = LogTime::new(Time(160 * SECOND), passed(0));
+        assert_eq!(time.now(Time(160 * SECOND), passed(0)), Time(160 * SECOND), "before the first message");
+        time.hear(Time(100 * SECOND), passed(1), false);
+        assert_eq!(time.now(Time(171 * SECOND), passed(11)), Time(110 * SECOND), "the node is a minute ahead");
+        time.hear(Time(9_000 * SECOND), passed(11), false);
+        assert_eq!(time.now(Time(172 * SECOND), passed(12)), Time(182 * SECOND), "the log's clock has leapt");
+    }
+
+    #[test]
+    fn a_message_of_its_own_sets_right_what_a_node_believes_of_the_logs_clock() {
+        let mut time = LogTime::new(Time(100 * SECOND), passed(0));
+        time.hear(Time(105 * SECOND), passed(0), false);
+        // Of another node, and long on its way.
+        time.hear(Time(101 * SECOND), passed(1), false);
+        assert_eq!(time.now(Time(101 * SECOND), passed(1)), Time(106 * SECOND));
+        time.hear(Time(101 * SECOND), passed(1), true);
+        assert_eq!(time.now(Time(102 * SECOND), passed(2)), Time(102 * SECOND));
+    }
+
+    #[test]
+    fn what_the_nodes_clock_shows_goes_on_between_two_looks_at_it() {
+        let mut time = LogTime::new(Time(100 * SECOND), passed(5));
+        assert_eq!(time.shows(passed(7)), Time(102 * SECOND));
+        time.now(Time(200 * SECOND), passed(8));
+        assert_eq!(time.shows(passed(9)), Time(201 * SECOND));
+    }
+}
