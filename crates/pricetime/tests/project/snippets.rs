@@ -34,7 +34,7 @@ const RUN: [(&str, &str, &str); 19] = [
 ];
 
 /// Documents, how blocks in them begin, and why no test runs them.
-const NOT_RUN: [(&str, &str, &str); 26] = [
+const NOT_RUN: [(&str, &str, &str); 27] = [
     ("README.md", "cargo run --release", "builds for minutes; the tests run the same program, built otherwise"),
     ("README.md", "cargo build --release && cargo run", "measures for minutes"),
     ("docs/COMMANDS.md", "cargo build --release && cargo run", "measures for minutes"),
@@ -48,6 +48,7 @@ const NOT_RUN: [(&str, &str, &str); 26] = [
     ("docs/FIX.md", "35=D", "is sent by --test fix"),
     ("docs/FIX.md", "[DEFAULT]", "settings of another program; clients/fix has them, and a test runs it"),
     ("docs/RUNNING_A_CLASS.md", "pricetime serve --data class --xml 0.0.0.0", "listens to a whole network"),
+    ("deploy/README.md", "# /etc/systemd/system/pricetime.service.d", "root puts it where systemd looks for it"),
     ("docs/CLUSTER.md", "pip install", "fetches a program; deploy/cluster/local does the same, and a test runs it"),
     (
         "docs/CLUSTER.md",
