@@ -41,6 +41,8 @@ pub enum Limit {
     Connections(u32),
     /// The accounts that an issuer may create.
     Accounts(AccountRange),
+    /// Refuses an order because another one, which is placed with it or not at all, is past a bound.
+    OfAnotherOrder,
 }
 
 impl fmt::Display for Limit {
@@ -68,6 +70,7 @@ impl fmt::Display for Limit {
                 write!(f, "too many connections: this member may have {most} open; close one")
             }
             Limit::Accounts(range) => write!(f, "outside the budget: this member may create the accounts {range}"),
+            Limit::OfAnotherOrder => f.write_str("another order of this list is past a limit of this member"),
         }
     }
 }

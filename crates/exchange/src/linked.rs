@@ -5,7 +5,8 @@ use std::fmt;
 
 use engine::{Command, NewOrder, Op, OrderDifference, OrderId, OrderKind, Reject, Reply, TrailingOrder};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Unavailable};
+use crate::limits::Limit;
 
 /// The reason why two orders cannot be linked, whatever the market is. Its `Display` is the text for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,9 @@ pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which
         Box::new(Answer::Reply(Reply::Rejected(Reject::ClientOrderIdTaken { order, differs })))
     };
     match (first, second) {
+        (Answer::Unavailable(Unavailable::Past(Limit::OfAnotherOrder)), fault) => {
+            Err((Which::Second, Box::new(fault.clone())))
+        }
         (Answer::Reply(Reply::Opened(one)), Answer::Reply(Reply::Opened(other))) => {
             Ok(PlacedPair { orders: [*one, *other], repeated: false })
         }
@@ -119,5 +123,48 @@ pub fn placed_pair(first: &Answer, second: &Answer) -> Result<PlacedPair, (Which
             Err((Which::Second, Box::new(refused.clone())))
         }
         (refused, _) => Err((Which::First, Box::new(refused.clone()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(order: u64) -> Answer {
+        Answer::Reply(Reply::Opened(OrderId(order)))
+    }
+
+    fn repeated(order: u64) -> Answer {
+        Answer::Reply(Reply::Repeated(OrderId(order)))
+    }
+
+    fn rejected(reject: Reject) -> Answer {
+        Answer::Reply(Reply::Rejected(reject))
+    }
+
+    #[test]
+    fn two_orders_were_placed_together_before_if_both_were_and_nothing_between_them() {
+        let pair = |one, other, repeated| Ok(PlacedPair { orders: [OrderId(one), OrderId(other)], repeated });
+        assert_eq!(placed_pair(&opened(7), &opened(8)), pair(7, 8, false));
+        assert_eq!(placed_pair(&repeated(7), &repeated(8)), pair(7, 8, true));
+        let another = |order| {
+            let differs = OrderDifference { partner: true, ..OrderDifference::default() };
+            Box::new(rejected(Reject::ClientOrderIdTaken { order: OrderId(order), differs }))
+        };
+        for (first, second) in [(repeated(7), repeated(9)), (repeated(10), repeated(9)), (repeated(7), opened(9))] {
+            assert_eq!(placed_pair(&first, &second), Err((Which::Second, another(9))));
+        }
+        let not_linked = placed_pair(&repeated(7), &rejected(Reject::NotLinked));
+        assert_eq!(not_linked, Err((Which::First, another(7))));
+    }
+
+    #[test]
+    fn the_order_at_fault_is_named_and_not_the_one_that_goes_with_it() {
+        let full = rejected(Reject::Full);
+        let with_it = Answer::Unavailable(Unavailable::Past(Limit::OfAnotherOrder));
+        let named = |first: &Answer, second: &Answer| placed_pair(first, second).map_err(|(which, _)| which);
+        assert_eq!(named(&full, &rejected(Reject::NotLinked)), Err(Which::First));
+        assert_eq!(named(&opened(7), &full), Err(Which::Second));
+        assert_eq!(named(&with_it, &full), Err(Which::Second));
     }
 }

@@ -5,7 +5,8 @@ use std::fmt;
 
 use engine::{Command, Op, OrderDifference, OrderId, OrderKind, Reject, Reply};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Unavailable};
+use crate::limits::Limit;
 use crate::linked::{PairFault, Which, linked};
 
 /// The reason why orders cannot wait for another one, whatever the market is. Its `Display` is the text for the client.
@@ -126,6 +127,8 @@ pub fn placed_tree(answers: &[Answer]) -> Result<PlacedTree, (usize, Box<Answer>
                 // An earlier request placed the working order, but not with this one.
                 return Err((0, other_orders(orders[0])));
             }
+            // The order at fault stands behind it.
+            Answer::Unavailable(Unavailable::Past(Limit::OfAnotherOrder)) if answers.last() != Some(answer) => {}
             Answer::Reply(_) | Answer::Unavailable(_) => return Err((place, Box::new(answer.clone()))),
         }
     }
@@ -135,5 +138,55 @@ pub fn placed_tree(answers: &[Answer]) -> Result<PlacedTree, (usize, Box<Answer>
         0 => Ok(PlacedTree { orders, repeated: false }),
         _ if repeated == orders.len() && are_together => Ok(PlacedTree { orders, repeated: true }),
         _ => Err((orders.len() - 1, other_orders(orders[orders.len() - 1]))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    fn opened(order: u64) -> Answer {
+        Answer::Reply(Reply::Opened(OrderId(order)))
+    }
+
+    fn repeated(order: u64) -> Answer {
+        Answer::Reply(Reply::Repeated(OrderId(order)))
+    }
+
+    fn rejected(reject: Reject) -> Answer {
+        Answer::Reply(Reply::Rejected(reject))
+    }
+
+    fn tree(orders: &[u64], repeated: bool) -> Result<PlacedTree, (usize, Box<Answer>)> {
+        Ok(PlacedTree { orders: orders.iter().copied().map(OrderId).collect(), repeated })
+    }
+
+    /// Orders of two lists, or with others in between, were once told as a list that was placed before.
+    #[test]
+    fn orders_were_placed_together_before_if_all_were_and_nothing_between_them() {
+        assert_eq!(placed_tree(&[opened(7), opened(8), opened(9)]), tree(&[7, 8, 9], false));
+        assert_eq!(placed_tree(&[repeated(7), repeated(8), repeated(9)]), tree(&[7, 8, 9], true));
+        let another = |order| {
+            let differs = OrderDifference { partner: true, ..OrderDifference::default() };
+            Box::new(rejected(Reject::ClientOrderIdTaken { order: OrderId(order), differs }))
+        };
+        assert_eq!(placed_tree(&[repeated(7), repeated(9)]), Err((1, another(9))));
+        assert_eq!(placed_tree(&[repeated(9), repeated(8)]), Err((1, another(8))));
+        assert_eq!(placed_tree(&[repeated(7), opened(8)]), Err((1, another(8))));
+        assert_eq!(placed_tree(&[repeated(7), rejected(Reject::NotWorking)]), Err((0, another(7))));
+    }
+
+    #[test]
+    fn the_order_at_fault_is_named_and_not_one_that_goes_with_it() {
+        let past = Answer::Unavailable(Unavailable::Past(Limit::OrdersPerSecond(NonZeroU32::MIN.get())));
+        let with_it = Answer::Unavailable(Unavailable::Past(Limit::OfAnotherOrder));
+        assert_eq!(placed_tree(&[past.clone(), past.clone()]), Err((0, Box::new(past.clone()))));
+        assert_eq!(placed_tree(&[with_it.clone(), past.clone()]), Err((1, Box::new(past.clone()))));
+        let last = placed_tree(&[with_it.clone(), with_it.clone(), past.clone()]);
+        assert_eq!(last, Err((2, Box::new(past))));
+        assert_eq!(placed_tree(&[opened(7), rejected(Reject::Full)]), Err((1, Box::new(rejected(Reject::Full)))));
+        assert_eq!(placed_tree(&[with_it.clone(), with_it.clone()]), Err((0, Box::new(with_it))));
     }
 }

@@ -39,6 +39,8 @@ fn place(answer: &Answer) -> Option<usize> {
             Limit::Accounts(_) => Some(9),
             // This refusal comes before any request.
             Limit::Connections(_) => None,
+            // The other order counts.
+            Limit::OfAnotherOrder => None,
         },
         Answer::Reply(_) | Answer::Unavailable(_) => None,
     }

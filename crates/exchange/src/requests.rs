@@ -112,8 +112,13 @@ impl Requests {
             let mut from = ops.start;
             while from < ops.end {
                 let through = from + placed_together(&self.ops[from..ops.end]);
-                let denial = self.ops[from..through].iter().find_map(|op| denial(&rights, mode, op, room));
-                self.denied.extend(denial.into_iter().flat_map(|denial| (from..through).map(move |op| (op, denial))));
+                let of_ops = self.ops[from..through].iter().map(|op| denial(&rights, mode, op, room));
+                let first = (from..through).zip(of_ops).find_map(|(op, denial)| Some((op, denial?)));
+                // The order at fault says why, and those before it do not, so that a client learns which one it is.
+                let of_another = Denial::Past(Limit::OfAnotherOrder);
+                self.denied.extend(first.into_iter().flat_map(|(fault, denial)| {
+                    (from..through).map(move |op| (op, if op < fault { of_another } else { denial }))
+                }));
                 from = through;
             }
             self.ops[ops].iter_mut().for_each(|op| rights.pay(op));

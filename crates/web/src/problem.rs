@@ -274,7 +274,11 @@ impl Problem {
             Limit::Accounts(_) => {
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "outside-budget", "Outside the budget", detail)
             }
-            Limit::OrderShares(_) | Limit::OrderValue(_) | Limit::SharesOfMoney(_) | Limit::ValueOfMoving(_) => {
+            Limit::OrderShares(_)
+            | Limit::OrderValue(_)
+            | Limit::SharesOfMoney(_)
+            | Limit::ValueOfMoving(_)
+            | Limit::OfAnotherOrder => {
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "order-too-large", "Order too large", detail)
             }
         }

@@ -150,6 +150,62 @@ fn a_member_has_so_many_websockets() {
     server.stop();
 }
 
+/// A refusal for the limits of a member named the first order of a list, whichever was past them.
+#[test]
+fn a_list_past_a_members_limit_is_refused_with_the_order_at_fault_and_leaves_none() {
+    let folder = Folder::new("member-limits-lists");
+    let server = with_limits(&folder, "order_shares = \"20\"").launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let bob = Client { http: &http, member: "bob" };
+    let order = |side: &str, shares: &str, terms: Value| {
+        let mut order = json!({"account": "2", "symbol": "SPY", "side": side, "shares": shares});
+        order.as_object_mut().unwrap().extend(terms.as_object().unwrap().clone());
+        order
+    };
+    let buy = |shares: &str| order("buy", shares, json!({"limit": "5"}));
+    let above = |shares: &str| order("sell", shares, json!({"kind": "post_only", "limit": "30"}));
+    let below = |shares: &str| order("sell", shares, json!({"kind": "market", "stop": "2"}));
+    let open = || Client { http: &http, member: "olga" }.get("/api/v1/accounts/2/orders").body["orders"].clone();
+    let before = open();
+    for (kind, orders, field) in [
+        ("oto", vec![buy("21"), below("1")], "orders.0"),
+        ("oto", vec![buy("1"), below("21")], "orders.1"),
+        ("otoco", vec![buy("1"), above("21"), below("21")], "orders.1"),
+        ("otoco", vec![buy("21"), above("21"), below("21")], "orders.0"),
+        ("oco", vec![above("21"), below("21")], "orders.0"),
+    ] {
+        let refused = bob.send("POST", "/api/v1/order-lists", Some(&json!({"kind": kind, "orders": orders})));
+        assert_eq!(refused.code(), (422, "order-too-large"), "{}", refused.text);
+        assert_eq!(refused.body["field"], field, "{kind} {}", refused.text);
+        let why = "too many shares: an order of this member may have 20";
+        assert_eq!(refused.body["detail"], why, "{kind} {field}");
+        assert_eq!(open(), before, "{kind} {field} leaves no order");
+    }
+    server.stop();
+}
+
+/// The orders of a second may run out within a list.
+#[test]
+fn a_list_past_the_orders_of_a_second_leaves_none() {
+    let folder = Folder::new("member-limits-pace");
+    let server = with_limits(&folder, "orders_per_second = 1").launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let bob = Client { http: &http, member: "bob" };
+    let open = || Client { http: &http, member: "olga" }.get("/api/v1/accounts/2/orders").body["orders"].clone();
+    let before = open();
+    let order =
+        |side: &str, limit: &str| json!({"account": "2", "symbol": "SPY", "side": side, "shares": "1", "limit": limit});
+    let list = json!({"kind": "oto", "orders": [order("buy", "5"), order("sell", "30")]});
+    for _ in 0..3 {
+        let refused = bob.send("POST", "/api/v1/order-lists", Some(&list));
+        assert_eq!(refused.code(), (429, "too-many-orders"), "{}", refused.text);
+        assert_eq!(open(), before);
+    }
+    server.stop();
+}
+
 /// A call that bob signs, of parameters that only say who asks.
 fn call_of_bob(socket: &mut Socket, method: &str) -> Value {
     // What is signed twice within a millisecond is the same request.

@@ -115,6 +115,21 @@ fn a_list_of_two_and_refusals_that_name_the_order_at_fault() {
     malformed("oto", &[&working, &other], "orders.1");
     let other = order("sell", json!({"account": "2", "limit": "30"}));
     malformed("oto", &[&working, &other], "orders.1.account");
+    // The same once more is what it was, and orders of two lists are no list.
+    let named = |which: &str, order: &Value| {
+        let mut order = order.clone();
+        order["client_order_id"] = json!(which);
+        order
+    };
+    let list = |names: [&str; 2]| place("oto", &[&named(names[0], &working), &named(names[1], &loss)]);
+    let placed = list(["a", "b"]);
+    assert_eq!(placed.status, 201, "{}", placed.text);
+    let again = list(["a", "b"]);
+    assert_eq!((again.status, &again.body), (200, &placed.body));
+    assert_eq!(list(["c", "d"]).status, 201);
+    for names in [["a", "d"], ["c", "b"], ["a", "e"]] {
+        assert_eq!(list(names).code(), (409, "client-order-id-taken"), "{names:?}");
+    }
     let dear = order("buy", json!({"limit": "2500"}));
     let refused = place("oto", &[&dear, &loss]);
     assert_eq!((refused.code(), &refused.body["field"]), ((422, "insufficient-funds"), &json!("orders.0")));

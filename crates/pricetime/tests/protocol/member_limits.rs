@@ -57,7 +57,6 @@ fn an_order_past_a_members_limits_is_refused_with_the_bound() {
             "<oto><order sym=\"S\" amount=\"1\" limit=\"5\"/><order sym=\"S\" amount=\"-21\" limit=\"1\"/></oto>",
             Some(shares),
         ),
-        ("<cancel-all/>", None),
     ] {
         let reply = ask(&mut client, "1", child);
         match refused {
@@ -65,6 +64,20 @@ fn an_order_past_a_members_limits_is_refused_with_the_bound() {
             None => assert!(!reply.contains("<error"), "{child}: {reply}"),
         }
     }
+    // An error repeats the order at fault, and those that go with it are not there.
+    let list = |kind: &str, orders: [&str; 2]| format!("<{kind}><order {}/><order {}/></{kind}>", orders[0], orders[1]);
+    let buy = "sym=\"S\" amount=\"1\" limit=\"5\"";
+    let dear = "sym=\"S\" amount=\"-20\" limit=\"6\" stop=\"1\"";
+    let cheap = "sym=\"S\" amount=\"-20\" limit=\"5\" post-only=\"true\"";
+    for (kind, orders, at, why) in [
+        ("oto", [buy, "sym=\"S\" amount=\"-21\" limit=\"1\""], 1, shares),
+        ("oto", ["sym=\"S\" amount=\"21\" limit=\"1\"", buy], 0, shares),
+        ("oco", [cheap, dear], 1, value),
+    ] {
+        let reply = ask(&mut client, "1", &list(kind, orders));
+        assert_eq!(reply, format!("<results><error {}>{why}</error></results>\n", orders[at]));
+    }
+    assert!(ask(&mut client, "1", "<cancel-all/>").contains("<canceled-all orders=\"2\""));
     // What another key of another member asks is not bounded.
     let mut operator = logged_in(&server, "operator");
     assert!(ask(&mut operator, "1", "<order sym=\"S\" amount=\"21\" limit=\"5\"/>").contains("<opened"));

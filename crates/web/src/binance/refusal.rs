@@ -339,6 +339,7 @@ impl Refusal {
                 | Limit::OrderValue(_)
                 | Limit::SharesOfMoney(_)
                 | Limit::ValueOfMoving(_)
+                | Limit::OfAnotherOrder
                 | Limit::Accounts(_) => Refusal::new(-2010, format!("{limit}.")),
             };
         }
