@@ -317,16 +317,18 @@ mod tests {
     fn a_mode_stops_all_but_operators() {
         let query = Op::Query(Query { account: account("1"), order: OrderId(1).into() });
         let cancel = Op::Command(Command::CancelOrder { account: account("1"), order: OrderId(1).into() });
-        let [operator, trader] =
-            [Role::Operator, Role::Trader].map(|role| Rights { roles: [role].into(), ..Rights::default() });
-        for (mode, stops_query, stops_cancel) in
+        let create = Op::Command(Command::CreateAccount { account: account("1"), balance: Money::ZERO });
+        let of_role = |role| Rights { roles: [role].into(), ..Rights::default() };
+        let operator = of_role(Role::Operator);
+        for (mode, stops_query, stops_command) in
             [(Mode::Normal, false, false), (Mode::ReadOnly, false, true), (Mode::Maintenance, true, true)]
         {
-            assert_eq!(
-                (trader.is_stopped(mode, &query), trader.is_stopped(mode, &cancel)),
-                (stops_query, stops_cancel)
-            );
-            assert_eq!(trader.may_look_in(mode), !stops_query);
+            for role in Role::ALL.into_iter().filter(|role| *role != Role::Operator) {
+                let member = of_role(role);
+                let stopped = [&query, &cancel, &create].map(|op| member.is_stopped(mode, op));
+                assert_eq!(stopped, [stops_query, stops_command, stops_command], "{role:?} in {mode:?}");
+                assert_eq!(member.may_look_in(mode), !stops_query, "{role:?} in {mode:?}");
+            }
             assert!(!operator.is_stopped(mode, &cancel) && operator.may_look_in(mode));
         }
     }

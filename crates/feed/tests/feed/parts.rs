@@ -243,7 +243,9 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
         history.checkpoint().unwrap();
         tend_to_all(&mut history, &view);
         is_sound(&disk);
-        notes_gone += verify(&disk, &mut |_| {}).unwrap().unwrap().gone[2];
+        let gone_of_each = verify(&disk, &mut |_| {}).unwrap().unwrap().gone;
+        notes_gone += gone_of_each[2];
+        older_went_first(&market, gone_of_each);
         let scene = self::scene(view, history);
         market.check(&scene.view);
         let first = check_kept(&market, &scene, keep);
@@ -255,6 +257,29 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_it_was() {
     }
     assert!(notes_gone > 30, "{notes_gone} notes are gone");
     assert!(gone > 300 && kept > 100 && replays > 10, "{gone} gone, {kept} kept, {replays} replays");
+}
+
+/// Checks that no orders went before trades that are older, and no trades before orders of which all is older. Parts that
+/// were not sealed by then could not go: the newest ones, and those of which not all was durable.
+fn older_went_first(market: &Market, [orders_gone, trades_gone, _]: [u64; 3]) {
+    let unsealed = 5 * SMALL.part_records as usize;
+    let (orders_gone, trades_gone) = (orders_gone as usize, trades_gone as usize);
+    let last_of_order = |order: &OrderId| {
+        let ended = market.ended.get(order).map(|(ended, _)| *ended);
+        ended.into_iter().chain([market.placed[order]]).max()
+    };
+    let orders: Vec<&OrderId> = market.placed.keys().collect();
+    if let Some(last) = orders_gone.checked_sub(1) {
+        let left = market.trades.get(trades_gone + unsealed);
+        let is_older = |trade: &Trade| trade.time < market.placed[orders[last]];
+        assert!(!left.is_some_and(is_older), "{orders_gone} orders went before {trades_gone} trades");
+    }
+    if let Some(last) = trades_gone.checked_sub(1) {
+        let left = orders.get(orders_gone..orders_gone + unsealed).unwrap_or_default();
+        let newest = left.iter().filter_map(|order| last_of_order(order)).max();
+        let is_older = |newest| newest < market.trades[last].time;
+        assert!(!newest.is_some_and(is_older), "{trades_gone} trades went before {orders_gone} orders");
+    }
 }
 
 /// Returns the number of the file of carried orders, and how many orders it has.

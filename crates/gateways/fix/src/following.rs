@@ -225,4 +225,24 @@ mod tests {
         following.begin(&mut Nobody, AccountIndex(1), &Arc::new(other));
         assert!(following.sessions().is_empty(), "nobody takes what it would hear");
     }
+
+    fn heard(reports: usize) -> Heard {
+        let metrics = GatewayMetrics::new("fix");
+        metrics.reports_made(reports);
+        Heard(Arc::new(Counted { happenings: vec![Happening::of_nothing(); reports], metrics }))
+    }
+
+    #[test]
+    fn a_session_waits_with_few_reports_where_all_wait_with_many() {
+        let (ears, _receiver) = Ears::new();
+        assert!(ears.take(&heard(FEW), ALL_WAITING_MAX + 1), "it has few itself");
+        assert!(ears.take(&heard(1), ALL_WAITING_MAX), "all have as many as they may");
+        assert!(!ears.take(&heard(1), ALL_WAITING_MAX + 1));
+        let (ears, _receiver) = Ears::new();
+        assert!(ears.take(&heard(WAITING_MAX), 0));
+        ears.took(1);
+        assert!(ears.take(&heard(1), 0), "there is room for what was taken");
+        assert!(!ears.take(&heard(1), 0));
+        assert!(!ears.take(&heard(0), 0), "it gets nothing more");
+    }
 }

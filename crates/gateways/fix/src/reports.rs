@@ -314,3 +314,36 @@ fn average(money: Money, executed: Shares) -> String {
     let units = money.units().checked_div(shares).and_then(|units| i64::try_from(units).ok());
     units.and_then(Price::from_units).map_or_else(|| "0".to_owned(), |price| price.to_string())
 }
+
+#[cfg(test)]
+impl Happening {
+    /// Makes an event for tests of what counts events alone.
+    pub(crate) fn of_nothing() -> Happening {
+        let order = Open {
+            order: OrderId(1),
+            account: AccountIndex(0),
+            symbol: engine::SymbolIndex(0),
+            side: Side::Buy,
+            limit: Price::MIN,
+            shares: Shares::MIN,
+            open: Shares::MIN,
+            money: Money::ZERO,
+            kind: OrderKind::Limit,
+            trigger: None,
+            trail: None,
+            waits: false,
+            delayed: false,
+            pends_on: None,
+            self_trade: engine::SelfTrade::Allowed,
+            until: None,
+            iceberg: None,
+            triggered: None,
+            linked: None,
+            time: Time::ZERO,
+        };
+        let at = Standing { order, client_id: None, shares: Shares::MIN, executed: Shares::ZERO, money: Money::ZERO };
+        let account = AccountId::parse(b"1").expect("digits");
+        let symbol = Symbol::parse(b"SPY").expect("letters");
+        Happening { account, symbol, at, what: What::Asked, time: Time::ZERO }
+    }
+}

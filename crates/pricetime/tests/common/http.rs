@@ -244,6 +244,13 @@ impl Socket {
         assert!(matches!(ended, tungstenite::Error::ConnectionClosed), "{ended}");
     }
 
+    /// Breaks the connection, as `raw::reset` does.
+    pub fn reset(self) {
+        if let MaybeTlsStream::Plain(stream) = self.0.get_ref() {
+            super::raw::reset(stream.try_clone().unwrap());
+        }
+    }
+
     /// How long to wait for a message.
     pub fn patience(&mut self, patience: Duration) {
         if let MaybeTlsStream::Plain(stream) = self.0.get_ref() {

@@ -3,8 +3,9 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
 use super::server::PATIENCE;
 
@@ -26,6 +27,11 @@ pub fn connect_from(source: [u8; 4], address: SocketAddr) -> TcpStream {
     let stream: TcpStream = socket.into();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
+}
+
+/// Breaks a connection: the other side is told of a reset, and not of an end.
+pub fn reset(stream: TcpStream) {
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
 }
 
 /// Sends a request as it is, and gives all that comes back until the server ends the connection.

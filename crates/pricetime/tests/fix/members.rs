@@ -4,6 +4,7 @@ use crate::common::fix::Fix;
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::members::{AccessFile, Client, basic, market, secret};
+use crate::common::raw;
 use crate::common::server::PATIENCE;
 use crate::common::wait::wait_for;
 use crate::sessions::buy;
@@ -145,5 +146,56 @@ fn under_maintenance_a_session_ends_and_none_begins() {
     late.expect_end("the venue is under maintenance");
     olga.send("AF", "584=all|585=7|1=1|");
     olga.expect(&["35=8", "584=all"]);
+    server.stop();
+}
+
+/// Sessions count among the connections of their member, and give their place back however they end.
+#[test]
+fn a_member_has_so_many_sessions() {
+    let folder = Folder::new("fix-connections");
+    let access = AccessFile::new(&folder);
+    access.write(&limited("connections = 2"));
+    let server = access.launch(&folder).with("--fix 127.0.0.1:0").start();
+    let address = server.fix.unwrap();
+    market(&Http::new(server.http));
+    let begin = || {
+        let mut alice = Fix::connect(address, "ALICE");
+        alice.log_on_with(&proof("alice"));
+        alice
+    };
+    let answer = || {
+        let mut alice = Fix::connect(address, "ALICE");
+        alice.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
+        (alice.next(), alice)
+    };
+    let is_full = || {
+        let (told, mut alice) = answer();
+        let why = "too many connections: this member may have 2 open; close one";
+        assert!(told.contains("|35=5|") && told.contains(why), "{told}");
+        assert_eq!(alice.try_next().unwrap(), None);
+    };
+    let next = || wait_for("a place", PATIENCE, || Some(answer()).filter(|(told, _)| told.contains("|35=A|"))).1;
+    let (mut first, second) = (begin(), begin());
+    is_full();
+    // Another member has its own, and another protocol counts, too.
+    Fix::connect(address, "BOB").log_on_with(&proof("bob"));
+    let login = format!("<login key=\"alice-key\" secret=\"{}\"/>", secret("alice"));
+    assert!(server.client().ask(&login).contains("too many connections"));
+    first.send("5", "");
+    first.expect_end("goodbye");
+    let third = next();
+    is_full();
+    raw::reset(second.stream);
+    let mut fourth = next();
+    is_full();
+    drop(third);
+    let _fifth = next();
+    is_full();
+    // One that speaks wrongly is ended by the server.
+    fourth.send("D", "no field|");
+    let told = fourth.next();
+    assert!(told.contains("|35=5|"), "{told}");
+    let _sixth = next();
+    is_full();
     server.stop();
 }

@@ -125,6 +125,59 @@ fn no_name_stands_for_two_orders() {
     server.stop();
 }
 
+/// Names of what is done are free again however it was done, and each report has an id of its own.
+#[test]
+fn names_are_free_again_and_reports_have_ids_of_their_own() {
+    let folder = Folder::new("fix-free-names");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    let buy = |name: &str| format!("11={name}|1=1|55=SPY|54=1|38=5|40=2|59=1|44=10|");
+    let amend = |name: &str, of: &str, shares: u8| format!("11={name}|41={of}|1=1|55=SPY|54=1|40=2|44=10|38={shares}|");
+    let sell = |shares: u8| {
+        let order = format!("<order sym=\"SPY\" amount=\"-{shares}\" limit=\"10\"/>");
+        server.ask(&format!("<transactions id=\"2\">{order}</transactions>"));
+    };
+    let mut ids = Vec::new();
+    let mut expect = |fix: &mut Fix, fields: &[&str]| {
+        let told = fix.expect(fields);
+        ids.push(told.split('|').find_map(|field| field.strip_prefix("17=")).unwrap().to_owned());
+    };
+    fix.send("D", &buy("a"));
+    expect(&mut fix, &["150=0", "11=a"]);
+    for (name, of, shares) in [("a2", "a", 4), ("a3", "a2", 3)] {
+        fix.send("G", &amend(name, of, shares));
+        expect(&mut fix, &["150=5", &format!("11={name}")]);
+    }
+    // Executed wholly, in two parts.
+    sell(1);
+    expect(&mut fix, &["150=F", "39=1", "11=a3"]);
+    sell(2);
+    expect(&mut fix, &["150=F", "39=2", "11=a3"]);
+    for name in ["a2", "a3"] {
+        fix.send("D", &buy(name));
+        expect(&mut fix, &["150=0", &format!("11={name}")]);
+    }
+    // Canceled by another protocol.
+    fix.send("G", &amend("b2", "a2", 4));
+    expect(&mut fix, &["150=5", "11=b2", "41=a2"]);
+    server.ask("<transactions id=\"1\"><cancel client-id=\"a2\"/></transactions>");
+    expect(&mut fix, &["150=4", "11=b2"]);
+    // Refused amendments and cancels leave no name behind, and are told of nothing that others do.
+    fix.send("G", &amend("c2", "a3", 9));
+    fix.expect(&["35=9", "11=c2", "41=a3"]);
+    server.ask("<transactions id=\"1\"><cancel client-id=\"a3\"/></transactions>");
+    expect(&mut fix, &["150=4", "11=a3"]);
+    for name in ["b2", "c2"] {
+        fix.send("D", &buy(name));
+        expect(&mut fix, &["150=0", &format!("11={name}")]);
+    }
+    let all = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "{ids:?}");
+    server.stop();
+}
+
 /// Many orders are sent without waiting. What is told of them is told in order, and none is missing; what is left is what REST shows.
 #[test]
 fn orders_that_follow_each_other_are_all_told_of() {

@@ -235,6 +235,29 @@ fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
     server.stop();
 }
 
+/// What a session has taken waits no more: one that reads is told of any number.
+#[test]
+fn a_session_that_reads_is_told_of_more_reports_than_may_wait() {
+    /// More than may wait for a session.
+    const REPORTS: usize = 36_000;
+    const TOGETHER: usize = 9_000;
+    let folder = Folder::new("fix-reads");
+    let (server, address) = serve(&folder);
+    let mut fix = Fix::log_on(address, "A");
+    fix.send("AF", "584=begin|585=7|1=1|");
+    fix.expect(&["150=I"]);
+    let mut client = server.client();
+    let order = "<order sym=\"SPY\" amount=\"1\" limit=\"1\"/>";
+    for _ in 0..REPORTS / TOGETHER {
+        let told = client.ask(&format!("<transactions id=\"1\">{}</transactions>", order.repeat(TOGETHER)));
+        assert!(!told.contains("<error"), "{told:.300}");
+        (0..TOGETHER).for_each(|_| drop(fix.expect(&["150=0"])));
+    }
+    fix.send("1", "112=there?|");
+    fix.expect(&["35=0", "112=there?"]);
+    server.stop();
+}
+
 #[test]
 fn a_stopping_server_says_goodbye_and_its_address_may_be_taken() {
     let folder = Folder::new("fix-stop");

@@ -84,6 +84,27 @@ fn whoever_is_revoked_is_told_nothing_more_within_a_second() {
     server.stop();
 }
 
+/// A member has 16 sessions: one more ends the one that was used least lately, also where it is open.
+#[test]
+fn a_session_that_a_later_one_pushes_out_is_told_nothing_more() {
+    let folder = Folder::new("access-pushed-out");
+    let (server, http, _) = start(&folder);
+    let alice = Client { http: &http, member: "alice" };
+    let bearers: Vec<String> = (0..16).map(|_| format!("Bearer {}", alice.log_in())).collect();
+    let mut sockets: Vec<Socket> =
+        [0, 15].map(|at| http.listen_with("/ws/v1", &[("authorization", &bearers[at])])).into();
+    for bearer in &bearers[1..] {
+        assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("authorization", bearer)]).status, 200);
+    }
+    alice.log_in();
+    let mut last = sockets.pop().unwrap();
+    assert!(sockets.into_iter().all(ends_soon));
+    assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("authorization", &bearers[0])]).status, 401);
+    last.send(&json!({"op": "ping", "id": 9}));
+    assert_eq!(last.next()["type"], "pong");
+    server.stop();
+}
+
 /// A request of the compatible interface that a member's key has signed.
 fn compatible(http: &Http, member: &str, (method, path): (&str, &str), text: &str) -> (u16, Value) {
     let signature = hmac_hex(&secret(member), text);

@@ -99,6 +99,38 @@ fn a_list_is_placed_looked_up_and_told_until_all_of_it_is_done() {
     server.stop();
 }
 
+/// Each order of a list counts among those that were placed.
+#[test]
+fn the_orders_of_lists_are_counted() {
+    let folder = Folder::new("binance-lists-counted");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let counted = || keys.send(&http, "GET", "rateLimit/order", "").body[1]["count"].clone();
+    let waits = "pendingSide=SELL&pendingQuantity=1";
+    let working =
+        "symbol=SPYUSD&workingType=LIMIT&workingSide=BUY&workingPrice=2&workingQuantity=1&workingTimeInForce=GTC";
+    let one = format!("{working}&{waits}&pendingType=LIMIT_MAKER&pendingPrice=300");
+    let two = format!(
+        "{working}&{waits}&pendingAboveType=LIMIT_MAKER&pendingAbovePrice=300&pendingBelowType=STOP_LOSS&pendingBelowStopPrice=1"
+    );
+    for (path, words, count) in
+        [("orderList/oco", TWO, 2), ("order/oco", OLDER, 4), ("orderList/oto", &one, 6), ("orderList/otoco", &two, 9)]
+    {
+        let placed = keys.send(&http, "POST", path, words);
+        assert_eq!((placed.status, counted()), (200, json!(count)), "{path}: {}", placed.text);
+    }
+    // A replacement is one more, and a test is none.
+    let alone = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=3";
+    let replace = format!("{alone}&cancelReplaceMode=STOP_ON_FAILURE&cancelOrderId=5");
+    let replaced = keys.send(&http, "POST", "order/cancelReplace", &replace);
+    assert_eq!((replaced.status, counted()), (200, json!(10)), "{}", replaced.text);
+    assert_eq!((keys.send(&http, "POST", "order/test", alone).status, counted()), (200, json!(10)));
+    assert_eq!((keys.send(&http, "POST", "order/cancelReplace", &replace).status, counted()), (400, json!(10)));
+    // What is refused places nothing.
+    assert_eq!(keys.send(&http, "POST", "orderList/oco", &TWO.replace("quantity=10", "quantity=101")).status, 400);
+    assert_eq!(counted(), 10);
+    server.stop();
+}
+
 #[test]
 fn a_list_in_older_words_is_canceled_as_one() {
     let folder = Folder::new("binance-older-lists");

@@ -525,3 +525,33 @@ fn whoever_reads_is_told_all_of_a_request_at_once() {
     }
     server.stop();
 }
+
+/// The balances that changed are told, and those alone: what was told once is not told again.
+#[test]
+fn a_balance_is_told_when_it_changes() {
+    let folder = Folder::new("binance-balances");
+    let (server, http, keys) = start(&folder);
+    let mut socket = keys.follow(&http);
+    let mut told = || loop {
+        let event = socket.next();
+        if event["e"] == "outboundAccountPosition" {
+            let assets = event["B"].as_array().unwrap().iter();
+            return assets.map(|one| one["a"].as_str().unwrap().to_owned()).collect::<Vec<String>>();
+        }
+    };
+    let order = |account: u64, amount: &str| {
+        let order = format!("<order sym=\"SPY\" amount=\"{amount}\" limit=\"10\"/>");
+        let reply = server.ask(&format!("<transactions id=\"{account}\">{order}</transactions>"));
+        assert!(reply.contains("<opened"), "{reply}");
+    };
+    // Dollars are told with every event.
+    order(1, "2");
+    assert_eq!(told(), ["USD"]);
+    order(2, "-2");
+    assert_eq!(told(), ["USD", "SPY"]);
+    for _ in 0..3 {
+        order(1, "1");
+        assert_eq!(told(), ["USD"]);
+    }
+    server.stop();
+}

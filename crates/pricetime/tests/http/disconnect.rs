@@ -9,6 +9,7 @@ use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
 use crate::common::members::{AccessFile, basic, secret};
+use crate::common::raw;
 use crate::common::server::{Launch, Server};
 use crate::common::wait::wait_until;
 
@@ -92,6 +93,31 @@ fn whoever_is_gone_loses_all_orders_of_the_account_and_nobody_else_does() {
     // Whoever places orders now does so without protection.
     place(&mut other, "1");
     stay(&http, Duration::from_millis(500));
+    server.stop();
+}
+
+/// A client whose machine or network breaks ends nothing in good order.
+#[test]
+fn whoever_is_cut_off_loses_all_orders_as_who_leaves() {
+    let (_folder, _, server, http) = start("disconnect-reset");
+    let mut other = server.client();
+    let mut client = protected(&server, "0s");
+    place(&mut client, "1");
+    assert_eq!(open_orders(&http, "1"), 1);
+    raw::reset(client.stream);
+    are_lost(&http);
+    // Also while a part of a request, or of what was asked before, is on its way.
+    let mut client = protected(&server, "0s");
+    place(&mut client, "1");
+    client.send(b"100\n<transactions id=\"1\">").unwrap();
+    raw::reset(client.stream);
+    are_lost(&http);
+    place(&mut other, "1");
+    let mut socket = http.listen();
+    protect(&mut socket, "0s");
+    assert_eq!(open_orders(&http, "1"), 1);
+    socket.reset();
+    are_lost(&http);
     server.stop();
 }
 

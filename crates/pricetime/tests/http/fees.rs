@@ -144,6 +144,19 @@ fn the_compatible_interface_tells_fees_as_commissions() {
     let account = get("account", "");
     let told = json!([account["makerCommission"], account["takerCommission"], account["commissionRates"]]);
     assert_eq!(told, json!([10, 25, rates]));
+    // Of other tiers nothing is told, however high their fees are.
+    put(&http, "symbols/SPY/fees", &fees(1, "1", "2"));
+    let account = get("account", "");
+    assert_eq!(json!([account["makerCommission"], account["takerCommission"], account["commissionRates"]]), told);
+    assert_eq!(get("account/commission", "symbol=SPYUSD")["standardCommission"], rates);
+    put(&http, "accounts/2/tier", &json!({"tier": 1}));
+    assert_eq!(get("account", "")["takerCommission"], 25, "another account is of that tier");
+    put(&http, "accounts/1/tier", &json!({"tier": 1}));
+    let account = get("account", "");
+    assert_eq!(json!([account["makerCommission"], account["takerCommission"]]), json!([100, 200]));
+    for account in ["1", "2"] {
+        put(&http, &format!("accounts/{account}/tier"), &json!({"tier": 0}));
+    }
     let mut socket = keys.follow(&http);
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-2" limit="10"/></transactions>"#);
     let place = |path: &str, words: &str| keys.send(&http, "POST", path, &format!("symbol=SPYUSD&{words}")).body;

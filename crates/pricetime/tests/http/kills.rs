@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
+use crate::common::keys::KeyFile;
 use crate::common::server::Launch;
 
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
@@ -69,6 +70,21 @@ fn what_is_killed_takes_no_orders_until_it_is_released_also_after_a_restart() {
     );
     assert_eq!(put(&http, "symbols/SPY/kill", &json!(false)).0, 200);
     assert_eq!(place(&http, "2").0, 201);
+    server.stop();
+}
+
+#[test]
+fn the_compatible_interface_says_whether_an_account_can_trade() {
+    let folder = Folder::new("kills-can-trade");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    let can_trade = || keys.send(&http, "GET", "account", "").body["canTrade"].clone();
+    assert_eq!(can_trade(), true);
+    for (path, killed) in [("kill", true), ("accounts/1/kill", true), ("accounts/2/kill", false)] {
+        assert_eq!(put(&http, path, &json!(true)).0, 200);
+        assert_eq!(can_trade(), !killed, "{path}");
+        assert_eq!(put(&http, path, &json!(false)).0, 200);
+        assert_eq!(can_trade(), true, "{path} is released");
+    }
     server.stop();
 }
 

@@ -57,6 +57,39 @@ fn a_killed_member_has_nothing_open_in_any_account_and_takes_no_orders_until_it_
     server.stop();
 }
 
+/// A few bytes of a request name as many accounts as the members have.
+#[test]
+fn a_request_kills_so_many_accounts_of_all_the_members_that_it_names() {
+    const EACH: usize = 2_048;
+    let folder = Folder::new("member-kills-many");
+    let file = AccessFile::new(&folder);
+    let accounts = |from: usize| {
+        let ids: Vec<String> = (from..from + EACH).map(|id| format!("\"{id}\"")).collect();
+        format!("accounts = [{}]", ids.join(", "))
+    };
+    let text = AccessFile::text(&[]).replace("accounts = [\"1\"]", &accounts(10_000));
+    file.write(&text.replacen("accounts = [\"2\"]", &accounts(20_000), 1));
+    let server = file.launch(&folder).start();
+    market(&Http::new(server.http));
+    let mut olga = server.client();
+    olga.ask(&format!("<login key=\"olga-key\" secret=\"{}\"/>", secret("olga")));
+    let [alice, bob] = ["alice", "bob"].map(|member| format!("<killed member=\"{member}\" orders=\"0\"/>"));
+    assert_eq!(
+        olga.ask("<create><kill member=\"alice\"/><kill member=\"bob\"/></create>"),
+        format!("<results>{alice}{bob}</results>\n")
+    );
+    let too_many = "the members of one request have too many accounts to be killed together; send another one";
+    assert_eq!(
+        olga.ask("<create><kill member=\"alice\"/><kill member=\"bob\"/><kill member=\"vera\"/></create>"),
+        format!("<results>{alice}{bob}<error member=\"vera\">{too_many}</error></results>\n")
+    );
+    assert_eq!(
+        olga.ask("<create><kill member=\"vera\"/></create>"),
+        "<results><killed member=\"vera\" orders=\"1\"/></results>\n"
+    );
+    server.stop();
+}
+
 #[test]
 fn xml_kills_a_member_as_one_element() {
     let (_folder, server, http) = start("member-kills-xml");

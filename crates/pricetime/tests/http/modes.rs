@@ -96,6 +96,40 @@ fn members_look_in_a_read_only_venue_and_change_nothing_and_operators_go_on() {
     server.stop();
 }
 
+/// What issuers make is a change, too.
+#[test]
+fn issuers_make_nothing_in_a_read_only_venue() {
+    let folder = Folder::new("modes-issuers");
+    let file = AccessFile::new(&folder);
+    let server = file.launch(&folder).start();
+    let http = Http::new(server.http);
+    market(&http);
+    let igor = Client { http: &http, member: "igor" };
+    let mut his = xml(&server, "igor");
+    set(&http, "read-only");
+    let sequence = || Client { http: &http, member: "olga" }.get("/api/v1/status").body["sequence"].clone();
+    let before = sequence();
+    let (account, shares) = (json!({"account": "3", "balance": "1"}), json!({"account": "1", "shares": "1"}));
+    for (path, body) in [("/api/v1/accounts", &account), ("/api/v1/symbols/SPY/shares", &shares)] {
+        let refused = igor.send("POST", path, Some(body));
+        assert_eq!((refused.code(), &refused.body["detail"]), ((503, "read-only"), &json!(READ_ONLY)), "{path}");
+    }
+    let reply = his.ask(
+        "<create><account id=\"3\" balance=\"1\"/><symbol sym=\"SPY\"><account id=\"1\">1</account></symbol><symbol sym=\"NEW\"/></create>",
+    );
+    assert_eq!(
+        reply,
+        format!(
+            "<results><error id=\"3\">{READ_ONLY}</error><error sym=\"SPY\" id=\"1\">{READ_ONLY}</error>\
+             <error sym=\"NEW\">{READ_ONLY}</error></results>\n"
+        )
+    );
+    assert_eq!(sequence(), before, "nothing was done");
+    set(&http, "normal");
+    assert_eq!(igor.send("POST", "/api/v1/accounts", Some(&account)).status, 201);
+    server.stop();
+}
+
 #[test]
 fn under_maintenance_there_are_none_but_operators() {
     let folder = Folder::new("modes-maintenance");

@@ -1,6 +1,6 @@
 //! The market of the past over REST, compared with what was shown while it was the present.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -135,6 +135,12 @@ fn the_past_is_what_was_shown_when_it_was_the_present() {
     let http = Http::new(server.http);
     server.ask(MARKET);
     let (mut drawn, mut placed, mut shown) = (Drawn(7), Vec::new(), Vec::new());
+    // One that waits for another one all the time.
+    let waits = json!({"kind": "oto", "orders": [
+        {"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "1"},
+        {"account": "1", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "200"},
+    ]});
+    http.make("/api/v1/order-lists", &waits);
     for round in 0..2_400 {
         trade(&http, &mut drawn, &mut placed);
         if round % 40 == 0 {
@@ -152,9 +158,15 @@ fn the_past_is_what_was_shown_when_it_was_the_present() {
     // In an order that goes back and forth.
     for at in (0..shown.len()).map(|at| at * 23 % shown.len()) {
         let book = &shown[at];
-        let (sequence, time) = (&book["sequence"], &book["time"]);
+        let sequence = &book["sequence"];
         assert_eq!(essence(&past_book(&http, &format!("at={sequence}"))), essence(book));
+    }
+    // By time, and never right behind the same moment: there is something to be made again each time.
+    for at in (0..shown.len()).map(|at| at * 29 % shown.len()) {
+        let (book, time) = (&shown[at], shown[at]["time"].as_u64().unwrap());
         assert_eq!(essence(&past_book(&http, &format!("time={time}"))), essence(book), "by its time");
+        let before = past_book(&http, &format!("time={}", time - 1));
+        assert!(before["sequence"].as_u64() < book["sequence"].as_u64() && before["time"].as_u64() < Some(time));
     }
     assert_eq!(past_book(&http, "")["sequence"], shown.last().unwrap()["sequence"], "without a moment it is now");
 
@@ -237,6 +249,16 @@ fn orders_are_those_of_the_book(http: &Http, events: &[Value]) {
     let there: BTreeMap<u64, Value> = there.collect();
     assert!(there.len() > 10);
     assert_eq!(open, there);
+    // What waits for a price, or for another order, stands in no book, neither now nor then.
+    let all = http.read("/api/v1/accounts/1/orders?limit=1000");
+    let all = all["orders"].as_array().unwrap().iter().filter(|order| order["symbol"] == "SPY");
+    let (waiting, standing): (Vec<&Value>, Vec<&Value>) =
+        all.partition(|order| order["waits"] == true || !order["pends_on"].is_null());
+    assert!(waiting.iter().any(|order| order["waits"] == true) && waiting.len() > 1, "{waiting:?}");
+    let ids = |orders: Vec<&Value>| -> BTreeSet<u64> {
+        orders.into_iter().map(|order| order["order_id"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(there.into_keys().collect::<BTreeSet<u64>>(), ids(standing));
     let live = http.read("/api/v1/symbols/SPY/book/orders?depth=1000");
     let past = http.read("/api/v1/symbols/SPY/past/book/orders?depth=1000");
     for side in ["bids", "asks"] {

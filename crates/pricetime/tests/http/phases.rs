@@ -104,7 +104,8 @@ fn a_band_interrupts_trading_and_the_loop_ends_it_while_nobody_sends_anything() 
     http.make("/api/v1/orders", &order("2", "sell", "100", "1"));
     http.make("/api/v1/orders", &order("2", "sell", "150", "5"));
     http.make("/api/v1/orders", &order("1", "buy", "100", "1"));
-    server.ask(r#"<create><rules sym="SPY" band-up="10" band-down="10" interruption="1"/></create>"#);
+    // Long enough to be looked at on a busy machine.
+    server.ask(r#"<create><rules sym="SPY" band-up="10" band-down="10" interruption="6"/></create>"#);
     let interrupting = http.make("/api/v1/orders", &order("1", "buy", "160", "3"))["order_id"].clone();
     let shown = http.read("/api/v1/symbols/SPY")["phase"].clone();
     assert!(shown["until"].as_u64().is_some(), "{shown}");

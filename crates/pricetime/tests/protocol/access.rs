@@ -44,11 +44,16 @@ fn all_roles() -> String {
 
 /// A server whose data folder holds this access file, and the file's path.
 pub(super) fn started(purpose: &str, text: &str) -> (Folder, Server, PathBuf) {
+    started_with(purpose, text, "")
+}
+
+/// The same with further settings.
+pub(super) fn started_with(purpose: &str, text: &str, settings: &str) -> (Folder, Server, PathBuf) {
     let folder = Folder::new(purpose);
     fs::create_dir_all(folder.data()).unwrap();
     let path = folder.data().join("access.toml");
     write(&path, text);
-    let server = Launch::new(&folder.data()).start();
+    let server = Launch::new(&folder.data()).with(settings).start();
     (folder, server, path)
 }
 

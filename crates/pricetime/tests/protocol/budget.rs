@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::access::{SECRET, logged_in, started};
+use super::access::{SECRET, logged_in, started, started_with};
 use crate::common::http::Http;
 use crate::common::members::basic;
 use crate::common::server::Launch;
@@ -97,4 +97,25 @@ fn over_rest_an_issuer_has_the_same_budget() {
     let wrong = json!({"roles": ["trader"], "accounts": [], "budget": {"from": "660"}});
     let (status, refused) = send("operator", "PUT", "/api/v1/members/issuer", &wrong);
     assert_eq!(status, 400, "{refused}");
+}
+
+/// What an issuer pays for takes as much room as what it makes.
+#[test]
+fn accounts_of_an_issuer_with_a_budget_count_among_all_accounts() {
+    let (_folder, server, _) = started_with("issuer-budget-bound", &members(), "--max-accounts 2");
+    logged_in(&server, "operator").ask("<create><account id=\"66\" balance=\"1000\"/></create>");
+    let mut issuer = logged_in(&server, "issuer");
+    let why = "Too many accounts: this server keeps at most 2 (max-accounts)";
+    assert_eq!(
+        issuer.ask("<create><account id=\"67\" balance=\"1\"/><account id=\"68\" balance=\"1\"/></create>"),
+        format!("<results><created id=\"67\"/><error id=\"68\">{why}</error></results>\n")
+    );
+    let create = |id: &str| format!("<create><account id=\"{id}\" balance=\"0\"/></create>");
+    assert_eq!(issuer.ask(&create("69")), format!("<results><error id=\"69\">{why}</error></results>\n"));
+    assert!(issuer.ask(&create("67")).contains("Account already exists"));
+    let http = Http::new(server.http);
+    let proof = basic("issuer", SECRET);
+    let headers = [("content-type", "application/json"), ("authorization", proof.as_str())];
+    let body = json!({"account": "70", "balance": "1"}).to_string();
+    assert_eq!(http.send("POST", "/api/v1/accounts", Some(&body), &headers).code(), (422, "too-many-accounts"));
 }

@@ -1,6 +1,7 @@
 //! Certificates of servers and of clients: who trusts whom.
 
 use rcgen::ExtendedKeyUsagePurpose;
+use rustls::HandshakeKind;
 
 use crate::common::folder::Folder;
 use crate::common::server::{Launch, Server};
@@ -56,6 +57,39 @@ fn a_required_certificate_must_be_there_and_sound() {
     let log = server.process.log();
     assert!(log.matches("a client showed its certificate").count() >= 8 && log.contains("CN=trader 7"), "{log}");
     server.stop();
+}
+
+/// A session that is resumed shows no certificate, so that one which was revoked or has ended would go on.
+#[test]
+fn where_clients_show_certificates_each_connection_does() {
+    for (purpose, more, resumes) in
+        [("none", None, true), ("required", Some(""), false), ("optional", Some("--tls-client-cert optional"), false)]
+    {
+        let folder = Folder::new(&format!("tls-resumed-{purpose}"));
+        let pki = Pki::new(&folder);
+        let launch = match more {
+            Some(more) => asking(&pki, &folder, more),
+            None => pki.launch(&folder),
+        };
+        let server = launch.start();
+        let own = pki.authority.client("trader 7");
+        for version in BOTH {
+            // A session of one protocol is none of the other.
+            let [of_xml, of_web] = [(); 2].map(|()| Start::with(&pki.authority, &[version], Some(&own)));
+            let ask_both = || {
+                let mut xml = of_xml.connect(server.xml).unwrap();
+                xml.ask(SELL).unwrap();
+                let mut web = of_web.connect(server.http).unwrap();
+                web.send(b"GET /ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+                web.rest().unwrap();
+                [xml, web].map(|peer| peer.stream.conn.handshake_kind() == Some(HandshakeKind::Resumed))
+            };
+            assert_eq!(ask_both(), [false; 2], "{purpose} {version:?}");
+            // Without certificates it is resumed, so that this would be seen.
+            assert_eq!(ask_both(), [resumes; 2], "{purpose} {version:?}");
+        }
+        server.stop();
+    }
 }
 
 #[test]

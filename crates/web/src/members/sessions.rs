@@ -151,10 +151,14 @@ mod tests {
     fn a_member_has_few_at_once() {
         let (sessions, now, alice, bob) = (Sessions::default(), Instant::now(), member("alice"), member("bob"));
         let others = begin(&sessions, &bob, now);
-        let tokens: Vec<String> = (0..17).map(|at| begin(&sessions, &alice, now + Duration::from_millis(at))).collect();
+        let open = |at| begin(&sessions, &alice, now + Duration::from_millis(at));
+        let first = open(0);
+        let held = sessions.find(&first, now).expect("it is there");
+        let tokens: Vec<String> = std::iter::once(first).chain((1..17).map(open)).collect();
         let later = now + Duration::from_secs(1);
         let there: Vec<bool> = tokens.iter().map(|token| sessions.find(token, later).is_some()).collect();
         assert!(!there[0] && there[1..].iter().all(|there| *there), "the oldest has ended");
+        assert!(held.is_over(), "also on connections that are open");
         assert!(sessions.find(&others, later).is_some());
     }
 }

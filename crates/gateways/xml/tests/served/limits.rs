@@ -212,6 +212,28 @@ fn the_longest_unfinished_request_goes_when_they_take_too_much() {
     }
 }
 
+/// Connections that break with a part of a request take no room from others.
+#[test]
+fn the_halves_of_requests_of_broken_connections_are_forgotten() {
+    let served = serve(Settings { partial_bytes_max: 10_000, ..settings() });
+    let mut prober = served.client();
+    for round in 1..=5 {
+        let mut broken = served.client();
+        broken.send(&start_of_a_request(4000));
+        // The answer proves that the start was read.
+        prober.send(&order(1));
+        prober.expect(&opened(1, round));
+        socket2::SockRef::from(&broken.stream).set_linger(Some(Duration::ZERO)).unwrap();
+        drop(broken);
+        eventually("the connection is gone", || served.open_connections() == 1);
+    }
+    let mut last = served.client();
+    last.send(&start_of_a_request(9000));
+    last.finish_sending();
+    last.expect("<results><error>incomplete: 8992 of 1000000 bytes came</error></results>\n");
+    last.expect_end();
+}
+
 #[test]
 fn who_sends_requests_in_two_pieces_is_answered_while_others_finish_none() {
     const HONEST: usize = 16;
