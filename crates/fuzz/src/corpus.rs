@@ -7,12 +7,12 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::Target;
 
-/// Where the inputs of a target are kept.
+/// The file with the inputs of a target.
 pub fn file(target: Target) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../proof/fuzz/corpus").join(target.name())
 }
 
-/// The inputs of a text. Panics: a line is not base64.
+/// Reads the inputs of a text. Panics: a line is not base64.
 pub fn inputs(text: &str) -> Vec<Vec<u8>> {
     text.lines().map(|line| BASE64_STANDARD.decode(line).expect("a line is base64")).collect()
 }

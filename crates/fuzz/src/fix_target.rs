@@ -12,12 +12,12 @@ use crate::parts;
 use crate::stage::on;
 use crate::talk::{runtime, talk};
 
-/// Begins what is sent as it is, without a frame.
+/// The byte that begins an input to be sent as it is, without a frame.
 const RAW: u8 = b'!';
-/// Ends a field in an input, because the byte that does in FIX is not typed easily.
+/// The byte that ends a field in an input, because FIX's own is hard to type.
 const FIELD_END: u8 = b'|';
 const SOH: u8 = 1;
-/// MsgSeqNum, which is added where a message has none.
+/// The MsgSeqNum field, which is added where a message has none.
 const NUMBER: &[u8] = b"|34=";
 
 struct Gateway {

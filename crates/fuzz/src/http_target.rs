@@ -1,5 +1,5 @@
-//! HTTP requests to REST and the compatible interface. Where a target or a body says `signed`, what stands before it is
-//! signed there.
+//! HTTP requests to REST and the compatible interface. If a target or a body has the word `signed`, the text before it
+//! is signed there.
 
 use std::cell::RefCell;
 

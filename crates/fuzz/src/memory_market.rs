@@ -1,4 +1,4 @@
-//! A market whose ledger is memory: the loop that serves, an engine, and a feed that follows it.
+//! A market on a ledger in memory: the loop that serves, an engine, and a feed that follows it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,9 +14,9 @@ use market::timekeeper::Clock;
 use market::turn::{Turn, TurnOptions};
 use web::Hub;
 
-/// Executions that the answers to one request may have.
+/// The most executions in the answers to one request.
 const EXECUTIONS_MAX: usize = 1_000;
-/// Dollars, and shares of each symbol, of each account.
+/// The dollars, and the shares of each symbol, of each account.
 const OF_EACH: i128 = 1_000_000;
 
 /// The loop, behind the port of gateways. Done orders stay in the engine: there is no history.

@@ -1,4 +1,4 @@
-//! HTTP over streams in memory, and what its clients say: a head, and signatures.
+//! HTTP over streams in memory, and the texts of its clients: a head, and signatures.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use crate::talk::{runtime, talk};
 
 const KEY: &str = "fuzz";
 const SECRET: &str = "secret";
-/// The word that a signature takes the place of.
+/// The word that a signature replaces.
 const SIGNED: &[u8] = b"signed";
 
 /// The routes, and the market behind them.
@@ -51,7 +51,7 @@ impl Served {
         Served { runtime, routes, _behind: behind }
     }
 
-    /// A connection's answer to these bytes.
+    /// The connection's answer to these bytes.
     pub(crate) fn answer(&self, bytes: &[u8]) -> Vec<u8> {
         let routes = self.routes.clone();
         self.runtime.block_on(talk(bytes, |stream| async move { routes.serve(stream).await }))

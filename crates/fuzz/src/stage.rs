@@ -11,18 +11,17 @@ use std::thread::{self, ThreadId};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Inputs that one market gets.
+/// The number of inputs that one market gets.
 const INPUTS_MAX: usize = 500;
-/// Where the inputs are written that a market got before something panicked: one a line, in base64, the last one at the
-/// end.
+/// The file with the inputs that a market got before a panic: one a line, in base64, the last one at the end.
 const STORY_FILE: &str = "fuzz-story";
 
 /// The inputs that the market of each sending thread got.
 static STORIES: LazyLock<Mutex<HashMap<ThreadId, Vec<Vec<u8>>>>> = LazyLock::new(Mutex::default);
 static TELLS: Once = Once::new();
 
-/// Does something with the market of a target. A panic of any thread writes down what the markets got, and ends the
-/// process: gateways contain their own, and nobody would see them.
+/// Does something with the market of a target. A panic of any thread writes down the inputs of the markets, and ends
+/// the process: gateways contain their own panics, and nobody would see them.
 pub(crate) fn on<M>(stage: &RefCell<Option<M>>, input: &[u8], make: impl FnOnce() -> M, play: impl FnOnce(&mut M)) {
     TELLS.call_once(tell_when_something_panics);
     let mut made = stage.borrow_mut();

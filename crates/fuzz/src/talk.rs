@@ -6,11 +6,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-/// Bytes that may wait in either direction.
+/// The bytes that may wait in either direction.
 const STREAM_BYTES: usize = 1 << 16;
 /// The most that a client reads.
 const READ_BYTES_MAX: usize = 8 << 20;
-/// How long a client reads. A gateway that answers nothing for so long has a fault, or the machine stood still.
+/// The time for which a client reads. A gateway that answers nothing for that long has a fault, or the machine stood
+/// still.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The runtime of a gateway and its clients.
@@ -18,13 +19,13 @@ pub(crate) fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a runtime can be built")
 }
 
-/// Sends bytes and the end of the stream to what `serve` serves, and gives all that comes back. Panics: nothing more
-/// comes, and no end.
+/// Sends bytes and the end of the stream to what `serve` serves, and returns everything that comes back. Panics:
+/// nothing more comes, and no end.
 pub(crate) async fn talk<F: Future>(bytes: &[u8], serve: impl FnOnce(DuplexStream) -> F) -> Vec<u8> {
     let (client, server) = duplex(STREAM_BYTES);
     let (mut reader, mut writer) = split(client);
     let write = async {
-        // A gateway may close before it has read all.
+        // A gateway may close before it has read everything.
         let _ = writer.write_all(bytes).await;
         let _ = writer.shutdown().await;
     };

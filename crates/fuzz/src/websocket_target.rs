@@ -1,4 +1,5 @@
-//! WebSockets: the first byte chooses one, and what follows are its text messages. What says `signed` is signed there.
+//! WebSockets: the first byte chooses one, and the rest are its text messages. A message with the word `signed` is
+//! signed there.
 
 use std::cell::RefCell;
 
@@ -8,9 +9,9 @@ use crate::stage::on;
 
 /// The WebSockets of a server.
 const TARGETS: [&str; 4] = ["/ws/v1", "/binance/ws", "/binance/stream?streams=s@trade/s@depth", "/binance/ws-api/v3"];
-/// The first byte of a client's frame that is whole and has text.
+/// The first byte of a client's whole text frame.
 const TEXT: u8 = 0x81;
-/// The bit that says that a frame is masked, and lengths that follow in two bytes.
+/// The bit of a masked frame, and the code for a length in two bytes.
 const MASKED: u8 = 0x80;
 const TWO_BYTES: u8 = 126;
 /// The longest message.

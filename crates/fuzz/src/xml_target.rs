@@ -1,4 +1,4 @@
-//! Documents of the XML protocol: each is read, done by the market and answered.
+//! Documents of the XML protocol: each is read, applied by the market and answered.
 
 use std::cell::RefCell;
 
@@ -9,9 +9,9 @@ use crate::memory_market::MemoryMarket;
 use crate::parts;
 use crate::stage::on;
 
-/// Elements that a document may have.
+/// The most elements of a document.
 const CHILDREN_MAX: usize = 100;
-/// Bytes that a reply may have.
+/// The most bytes of a reply.
 const REPLY_BYTES_MAX: usize = 1 << 16;
 
 thread_local! {

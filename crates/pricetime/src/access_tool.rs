@@ -1,4 +1,4 @@
-//! `pricetime access`: who is a member and with which keys. A running server follows the file.
+//! `pricetime access`: manages the members and their keys. A running server follows the file.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -162,7 +162,7 @@ fn password() -> Result<String, String> {
     }
 }
 
-/// Who runs this, for the record.
+/// The user who runs the tool, for the record.
 struct Who {
     name: String,
     from: String,
@@ -171,7 +171,7 @@ struct Who {
 impl Who {
     fn now() -> Who {
         let said = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
-        // These are said by the environment, so they are cut to what fits a line; the number is the system's.
+        // The environment chooses these words, so they are cut to what fits a line; the user number is the system's.
         let words = |text: String| text.chars().filter(|c| c.is_ascii_graphic()).take(64).collect::<String>();
         let uid = rustix::process::getuid().as_raw();
         let from = said(&["SSH_CLIENT"]);

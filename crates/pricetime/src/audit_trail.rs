@@ -1,4 +1,4 @@
-//! Who asked for which command, read from the journal of a running server. It writes nothing, and what it reads holds up nobody.
+//! The audit trail, read from the journal of a running server. It writes nothing, and its reads delay nobody.
 
 use std::collections::VecDeque;
 use std::iter::repeat_n;
@@ -10,11 +10,11 @@ use web::{AuditPage, AuditQuestion, AuditTrail, AuditedBy, AuditedCommand, NoAud
 use crate::journal_tool::describe;
 use crate::named_account::account_of;
 
-/// A question looks at so many commands, and reads one file of the journal: what is older is the next page's.
+/// The most commands that one question reads, in one file of the journal: older ones are on the next page.
 const COMMANDS_MAX: u64 = 100_000;
-/// Files that are retired in between are looked for anew so often.
+/// The number of attempts when files are retired during a question.
 const ATTEMPTS: usize = 3;
-/// Batches between two offers of the core to those who match.
+/// The number of batches between two offers of the core to the threads that match.
 const BATCHES: u64 = 64;
 
 /// The journal of a data folder.
@@ -42,7 +42,7 @@ impl AuditTrail for JournalTrail {
 }
 
 impl JournalTrail {
-    /// The page that ends with `last`; none if its file is gone.
+    /// Reads the page that ends with `last`; none if its file was retired.
     fn read(&self, last: Sequence, question: &AuditQuestion) -> Result<Option<AuditPage>, JournalError> {
         let Some(begin) = journal::file_point(&self.0, last)? else { return Ok(None) };
         let mut looked =
@@ -64,7 +64,7 @@ impl JournalTrail {
     }
 }
 
-/// The oldest command that is looked at, of those of a file that begins there.
+/// The oldest command to read, in a file that begins at `begin`.
 fn first_looked_at(begin: JournalPoint, last: Sequence) -> Sequence {
     begin.sequence.next().max(Sequence(last.0.saturating_sub(COMMANDS_MAX - 1)))
 }
@@ -74,14 +74,14 @@ fn first_looked_at(begin: JournalPoint, last: Sequence) -> Sequence {
 #[error("all that was asked for is read")]
 struct Enough;
 
-/// What was found so far.
+/// The findings so far.
 struct Look<'a> {
     question: &'a AuditQuestion,
     first: Sequence,
     last: Sequence,
-    /// The newest ones, oldest first.
+    /// The newest matching commands, oldest first.
     found: VecDeque<(Entry, AuditedBy)>,
-    /// Some that were found had no room.
+    /// Whether more commands matched than there is room for.
     more: bool,
 }
 
@@ -89,7 +89,7 @@ impl Look<'_> {
     fn batch(&mut self, batch: &BatchView<'_>, callers: &mut CallerReader) -> Result<(), VisitError> {
         let mut by = Vec::new();
         let is_looked_at = batch.point.sequence >= self.first;
-        // Also of those that are not looked at: callers are introduced once in a file.
+        // This also reads the callers of commands outside the page: a file introduces each caller once.
         callers.read(batch, |asked| {
             if is_looked_at {
                 by.extend(repeat_n(Some(asked.by), asked.commands as usize));
@@ -105,7 +105,7 @@ impl Look<'_> {
         })?)
     }
 
-    /// `by`: none if that was not kept, and nobody of what the server did by itself.
+    /// Adds a matching command. `by` is none if callers were not kept, and holds none for a command of the loop.
     fn entry(&mut self, entry: &Entry, by: Option<Option<&Caller>>) {
         if !(self.first..=self.last).contains(&entry.sequence) || !self.wants(by.flatten(), &entry.command) {
             return;

@@ -1,5 +1,5 @@
-//! What stands behind the gateways and remembers: the market on its data folder, or on its database.
-//! It knows which of both it is, and nobody else does.
+//! The backend of the gateways: the market on its data folder, or on its database. It knows which of the two it is, and
+//! nobody else does.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,12 +34,12 @@ use crate::settings::{Durability, Settings};
 use crate::store_location::StoreLocation;
 use crate::take_over::{self, Followed, TakenOver};
 
-/// A snapshot on stopping is taken when the market has at most so many accounts and open orders: in about a second.
+/// The number of accounts and open orders up to which a stop takes a snapshot, in about a second.
 const CHEAP_SNAPSHOT_ITEMS: usize = 1_000_000;
-/// How long a start waits for the feed to say that it follows.
+/// The time for which a start waits for the feed.
 const FEED_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running market, and what it stands on.
+/// A running market, with its ledger.
 pub enum Backend {
     /// A data folder with a journal.
     Folder(Box<Folder>),
@@ -52,27 +52,27 @@ pub struct Folder {
     storage: Disk,
     market: Market<Disk>,
     followers: Followers,
-    /// Held for as long as the server runs.
+    /// The lock, held as long as the server runs.
     _lock: DataLock,
 }
 
-/// What was opened, in words.
+/// The opened market, in words for the operator.
 pub struct Opened {
-    /// Where the market is kept, and what a reply promises.
+    /// The place where the market is kept, and the promise of a reply.
     pub kept: String,
-    /// What was recovered.
+    /// The recovered state.
     pub recovered: String,
-    /// What whoever starts the server should know.
+    /// Notes for the operator.
     pub notes: Vec<String>,
     /// The time since which no other server takes requests for this market; none if it is new, so that none ever did.
     pub alone_since: Option<Instant>,
-    /// The market's time when it was opened: that of its last command.
+    /// The market's time when it was opened, which is that of its last command.
     pub time: Time,
 }
 
 impl Backend {
-    /// Opens what the settings name, reads what was there, and starts the market. `failed` is called when nothing more may
-    /// be acknowledged. Errors: what keeps it from starting.
+    /// Opens the ledger of the settings, reads its content, and starts the market. The market calls `failed` when
+    /// nothing more may be acknowledged. Errors: the reason why it cannot start.
     pub fn open(
         settings: &Settings,
         status: &Status,
@@ -88,7 +88,7 @@ impl Backend {
         }
     }
 
-    /// Where gateways hand batches in.
+    /// The handle through which gateways hand in batches.
     pub fn exchange(&self) -> Arc<dyn Exchange> {
         match self {
             Backend::Folder(folder) => folder.market.exchange(),
@@ -96,7 +96,7 @@ impl Backend {
         }
     }
 
-    /// Who looks at the market; none where it is not followed.
+    /// The way to ask the feed; none where there is no feed.
     pub fn asker(&self) -> Option<Asker<Hub>> {
         let projection = match self {
             Backend::Folder(folder) => folder.followers.projection(),
@@ -105,8 +105,8 @@ impl Backend {
         projection.map(Projection::asker)
     }
 
-    /// The fault by which the feed has ended, once it had the time to follow what there is; none while it goes on, and
-    /// where there is none.
+    /// The fault by which the feed has ended, after it had time to follow the market so far; none while it goes on, and
+    /// where there is no feed.
     pub fn feed_failure(&self) -> Option<FeedFailure> {
         let asker = self.asker()?;
         let (told, followed) = channel();
@@ -118,7 +118,7 @@ impl Backend {
         asker.failure().cloned()
     }
 
-    /// Who has the history; none where the feed keeps it.
+    /// The records of the past in a database; none where the feed has the history.
     pub fn records(&self) -> Option<Arc<dyn Records>> {
         match self {
             Backend::Folder(_) => None,
@@ -126,7 +126,7 @@ impl Backend {
         }
     }
 
-    /// Who asked for which command; none where the database tells it.
+    /// The audit trail in the journal; none where the database has it.
     pub fn audit(&self) -> Option<Arc<dyn AuditTrail>> {
         match self {
             Backend::Folder(folder) => Some(Arc::new(JournalTrail::new(folder.storage.clone()))),
@@ -134,8 +134,8 @@ impl Backend {
         }
     }
 
-    /// Who makes markets of the past; none where there is no journal of ours, or the settings want none.
-    /// Errors: the system gives no thread.
+    /// The markets of the past; none where there is no journal of ours, or the settings turn them off. Errors: the
+    /// system gives no thread.
     pub fn past(&self, settings: &Settings) -> Result<Option<Arc<dyn PastMarkets>>, String> {
         match self {
             Backend::Folder(folder) if settings.replay_commands > 0 => {
@@ -146,13 +146,13 @@ impl Backend {
         }
     }
 
-    /// Answers what was handed in, brings everything to where it is kept, and ends. Gives the last command.
+    /// Answers what was handed in, keeps everything, and ends. Returns the last command.
     pub fn stop(self, settings: &Settings) -> Result<Sequence, String> {
         match self {
             Backend::Folder(folder) => {
                 let Folder { storage, market, followers, _lock } = *folder;
                 let (engine, journal) = market.stop()?;
-                // A snapshot leaves out what the history holds.
+                // The history must hold what a snapshot leaves out.
                 followers.stop().map_err(|error| error.to_string())?;
                 snapshot_if_cheap(&storage, &engine, &journal, settings)?;
                 Ok(engine.sequence())
@@ -239,7 +239,7 @@ fn open_folder(
     let market_options = MarketOptions {
         turn: turn_options(settings, metrics.clone(), clock)?,
         keep_journal: settings.keep_journal,
-        // The nodes of a cluster make theirs at its marks.
+        // The nodes of a cluster make their snapshots at its marks.
         snapshot_every: if shared.is_some() { 1 } else { settings.snapshot_every },
         disk_low_bytes: settings.disk_low_bytes(),
     };
@@ -263,7 +263,8 @@ fn open_folder(
     Ok((Backend::Folder(Box::new(Folder { storage, market, followers, _lock: lock })), opened))
 }
 
-/// Errors: the folder is a node's. What would be done without the log no other node would know of.
+/// Refuses a folder of a cluster's node, because the other nodes would not learn of commands outside the log. Errors:
+/// it is one.
 fn refuse_node(engine: &Engine) -> Result<(), String> {
     match engine.shared_log().position() {
         0 => Ok(()),
@@ -286,7 +287,7 @@ fn turn_options(settings: &Settings, metrics: Metrics, clock: Clock) -> Result<T
     })
 }
 
-/// Has the disk know all journal files, also those that the recovery had no need of: that they are there is watched.
+/// Opens all journal files, also those that the recovery did not need, so that the disk's watch knows them.
 fn expect_all(storage: &Disk, recovered: &Recovered<Disk>) -> Result<(), String> {
     recovered.journal.segments().iter().try_for_each(|segment| {
         storage.open(&segment.name).map(drop).map_err(|error| format!("{}: {error}", segment.name))
@@ -298,7 +299,7 @@ fn note_recovery(metrics: &Metrics, started: Instant, commands: u64) {
     metrics.set(Gauge::RecoveredCommands, commands);
 }
 
-/// When a file got its contents, where the system tells.
+/// The time at which a file got its contents, if the system has it.
 fn made_at(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
@@ -337,7 +338,8 @@ fn no_threads(error: std::io::Error) -> String {
     format!("cannot start the market's threads: {error}")
 }
 
-/// Errors: it could not be written. The journal has it all: the next start only takes longer.
+/// Writes a snapshot if the market is small. Errors: it could not be written; the journal has everything, and only the
+/// next start takes longer.
 fn snapshot_if_cheap(
     storage: &Disk,
     engine: &Engine,

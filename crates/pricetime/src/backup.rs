@@ -29,7 +29,7 @@ use crate::inspect;
 use crate::members::KNOWN_NAME;
 use crate::units::Umask;
 
-/// How often to begin again when the server retires or seals files while they are being copied.
+/// The number of attempts when the server retires or seals files during the copy.
 const ATTEMPTS: usize = 5;
 
 /// The arguments of `pricetime backup`.
@@ -45,7 +45,7 @@ pub struct BackupArgs {
     pub umask: Umask,
 }
 
-/// Copies and checks. Errors: what kept it from copying, or what is wrong with the copy.
+/// Copies and checks. Errors: the reason why it cannot copy, or the fault in the copy.
 pub fn run(args: &BackupArgs) -> Result<ExitCode, String> {
     args.umask.apply();
     let target = &args.target;
@@ -72,7 +72,7 @@ pub fn fetch_from(url: &LogUrl, target: &Path) -> Result<Fetched, String> {
     fetch(url, target, room).map_err(|error| error.to_string())
 }
 
-/// Copies a data folder into an empty one. Errors: what kept it from copying.
+/// Copies a data folder into an empty one. Errors: the reason why it cannot copy.
 pub fn copy_folder(folder: &Path, target: &Path) -> Result<(), String> {
     let disk = inspect::open_disk(folder)?;
     let mut copies = Copies::new(disk.path(), target);
@@ -93,7 +93,7 @@ fn named(path: &Path, error: io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Copies what is large, whatever happens to it meanwhile.
+/// Copies the large files ahead, even if they change meanwhile.
 fn copy_ahead(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
     for name in file_names(disk).map_err(|error| error.to_string())? {
         copies.bring_up_if_there(&Path::new(HISTORY_FOLDER).join(name))?;
@@ -107,14 +107,14 @@ fn copy(disk: &Disk, copies: &mut Copies) -> Result<(), String> {
         copies.bring_up(Path::new(&newest.name))?;
     }
     copies.bring_up_if_there(Path::new(KNOWN_NAME))?;
-    // Of a folder that the version before left: nobody writes to it.
+    // This is a file of the version before, to which nobody writes.
     copies.bring_up_if_there(Path::new(ARCHIVE_NAME))?;
     copy_history(copies)?;
     copy_journal(disk, copies, newest.map_or(JournalPoint::ZERO.sequence, |newest| newest.sequence))
 }
 
-/// The checkpoint first, and then the files that it counts: what they get meanwhile lies behind it, and is written again from the
-/// journal. Errors: one of them was sealed or removed meanwhile.
+/// Copies the checkpoint first, and then the files that it counts: what is appended to these meanwhile lies behind it,
+/// and comes again from the journal. Errors: one of them was sealed or removed meanwhile.
 fn copy_history(copies: &mut Copies) -> Result<(), String> {
     let folder = Path::new(HISTORY_FOLDER);
     let checkpoint = folder.join(CHECKPOINT_NAME);
@@ -127,8 +127,8 @@ fn copy_history(copies: &mut Copies) -> Result<(), String> {
     copies.remove_but(belongs).map_err(|error| error.to_string())
 }
 
-/// Copies all journal files that are kept, which have to reach back to `from`. The last one may be written to: what stands
-/// behind its last whole unit becomes zeros, as in a file that is not written so far yet.
+/// Copies all journal files, which must reach back to `from`. A server may be writing to the last one: the bytes behind
+/// its last whole unit become zeros, as in a file that is not written so far yet.
 fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), String> {
     let oldest = journal::oldest_point(disk).map_err(|error| error.to_string())?.unwrap_or(JournalPoint::ZERO);
     if oldest.sequence > from {
@@ -157,7 +157,7 @@ fn copy_journal(disk: &Disk, copies: &mut Copies, from: Sequence) -> Result<(), 
     Ok(())
 }
 
-/// Opens a copy as a server would, and reads every record of its history. Says what is in it. Errors: what is wrong with it.
+/// Opens a copy like a server would, and reads every record of its history. Returns a summary. Errors: the fault in it.
 pub fn verify(target: &Path) -> Result<String, String> {
     let failed = |error: &dyn std::fmt::Display| format!("the copy does not stand up to a check: {error}");
     let disk = Disk::open(target).map_err(|error| failed(&error))?;

@@ -1,7 +1,7 @@
 //! A blocking client of the XML protocol over one TCP connection: frames out, whole replies in.
 //!
 //! It works with any server of the protocol: with a length line before each reply or without, closing after each reply
-//! or not. It knows where a reply ends, and nothing of what stands in it; it never resends, since a request that got no
+//! or not. It knows where a reply ends, and nothing of its content; it never resends, because a request without an
 //! answer may still have taken effect.
 
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use tls::{ClientStream, Connector};
 
 use crate::units::Span;
 
-/// The longest reply that is read, in bytes: what goes on past it is no reply.
+/// The most bytes of a reply: a longer text is no reply.
 pub const REPLY_BYTES_MAX: usize = 256 << 20;
 
 const READ_BYTES: usize = 64 << 10;
@@ -31,13 +31,13 @@ pub struct Client {
 /// One reply as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// From its first byte to the end of the root element, and the newline after it if that came along.
+    /// The bytes from the first one to the end of the root element, with the newline after it if that came along.
     pub bytes: Vec<u8>,
     /// The number in a length line before it, which is not part of `bytes`.
     pub length_line: Option<u64>,
 }
 
-/// Why the server could not be asked. Its `Display` says what to do.
+/// The reason why the server could not be asked. Its `Display` says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The address does not name a host and a port.
@@ -54,7 +54,7 @@ pub enum ClientError {
         "{address}: no TLS ({source}): give --tls-ca with a file that its certificate stands in or was signed with"
     )]
     Tls { address: String, source: io::Error },
-    /// The connection ended first.
+    /// The connection ended before the reply.
     #[error(
         "{address} {} after {replies} replies and {} bytes of the next, while {waiting_for} was awaited: see its log",
         if *reset { "reset the connection" } else { "closed the connection" },
@@ -63,21 +63,21 @@ pub enum ClientError {
     Closed {
         address: String,
         waiting_for: &'static str,
-        /// What came of the reply.
+        /// The bytes of the reply that came.
         received: Vec<u8>,
-        /// Whole replies that came before.
+        /// The number of whole replies before.
         replies: u64,
-        /// The connection was reset, not ended.
+        /// Whether the connection was reset, and not just ended.
         reset: bool,
     },
-    /// Nothing more came for the whole time-out.
+    /// No byte came for the whole time-out.
     #[error(
         "{address} sent nothing for {timeout:?} while {waiting_for} was awaited ({} bytes of it came): \
          is it a server of this protocol? `--timeout` waits longer",
         received.len()
     )]
     TimedOut { address: String, waiting_for: &'static str, timeout: Duration, received: Vec<u8> },
-    /// Something without an end.
+    /// The server sent bytes without an end.
     #[error(
         "{address} sent more than {REPLY_BYTES_MAX} bytes without ending its reply: no server of this protocol does"
     )]
@@ -88,7 +88,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// What came of a reply that never became whole.
+    /// The bytes of a reply that never became whole.
     pub fn received(&self) -> &[u8] {
         match self {
             ClientError::Closed { received, .. } | ClientError::TimedOut { received, .. } => received,
@@ -103,8 +103,8 @@ impl ClientError {
 }
 
 impl Client {
-    /// Connects to `HOST:PORT`, over TLS if `tls` says how. The time-out also holds for every later wait: that long without
-    /// a byte is an error.
+    /// Connects to `HOST:PORT`, over TLS if `tls` is given. The time-out also holds for every later wait: that long
+    /// without a byte is an error.
     pub fn connect(address: &str, timeout: Duration, tls: Option<&Connector>) -> Result<Client, ClientError> {
         let bad = |why: String| ClientError::Address { address: address.to_string(), why };
         let candidates = address.to_socket_addrs().map_err(|error| bad(error.to_string()))?;
@@ -162,8 +162,8 @@ impl Client {
         })
     }
 
-    /// Waits for the next reply: up to the end of its root element, `</results>` or `<results/>`. White space and NULs
-    /// before it are skipped, and so is a length line. Where the length line counts out something else, that is returned.
+    /// Waits for the next reply: up to the end of its root element, `</results>` or `<results/>`. It skips white space
+    /// and NULs before it, and a length line. If the length line counts out something else, that is returned.
     pub fn read_reply(&mut self) -> Result<Reply, ClientError> {
         let mut scan = Scan::default();
         loop {
@@ -188,7 +188,7 @@ impl Client {
         self.stream.end_sending().map_err(|source| self.socket("ending the requests to", source))
     }
 
-    /// Waits for the end of the stream and returns all that came before it.
+    /// Waits for the end of the stream and returns everything before it.
     pub fn read_to_end(&mut self) -> Result<Vec<u8>, ClientError> {
         while self.receive("the end of the stream")? > 0 {
             if self.buffer.len() > REPLY_BYTES_MAX {
@@ -231,14 +231,14 @@ impl Client {
     }
 }
 
-/// One request as it is sent: the length in bytes on a line, and `body`.
+/// Makes one request as it is sent: a line with the length in bytes, and `body`.
 pub fn frame(body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{}\n", body.len()).into_bytes();
     bytes.extend_from_slice(body);
     bytes
 }
 
-/// White space and the NULs that some ends of the protocol put between two messages.
+/// Whether a byte is white space, or the NUL that some programs put between two messages.
 pub fn is_between_messages(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0
 }
@@ -252,14 +252,14 @@ pub fn parse_timeout(text: &str) -> Result<Duration, String> {
     Ok(timeout)
 }
 
-/// Where a reply stands in the bytes received.
+/// The place of a reply in the received bytes.
 struct Found {
     start: usize,
     end: usize,
     length_line: Option<u64>,
 }
 
-/// The search for a reply's end, which goes on where it stopped when more bytes came.
+/// The search for a reply's end, which goes on where it stopped when more bytes come.
 #[derive(Default)]
 struct Scan {
     searched: usize,

@@ -21,7 +21,7 @@ use replica::{CopySource, LogError, LogTerms, LogUrl, Member, NodeReport, Replic
 use crate::inspect;
 use crate::units::Span;
 
-/// A message that did not come back from the log is sent again after so long.
+/// The time after which a message that has not come back from the log is sent again.
 const SEND_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// The arguments of `pricetime cluster`.
@@ -96,7 +96,7 @@ struct TermArgs {
 }
 
 impl TermArgs {
-    /// Makes a log. Gives its cluster.
+    /// Makes a log. Returns the number of its cluster.
     fn create(&self, url: &LogUrl, behind: Option<LogMessage>) -> Result<u64, String> {
         let TermArgs { replicas, marks_every, keep, rules } = *self;
         for (name, time) in [("marks-every", marks_every), ("keep", keep)] {
@@ -111,7 +111,7 @@ impl TermArgs {
     }
 }
 
-/// Runs one of the commands. Errors: what the servers say.
+/// Runs one of the commands. Errors: those of the servers.
 pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
     match &args.command {
         ClusterCommand::Create { store, if_missing, terms } => {
@@ -126,7 +126,7 @@ pub fn run(args: &ClusterArgs) -> Result<ExitCode, String> {
         }
         ClusterCommand::Recover { store, data, terms } => {
             let url: LogUrl = store.parse().map_err(words)?;
-            // Nobody writes to it meanwhile.
+            // No server may write to the folder meanwhile.
             let _lock = DataLock::take(data).map_err(|error| error.to_string())?;
             let engine = inspect::inspect(&inspect::open_disk(data)?)?.engine;
             let Some(last) = engine.shared_log().last() else {
@@ -213,7 +213,7 @@ fn describe(url: &LogUrl, survey: &Survey) -> String {
     text
 }
 
-/// Whether nobody has to look after anything.
+/// Whether no operator needs to act.
 fn is_well(survey: &Survey) -> bool {
     let is_well =
         |report: &NodeReport| report.state == "ready" && report.mark.as_ref().is_none_or(|mark| mark.other == 0);
@@ -226,24 +226,24 @@ fn words(error: LogError) -> String {
     error.to_string()
 }
 
-/// What makes a server a node.
+/// The parts that make a server a node.
 pub struct Node<'a> {
     pub url: &'a LogUrl,
     pub number: u16,
     /// Whether it writes nothing into the log.
     pub is_read_only: bool,
-    /// After so long without the log new commands are refused.
+    /// The time without the log after which new commands are refused.
     pub patience: Duration,
     pub standing: Standing,
     /// The machine's, and how far it may leap.
     pub clock: Clock,
     pub clock_leap_max: Duration,
-    /// For nodes that begin with nothing.
+    /// The source of copies for nodes that begin with nothing.
     pub copies: Arc<dyn CopySource>,
 }
 
 impl Node<'_> {
-    /// The node's ledger, when its engine has caught up with the log. Errors: the log is not as it has to be.
+    /// Opens the node's ledger, when its engine has caught up with the log. Errors: the log is not as it must be.
     pub fn open(
         self,
         engine: &mut Engine,

@@ -1,4 +1,4 @@
-//! Members that the nodes of a cluster have in common: sealed beside the cluster's log, and in each node's access file.
+//! Members that the nodes of a cluster share: sealed beside the cluster's log, and in each node's access file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use replica::LogUrl;
 use replica::members::{self, CommonLog, Mark};
 use web::{Elsewhere, MarkLog, Marked};
 
-/// How often a node without members looks whether there are some.
+/// The interval at which a node without members looks for some.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The members of a cluster, as one of its nodes has them.
@@ -21,14 +21,15 @@ pub struct Common {
 }
 
 impl Common {
-    /// Errors: there is no such log, or its servers do not answer.
+    /// Opens the shared members. Errors: there is no such log, or its servers do not answer.
     pub fn open(url: &LogUrl, patience: Duration, metrics: Metrics) -> Result<Common, String> {
         let log = CommonLog::open(url, patience, metrics).map_err(|error| error.to_string())?;
         Ok(Common { log: Arc::new(log) })
     }
 
-    /// Has an access file and the log agree from now on. None: there are no members yet. A node that only follows
-    /// changes nothing. Errors: the log cannot be asked, or its members are sealed with another key, or are none; later
+    /// Keeps an access file and the log in agreement from now on. None: there are no members yet. A node that only
+    /// follows changes nothing. Errors: the log cannot be asked, or its members are sealed with another key, or
+    /// unreadable; later such errors go to `failed`.
     /// `failed` is called then.
     pub fn join(
         &self,
@@ -40,12 +41,12 @@ impl Common {
         Access::join(file, Arc::new(Sealed { log: Arc::clone(&self.log), keys, is_read_only }), failed)
     }
 
-    /// Where the nodes tell each other which signed requests they took.
+    /// The way in which the nodes announce their signed requests to each other.
     pub fn elsewhere(&self) -> Elsewhere {
         Elsewhere::new(Arc::new(Marks(Arc::clone(&self.log))))
     }
 
-    /// Errors: there are members that a node without their key would not know.
+    /// Checks that there are no members, which a node without their key could not know. Errors: there are some.
     pub fn refuse_members(&self) -> Result<(), String> {
         match self.log.last().map_err(|error| error.to_string())? {
             None | Some(0) => Ok(()),
@@ -53,7 +54,7 @@ impl Common {
         }
     }
 
-    /// Ends a node without members when there are some: it would go on letting everybody do everything.
+    /// Ends a node without members when there are some: it would go on to let anyone do anything.
     pub fn end_when_there_are_members(self, failed: Failed) -> Result<(), String> {
         let look = move || {
             loop {
@@ -75,7 +76,7 @@ fn unknown_members(edition: u64) -> String {
     )
 }
 
-/// Editions of an access file, sealed.
+/// The sealed editions of an access file.
 struct Sealed {
     log: Arc<CommonLog>,
     keys: SealingKeys,
@@ -95,7 +96,7 @@ impl MembersLog for Sealed {
     }
 
     fn read(&self, edition: u64) -> Result<String, Disagreement> {
-        // It may have been the last one a moment ago, and be forgotten by now.
+        // The edition may have been the last one a moment ago, and be removed by now.
         let sealed = self.log.read(edition).map_err(|error| Disagreement::ForNow(error.to_string()))?;
         self.keys.open(&sealed, Place { cluster: self.cluster(), edition }).map_err(Disagreement::ForEver)
     }

@@ -1,46 +1,46 @@
-//! The number of connections that clients may have: what the server's own files leave of the limit, shared between XML,
-//! HTTP and FIX, so that none takes the others', nor any number of them keeps the next journal file from being opened;
-//! and how many of them one source address may have, over all. Who gives way when all places are taken stands in
-//! `exchange/src/places.rs`.
+//! The number of connections that clients may have: the part of the limit of open files that the server's own files
+//! leave, shared between XML, HTTP and FIX, so that none takes the others' places, and no number of them keeps the next
+//! journal file from being opened; and the number that one source address may have, in all. `exchange/src/places.rs`
+//! decides who gives way when all places are taken.
 
 use exchange::{Addresses, LEAVING_MAX, Newcomers, Places};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::settings::Settings;
 
-/// Connections over HTTP at most.
+/// The most connections over HTTP.
 const HTTP_MAX: usize = 1024;
-/// The part of few connections that HTTP has: one in so many.
+/// The divisor for HTTP's part of few connections.
 const HTTP_PART: usize = 4;
-/// Connections over FIX at most, and their part of few ones.
+/// The most connections over FIX, and the divisor for their part of few ones.
 const FIX_MAX: usize = 256;
 const FIX_PART: usize = 8;
 
-/// Files of the server itself: journal, snapshots, history, connections to a database, listeners and event loops,
-/// places for those who look after the server, and some that are open for a moment.
+/// The server's own files: journal, snapshots, history, connections to a database, listeners and event loops, places
+/// for operators, and some that are open for a moment.
 const OWN: u64 = 96;
-/// Files of connections that give way, of XML, HTTP and FIX.
+/// The files of connections that give way, of XML, HTTP and FIX.
 const OWN_OF_THOSE_WHO_LEAVE: u64 = 3 * LEAVING_MAX as u64;
-/// Files of a worker: its listener, its event loop, and a client that is turned away.
+/// The files of a worker: its listener, its event loop, and a client that is turned away.
 const OWN_OF_A_WORKER: u64 = 4;
-/// Files of another address for the compatible interface: its listener, and its places for those who look after the server.
+/// The files of another address for the compatible interface: its listener, and its places for operators.
 const OWN_OF_ANOTHER_ADDRESS: u64 = 17;
-/// With room for fewer connections a server is of no use.
+/// The number of connections below which a server is of no use.
 const CONNECTIONS_MIN: u64 = 32;
 
-/// What each listener may let in.
+/// The places for each listener's connections.
 #[derive(Clone, Debug)]
 pub struct Connections {
-    /// Connections over XML at once.
+    /// The places for connections over XML.
     pub xml: Places,
-    /// Connections over HTTP at once.
+    /// The places for connections over HTTP.
     pub http: Places,
-    /// Connections over FIX at once; none where it is not spoken.
+    /// The places for connections over FIX; none where FIX is not served.
     pub fix: Places,
 }
 
 impl Connections {
-    /// Errors: the limit of open files leaves too few.
+    /// Shares the connections out. Errors: the limit of open files leaves too few.
     pub fn allowed(settings: &Settings, newcomers: Newcomers) -> Result<Connections, String> {
         let all = connections_allowed(settings.workers, !settings.binance_at.is_empty())?;
         let http = (all / HTTP_PART).min(HTTP_MAX);
@@ -62,14 +62,14 @@ impl Connections {
         Ok(Connections { xml, http, fix })
     }
 
-    /// All of them, by the name of the gateway.
+    /// All places, by the name of the gateway.
     pub fn all(&self) -> Vec<(&'static str, Places)> {
         let spoken = [("xml", &self.xml), ("http", &self.http), ("fix", &self.fix)];
         spoken.into_iter().filter(|(_, places)| places.max() > 0).map(|(name, places)| (name, places.clone())).collect()
     }
 }
 
-/// Connections that clients may have in all, when the server's own files are provided for. Raises the process's soft limit of
+/// The connections that clients may have in all, besides the server's own files. Raises the process's soft limit of
 /// open files to the hard one. `usize::MAX` without a limit. Errors: the limit leaves too few.
 fn connections_allowed(workers: usize, has_another_address: bool) -> Result<usize, String> {
     let Some(allowed) = raise_limit() else { return Ok(usize::MAX) };
@@ -85,7 +85,7 @@ fn connections_allowed(workers: usize, has_another_address: bool) -> Result<usiz
     }
 }
 
-/// Returns what may be open now; none without a limit.
+/// Raises the limit, and returns the number of files that may be open now; none without a limit.
 fn raise_limit() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {

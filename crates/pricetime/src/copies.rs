@@ -1,5 +1,5 @@
-//! Copies of files that may change while they are copied: each can be brought up to date later, and then only what changed is
-//! written. It does not know what the files hold, nor when they stand still.
+//! Copies of files that may change while they are copied: each can be brought up to date later, and then only the
+//! changes are written. This file does not know what the files hold, nor when they stop changing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -10,34 +10,34 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// What is compared, and written anew when it changed, at once.
+/// The length of the pieces that are compared, and written again when they changed.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// A folder's files and their copies in another one, by the same names.
+/// The files of a folder, and their copies under the same names in another folder.
 pub struct Copies {
     from: PathBuf,
     to: PathBuf,
-    /// Of each file what its pieces were when they were copied.
+    /// The hashes of each file's pieces when they were copied.
     copied: BTreeMap<PathBuf, Vec<u128>>,
 }
 
 impl Copies {
-    /// Of nothing so far.
+    /// Makes an empty set of copies.
     pub fn new(from: &Path, to: &Path) -> Copies {
         Copies { from: from.to_owned(), to: to.to_owned(), copied: BTreeMap::new() }
     }
 
-    /// Where the copies are.
+    /// The folder of the copies.
     pub fn target(&self) -> &Path {
         &self.to
     }
 
-    /// Makes the copy of a file what the file is now. Errors: it is missing, for one.
+    /// Brings the copy of a file up to date. Errors: for example, the file is missing.
     pub fn bring_up(&mut self, name: &Path) -> Result<(), String> {
         self.copy_start(name, u64::MAX)
     }
 
-    /// As `bring_up`; a file that is missing has no copy.
+    /// Brings the copy of a file up to date; a missing file has no copy.
     pub fn bring_up_if_there(&mut self, name: &Path) -> Result<(), String> {
         match self.from.join(name).try_exists() {
             Ok(false) => self.remove(name).map_err(|error| format!("{}: {error}", name.display())),
@@ -45,7 +45,7 @@ impl Copies {
         }
     }
 
-    /// As `bring_up`, of the first `bytes`; those behind them are zeros in the copy.
+    /// Brings up to date the copy of the first `bytes` of a file; the copy has zeros behind them.
     pub fn copy_start(&mut self, name: &Path, bytes: u64) -> Result<(), String> {
         self.bring_up_start(name, bytes).map_err(|error| format!("{}: {error}", name.display()))
     }
@@ -67,7 +67,7 @@ impl Copies {
         copy_changed(&source, bytes, &copy, pieces)
     }
 
-    /// Removes all copies but those to keep.
+    /// Removes all copies except those to keep.
     pub fn remove_but(&mut self, keep: impl Fn(&Path) -> bool) -> io::Result<()> {
         let others: Vec<PathBuf> = self.copied.keys().filter(|name| !keep(name)).cloned().collect();
         others.iter().try_for_each(|name| self.remove(name))
@@ -92,7 +92,7 @@ impl Copies {
     }
 }
 
-/// Writes the pieces that are not what they were, and makes the copy as long as the source.
+/// Writes the pieces that changed, and makes the copy as long as the source.
 fn copy_changed(source: &File, bytes: u64, copy: &File, pieces: &mut Vec<u128>) -> io::Result<()> {
     let length = source.metadata()?.len();
     let mut piece = Vec::with_capacity(PIECE_BYTES);

@@ -1,4 +1,4 @@
-//! `pricetime docs`: the documents as a site in a folder, as every server shows them under `/docs`.
+//! `pricetime docs`: writes the documents as a site into a folder, as every server shows them under `/docs`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub struct DocsArgs {
     pub folder: PathBuf,
 }
 
-/// Writes the site. Errors: which file cannot be written.
+/// Writes the site. Errors: a file that cannot be written.
 pub fn run(args: &DocsArgs) -> Result<ExitCode, String> {
     let mut count = 0;
     for (path, contents) in web::manual_files() {

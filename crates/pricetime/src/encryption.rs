@@ -1,5 +1,5 @@
-//! TLS of a running server: what the settings say of it, and the thread that reads its files again when they change or when
-//! SIGHUP comes. A file that cannot be used leaves in force what was read before.
+//! TLS of a running server: its settings, and the thread that reads its files again when they change or on SIGHUP. A
+//! file that cannot be used leaves the earlier one in force.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use tls::{ClientCertificates, Files, Loaded, ServerTls};
 
 use crate::settings::{ClientCertificate, Settings};
 
-/// How often the files are looked at, and whether SIGHUP came.
+/// The interval at which the files are checked for changes, and SIGHUP is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// The server's TLS; none if no certificate is set. Errors: a setting without the one that it needs, or a file that cannot be
-/// used.
+/// Opens the server's TLS; none if no certificate is set. Errors: a setting without another one that it needs, or a
+/// file that cannot be used.
 pub fn open(settings: &Settings) -> Result<Option<ServerTls>, String> {
     let named = |path: &Path| (!path.as_os_str().is_empty()).then(|| path.to_owned());
     let (cert, key, client_ca) = (named(&settings.tls_cert), named(&settings.tls_key), named(&settings.tls_client_ca));
@@ -43,7 +43,7 @@ pub fn open(settings: &Settings) -> Result<Option<ServerTls>, String> {
     Ok(Some(tls))
 }
 
-/// Reads the files again whenever they have changed or SIGHUP comes, for as long as the process lives.
+/// Reads the files again whenever they have changed or on SIGHUP, as long as the process lives.
 pub fn watch(tls: ServerTls) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("cannot watch the files of TLS: {error}");
     let asked = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! Who follows the market on a data folder: the keeper of its history, and the feed for those who look at it.
+//! Followers of the market on a data folder: the keeper of its history, and the feed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use market::follower::{Checkpoint, Follower};
 
 use crate::projection::Projection;
 
-/// How long a checkpoint may take before whoever waits for it gives it up.
+/// The time after which a waiting thread gives up a checkpoint.
 const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The running threads.
+/// The running followers.
 pub struct Followers {
     keeper: Keeper,
-    /// None where nobody looks.
+    /// The feed; none where the settings turn it off.
     projection: Option<Projection>,
 }
 
 impl Followers {
-    /// Follows from an engine's state, with a history in the data folder, which keeps so much. What is damaged of it is counted
-    /// in `metrics`. `failed` is called when the history cannot go on.
+    /// Follows from an engine's state, with a history in the data folder and its bounds. Damage to it is counted in
+    /// `metrics`. `failed` is called when the history cannot go on.
     pub fn start(
         engine: &Engine,
         data: &Disk,
@@ -47,14 +47,14 @@ impl Followers {
         Ok(Followers { keeper, projection })
     }
 
-    /// Where events are handed over. The history gets them first: whoever looks at the market may ask for what was.
+    /// The sink of events. The history gets them first, because readers of the feed may ask for the past.
     pub fn events(&self) -> EventSink {
         let looked_at = self.projection.as_ref().map(Projection::follower);
         EventFork::to([self.keeper.follower()].into_iter().chain(looked_at).collect())
     }
 
-    /// After a replay that ended where `engine` stands: sees whether the history tells of commands that the journal does not have.
-    /// Then the machine lost what was written and not synced, and a new history begins where the engine stands.
+    /// Fits the history to a replay that ended at `engine`: if the history has commands that the journal lacks, the
+    /// machine lost unsynced bytes, and a new history begins at the engine's state.
     pub fn fit(self, engine: &Engine) -> Result<Followers, HistoryError> {
         let Followers { keeper, mut projection } = self;
         if !keeper.history().fit(engine)?
@@ -66,26 +66,26 @@ impl Followers {
         Ok(Followers { keeper, projection })
     }
 
-    /// Who looks at the market; none where nobody does.
+    /// The feed; none where there is none.
     pub fn projection(&self) -> Option<&Projection> {
         self.projection.as_ref()
     }
 
-    /// What whoever starts the server should know.
+    /// A note for the operator.
     pub fn note(&self) -> Option<String> {
         let (history, first) = (self.keeper.history(), self.keeper.history().read().first_order());
         let begins = "warning    the history begins with order";
         (!history.read().is_whole()).then(|| format!("{begins} {first}: not all that was before is kept"))
     }
 
-    /// What the market has to know of it.
+    /// The follower, for the market.
     pub fn follower(&self) -> Follower {
         let checkpoints = self.keeper.checkpoints();
         let checkpoint: Checkpoint = Arc::new(move || checkpoints.make(CHECKPOINT_PATIENCE));
         Follower { events: self.events(), checkpoint, history: self.keeper.history() }
     }
 
-    /// Follows what came, makes the history durable and ends.
+    /// Follows the waiting events, makes the history durable and ends.
     pub fn stop(self) -> Result<(), HistoryError> {
         let kept = self.keeper.stop();
         if let Some(projection) = self.projection {

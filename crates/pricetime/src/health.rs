@@ -1,4 +1,4 @@
-//! `pricetime health`: asks a server whether it serves, for those who supervise it and have no HTTP client at hand.
+//! `pricetime health`: asks a server whether it serves, for supervisors without an HTTP client.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,9 +10,9 @@ use tls::{ClientStream, Connector};
 
 use crate::tls_client::TlsArgs;
 
-/// How long a server may take to answer.
+/// The time that a server has to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest answer that is read.
+/// The most bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
 /// The arguments of `pricetime health`.
@@ -25,7 +25,7 @@ pub struct HealthArgs {
     pub tls: TlsArgs,
 }
 
-/// Prints what `/ready` says; the exit status is 0 when the server serves, else 1. Errors: nobody answers.
+/// Prints the answer of `/ready`; the exit status is 0 when the server serves, else 1. Errors: no server answers.
 pub fn run(args: &HealthArgs) -> Result<ExitCode, String> {
     let tls = args.tls.connector()?;
     let answer =

@@ -1,4 +1,4 @@
-//! A data folder or database read without changing it, also while a server writes to it.
+//! Reads a data folder or database without changing it, also while a server writes to it.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use journal::{Cut, Disk, JournalPoint, SnapshotInfo, VisitError};
 use market::recovery;
 use store::{Stop, Store, StoreError, StoreUrl};
 
-/// What a data folder holds.
+/// The content of a data folder.
 pub struct Inspected {
     /// The market behind the last whole unit of the journal.
     pub engine: Engine,
-    /// Where the journal ends.
+    /// The end of the journal.
     pub point: JournalPoint,
-    /// The snapshot it began with.
+    /// The snapshot with which the reading began.
     pub snapshot: Option<SnapshotInfo>,
-    /// What stands behind the last whole unit: being written now, or left by a crash.
+    /// The bytes behind the last whole unit: being written now, or left by a crash.
     pub unfinished: Option<Cut>,
 }
 
@@ -29,7 +29,7 @@ pub fn open_disk(folder: &Path) -> Result<Disk, String> {
     Ok(disk)
 }
 
-/// The market in a data folder or, by its URL, in a database. Errors: what keeps it from being read.
+/// Reads the market in a data folder or, by its URL, in a database. Errors: the reason why it cannot be read.
 pub fn engine_of(kept: &str) -> Result<Engine, String> {
     match kept.contains("://") {
         true => {
@@ -41,16 +41,16 @@ pub fn engine_of(kept: &str) -> Result<Engine, String> {
     }
 }
 
-/// A connection that reads. Errors: a URL that is none, a database that cannot be reached.
+/// Opens a connection to read. Errors: an invalid URL, or a database that cannot be reached.
 pub fn store_at(url: &str) -> Result<Store, String> {
     let url: StoreUrl = url.parse().map_err(|error: StoreError| error.to_string())?;
     Store::connect(&url, "reader", Stop::new()).map_err(|error| error.to_string())
 }
 
-/// How often to read again when a running server's writes and retirements come in between.
+/// The number of attempts when a running server's writes and retirements come in between.
 const ATTEMPTS: usize = 4;
 
-/// Reads a data folder: its newest snapshot and the journal behind it. Errors: damage, each with what to do.
+/// Reads a data folder: its newest snapshot and the journal behind it. Errors: damage, with what to do.
 pub fn inspect(disk: &Disk) -> Result<Inspected, String> {
     (1..ATTEMPTS).find_map(|_| read(disk).ok()).map_or_else(|| read(disk), Ok)
 }

@@ -17,17 +17,17 @@ use replica::{CopySource, LogUrl, jetstream};
 
 use crate::backup::{copy_folder, fetch_from, verify};
 
-/// A copy that is being taken.
+/// The folder of an unfinished copy.
 const TAKEN: &str = "copy-being-taken";
-/// A copy that is whole, and whose files become this folder's.
+/// The folder of a whole copy, whose files become this folder's.
 const WHOLE: &str = "copy-taken";
 /// Histories that are set aside in a folder, at most.
 const SET_ASIDE_MAX: u32 = 9;
-/// A copy for another node.
+/// The folder of a copy for another node.
 const GIVEN: &str = "copy-for-a-node";
 
-/// Makes an empty data folder a copy of another node's if the log does not reach back to its beginning; says whose. Errors: the log cannot
-/// be asked, or no node gives a copy.
+/// Makes an empty data folder a copy of another node's if the log does not reach back to its beginning; returns a note
+/// that names the node. Errors: the log cannot be asked, or no node gives a copy.
 pub fn join(url: &LogUrl, data: &Path) -> Result<Option<String>, String> {
     let at = |error: io::Error| format!("{}: {error}", data.display());
     let (taken, whole) = (data.join(TAKEN), data.join(WHOLE));
@@ -79,7 +79,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Moves what is in a folder into the one that it is in, and removes it.
+/// Moves the content of a folder into its parent, and removes it.
 fn move_up(folder: &Path, to: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -97,7 +97,7 @@ fn move_up(folder: &Path, to: &Path) -> io::Result<()> {
 /// The data folder of a node that gives copies.
 pub struct DataFolder {
     data: PathBuf,
-    /// A copy leaves so many bytes of the disk free.
+    /// The bytes of the disk that a copy leaves free.
     leaves_free: u64,
 }
 
@@ -112,7 +112,7 @@ impl DataFolder {
     }
 }
 
-/// Those of the files in a folder, and not of those in its folders.
+/// The bytes of the files in a folder, without those in its folders.
 fn bytes_in(folder: &Path) -> io::Result<u64> {
     let bytes = |entry: io::Result<fs::DirEntry>| {
         let metadata = entry?.metadata()?;

@@ -1,4 +1,5 @@
-//! `pricetime journal dump`: every command of a journal, with who asked for it where that was kept. It does not know what commands do.
+//! `pricetime journal dump`: prints every command of a journal, with its caller where that was kept. This file does not
+//! know what commands do.
 
 use std::io::{BufWriter, Write};
 use std::iter::repeat_n;
@@ -38,17 +39,17 @@ enum Format {
     Json,
 }
 
-/// Who asked for a command.
+/// The caller of a command.
 #[derive(Clone, Copy)]
 enum By<'a> {
-    /// That was not kept.
+    /// Callers were not kept.
     Unknown,
-    /// Nobody on a connection.
+    /// The server itself.
     Server,
     Caller(&'a Caller),
 }
 
-/// Prints what the arguments say. Errors: the journal's, or nobody reads what is printed.
+/// Prints what the arguments select. Errors: the journal's, or nobody reads the output.
 pub fn dump(
     disk: &Disk,
     oldest: JournalPoint,

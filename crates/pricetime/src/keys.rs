@@ -1,5 +1,4 @@
-//! The key file: which API keys there are for the compatible interface, and which account each trades for. And the command
-//! that makes one.
+//! The key file: the API keys for the compatible interface, with the account of each, and the command that makes one.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,7 +11,7 @@ use engine::AccountId;
 use serde::Deserialize;
 use web::{Key, Keys};
 
-/// What a new file begins with.
+/// The first line of a new file.
 const HEAD: &str = "# API keys of Pricetime. Whoever reads this file can trade with these accounts.\n";
 
 /// The arguments of `pricetime keys`.
@@ -34,7 +33,7 @@ enum KeysCommand {
     },
 }
 
-/// What stands in a key file.
+/// The content of a key file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
@@ -65,7 +64,7 @@ pub fn run(args: &KeysArgs) -> Result<ExitCode, String> {
 fn add(path: &Path, key: &Key) -> Result<(), String> {
     let at = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(at)?;
-    // What is there must be a key file.
+    // An existing file must be a key file.
     let text = contents(&mut file, path)?;
     let head = if text.is_empty() { HEAD } else { "" };
     let Key { key, secret, account } = key;
@@ -73,7 +72,7 @@ fn add(path: &Path, key: &Key) -> Result<(), String> {
     file.write_all(entry.as_bytes()).and_then(|()| file.sync_all()).map_err(at)
 }
 
-/// The keys of a file. Errors: it cannot be read, others may read it, or it is no key file; none shows a secret.
+/// Reads the keys of a file. Errors: it cannot be read, others may read it, or it is no key file; none shows a secret.
 pub fn read(path: &Path) -> Result<Keys, String> {
     let mut file = File::open(path).map_err(|error| {
         format!("{}: {error}; make a key file with `pricetime keys add FILE --account 1`", path.display())
@@ -88,7 +87,7 @@ fn contents(file: &mut File, path: &Path) -> Result<String, String> {
 }
 
 fn parse(text: &str, path: &Path) -> Result<Keys, String> {
-    // Its own text would show the line, which may hold a secret.
+    // The parser's own text would show the line, which may hold a secret.
     let contents: Contents = toml::from_str(text).map_err(|error| {
         let line =
             error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);

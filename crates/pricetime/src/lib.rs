@@ -1,6 +1,7 @@
-//! The server put together: settings, what is started and stopped with it, and the commands of the `pricetime` binary.
+//! The server put together: its settings, the parts that start and stop with it, and the commands of the `pricetime`
+//! binary.
 //!
-//! Nothing depends on this crate but the binary and tests.
+//! Only the binary and tests depend on this crate.
 
 pub mod access_tool;
 mod audit_trail;

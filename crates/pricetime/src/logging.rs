@@ -1,4 +1,4 @@
-//! Logs on standard error, as text or JSON. Nothing is logged on the way of a request.
+//! Logs on standard error, as text or JSON. Nothing is logged on the path of a request.
 
 use std::io::IsTerminal;
 
@@ -7,10 +7,11 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::settings::LogFormat;
 
-/// Starts logging. Errors: a level that is none.
+/// Starts logging. Errors: a word that is no level.
 pub fn start(level: &str, format: LogFormat) -> Result<(), String> {
     let filter = filter(level)?;
-    // What cannot be logged would be told to standard error, which is where it cannot be written: that would be a panic.
+    // Without this, a line that cannot be written would be reported on standard error, where it cannot be written
+    // either: a panic.
     let builder =
         tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter).with_writer(std::io::stderr);
     let started = match format {
@@ -20,13 +21,13 @@ pub fn start(level: &str, format: LogFormat) -> Result<(), String> {
     started.map_err(|error| format!("logging: {error}"))
 }
 
-/// The filter of a level, or of several for parts of the program (`warn,web=debug`). A word that is no level would be
-/// taken for the name of a part, and nothing else be logged any more.
+/// The filter of a level, or of several for parts of the program (`warn,web=debug`). A word that is no level would
+/// count as the name of a part, and nothing else would be logged any more.
 fn filter(level: &str) -> Result<EnvFilter, String> {
     let refused = |why: &str| format!("log-level `{level}`: {why}; use error, warn, info, debug or trace");
     let levels = level.split(',').map(|part| part.rsplit_once('=').map_or(part, |(_, level)| level).trim());
     for word in levels {
-        // An empty word would be taken for `error`.
+        // An empty word would count as `error`.
         let is_level = !word.is_empty() && word.parse::<LevelFilter>().is_ok();
         is_level.then_some(()).ok_or_else(|| refused(&format!("`{word}` is no level")))?;
     }

@@ -1,18 +1,18 @@
-//! Logging in to the XML protocol: the challenge is asked for and signed, so that no secret is on its way.
+//! Logs in to the XML protocol: asks for the challenge and signs it, so that no secret is sent.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::client::{Client, ClientError};
 
-/// A key, and where its secret stands: it is never an argument, which others see in the process list.
+/// A key, and the file of its secret, which is never an argument that others see in the process list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     key: String,
     secret_file: PathBuf,
 }
 
-/// Why a login failed.
+/// The reason why a login failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
     /// The file of the secret cannot be read.
@@ -21,7 +21,7 @@ pub enum LoginError {
     /// The server could not be asked.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// It did not let us in.
+    /// The server refused the login.
     #[error(
         "the server did not let us in: {0}; a key of the kind `hmac` is needed here, since one of the kind `secret` cannot sign"
     )]

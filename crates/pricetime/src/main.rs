@@ -1,4 +1,4 @@
-//! The binary: reads the command line and hands over to the command.
+//! The binary: reads the command line and runs the command.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -112,8 +112,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Has a tool that asks nobody over a connection end as tools do when nobody reads what it prints any more
-/// (`pricetime verify data | head -1`): a print would panic otherwise.
+/// Ends a tool without a connection silently, as tools do, when nobody reads its output any more (`pricetime verify
+/// data | head -1`): a print would panic otherwise.
 fn end_with_the_reader() {
     let ends = Arc::new(AtomicBool::new(true));
     if let Err(error) = signal_hook::flag::register_conditional_default(SIGPIPE, ends) {

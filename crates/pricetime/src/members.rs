@@ -1,4 +1,4 @@
-//! Whether this server knows its members, and that it is not open to anyone by mistake.
+//! Opens the members of this server, and refuses to be open to anyone by mistake.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::common_members::Common;
 use crate::settings::Settings;
 use crate::store_location::StoreLocation;
 
-/// The access file in the data folder, which counts without being named.
+/// The access file in the data folder, which counts without a setting.
 pub const FILE_NAME: &str = "access.toml";
 
 /// The file that says in a data folder that its market has members. A backup has it, and not the access file: whoever starts a server on
@@ -26,13 +26,13 @@ pub const KNOWN_NAME: &str = "members";
 /// The members of a running server. Their file is followed until this is dropped.
 pub struct Members {
     pub access: Access,
-    /// Other servers with the same members; none where this is the only one.
+    /// The other servers with the same members; none where this is the only one.
     pub elsewhere: Option<Elsewhere>,
     _watch: Watch,
 }
 
-/// Who may do what; none where everybody may do everything. `failed` ends the server later. Errors: the access file
-/// cannot be read, or there is none and the server would be open to other machines.
+/// Opens the members; none where anyone may do anything. `failed` ends the server later. Errors: the access file cannot
+/// be read, or there is none and the server would be open to other machines.
 pub fn open(settings: &Settings, metrics: &Metrics, failed: Failed) -> Result<Option<Members>, String> {
     if let StoreLocation::Log(url) = &settings.store {
         return open_in_common(url, settings, metrics, failed);
@@ -48,8 +48,8 @@ pub fn open(settings: &Settings, metrics: &Metrics, failed: Failed) -> Result<Op
     Ok(Some(Members { access, elsewhere: None, _watch: watch }))
 }
 
-/// The same of a node of a cluster, which has its members in common with the others. Errors also: the log cannot be
-/// asked, or the key is missing, or another one.
+/// Opens the members of a cluster's node, which it shares with the other nodes. Errors also: the log cannot be asked,
+/// or the key is missing or wrong.
 fn open_in_common(
     url: &LogUrl,
     settings: &Settings,
@@ -115,7 +115,7 @@ fn none_there(why: &str, path: &Path) -> String {
     format!("{why}; `pricetime access add {} --member alice --role operator` makes one", path.display())
 }
 
-/// What gateways hand their requests to: where members are known, only what each may do goes on.
+/// The exchange for gateways: with members, one that lets each do only what it may.
 pub fn guarded(members: Option<&Members>, exchange: Arc<dyn Exchange>) -> Arc<dyn Exchange> {
     match members {
         Some(members) => Arc::new(Guarded::new(exchange, members.access.mode().clone())),
@@ -123,12 +123,12 @@ pub fn guarded(members: Option<&Members>, exchange: Arc<dyn Exchange>) -> Arc<dy
     }
 }
 
-/// Where members of the XML protocol log in.
+/// The desk at which members of the XML protocol log in.
 pub fn desk(members: Option<&Members>) -> Option<Arc<xml::Desk>> {
     members.map(|Members { access, .. }| Arc::new(xml::Desk::new(access.clone())))
 }
 
-/// Whether it is kept whose each command is.
+/// Whether the server keeps the callers of commands.
 pub fn audits(settings: &Settings) -> bool {
     settings.audit || are_known(settings)
 }
@@ -146,7 +146,7 @@ pub fn are_known(settings: &Settings) -> bool {
     file(settings).is_some()
 }
 
-/// The place of those who connect when all are taken.
+/// The treatment of new connections when all places are taken.
 pub fn newcomers(settings: &Settings) -> Newcomers {
     match (are_known(settings), open_address(settings)) {
         (true, _) => Newcomers::MayProve,
@@ -155,7 +155,7 @@ pub fn newcomers(settings: &Settings) -> Newcomers {
     }
 }
 
-/// Errors: it would listen where other machines reach it, and nobody said that they may.
+/// Refuses to listen where other machines reach it, without members or permission. Errors: it would.
 fn refuse_strangers(settings: &Settings) -> Result<(), String> {
     match open_address(settings) {
         Some((flag, address)) if !settings.open_to_anyone => Err(format!(
@@ -168,7 +168,7 @@ fn refuse_strangers(settings: &Settings) -> Result<(), String> {
     }
 }
 
-/// An address that other machines reach, with the setting that names it.
+/// An address that other machines reach, with its setting.
 fn open_address(settings: &Settings) -> Option<(&'static str, SocketAddr)> {
     let listening = [
         ("--xml", Some(settings.xml)),

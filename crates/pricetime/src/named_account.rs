@@ -1,4 +1,4 @@
-//! Which account a command is about, for whoever looks for what was asked of one.
+//! Accounts that commands name, for searches by account.
 
 use engine::{AccountId, Command, KillScope};
 

@@ -1,4 +1,4 @@
-//! What follows the market for those who look at it: books, trades, candles and accounts, on a thread of its own.
+//! The feed's start: follows the market for its viewers (books, trades, candles and accounts), on a thread of its own.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use web::Hub;
 pub struct Projection(Feed<Hub>);
 
 impl Projection {
-    /// Follows from an engine's state, with a history that follows the same events and was told none yet.
+    /// Follows from an engine's state, with a history that follows the same events and has got none yet.
     pub fn start(engine: &Engine, history: SharedHistory) -> Result<Projection, HistoryError> {
         Feed::start(engine, Some(history), web::hub()).map(Projection)
     }
@@ -25,12 +25,12 @@ impl Projection {
         self.0.asker()
     }
 
-    /// Where events are handed over.
+    /// The receiver of events.
     pub fn follower(&self) -> Arc<dyn EventFollower> {
         self.0.follower()
     }
 
-    /// Follows what came, and ends.
+    /// Follows the waiting events, and ends.
     pub fn stop(self) {
         drop(self.0.stop());
     }

@@ -1,5 +1,5 @@
-//! The history of a market in a database, for those who look: questions wait in line for threads that read, each on a
-//! connection of its own, so that a long answer holds up neither the writer nor, of a few rows, a look-up.
+//! The history of a market in a database, for its viewers: questions wait for threads that read, each on a connection
+//! of its own, so that a long answer delays neither the writer nor a look-up of a few rows.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,21 +14,22 @@ use store::{
 };
 use web::{NoAnswer, Past, Question, Records};
 
-/// Where questions are left. The threads end when it is dropped.
+/// The queues of questions. The threads end when it is dropped.
 pub struct SqlRecords {
     pages: QuestionQueue,
     look_ups: QuestionQueue,
     whole: bool,
 }
 
-/// Questions with when they came; the threads that it is for take them in turn.
+/// Questions with their times of arrival, which its threads take in turn.
 struct QuestionQueue(Mutex<Sender<(Question, Instant)>>);
 
 type Turns = Arc<Mutex<Receiver<(Question, Instant)>>>;
 
 impl SqlRecords {
-    /// Starts a thread for each reader: those of `pages` for what may take long, one for look-ups. A question is answered
-    /// within `patience` of its coming, or not at all. `whole` says that the rows tell of every order that there ever was.
+    /// Starts a thread for each reader: those of `pages` for long questions, one for look-ups. A question is answered
+    /// within `patience` of its arrival, or not at all. `whole` says that the rows have every order that there ever
+    /// was.
     pub fn start(pages: Vec<Reader>, look_ups: Reader, whole: bool, patience: Duration) -> std::io::Result<SqlRecords> {
         let (pages, look_ups) =
             (QuestionQueue::start(pages, patience)?, QuestionQueue::start(vec![look_ups], patience)?);
@@ -66,7 +67,7 @@ impl Records for SqlRecords {
             | Question::Candles { .. } => &self.pages,
         };
         let questions = line.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without threads the question is dropped, and whoever asked sees that nobody answers.
+        // Without threads the question is dropped, and its sender sees that no answer comes.
         let _ = questions.send((question, Instant::now()));
     }
 
@@ -116,14 +117,14 @@ fn answer(reader: &mut Reader, question: Question, until: Instant) {
     }
 }
 
-/// What a start puts back into memory, where minutes were read from `since` on.
+/// The market that a start puts back into memory, where minutes were read from `since` on.
 pub fn former(rows: &MarketRows, since: Time) -> FormerMarket {
     let MarketRows { symbol, trades, minutes } = rows;
     let (trades, minutes) = (trades.iter().map(trade).collect(), minutes.iter().map(candle).collect());
     FormerMarket { symbol: *symbol, trades, minutes, since }
 }
 
-/// Whatever keeps the database from answering, the asker may try again; the log has the cause.
+/// The client may always try again, whatever the database's fault; the log has the cause.
 fn found<T, U>(answer: Result<Seen<T>, StoreError>, shown: impl FnOnce(T) -> U) -> Result<Seen<U>, NoAnswer> {
     match answer {
         Ok((rows, through)) => Ok((shown(rows), through)),
@@ -225,7 +226,7 @@ fn noted(account: AccountIndex, row: &NotedRow) -> Report {
     Report::Noted(Note { order, account, symbol, side, what, time, sequence, next_trade, place })
 }
 
-/// None of what is no amendment.
+/// The amendment of a note; none for other notes.
 fn amended(row: &NotedRow) -> Option<Amended> {
     let NotedRow { order, symbol, side, what, time, sequence, next_execution: next_trade, place } = *row;
     let Befell::Amended { before, after, why } = what else { return None };

@@ -1,4 +1,4 @@
-//! Who asked for the commands of a journal that is replayed into rows.
+//! The callers of a journal's commands that are replayed into rows.
 
 use engine::{Entry, Sequence};
 use journal::{BatchView, Caller, CallerReader, VisitError};
@@ -6,7 +6,7 @@ use store::{AuditRows, CallerIds, CallerRow, CommandRow};
 
 use crate::journal_tool::describe;
 
-/// Goes along with a replay from the first command on.
+/// The callers, along with a replay from the first command on.
 #[derive(Default)]
 pub struct ReplayedCallers {
     reader: CallerReader,
@@ -15,12 +15,12 @@ pub struct ReplayedCallers {
 }
 
 impl ReplayedCallers {
-    /// Whether the last batch said whose its commands are.
+    /// Whether the last batch had the callers of its commands.
     pub fn said_of_last(&self) -> bool {
         self.said_of_last
     }
 
-    /// Adds what the next batch says. Errors: the journal's.
+    /// Adds the callers of the next batch. Errors: the journal's.
     pub fn note(&mut self, batch: &BatchView<'_>, rows: &mut AuditRows) -> Result<(), VisitError> {
         self.said_of_last = !batch.callers.is_empty();
         if !self.said_of_last {

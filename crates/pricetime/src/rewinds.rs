@@ -1,5 +1,5 @@
-//! Makes the markets of the past that somebody asks for: one thread of low priority does, a few questions wait for it, and the last
-//! markets are kept for a while, so that whoever plays on goes on where they were.
+//! Makes markets of the past on request: one thread of low priority works, a few questions wait for it, and it keeps
+//! the last markets for a while, so that a viewer who steps on continues from there.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,22 +13,22 @@ use journal::Disk;
 use market::rewind::{Moment, RewindBounds, RewindError, Rewound};
 use web::{NotShown, PastMarket, PastMarkets, PastMoment, PastQuestion};
 
-/// Questions of one member that wait, beside the one that is being answered, and of all. What comes then is told to ask
-/// again.
+/// The most waiting questions of one member, besides the one that is being answered, and of all. Further ones are told
+/// to ask again.
 const WAITING_OF_MEMBER_MAX: usize = 2;
 const WAITING_MAX: usize = 32;
-/// How long a question may take: others wait for it.
+/// The most time for a question: others wait for it.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Commands between two looks at the clock.
+/// The number of commands between two looks at the clock.
 const LOOK_EVERY: u64 = 256;
-/// Markets that are kept, and for how long after the last question.
+/// The number of markets that are kept, and the time since their last question.
 const KEPT_MAX: usize = 2;
 const KEPT_FOR: Duration = Duration::from_secs(60);
 
-/// Who makes them. It ends when this is dropped.
+/// The maker's handle. The thread ends when it is dropped.
 pub struct Rewinds(Arc<Waiting>);
 
-/// The questions that wait: members take turns.
+/// The waiting questions: members take turns.
 #[derive(Default)]
 struct Waiting {
     queue: Mutex<Queue>,
@@ -45,7 +45,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Errors: why it cannot wait, and the question.
+    /// Adds a question. Errors: the reason why it cannot wait, and the question.
     fn leave(&mut self, question: PastQuestion) -> Result<(), (PastQuestion, NotShown)> {
         let its = self.questions.iter().filter(|waiting| waiting.member == question.member).count();
         if self.has_ended {
@@ -58,11 +58,11 @@ impl Queue {
         Ok(())
     }
 
-    /// The oldest question of another member than the last one; where there is none, the oldest.
+    /// Takes the oldest question of another member than the last one; if there is none, the oldest.
     fn take(&mut self) -> Option<PastQuestion> {
         let place = self.questions.iter().position(|waiting| waiting.member != self.last).unwrap_or_default();
         let question = self.questions.remove(place)?;
-        // The next of this member comes behind those of others who wait.
+        // This member's next question comes behind those of others who wait.
         self.last.clone_from(&question.member);
         Some(question)
     }
@@ -71,7 +71,7 @@ impl Queue {
 /// The next thing to do.
 enum Next {
     Answer(PastQuestion),
-    /// Forget the engines: nobody asked for a while.
+    /// Drops the engines, because nobody asked for a while.
     Forget,
     End,
 }
@@ -98,7 +98,7 @@ impl Waiting {
     }
 }
 
-/// Ends what waits when it is dropped: also where whoever answers panics.
+/// Ends all waits when it is dropped, also if the answering thread panics.
 struct Ends(Arc<Waiting>);
 
 impl Drop for Ends {
@@ -110,12 +110,12 @@ impl Drop for Ends {
 }
 
 impl Rewinds {
-    /// Makes them of what a data folder keeps, beside the market that runs on it. Errors: the system gives no thread.
+    /// Starts to make them from a data folder, beside the market that runs on it. Errors: the system gives no thread.
     pub fn start(storage: Disk, bounds: RewindBounds) -> io::Result<Rewinds> {
         let waiting = Arc::new(Waiting::default());
         let ends = Ends(Arc::clone(&waiting));
         let serve = move || {
-            // It gives way to those who trade.
+            // The lowest priority, so that the thread gives way to the market.
             let _ = rustix::process::setpriority_process(None, 19);
             Maker { storage, bounds, kept: Vec::new() }.serve(&ends.0);
         };
@@ -143,16 +143,16 @@ impl PastMarkets for Rewinds {
 struct Maker {
     storage: Disk,
     bounds: RewindBounds,
-    /// The one that was used last stands last.
+    /// The markets, the last one used at the end.
     kept: Vec<Made>,
 }
 
 /// A market of the past.
 struct Made {
-    /// The member whom it was made for.
+    /// The member for whom it was made.
     member: Box<str>,
     rewound: Rewound<Disk>,
-    /// As it is looked at, and the command behind which that began. None while it is on its way to a moment.
+    /// The view, and the command behind which it began. None while the market is on its way to a moment.
     shown: Option<(View, Sequence)>,
 }
 
@@ -178,7 +178,7 @@ impl Maker {
                 let Made { rewound, shown, .. } = &mut made;
                 let began = rewound.engine().sequence();
                 let (view, began) = shown.get_or_insert_with(|| (View::new(rewound.engine(), None), began));
-                // What is looked at may take as long again.
+                // The look may take as long again.
                 let deadline = Instant::now() + ANSWER_MAX;
                 look(Ok(&mut Showing { rewound, view, began: *began, newest, deadline, batch: EventBatch::default() }));
                 self.keep(made);
@@ -192,7 +192,7 @@ impl Maker {
         }
     }
 
-    /// A market at that moment; or, with false, on its way there.
+    /// Returns a market at that moment; or, with false, on its way there.
     fn at(
         &mut self,
         member: &str,
@@ -203,7 +203,7 @@ impl Maker {
         if let Some(mut made) = self.take(member, moment) {
             match made.go_to(moment, newest, deadline) {
                 Ok(is_there) => return Ok((made, is_there)),
-                // What it goes on with may be retired by now.
+                // The journal files that it needs may be retired by now.
                 Err(error) => tracing::debug!(%error, "a market of the past is made anew"),
             }
         }
@@ -230,8 +230,8 @@ impl Maker {
         Ok((made, is_there))
     }
 
-    /// The member's kept market that is nearest before the moment, unless a snapshot is nearer. Another one's goes on
-    /// with its own question.
+    /// Takes the member's kept market that is nearest before the moment, unless a snapshot is nearer. Markets of others
+    /// stay for their own questions.
     fn take(&mut self, member: &str, moment: Moment) -> Option<Made> {
         let its = |made: &Made| *made.member == *member && made.rewound.is_before(moment);
         let before = self.kept.iter().enumerate().filter(|(_, made)| its(made));
@@ -246,8 +246,8 @@ impl Maker {
         self.kept.push(made);
     }
 
-    /// Forgets markets until there is room for one more: the member's own first, so that nobody loses what it waits for
-    /// to another.
+    /// Drops markets until there is room for one more: the member's own first, so that no member loses a market on
+    /// which it waits to another.
     fn make_room(&mut self, member: &str) {
         while self.kept.len() >= KEPT_MAX {
             let place = self.kept.iter().position(|made| *made.member == *member).unwrap_or_default();
@@ -260,13 +260,13 @@ impl Made {
     fn go_to(&mut self, moment: Moment, newest: Sequence, deadline: Instant) -> Result<bool, RewindError> {
         let before = self.rewound.engine().sequence();
         let is_there = self.rewound.go_to(moment, newest, deadline)?;
-        // What is looked at has not followed.
+        // The view has not followed.
         self.shown.take_if(|_| before != self.rewound.engine().sequence());
         Ok(is_there)
     }
 }
 
-/// A market of the past while somebody looks at it.
+/// A market of the past while a viewer looks at it.
 struct Showing<'a> {
     rewound: &'a mut Rewound<Disk>,
     view: &'a mut View,
@@ -301,7 +301,7 @@ impl PastMarket for Showing<'_> {
     }
 }
 
-/// Why a moment is not shown, for whoever asked; the cause of what should not be is for the log.
+/// The refusal for the viewer; the cause of an unexpected one goes to the log.
 fn told(error: RewindError) -> NotShown {
     match error {
         RewindError::TooEarly { first } => NotShown::TooEarly { first },

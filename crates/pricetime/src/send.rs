@@ -37,7 +37,7 @@ pub struct SendArgs {
     pub tls: TlsArgs,
 }
 
-/// Why `send` gave up; the exit code is then 2.
+/// The reason why `send` gave up; the exit code is then 2.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// A file could not be read.
@@ -49,7 +49,7 @@ pub enum SendError {
     /// There is no request at all.
     #[error("{file} holds no request: write a <create> or <transactions> into it")]
     Empty { file: String },
-    /// The options of TLS.
+    /// The options of TLS are wrong.
     #[error("{0}")]
     Tls(String),
     /// The server could not be asked.
@@ -58,7 +58,7 @@ pub enum SendError {
     /// The login failed.
     #[error("login: {0}")]
     Login(LoginError),
-    /// What came is no reply of this protocol.
+    /// The bytes that came are no reply of this protocol.
     #[error("request {number}: {to} answered something else than <results>: is it a server of this protocol?")]
     Malformed { number: usize, to: String },
     /// A reply could not be printed.
@@ -72,7 +72,7 @@ pub fn run(args: SendArgs) -> Result<ExitCode, SendError> {
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// As [`run`], with the standard streams as arguments. Returns whether no reply held an error.
+/// Sends everything, with the standard streams as arguments. Returns whether no reply held an error.
 pub fn send(args: &SendArgs, input: &mut impl Read, output: &mut impl Write) -> Result<bool, SendError> {
     let requests = requests(&args.files, input)?;
     let tls = args.tls.connector().map_err(SendError::Tls)?;
@@ -121,7 +121,8 @@ impl Sender<'_> {
         if !reply.bytes.windows(8).any(|bytes| bytes == b"<results") {
             return Err(SendError::Malformed { number, to: self.args.to.clone() });
         }
-        // A connection a request asks nothing of the server but the protocol; more of them is the user's wish.
+        // One connection for each request needs nothing of the server but the protocol; more requests on one are the
+        // user's wish.
         self.client = self.args.one_connection.then_some(client);
         Ok(reply)
     }
@@ -143,7 +144,7 @@ fn requests(files: &[String], input: &mut impl Read) -> Result<Vec<Vec<u8>>, Sen
     Ok(requests)
 }
 
-/// The bodies in a file: all of it, or what its length lines count out.
+/// The bodies in a file: all of it, or those that its length lines count out.
 fn split(file: &str, bytes: &[u8]) -> Result<Vec<Vec<u8>>, SendError> {
     let mut rest = after_blanks(bytes);
     if rest.is_empty() {
@@ -173,7 +174,7 @@ fn after_blanks(bytes: &[u8]) -> &[u8] {
     bytes.get(blanks..).unwrap_or_default()
 }
 
-/// The number on the first line, if that is all there is on it, and what follows the line.
+/// The number on the first line, if nothing else is on it, and the bytes behind the line.
 fn length_line(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let newline = bytes.iter().position(|&byte| byte == b'\n')?;
     let (line, rest) = bytes.split_at(newline);
@@ -190,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// Serves `answers`, one a request, `a_connection` of them on each connection, and sends what came back.
+    /// Serves `answers`, one for each request, `a_connection` of them on each connection, and returns the requests.
     fn serve(answers: Vec<&'static str>, a_connection: usize) -> (String, thread::JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound").to_string();

@@ -32,14 +32,15 @@ use crate::logging;
 use crate::members::{self, Members};
 use crate::settings::{ServeArgs, Settings};
 
-/// How long a stopping server waits for its clients to take their replies.
+/// The time for which a stopping server waits for its clients to take their replies.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
-/// How long it takes to stop, at most. What was acknowledged is kept by then; what is left would only make the next start shorter.
+/// The most time for a stop. Acknowledged commands are kept by then; the rest would only shorten the next start.
 const STOP_PATIENCE: Duration = Duration::from_millis(4500);
-/// What an answer may take beyond the patience with the database: room for a question, an order's turn.
+/// The time that an answer may take beyond the patience with the database: room for a question in the queue of an
+/// order.
 const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 
-/// Why the server ends.
+/// The reason why the server ends.
 enum Ending {
     Signal,
     Answered,
@@ -47,12 +48,12 @@ enum Ending {
     Stopped(Result<Sequence, String>),
 }
 
-/// Runs the server until it is told to stop. Errors: what keeps it from starting or from going on.
+/// Runs the server until it is told to stop. Errors: the reason why it cannot start or go on.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, String> {
     serve(args.settings()?, args.print_config, stop_signals()?, None)
 }
 
-/// Runs a demo's server, until one of the signals comes: the crowd trades on it.
+/// Runs a demo's server, on which the crowd trades, until one of the signals comes.
 pub fn run_demo(
     settings: Settings,
     print_config: bool,
@@ -62,7 +63,7 @@ pub fn run_demo(
     serve(settings, print_config, signals, Some(demo))
 }
 
-/// The signals that ask a server to stop; from now on they do not end the process.
+/// Catches the signals that tell a server to stop; from now on they do not end the process.
 pub fn stop_signals() -> Result<Signals, String> {
     Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("cannot catch signals: {error}"))
 }
@@ -123,9 +124,9 @@ fn ending_with_failure(endings: &Sender<Ending>) -> Failed {
     Arc::new(move |cause: String| drop(endings.send(Ending::Failed(cause))))
 }
 
-/// From here on a crash leaves no core dump, and no other program of this user reads the memory or attaches to the
-/// process: there would be the secrets of members and the key of the certificate in it. The limit alone does not bind a
-/// program that takes dumps from a pipe.
+/// Forbids core dumps, and keeps other programs of this user from reading the memory or attaching to the process,
+/// because it holds secrets of members and the certificate's key. The limit alone does not bind a program that takes
+/// dumps from a pipe.
 fn keep_secrets_in() -> Result<(), String> {
     let why = |error| format!("cannot forbid core dumps, which hold secrets: {error}");
     let none = Rlimit { current: Some(0), maximum: Some(0) };
@@ -135,7 +136,7 @@ fn keep_secrets_in() -> Result<(), String> {
     Ok(())
 }
 
-/// What HTTP needs of the settings.
+/// Makes the settings of HTTP.
 pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<ServerTls>) -> web::Settings {
     let hosts = settings.http_hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
     web::Settings {
@@ -158,11 +159,11 @@ pub fn web_settings(settings: &Settings, connections: &Connections, tls: Option<
 struct Server {
     web: Web,
     traders: Option<Traders>,
-    /// Those that somebody may start.
+    /// The traders that an operator may start.
     sandbox: Option<Arc<sandbox::Traders>>,
     backend: Backend,
     gateway: Gateway,
-    /// None where it is not spoken.
+    /// The FIX gateway; none where FIX is not served.
     fix: Option<Fix>,
     opened: Opened,
     members: Option<Members>,
@@ -217,7 +218,7 @@ impl Server {
             let here = sandbox.clone().map(|traders| traders as Arc<dyn Sandbox>);
             let (records, audit, past) = (backend.records(), backend.audit(), backend.past(settings)?);
             if let Some(since) = opened.alone_since.filter(|_| members.is_some()) {
-                // Whatever a server before this one took was signed before this one begins.
+                // All requests that a server before this one took were signed before this one begins.
                 std::thread::sleep(web::SIGNED_AHEAD_MAX.saturating_sub(since.elapsed()));
             }
             let time = opened.time;
@@ -234,7 +235,7 @@ impl Server {
         Ok(Server { web, traders, sandbox, backend, gateway, fix, opened, members })
     }
 
-    /// Says where everything is, what was recovered, and how to try it.
+    /// Prints all addresses, the recovered state, and how to try it.
     fn announce(&self, settings: &Settings) {
         let (xml, http) = (self.gateway.local_addr(), self.web.local_addr());
         let Opened { kept, recovered, notes, .. } = &self.opened;
@@ -298,7 +299,7 @@ impl Server {
             trust = if is_tls { format!(" --tls-ca {}", settings.tls_cert.display()) } else { String::new() },
             login = if self.members.is_some() { " --login KEY:SECRETFILE" } else { "" },
         );
-        // Whoever closed standard output does not want to know.
+        // A reader that closed standard output does not want the rest.
         let _ = std::io::stdout().write_all(text.as_bytes());
         let _ = std::io::stdout().flush();
     }
@@ -315,7 +316,7 @@ impl Server {
             Ok(Ending::Answered) => self.print_times(started),
             Ok(Ending::Failed(cause)) => {
                 status.set(State::Failed(cause.clone()));
-                // Whatever still runs must acknowledge nothing more: leave at once.
+                // No running thread may acknowledge anything more, so the process leaves at once.
                 tracing::error!(%cause, "the server cannot go on and stops; start it again to recover");
                 std::process::exit(1);
             }
@@ -326,7 +327,7 @@ impl Server {
         self.stop_within(STOP_PATIENCE, settings.clone(), endings, ended)
     }
 
-    /// Stops on a thread of its own, so that nothing holds up the end of the process, and whatever fails meanwhile is seen.
+    /// Stops on a thread of its own, so that nothing delays the end of the process, and a failure meanwhile is seen.
     fn stop_within(
         self,
         patience: Duration,
@@ -360,7 +361,7 @@ impl Server {
         }
     }
 
-    /// What `--stop-after-requests` is for.
+    /// Prints the times for `--stop-after-requests`.
     fn print_times(&self, started: Instant) {
         let first = self.gateway.first_request_at().unwrap_or(started);
         let last = self.gateway.last_reply_at().unwrap_or(first);
@@ -390,12 +391,12 @@ impl Server {
     }
 }
 
-/// What the server measures, of its gateways: those that it always has, and these.
+/// Makes the metrics: of the gateways that the server always has, and of these.
 pub fn metrics(others: impl Iterator<Item = &'static str>) -> Metrics {
     Metrics::new(&["xml", "rest"].into_iter().chain(others).collect::<Vec<&str>>())
 }
 
-/// What FIX needs of the settings; none where it is not spoken.
+/// Makes the settings of FIX; none where FIX is not served.
 fn fix_settings(
     settings: &Settings,
     connections: &Connections,
@@ -429,7 +430,7 @@ fn xml_settings(
     }
 }
 
-/// Why a gateway does not start, in words that name the address and the setting to change.
+/// The reason why a gateway does not start, in words that name the address and the setting to change.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the system may say what no list of ours has")]
 fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> String {
     match error.kind() {
@@ -446,8 +447,8 @@ fn cannot_listen(address: SocketAddr, flag: &str, error: &io::Error) -> String {
     }
 }
 
-/// Ends the process on a panic: nothing that a thread left half done may be acknowledged. What runs for one client
-/// ends alone.
+/// Ends the process on a panic: nothing that a thread left half done may be acknowledged. Tasks for one client end
+/// alone.
 pub fn abort_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -465,7 +466,8 @@ pub fn abort_on_panic() {
                 }
             }
         }
-        // One in reading the version before's archive becomes an error of the start; of a second one on its way nothing can.
+        // A panic in reading the version before's archive becomes an error of the start; a second one during its
+        // cleanup cannot.
         if journal::is_guarded() && !is_second(panic) {
             return;
         }
@@ -476,12 +478,12 @@ pub fn abort_on_panic() {
     }));
 }
 
-/// Whether it came while another one was cleaning up.
+/// Whether the panic came while another one was cleaning up.
 fn is_second(panic: &PanicHookInfo<'_>) -> bool {
     panic.payload().downcast_ref::<&str>().is_some_and(|words| words.contains("in a destructor during cleanup"))
 }
 
-/// What to do after a panic in a source file. redb panics on some damage that its own checks let pass.
+/// The advice after a panic in a source file. redb panics on some damage that its own checks let pass.
 fn advice(file: &str) -> String {
     match file.contains("redb") {
         true => format!(
@@ -494,9 +496,10 @@ fn advice(file: &str) -> String {
     }
 }
 
-/// The first signal asks for an orderly stop, the second ends the process.
+/// Handles signals: the first asks for an orderly stop, the second ends the process.
 fn catch_signals(mut signals: Signals, endings: Sender<Ending>, status: Status) -> Result<(), String> {
-    // A write past the limit on the size of files is to fail, and stop the server with its reason, not to end the process.
+    // A write past the limit on the size of files must fail, and stop the server with its reason, and not end the
+    // process.
     let ignored = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGXFSZ, ignored).map_err(|error| format!("cannot catch signals: {error}"))?;
     let watch = move || {

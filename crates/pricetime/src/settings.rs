@@ -48,11 +48,11 @@ pub enum ClientCertificate {
 
 /// One share, in units of [`Position`].
 const SHARE: i128 = 10i128.pow(engine::SHARE_DECIMALS);
-/// Dollars that there may be, and shares of a symbol: the engine's own bound.
+/// The most dollars, and shares of a symbol: the engine's own bound.
 const ISSUED_MAX: u128 = 10u128.pow(20);
 
-/// Declares each setting once: its name, type, default and help, for the command line, the environment, the file and
-/// `--print-config` alike.
+/// Declares each setting once: name, type, default and help, for the command line, the environment, the file and
+/// `--print-config`.
 macro_rules! settings {
     ($($(#[doc = $help:literal])* $([$($arg:tt)*])? $name:ident: $type:ty = $default:expr, $env:literal;)*) => {
         /// The settings as given, each of them optional.
@@ -72,7 +72,7 @@ macro_rules! settings {
         }
 
         impl Given {
-            /// What is given here, else there, else the default.
+            /// The settings given here, or else there, or else the defaults.
             fn or(self, there: Given) -> Settings {
                 Settings { $($name: self.$name.or(there.$name).unwrap_or_else(|| $default),)* }
             }
@@ -225,17 +225,17 @@ impl ServeArgs {
 }
 
 impl Settings {
-    /// The settings as a TOML file that says the same.
+    /// Writes the settings as a TOML file that reads back the same.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("invariant: every setting is a string, a flag or a number below 2^63")
     }
 
-    /// Where the compatible interface has an address of its own.
+    /// The compatible interface's own address; none where it has none.
     pub fn compatible_address(&self) -> Result<Option<SocketAddr>, String> {
         address("binance-at", &self.binance_at)
     }
 
-    /// Where FIX is spoken.
+    /// The address of FIX; none where FIX is not served.
     pub fn fix_address(&self) -> Result<Option<SocketAddr>, String> {
         address("fix", &self.fix)
     }
@@ -245,13 +245,13 @@ impl Settings {
         usize::try_from(self.max_reply.0).unwrap_or(usize::MAX)
     }
 
-    /// What answers may take: no more executions than a reply has room for.
+    /// The bounds on answers: no more executions than a reply has room for.
     pub fn answer_limits(&self) -> AnswerLimits {
         AnswerLimits { request_executions_max: xml::executions_max(self.reply_bytes_max()) }
     }
 
-    /// Free bytes on the disk below which new orders and accounts are refused: the next journal file takes its room at once,
-    /// and what was to stay free must still be then.
+    /// The free bytes on the disk below which new orders and accounts are refused. The next journal file takes its room
+    /// at once, and `disk_low` bytes must still be free then.
     pub fn disk_low_bytes(&self) -> u64 {
         match self.disk_low.0 {
             0 => 0,
@@ -259,19 +259,19 @@ impl Settings {
         }
     }
 
-    /// How much of the past is kept.
+    /// The bounds of what is kept of the past.
     pub fn history(&self) -> Keep {
         const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
         let some = |value: u64| (value > 0).then_some(value);
         Keep { age_us: some(self.history_keep_days * DAY_US), bytes: some(self.history_keep_bytes.0) }
     }
 
-    /// How much is made again of the past.
+    /// The bounds of markets of the past.
     pub fn rewind_bounds(&self) -> RewindBounds {
         RewindBounds { commands: self.replay_commands, items: self.replay_items }
     }
 
-    /// What clients may have the server keep.
+    /// The bounds on what clients may have the server keep.
     pub fn bounds(&self) -> Bounds {
         let dollars = |whole: Whole| Money::from_units(whole.times(engine::DOLLAR).min(Money::CAP.units()));
         let shares = |whole: Whole| Position::from_units(whole.times(SHARE).min(Position::CAP.units()));
@@ -286,9 +286,9 @@ impl Settings {
         }
     }
 
-    /// What the calendar file says. Errors: it cannot be read, or a line of it, by its number.
+    /// Reads the calendar file. Errors: it cannot be read, or the number of a faulty line.
     pub fn calendar(&self) -> Result<Calendar, String> {
-        /// No calendar of so many lines is longer.
+        /// A file size above that of any calendar with the most lines.
         const BYTES_MAX: u64 = 1 << 20;
         if self.calendar.as_os_str().is_empty() {
             return Ok(Calendar::default());
@@ -382,7 +382,7 @@ impl Settings {
     }
 }
 
-/// An address that may be none.
+/// Reads an address, which may be empty.
 fn address(name: &str, text: &str) -> Result<Option<SocketAddr>, String> {
     match text {
         "" => Ok(None),
@@ -396,7 +396,7 @@ fn default_workers() -> usize {
 
 fn read_file(path: &Path) -> Result<Given, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    // Its own text would show the line, which may hold the password of a database.
+    // The parser's own text would show the line, which may hold the password of a database.
     toml::from_str(&text).map_err(|error| {
         let line =
             error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
@@ -425,7 +425,8 @@ mod tests {
         assert_eq!((settings.workers, settings.max_request), (5, ByteSize(2 << 20)));
     }
 
-    /// With larger journal files than what was to stay free, the next one ended the server before anything was refused.
+    /// A regression: with journal files larger than the bytes to keep free, the next file ended the server before
+    /// anything was refused.
     #[test]
     fn the_next_journal_file_leaves_free_what_is_to_stay_free() {
         let low = |segment_size: u64, disk_low: u64| {

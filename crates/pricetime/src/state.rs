@@ -49,7 +49,7 @@ pub fn run(args: &StateArgs) -> Result<ExitCode, String> {
         Format::Json => serde_json::to_string_pretty(&state).map_err(|error| error.to_string())? + "\n",
         Format::Text => state.to_text(),
     };
-    // Whoever closed standard output has seen enough.
+    // A reader that closed standard output has seen enough.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }
@@ -57,21 +57,21 @@ pub fn run(args: &StateArgs) -> Result<ExitCode, String> {
 /// The market as it is printed. Amounts are strings, so that no reader rounds them.
 #[derive(Debug, Serialize)]
 pub struct State {
-    /// The last command.
+    /// The sequence of the last command.
     pub sequence: u64,
-    /// Its time, in microseconds since the Unix epoch.
+    /// The time of that command, in microseconds since the Unix epoch.
     pub time_us: u64,
     /// The id that the next accepted order gets.
     pub next_order: u64,
-    /// The last message that a node of a cluster has taken of its log.
+    /// The last message of the log that a node of a cluster has taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_message: Option<u64>,
-    /// xxh3-64 over the whole state, in hexadecimal.
+    /// The xxh3-64 of the whole state, in hexadecimal.
     pub state_hash: String,
     pub totals: Totals,
     pub accounts: Vec<AccountState>,
     pub orders: Vec<OrderState>,
-    /// Client order ids that stand for orders which are done, by order.
+    /// The client order ids that stand for done orders, by order.
     pub client_order_ids_of_done_orders: Vec<DoneClientOrderState>,
 }
 
@@ -80,14 +80,14 @@ pub struct State {
 pub struct Totals {
     pub accounts: usize,
     pub open_orders: usize,
-    /// Money that may be spent, in dollars.
+    /// The money that accounts may spend, in dollars.
     pub balance: String,
     /// Money held by open buys.
     pub held: String,
-    /// Both together: what the accounts were created with.
+    /// The sum of both: the money with which the accounts were created.
     pub money: String,
     pub symbols: Vec<SymbolState>,
-    /// What takes no orders until it is released.
+    /// The killed scopes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<String>,
 }
@@ -96,24 +96,24 @@ pub struct Totals {
 #[derive(Debug, Serialize)]
 pub struct SymbolState {
     pub symbol: String,
-    /// Shares that may be sold.
+    /// The shares that accounts may sell.
     pub shares: String,
     /// Shares held by open sells.
     pub held: String,
-    /// Shares that were ever issued: both together.
+    /// The shares that were ever issued: the sum of both.
     pub issued: String,
-    /// What its orders have to obey, by name; there is none where it has no rules.
+    /// The rules by name; none if it has no rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RulesState>,
-    /// What its executions cost, by tier; there is none where they cost nothing.
+    /// The fees by tier; empty if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fees: Vec<FeesState>,
-    /// Its phase; there is none while it is open.
+    /// The phase; none while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<PhaseState>,
 }
 
-/// A phase, and when that ends by itself.
+/// A phase, and the time at which it ends by itself.
 #[derive(Debug, Serialize)]
 pub struct PhaseState {
     pub phase: &'static str,
@@ -121,7 +121,7 @@ pub struct PhaseState {
     pub until_us: Option<u64>,
 }
 
-/// The rules of a symbol: each that has an amount, by its name, and whether it trades.
+/// The rules of a symbol: each one with an amount, by its name, and whether it trades.
 #[derive(Debug, Serialize)]
 pub struct RulesState {
     #[serde(flatten)]
@@ -131,7 +131,7 @@ pub struct RulesState {
     text: String,
 }
 
-/// What the accounts of a tier pay, in per cent of what they receive, and to which account.
+/// The fees of a tier's accounts, in per cent of their proceeds, and the account that gets them.
 #[derive(Debug, Serialize)]
 pub struct FeesState {
     pub tier: u8,
@@ -146,22 +146,22 @@ pub struct AccountState {
     pub id: String,
     pub balance: String,
     pub held: String,
-    /// Which fees it pays; everybody is of tier 0 who was not put into another.
+    /// The tier; none for tier 0, in which an account is until it is moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<u8>,
-    /// Which accounts belong to it; there is none of an account that is of no group.
+    /// The group; none for an account in no group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
-    /// How long nobody may be there before its orders are canceled; there is none of an account that is not protected.
+    /// The grace; none for an account that is not protected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_on_disconnect: Option<String>,
-    /// How much it may do: each limit and what it says.
+    /// The limits that are set, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<BTreeMap<&'static str, String>>,
     pub positions: Vec<PositionState>,
 }
 
-/// What an account has of a symbol.
+/// The shares of an account in a symbol.
 #[derive(Clone, Debug, Serialize)]
 pub struct PositionState {
     pub symbol: String,
@@ -176,31 +176,31 @@ pub struct OrderState {
     pub account: String,
     pub symbol: String,
     pub side: &'static str,
-    /// None of a market order that waits.
+    /// The limit; none for a market order that waits.
     pub limit: Option<String>,
     pub open: String,
-    /// What it waits for: `stop` or `take profit`, and the price.
+    /// The trigger for which it waits: `stop` or `take profit`, and the price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
-    /// What it waits for its turn for, if it is active and stands in no book: `under way`, or `behind another`.
+    /// The reason why an active order stands in no book: it is `under way`, or `behind another`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delayed: Option<&'static str>,
-    /// How far behind the market that stays, if it follows that: `5 behind the market`.
+    /// The distance of a trailing stop: `5 behind the market`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trail: Option<String>,
-    /// When it ends, in seconds since 1970.
+    /// The deadline, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// How it shows its shares, if not all: how many at a time, and how many now.
+    /// The display and the tip of an iceberg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iceberg: Option<IcebergState>,
-    /// The order that is canceled when something happens to this one.
+    /// The partner of a linked order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linked_with: Option<u64>,
-    /// The order that is to be executed before this one is placed.
+    /// The working order of a pending one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pends_on: Option<u64>,
-    /// The id that its client gave it.
+    /// The client order id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_order_id: Option<String>,
     pub executions: Vec<ExecutionState>,
@@ -209,7 +209,7 @@ pub struct OrderState {
     pub executed: Option<ExecutedState>,
 }
 
-/// How an order shows a part of its shares at a time.
+/// The display and the tip of an iceberg.
 #[derive(Debug, Serialize)]
 pub struct IcebergState {
     pub display: String,
@@ -225,13 +225,13 @@ pub struct DoneClientOrderState {
     pub symbol: String,
     pub side: &'static str,
     pub kind: &'static str,
-    /// None of a market order.
+    /// The limit; none for a market order.
     pub limit: Option<String>,
-    /// What it waited for.
+    /// The trigger for which it waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
     pub shares: String,
-    /// When the order was done, in seconds since the Unix epoch.
+    /// The time at which the order was done, in seconds since the Unix epoch.
     pub done: u64,
 }
 
@@ -249,12 +249,12 @@ pub struct ExecutionState {
     pub shares: String,
     pub price: String,
     pub time: u64,
-    /// What the order paid: shares of a buy, dollars of a sell; none where it paid nothing.
+    /// The fee: shares of a buy, dollars of a sell; none if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fee: Option<String>,
 }
 
-/// Shares free and held, of one account in one symbol.
+/// The free and the held shares of one account in one symbol.
 #[derive(Clone, Copy)]
 struct Holding {
     shares: Position,
@@ -263,7 +263,7 @@ struct Holding {
 
 const NO_SHARES: Holding = Holding { shares: Position::ZERO, held: Position::ZERO };
 
-/// Sums that are taken while the items go by.
+/// The sums that are gathered while the items go by.
 #[derive(Default)]
 struct Gathered {
     accounts: Vec<(String, Money, Money)>,
@@ -279,16 +279,16 @@ struct Gathered {
     client_order_ids: BTreeMap<u64, String>,
     deadlines: BTreeMap<u64, u64>,
     icebergs: BTreeMap<u64, IcebergState>,
-    /// Orders of which one cancels the other, both ways.
+    /// The linked orders, both ways.
     links: BTreeMap<u64, u64>,
-    /// What those of them hold that came so far.
+    /// The money that the linked orders seen so far hold.
     held_by_linked: BTreeMap<u64, Money>,
-    /// Orders that wait for others.
+    /// The pending orders, with their working orders.
     pending: BTreeMap<u64, u64>,
 }
 
 impl State {
-    /// Of an engine.
+    /// Makes the printed state of an engine.
     pub fn of(engine: &Engine) -> State {
         let mut gathered = Gathered::default();
         engine.export(&mut |item| gathered.add(item));
@@ -454,7 +454,7 @@ impl IcebergState {
     }
 }
 
-/// What its limit does not say of an order.
+/// The words for an order's kind beyond its limit.
 fn said_of(kind: &str) -> String {
     match kind {
         "limit" | "market" => String::new(),
@@ -593,14 +593,14 @@ impl Gathered {
         }
     }
 
-    /// An open order. It waits if it has a trigger.
+    /// Adds an open order. It waits if it has a trigger.
     fn add_order(&mut self, order: OrderId, account: AccountIndex, placed: &NewOrder<SymbolIndex>) {
         let NewOrder { symbol, side, limit, shares: open, kind, trigger, self_trade: _ } = *placed;
         let (owner, name) = (&mut self.accounts[account.0 as usize], &mut self.symbols[symbol.0 as usize]);
         match side {
-            // What waits for another order holds nothing, either.
+            // A pending order holds nothing, either.
             _ if self.pending.contains_key(&order.0) => {}
-            // It pays as it executes, and holds nothing.
+            // A market buy pays as it executes, and holds nothing.
             Side::Buy if kind == OrderKind::Market => {}
             Side::Buy => {
                 let shared = self.links.get(&order.0).and_then(|partner| self.held_by_linked.get(partner));
@@ -611,7 +611,7 @@ impl Gathered {
                     self.held_by_linked.insert(order.0, held);
                 }
             }
-            // The other order of two that are linked holds the same shares.
+            // The partner holds the same shares.
             Side::Sell if self.links.get(&order.0).is_some_and(|partner| *partner < order.0) => {}
             Side::Sell => {
                 let holding = self.holdings.entry((account, symbol)).or_insert(NO_SHARES);
@@ -647,7 +647,7 @@ fn side_name(side: Side) -> &'static str {
     }
 }
 
-/// The price that an order waits for, or waited for.
+/// The words for the trigger of an order.
 fn trigger_text(side: Side, trigger: Trigger) -> String {
     let word = if trigger.is_stop_loss(side) { "stop" } else { "take profit" };
     format!("{word} {}", trigger.price())

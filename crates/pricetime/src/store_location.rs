@@ -1,4 +1,5 @@
-//! Where a market is kept, as a setting: in the data folder's journal, in a PostgreSQL database, or in a log that several servers share.
+//! The place of a market, as a setting: the data folder's journal, a PostgreSQL database, or a log that several servers
+//! share.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -8,24 +9,24 @@ use replica::LogUrl;
 use serde::{Deserialize, Serialize};
 use store::{StoreError, StoreUrl};
 
-/// Where a market is kept. Shown without the password of a URL.
+/// The place of a market. Its text leaves the password of a URL out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum StoreLocation {
-    /// In the data folder.
+    /// The journal in the data folder.
     #[default]
     Journal,
-    /// In this database.
+    /// This database.
     Database(Box<StoreUrl>),
-    /// In this log, and what was taken of it in the data folder.
+    /// This log; the data folder has the messages taken of it.
     Log(Box<LogUrl>),
-    /// What was given is no place, for this reason. No error on reading it, because the readers of the command line
-    /// and of the settings file show what they cannot read, and it may hold a password.
+    /// A text that is no place, with the reason. Reading it is no error, because the readers of the command line and of
+    /// the settings file print what they cannot read, and it may hold a password.
     Invalid(String),
 }
 
 impl StoreLocation {
-    /// What keeps the market there, in a word.
+    /// The kind of the place, in a word.
     pub fn kind(&self) -> &'static str {
         match self {
             StoreLocation::Journal | StoreLocation::Invalid(_) => "journal",
@@ -35,12 +36,12 @@ impl StoreLocation {
     }
 }
 
-/// A database on the command line, which is not shown when it cannot be read: it may hold a password.
+/// A database on the command line, whose text is not printed when it cannot be read, because it may hold a password.
 #[derive(Clone, Debug)]
 pub struct GivenUrl(Result<Box<StoreUrl>, String>);
 
 impl GivenUrl {
-    /// The URL. Errors: what is wrong with it, without its text.
+    /// The URL. Errors: the fault in it, without its text.
     pub fn url(&self) -> Result<&StoreUrl, String> {
         self.0.as_deref().map_err(Clone::clone)
     }

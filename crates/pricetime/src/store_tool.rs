@@ -1,5 +1,5 @@
-//! `pricetime store import|export|verify`: a market moved between a data folder and a database, in both directions, and both
-//! compared. Nothing is moved on to what holds a market already.
+//! `pricetime store import|export|verify`: moves a market between a data folder and a database, in both directions, and
+//! compares the two. It never moves a market to a place that holds one already.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,13 +16,13 @@ use crate::inspect;
 use crate::replayed_callers::ReplayedCallers;
 use crate::store_location::GivenUrl;
 
-/// Commands in one transaction of a replay.
+/// The number of commands in one transaction of a replay.
 const COMMANDS_AT_ONCE: u64 = 4096;
-/// Until a database has to say what it holds.
+/// The time for which a database has to answer.
 const ROWS_PATIENCE: Duration = Duration::from_secs(60);
-/// Executions of an order that are read at once.
+/// The number of executions of an order read at once.
 const EXECUTIONS_AT_ONCE: usize = 1 << 16;
-/// Open orders whose executions are asked for with one statement.
+/// The number of open orders whose executions one statement reads.
 const LONG_ORDERS_AT_ONCE: usize = 64;
 
 /// The arguments of `pricetime store`.
@@ -58,7 +58,7 @@ enum StoreCommand {
     },
 }
 
-/// Runs one of the commands. Errors: what cannot be read, is not empty, or does not agree.
+/// Runs one of the commands. Errors: a place that cannot be read, is not empty, or does not agree.
 pub fn run(args: &StoreArgs) -> Result<ExitCode, String> {
     match &args.command {
         StoreCommand::Import { folder, url } => import(folder, url.url()?),
@@ -111,13 +111,13 @@ fn import(folder: &Path, url: &StoreUrl) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Applies every command again and writes what comes of it.
+/// Applies every command again and writes the effects.
 fn replay(disk: &Disk, mut writer: Writer) -> Result<(), String> {
     let mut engine = Engine::new(recovery::random_seed(), DoneOrders::Drop);
     let mut effects = Effects::after(writer.head());
     let (mut scratch, mut callers) = (Vec::new(), ReplayedCallers::default());
     let read = journal::visit_batches(disk, JournalPoint::ZERO, None, &mut |batch| {
-        // A transaction says of all its commands who asked for them, or of none.
+        // A transaction has the callers of all its commands, or of none.
         let is_other = callers.said_of_last() == batch.callers.is_empty();
         if effects.commands() >= COMMANDS_AT_ONCE || (effects.commands() > 0 && is_other) {
             commit(&mut writer, &mut effects)?;
@@ -143,7 +143,7 @@ fn commit(writer: &mut Writer, effects: &mut Effects) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Copies a state, and all that the history holds of the orders before it.
+/// Copies a state, and everything that the history holds of the orders before it.
 fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
     let behind = history::through(disk).map_err(say)? != Some(engine.sequence());
     if behind || journal::has_archive(disk).map_err(say)? {
@@ -160,7 +160,8 @@ fn copy(disk: &Disk, engine: &Engine, store: &mut Store) -> Result<(), String> {
     store.import(items.into_iter().map(Ok), done).map_err(say).map(|_| ())
 }
 
-/// The items of a state with all executions of the open orders. `first` finds the first so many executions of an order.
+/// The items of a state with all executions of the open orders. `first` finds the first executions of an order, as many
+/// as wanted.
 fn whole_state(
     engine: &Engine,
     first: impl Fn(OrderId, &Executed) -> Result<Option<Vec<Execution>>, String>,
@@ -192,7 +193,7 @@ fn done(history: &History, order: OrderId) -> Result<Option<DoneOrder>, String> 
     Ok(Some(DoneOrder { order, account, canceled, executions }))
 }
 
-/// Why an order cannot be read.
+/// The reason why an order cannot be read.
 fn of_order(order: OrderId, error: HistoryError) -> String {
     if matches!(error, HistoryError::NoLongerKept { .. }) {
         return lacking(order, "it is no longer kept");
@@ -200,7 +201,7 @@ fn of_order(order: OrderId, error: HistoryError) -> String {
     format!("order {order}: {error}")
 }
 
-/// Why an order is not copied, and what can be done instead.
+/// The reason why an order is not copied, and what the operator can do instead.
 fn lacking(order: OrderId, what: &str) -> String {
     format!(
         "order {order}: {what}, and an import copies a market with all its orders or not at all: import a backup of the folder \
@@ -231,7 +232,7 @@ fn export(url: &StoreUrl, folder: &Path) -> Result<ExitCode, String> {
     let hash = engine.state_hash();
     let options = journal::Options::default();
     drop(Journal::begin_behind(disk.clone(), options, point, engine.time()).map_err(say)?);
-    // The folder is now one that a server leaves behind.
+    // The folder is now like one that a server leaves behind.
     let recovered = recovery::open(&disk, options).map_err(say)?;
     agree(hash, recovered.engine.state_hash())?;
     drop(recovered);
@@ -288,7 +289,7 @@ fn long_orders(url: &StoreUrl, engine: &Engine) -> Result<Vec<DoneOrder>, String
     Ok(orders)
 }
 
-/// Keeps every done order, and the executions of the `long` ones that are open; gives how many are done.
+/// Keeps every done order, and the executions of the `long` ones that are open; returns the number of done ones.
 fn history_into(store: &mut Store, disk: &Disk, engine: &Engine, long: &[DoneOrder]) -> Result<u64, String> {
     let (mut orders, mut unreadable) = (0, None);
     let begun = History::begin_behind(disk, engine, |keep| {

@@ -1,5 +1,5 @@
-//! Takes over a database: waits for it as a standby, takes its lock, raises its epoch, and reads everything that a server
-//! needs before it serves. It starts nothing.
+//! Takes over a database: waits for it as a standby, takes its lock, raises its epoch, and reads everything that a
+//! server needs before it serves. It starts nothing.
 
 use std::time::{Duration, Instant};
 
@@ -12,40 +12,40 @@ use store::{History, Loaded, Migrated, Reader, Retention, Stop, Store, StoreErro
 use crate::records::former;
 use crate::settings::Settings;
 
-/// Connections that answer questions about the past which may take long. One more looks up orders.
+/// The number of connections for long questions about the past. One more looks up orders.
 const READERS: usize = 2;
 
-/// How long the database may take to notice that the server before this one has ended.
+/// The time that the database may take to notice the end of the server before this one.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a standby rests that lost the database while it took over.
+/// The pause of a standby that lost the database while it took over.
 const STANDBY_PAUSE: Duration = Duration::from_millis(250);
 
-/// A database that is this server's.
+/// A database that this server has taken over.
 pub struct TakenOver {
     pub migrated: Migrated,
     pub writer: Writer,
     pub loaded: Loaded,
-    /// When it had the lock.
+    /// The time at which it had the lock.
     pub since: Instant,
-    /// Connections that look up done orders: few, and many.
+    /// The connections that look up done orders: one for short look-ups, one for long ones.
     pub histories: [History; 2],
-    /// None where the market is not followed.
+    /// The start of the feed; none where there is no feed.
     pub followed: Option<Followed>,
     pub retention: Option<Retention>,
 }
 
-/// What those who follow the market begin with.
+/// The state with which followers of the market begin.
 pub struct Followed {
     pub known: InitialHistory,
     pub pages: Vec<Reader>,
     pub look_ups: Reader,
-    /// Whether the rows tell of every order that there ever was.
+    /// Whether the rows have every order that there ever was.
     pub whole: bool,
 }
 
-/// Takes the database over. A standby waits until no other server writes, and stands by again when it loses the database
-/// before it has read everything. Errors: what keeps it from starting.
+/// Takes the database over. A standby waits until no other server writes, and stands by again when it loses the
+/// database before it has read everything. Errors: the reason why it cannot start.
 pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &Stop) -> Result<TakenOver, String> {
     let name = format!("{} {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id());
     let connect = || Store::connect(url, &name, stop.clone());
@@ -61,7 +61,7 @@ pub fn take_over(url: &StoreUrl, settings: &Settings, status: &Status, stop: &St
             status.set(State::Recovering);
         }
         match read_all(store, url, &name, settings, stop) {
-            // One that was told to stop ends, with this error.
+            // A standby that was told to stop ends with this error.
             Err(StoreError::Unreachable { fault, .. })
                 if settings.standby && status.set(State::Standby) != State::Stopping =>
             {
@@ -114,7 +114,7 @@ fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>
     let mut look_ups = reader("orders")?;
     let head = loaded.standing.head;
     let since = FormerMarket::since_of(head.time);
-    // Nobody but us has written since the engine was loaded: the rows are those that it stands on.
+    // No other server has written since the engine was loaded, so these rows are of the same state.
     let markets = look_ups.markets(RECALLED, since)?;
     let known = InitialHistory {
         next_trade: head.next_execution,
@@ -126,7 +126,7 @@ fn followed(loaded: &Loaded, reader: impl Fn(&str) -> Result<Reader, StoreError>
     Ok(Followed { known, pages, look_ups, whole })
 }
 
-/// Takes the database's lock. A server that was killed a moment ago may seem to hold it still.
+/// Takes the database's lock. A server that was killed a moment ago may still seem to hold it.
 fn lock(store: &mut Store) -> Result<(), StoreError> {
     let started = Instant::now();
     loop {

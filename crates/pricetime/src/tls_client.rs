@@ -1,4 +1,4 @@
-//! How a command speaks TLS with a server, as its options say.
+//! TLS between a command and a server, by the command's options.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// None without TLS. Errors: a file that cannot be used, and why; a certificate without TLS.
+    /// Makes the connector; none without TLS. Errors: a file that cannot be used, and why; a certificate without TLS.
     pub fn connector(&self) -> Result<Option<Connector>, String> {
         let trust = match (&self.tls_ca, self.tls_insecure) {
             (Some(authority), _) => Trust::Authority(authority.clone()),

@@ -1,4 +1,4 @@
-//! `pricetime tls self-signed`: a certificate and its key for a start on one machine, without an authority.
+//! `pricetime tls self-signed`: makes a certificate and its key for a start on one machine, without an authority.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 
-/// Names that a certificate is for without being told.
+/// The names that every certificate has.
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Browsers take no certificate that lasts longer.
+/// The days of a certificate: browsers refuse longer ones.
 const DAYS: u32 = 825;
 
 /// The arguments of `pricetime tls`.
@@ -63,7 +63,7 @@ fn self_signed(folder: &Path, hosts: &[String]) -> Result<(PathBuf, PathBuf), St
     let certificate = params.self_signed(&pair).map_err(|error| format!("cannot make a certificate: {error}"))?;
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
-    // Neither is made if the other is there.
+    // Neither file is made if the other exists.
     for path in [&cert, &key] {
         if path.exists() {
             return Err(format!("{}: it is there already; move it away, or choose another folder", path.display()));
@@ -74,7 +74,7 @@ fn self_signed(folder: &Path, hosts: &[String]) -> Result<(PathBuf, PathBuf), St
     Ok((cert, key))
 }
 
-/// Only their owner may read the files.
+/// Writes a new file that only its owner may read.
 fn write_new(path: &Path, text: &str) -> Result<(), String> {
     let at = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(at)?;

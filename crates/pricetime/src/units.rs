@@ -17,29 +17,29 @@ pub struct ByteSize(pub u64);
 #[serde(try_from = "Text", into = "String")]
 pub struct Span(pub Duration);
 
-/// The permissions that new files and folders lack, in octal: with `077` they are their owner's alone, with `027` the group may
-/// read them.
+/// The permissions that new files and folders lack, in octal: with `077` only their owner may use them, with `027` the
+/// group may read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Umask(u32);
 
 impl Umask {
-    /// What nothing else is asked for: whoever reads the files knows all of the market, and whoever writes them owns it.
+    /// The default: a reader of the files knows the whole market, and a writer owns it.
     pub const OWNER_ALONE: Umask = Umask(0o077);
 
-    /// Has all files and folders that this process makes from now on lack these permissions.
+    /// Sets the permissions that all files and folders lack which this process makes from now on.
     pub fn apply(self) {
         rustix::process::umask(Mode::from_bits_truncate(self.0));
     }
 }
 
-/// A whole number of dollars or shares. A string in a file when it is beyond what a number there may be.
+/// A whole number of dollars or shares. In a file it is a string if it is beyond the largest number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Text", into = "String")]
 pub struct Whole(pub u128);
 
 impl Whole {
-    /// In units of which one dollar or share has so many.
+    /// The number in units, of which one dollar or share has this many.
     pub fn times(self, units: i128) -> i128 {
         i128::try_from(self.0).unwrap_or(i128::MAX).saturating_mul(units)
     }
@@ -108,7 +108,7 @@ impl FromStr for Umask {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Umask, String> {
-        // With less the server itself could not use what it made.
+        // With a stricter mask the server itself could not use its files.
         let mask = u32::from_str_radix(text, 8).ok().filter(|mask| *mask <= 0o077);
         mask.map(Umask).ok_or_else(|| format!("`{text}` is no mask of permissions; write 077, 027 or 022, at most 077"))
     }

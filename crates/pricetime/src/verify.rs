@@ -1,5 +1,5 @@
-//! `pricetime verify`: all that a data folder keeps, read and checked: the journal, the snapshots and the history. It changes
-//! nothing, goes on behind what is damaged, and names all of it.
+//! `pricetime verify`: reads and checks everything that a data folder keeps: the journal, the snapshots and the
+//! history. It changes nothing, goes on behind damage, and names all of it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub struct VerifyArgs {
     pub folder: PathBuf,
 }
 
-/// Checks a data folder; 1 if anything is damaged. Errors: a folder that is none.
+/// Checks a data folder; returns 1 if anything is damaged. Errors: it is no data folder.
 pub fn run(args: &VerifyArgs) -> Result<ExitCode, String> {
     let disk = Disk::open_to_read(&args.folder).map_err(|error| format!("{}: {error}", args.folder.display()))?;
     let mut report = Report { faults: 0 };
@@ -50,7 +50,7 @@ impl Report {
     }
 }
 
-/// The sound ones, with where they stand in the journal.
+/// The sound snapshots, with their points in the journal.
 fn snapshots(disk: &Disk, report: &mut Report) -> Result<Vec<(String, JournalPoint)>, String> {
     let mut sound = Vec::new();
     for info in snapshot::list(disk).map_err(|error| error.to_string())? {
@@ -65,7 +65,7 @@ fn snapshots(disk: &Disk, report: &mut Report) -> Result<Vec<(String, JournalPoi
     Ok(sound)
 }
 
-/// All that is kept of it, and that it continues the snapshots.
+/// Checks everything that is kept of the journal, and that it continues the snapshots.
 fn journal(disk: &Disk, snapshots: &[(String, JournalPoint)], report: &mut Report) {
     let from = match journal::oldest_point(disk) {
         Ok(Some(oldest)) => oldest,

@@ -1,9 +1,9 @@
-//! What a case is.
+//! Cases of the check.
 
 use super::fault::Fault;
 use super::probe::Probe;
 
-/// Who demands it.
+/// The source of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The public specification of this protocol.
@@ -13,7 +13,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As it is printed.
+    /// The printed name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Spec => "spec",
@@ -22,32 +22,32 @@ impl Kind {
     }
 }
 
-/// One rule of the protocol, and how to find out whether a server keeps it.
+/// One rule of the protocol, and the way to find out whether a server keeps it.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// Short, unique, without blanks.
+    /// The name: short, unique, without blanks.
     pub name: &'static str,
-    /// Who demands it.
+    /// The source of the rule.
     pub kind: Kind,
     /// The rule in one short sentence.
     pub rule: &'static str,
-    /// How to find out.
+    /// The way to find out.
     pub body: Body,
 }
 
-/// How to find out.
+/// The way to find out whether a rule holds.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     /// The steps of a [`super::script`].
     Script(&'static str),
     /// A document that is refused as a whole, with one error, and changes nothing. Its first child funds account `{A}`.
     Refused(&'static [u8]),
-    /// What no script can say.
+    /// Code, for cases beyond scripts.
     Code(fn(&mut Probe<'_>) -> Result<(), Fault>),
 }
 
 impl Body {
-    /// Finds out.
+    /// Runs the case.
     pub fn run(self, probe: &mut Probe<'_>) -> Result<(), Fault> {
         match self {
             Body::Script(script) => probe.script(script),
@@ -57,22 +57,22 @@ impl Body {
     }
 }
 
-/// A demand of the public specification, as a script.
+/// Makes a case of the public specification, as a script.
 pub const fn spec(name: &'static str, rule: &'static str, script: &'static str) -> Case {
     Case { name, kind: Kind::Spec, rule, body: Body::Script(script) }
 }
 
-/// A decision of Pricetime, as a script.
+/// Makes a case of Pricetime's decision, as a script.
 pub const fn decided(name: &'static str, rule: &'static str, script: &'static str) -> Case {
     Case { name, kind: Kind::Decided, rule, body: Body::Script(script) }
 }
 
-/// A document that is refused as a whole.
+/// Makes a case of a document that is refused as a whole.
 pub const fn refused(name: &'static str, rule: &'static str, document: &'static [u8]) -> Case {
     Case { name, kind: Kind::Decided, rule, body: Body::Refused(document) }
 }
 
-/// What no script can say.
+/// Makes a case in code.
 pub const fn code(
     kind: Kind,
     name: &'static str,

@@ -1,15 +1,15 @@
-//! Replies read and compared with what a case expects: by meaning (numbers as numbers, any order of attributes, any
-//! wording of errors) or exactly as Pricetime writes them. Knows XML, and nothing of who sent it.
+//! Replies compared with the expectations of a case: by meaning (numbers as numbers, any order of attributes, any
+//! wording of errors) or exactly as Pricetime writes them. This file knows XML, and nothing of the sender.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::names::Names;
 
-/// How far a server's clock may be from ours, in seconds.
+/// The most seconds by which a server's clock may differ from ours.
 const CLOCK_SKEW_S: u64 = 86_400;
 
-/// An element of a reply, or one that is expected: then a value may be `*` (anything but nothing), `now` (a time), or
-/// `{1}` (an order's id, learnt where it is new).
+/// An element of a reply, or an expected one. In the latter a value may be `*` (anything but nothing), `now` (a time),
+/// or `{1}` (an order's id, learnt where it is new).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     pub name: String,
@@ -18,17 +18,17 @@ pub struct Element {
     pub children: Vec<Element>,
 }
 
-/// How a reply is compared.
+/// The way in which replies are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// By meaning: `125.00` is `125`, executions in any order, more attributes than asked.
+    /// By meaning: `125.00` is `125`, executions come in any order, and more attributes than expected are allowed.
     Meaning,
     /// As written: the same text, order and attributes.
     Exact,
 }
 
 impl Element {
-    /// Reads one XML document. Errors: what is wrong with it.
+    /// Reads one XML document. Errors: the fault in it.
     pub fn parse(bytes: &[u8]) -> Result<Element, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| format!("the reply is not UTF-8: {error}"))?;
         let text = text.trim_matches(|letter: char| letter == '\0' || letter.is_whitespace());
@@ -134,7 +134,7 @@ fn compare_value(wanted: &str, value: &str, names: &mut Names, manner: Manner) -
     Err(format!("{:?} was expected, and {:?} came", cut(&wanted), cut(value)))
 }
 
-/// Enough of a value to see what it is.
+/// Cuts a value to a length at which it is still recognizable.
 fn cut(value: &str) -> String {
     const LETTERS_MAX: usize = 80;
     match value.char_indices().nth(LETTERS_MAX) {

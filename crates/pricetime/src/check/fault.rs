@@ -1,6 +1,6 @@
-//! Why a rule does not hold.
+//! Faults of cases.
 
-/// Why a case does not hold.
+/// The reason why a case does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The server answered something else.
@@ -10,7 +10,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Says of what it is the fault.
+    /// Adds what the fault is about.
     pub fn because(self, what: &str) -> Fault {
         match self {
             Fault::Differs(why) => Fault::Differs(format!("{what}: {why}")),

@@ -6,7 +6,7 @@ use super::cases;
 /// Cases that belong together.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// Their heading.
+    /// The heading.
     pub name: &'static str,
     /// The cases, in the order in which they run.
     pub cases: &'static [&'static [Case]],

@@ -63,16 +63,16 @@ pub struct CheckArgs {
     pub tls: TlsArgs,
 }
 
-/// Why nothing was checked; the exit code is then 2.
+/// The reason why nothing was checked; the exit code is then 2.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The server cannot be reached, or does not let us in.
+    /// The server cannot be reached, or refuses the login.
     #[error(transparent)]
     Login(#[from] LoginError),
-    /// The options of TLS.
+    /// The options of TLS are wrong.
     #[error("{0}")]
     Tls(String),
-    /// The filter leaves nothing.
+    /// The filter leaves no case.
     #[error("no case has {0:?} in its group, name or rule: `pricetime check --list` shows them")]
     NothingMatches(String),
     /// The report could not be printed.
@@ -88,7 +88,7 @@ struct Finding {
     said: Vec<Exchange>,
 }
 
-/// Runs the cases and prints what was found.
+/// Runs the cases and prints the findings.
 pub fn run(args: CheckArgs) -> Result<ExitCode, CheckError> {
     let cases = select(args.filter.as_deref());
     if cases.is_empty() {

@@ -1,6 +1,6 @@
-//! The names a case speaks of: `{A}` to `{H}` are accounts, `{S}` to `{Z}` symbols, `{1}`, `{2}` … orders. Accounts and
-//! symbols are made up at their first use, so that a case holds against a server that already has a past; orders are
-//! learnt from its replies.
+//! Names in cases: `{A}` to `{H}` are accounts, `{S}` to `{Z}` symbols, `{1}`, `{2}` … orders. Accounts and symbols are
+//! made up at their first use, so a case works with a server that already has a past; orders are learnt from its
+//! replies.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -9,13 +9,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 pub struct Fresh(u64);
 
 impl Fresh {
-    /// Seeded by the operating system.
+    /// Makes a source seeded by the operating system.
     pub fn new() -> Fresh {
         Fresh(RandomState::new().build_hasher().finish())
     }
 
     fn number(&mut self) -> u64 {
-        // SplitMix64: good enough to be different from the last time.
+        // SplitMix64 makes numbers that differ from those of the last run.
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -23,7 +23,7 @@ impl Fresh {
         mixed ^ (mixed >> 31)
     }
 
-    /// An account number of ten digits, which also a server that keeps it in 32 bits can hold.
+    /// An account number of ten digits, which fits also a server that keeps it in 32 bits.
     pub fn account(&mut self) -> String {
         (1_000_000_000 + self.number() % 1_147_483_647).to_string()
     }
@@ -41,7 +41,7 @@ impl Fresh {
     }
 }
 
-/// What the names of one case stand for.
+/// The names of one case, and their values.
 pub struct Names {
     fresh: Fresh,
     made_up: BTreeMap<char, String>,
@@ -49,12 +49,12 @@ pub struct Names {
 }
 
 impl Names {
-    /// None yet.
+    /// Makes an empty list.
     pub fn new(fresh: Fresh) -> Names {
         Names { fresh, made_up: BTreeMap::new(), orders: BTreeMap::new() }
     }
 
-    /// What the account or symbol of this letter is called.
+    /// The account or symbol of this letter.
     pub fn of(&mut self, letter: char) -> String {
         let fresh = &mut self.fresh;
         let name = self.made_up.entry(letter);
@@ -66,12 +66,12 @@ impl Names {
         self.fresh.symbol()
     }
 
-    /// The id the server gave this order, if it did.
+    /// The id that the server gave this order, if it did.
     pub fn order(&self, slot: u32) -> Option<&str> {
         self.orders.get(&slot).map(String::as_str)
     }
 
-    /// Takes note of the id that the server gave an order. Errors: an empty id, or one that another order of the case has.
+    /// Notes the id that the server gave an order. Errors: an empty id, or that of another order of the case.
     pub fn learn(&mut self, slot: u32, id: &str) -> Result<(), String> {
         if id.trim().is_empty() {
             return Err("the order's id is empty".to_string());
@@ -83,7 +83,7 @@ impl Names {
         Ok(())
     }
 
-    /// Puts the names into a template. An order not learnt yet stays as it stands.
+    /// Puts the names into a template. An order that was not learnt yet stays as it is.
     pub fn fill(&mut self, template: &str) -> String {
         let mut filled = String::with_capacity(template.len());
         let mut rest = template;

@@ -1,4 +1,4 @@
-//! One case under way: it asks the server, remembers what was said, and compares. Knows nothing of the other cases.
+//! One running case: it asks the server, remembers the exchanges, and compares. It knows nothing of the other cases.
 
 use std::time::Duration;
 
@@ -11,59 +11,59 @@ use super::script::{self, Step};
 use crate::client::{Client, ClientError, Reply};
 use crate::login::{Login, LoginError};
 
-/// How much of a request or reply is kept to be shown, in bytes.
+/// The most bytes of a request or reply that are kept for the report.
 const SHOWN_BYTES_MAX: usize = 2_000;
 
 /// The server under examination.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// `HOST:PORT`.
+    /// The address, `HOST:PORT`.
     pub address: String,
-    /// How long to wait for it.
+    /// The time limit for its replies.
     pub timeout: Duration,
-    /// None without TLS.
+    /// The options of TLS; none without TLS.
     pub tls: Option<Connector>,
-    /// Each connection logs in with it.
+    /// The login of each connection.
     pub login: Option<Login>,
 }
 
 impl Server {
-    /// A new connection, logged in. Errors: the server cannot be reached, or does not let us in.
+    /// Opens a connection and logs in. Errors: the server cannot be reached, or refuses the login.
     pub fn connect(&self) -> Result<Client, LoginError> {
         let mut client = Client::connect(&self.address, self.timeout, self.tls.as_ref())?;
         self.login.as_ref().map_or(Ok(()), |login| login.log_in(&mut client)).map(|()| client)
     }
 }
 
-/// A request and what came for it, cut where they are long.
+/// A request and its reply, both cut where they are long.
 #[derive(Clone, Debug, Default)]
 pub struct Exchange {
     pub sent: String,
     pub got: String,
 }
 
-/// A case under way.
+/// A running case.
 pub struct Probe<'a> {
-    /// Whom it asks.
+    /// The server to ask.
     pub server: &'a Server,
-    /// What its names stand for.
+    /// The values of its names.
     pub names: Names,
-    /// How replies are compared.
+    /// The way in which replies are compared.
     pub manner: Manner,
-    /// What was said so far; the last of it is where a case stopped.
+    /// The exchanges so far; a case stops at the last.
     pub said: Vec<Exchange>,
     probe_symbol: String,
 }
 
 impl<'a> Probe<'a> {
-    /// A case about to start.
+    /// Makes a case that is about to start.
     pub fn new(server: &'a Server, fresh: Fresh) -> Probe<'a> {
         let mut names = Names::new(fresh);
         let probe_symbol = names.fresh_symbol();
         Probe { server, names, manner: Manner::Meaning, said: Vec::new(), probe_symbol }
     }
 
-    /// Does the steps of a script.
+    /// Runs the steps of a script.
     pub fn script(&mut self, script: &str) -> Result<(), Fault> {
         let steps = script::parse(script).expect("invariant: a test reads every script");
         steps.into_iter().try_for_each(|step| match step {
@@ -81,7 +81,7 @@ impl<'a> Probe<'a> {
         })
     }
 
-    /// A new connection.
+    /// Opens a connection.
     pub fn connect(&mut self) -> Result<Client, Fault> {
         self.server.connect().map_err(|error| match error {
             LoginError::Client(error) => self.no_answer(&error),
@@ -89,8 +89,8 @@ impl<'a> Probe<'a> {
         })
     }
 
-    /// Sends one request on a connection of its own, so that a server which closes after each reply is asked the same
-    /// way as one that does not, and reads the reply.
+    /// Sends one request on a connection of its own, so that a server which closes after each reply is treated like one
+    /// that does not, and reads the reply.
     pub fn ask(&mut self, body: &[u8]) -> Result<Element, Fault> {
         let mut client = self.connect()?;
         self.ask_on(&mut client, body)
@@ -115,7 +115,7 @@ impl<'a> Probe<'a> {
         Element::parse(&reply.bytes).map_err(Fault::Differs)
     }
 
-    /// Reads the next reply as it comes.
+    /// Reads the next reply without parsing it.
     pub fn read_bytes(&mut self, client: &mut Client) -> Result<Reply, Fault> {
         let reply = client.read_reply().map_err(|error| self.no_answer(&error))?;
         self.got(&reply.bytes);
@@ -128,7 +128,7 @@ impl<'a> Probe<'a> {
         self.compare(&expected.expect("invariant: a case's expectations are XML").children, results)
     }
 
-    /// Sees that the connection ends, with nothing more on it but white space.
+    /// Checks that the connection ends, with nothing more on it but white space.
     pub fn expect_end(&mut self, client: &mut Client) -> Result<(), Fault> {
         match client.read_to_end() {
             Ok(rest) if rest.iter().all(|&byte| crate::client::is_between_messages(byte)) => Ok(()),
@@ -143,7 +143,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// Takes note of what is about to be sent.
+    /// Notes the bytes that are about to be sent.
     pub fn will_send(&mut self, bytes: &[u8]) {
         self.said.push(Exchange { sent: shown(bytes), got: String::new() });
     }
@@ -159,7 +159,7 @@ impl<'a> Probe<'a> {
         compare_all(expected, results, &mut self.names, self.manner).map_err(Fault::Differs)
     }
 
-    /// Half a reply differs, none at all is no answer.
+    /// Makes a fault: half a reply differs, and none at all is no answer.
     fn no_answer(&mut self, error: &ClientError) -> Fault {
         let received = error.received();
         if received.iter().all(|&byte| crate::client::is_between_messages(byte)) {
@@ -169,7 +169,7 @@ impl<'a> Probe<'a> {
         Fault::Differs(format!("no whole reply: {error}"))
     }
 
-    /// Sends a document that must be refused as a whole, and sees that it changed nothing.
+    /// Sends a document that must be refused as a whole, and checks that it changed nothing.
     pub fn refused(&mut self, document: &[u8]) -> Result<(), Fault> {
         let account = self.names.of('A');
         let mut filled = Vec::new();
@@ -184,7 +184,7 @@ impl<'a> Probe<'a> {
         let results = self.ask(&filled)?;
         self.manner = Manner::Exact;
         self.expect("<error/>", &results)?;
-        // Nothing of it took effect: the account its first child names is still to be created.
+        // Nothing of it took effect: the account that its first child names does not exist yet.
         self.script("fund A 5")
     }
 
@@ -203,13 +203,13 @@ impl<'a> Probe<'a> {
     fn has_shares(&mut self, account: char, shares: &str, symbol: char) -> Result<(), Fault> {
         let (account, symbol) = (self.names.of(account), self.names.of(symbol));
         let step = if self.manner == Manner::Exact { "0.00000001" } else { "1" };
-        // Nobody buys at this price, so that the order can be canceled again.
+        // Nobody buys at this price, so the order can be canceled again.
         let order = |shares: &str| format!("sym=\"{symbol}\" amount=\"-{shares}\" limit=\"90000000\"");
         self.has(&account, shares, order(shares), order(&plus(shares, step)))
             .map_err(|fault| fault.because(&format!("the account should be able to sell exactly {shares} shares")))
     }
 
-    /// Sees that one order is just possible (and takes it back), and that the next larger one is not.
+    /// Checks that one order is just possible (and takes it back), and that the next larger one is not.
     fn has(&mut self, account: &str, amount: &str, possible: String, too_much: String) -> Result<(), Fault> {
         let transactions = |child: &str| format!("<transactions id=\"{account}\">{child}</transactions>");
         if amount.bytes().any(|byte| (b'1'..=b'9').contains(&byte)) {
@@ -226,7 +226,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// The sum of two decimals that are not negative, with 8 places at most.
+/// The sum of two decimals that are not negative, with at most 8 decimals.
 fn plus(amount: &str, step: &str) -> String {
     let units = |text: &str| {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

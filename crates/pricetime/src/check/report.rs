@@ -1,4 +1,4 @@
-//! What was found, for eyes (a table, and below it what differs) and for machines (JSON).
+//! The report of a check, for people (a table, and below it the differences) and for machines (JSON).
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use super::probe::{Exchange, Server};
 /// The width of the table where there is no terminal to ask.
 const WIDTH_COLUMNS: u16 = 120;
 
-/// The table, then each case that does not hold with what was sent and what came, then the sums.
+/// Prints the table, then each case that does not hold with its exchanges, then the sums.
 pub fn table(output: &mut impl Write, server: &Server, findings: &[Finding], verbose: bool) -> io::Result<()> {
     let mut table = new_table(&["group", "case", "kind", "rule", "result"]);
     let mut last_group = "";
@@ -41,7 +41,7 @@ pub fn table(output: &mut impl Write, server: &Server, findings: &[Finding], ver
     Ok(())
 }
 
-/// The same as one JSON object.
+/// Prints the report as one JSON object.
 pub fn json(output: &mut impl Write, server: &Server, findings: &[Finding]) -> io::Result<()> {
     let sum = |kind| {
         let Sum { all, holds, differs, no_answer } = Sum::of(findings, kind);
@@ -64,7 +64,7 @@ pub fn json(output: &mut impl Write, server: &Server, findings: &[Finding]) -> i
     print(output, &json!({ "server": server.address, "cases": cases, "summary": summary }))
 }
 
-/// The cases themselves.
+/// Prints the cases.
 pub fn list(output: &mut impl Write, cases: &[(&'static str, Case)], as_json: bool) -> io::Result<()> {
     if as_json {
         let cases: Vec<Value> = cases.iter().map(|(group, case)| described(group, case)).collect();
@@ -78,7 +78,7 @@ pub fn list(output: &mut impl Write, cases: &[(&'static str, Case)], as_json: bo
     writeln!(output, "{} cases", cases.len())
 }
 
-/// How many cases of a kind came out how.
+/// The numbers of cases of a kind by result.
 struct Sum {
     all: usize,
     holds: usize,
@@ -143,7 +143,7 @@ fn new_table(header: &[&str]) -> Table {
     table
 }
 
-/// Control characters as escapes, so that what was said cannot move the reader's cursor.
+/// Writes control characters as escapes, so that a server's text cannot move the reader's cursor.
 fn one_line(text: &str) -> String {
     if text.is_empty() {
         return "(nothing)".to_string();

@@ -19,20 +19,20 @@
 use super::expect::Element;
 use super::names::{is_account, is_symbol};
 
-/// One thing to do.
+/// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Compare as written from here on.
+    /// Compares as written from here on.
     Exact,
-    /// Send a request and compare the reply.
+    /// Sends a request and compares the reply.
     Send { request: String, expected: Vec<Element> },
-    /// Find out that an account can spend exactly this.
+    /// Checks that an account can spend exactly this.
     HasMoney { account: char, dollars: String },
-    /// Find out that an account can sell exactly this.
+    /// Checks that an account can sell exactly this.
     HasShares { account: char, shares: String, symbol: char },
 }
 
-/// Reads a script. Errors: the line that is none, and why.
+/// Reads a script. Errors: a line that is no step, and why.
 pub fn parse(script: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut open: Option<Open> = None;
@@ -137,7 +137,7 @@ fn short(line: &str) -> Result<Step, String> {
     }
 }
 
-/// `A query 1: open 4, executed 6 @ 12`, `A cancel 1 refused`.
+/// Reads `A query 1: open 4, executed 6 @ 12` or `A cancel 1 refused`.
 fn ask(account: char, verb: &str, line: &str) -> Result<Step, String> {
     let (_, rest) = line.split_once(verb).ok_or("no verb")?;
     let request = |slot: u32| transactions(account, &format!("<{verb} id=\"{{{slot}}}\"/>"));

@@ -1,4 +1,4 @@
-//! The check checked: that its cases can be read, and above all that none of them holds for a server that is wrong.
+//! Tests of the check: its cases can be read, and above all none of them holds for a wrong server.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Accounts, prices and numbers of shares from what is written here.
+//! Accounts, prices and numbers of shares from literals.
 
 use engine::{AccountId, Decimal, Price, Shares};
 

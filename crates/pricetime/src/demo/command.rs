@@ -1,4 +1,4 @@
-//! `pricetime demo`: the demo's market is served from a fresh data folder, which is removed at the end.
+//! `pricetime demo`: serves the demo's market from a fresh data folder, which is removed at the end.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use super::{Plan, past};
 use crate::serve;
 use crate::settings::ServeArgs;
 
-/// Hours of trading that the market begins with: three days.
+/// The hours of trading with which the market begins: three days.
 const PAST_HOURS: u64 = 72;
 
 /// The arguments of `pricetime demo`.
@@ -46,7 +46,7 @@ pub fn run(args: &DemoArgs) -> Result<ExitCode, String> {
     serve::run_demo(settings, args.serve.print_config, signals, (plan, crowd))
 }
 
-/// Removed when dropped.
+/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {

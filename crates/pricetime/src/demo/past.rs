@@ -1,5 +1,5 @@
-//! Hours of trading before the demo's server starts, so that there are candles to look at: the same commands as later, with
-//! times that have passed.
+//! Hours of trading before the demo's server starts, so that there are candles to look at: the same commands as later,
+//! with past times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,13 +21,13 @@ use super::crowd::{Crowd, Pace};
 use super::venue::Venue;
 use crate::settings::Settings;
 
-/// Between two turns of the crowd in the last hours, whose minutes are looked at.
+/// The time between two turns of the crowd in the last hours, whose minutes are shown.
 const STEP: Duration = Duration::from_millis(2_500);
-/// Between two turns before them.
+/// The time between two turns before them.
 const LONG_STEP: Duration = Duration::from_secs(6);
 const LAST_HOURS: Duration = Duration::from_secs(6 * 3600);
 
-/// Makes the market in an empty data folder, and lets the crowd trade in it up to now. None if it was asked to stop
+/// Makes the market in an empty data folder, and lets the crowd trade in it up to now. None if it was told to stop
 /// meanwhile.
 pub fn make(
     settings: &Settings,
@@ -51,7 +51,7 @@ pub fn make(
         calendar: Calendar::default(),
         audit: false,
     };
-    // The history is told when the server replays the journal.
+    // The history gets the events when the server replays the journal.
     let ledger = JournalLedger::new(recovered.journal, None, Arc::default(), true, Arc::default());
     let mut then = Then { turn: Turn::new(recovered.engine, ledger, options), failed: None, time: time.clone() };
     let mut crowd = Crowd::new(plan.seed, Pace::of_steps(LONG_STEP, plan.rate));
@@ -69,7 +69,7 @@ pub fn make(
     then.failed.map_or(Ok(Some(crowd)), Err)
 }
 
-/// A market at a time that has passed.
+/// A market at a past time.
 struct Then {
     turn: Turn<JournalLedger<Disk>>,
     failed: Option<String>,

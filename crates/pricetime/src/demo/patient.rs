@@ -1,5 +1,5 @@
-//! Traders who place an order and leave it: orders that wait for a price, that show a part of their shares, that cancel each other, that
-//! never take and that end by themselves. Each keeps a few, and takes back what was there longest.
+//! Traders who place an order and leave it: stops, icebergs, linked pairs, post-only orders and orders with deadlines.
+//! Each keeps a few, and cancels its oldest ones.
 
 use std::collections::VecDeque;
 
@@ -13,24 +13,24 @@ use super::amounts::{price, shares};
 use super::random::Random;
 use super::venue::Venue;
 
-/// Orders that one of them leaves in the market, of all symbols.
+/// The number of orders that one trader leaves in the market, in all symbols.
 const KEPT: usize = 24;
 
-/// One of them.
+/// One such trader.
 pub(super) struct Patient {
     account: AccountId,
-    /// The oldest first. Some of them are done.
+    /// The orders, oldest first. Some of them are done.
     left: VecDeque<OrderId>,
 }
 
-/// What the market of a symbol is like.
+/// The market of a symbol.
 pub(super) struct Scene {
     pub(super) symbol: Symbol,
-    /// In cents.
+    /// The fair price in cents.
     pub(super) fair: i64,
-    /// What orders are multiples of.
+    /// The lot of which orders are multiples.
     pub(super) lot: u64,
-    /// When what is to end by itself ends; none where nobody knows the time.
+    /// The deadline of orders with one; none where the time is unknown.
     pub(super) until: Option<Deadline>,
 }
 
@@ -39,7 +39,7 @@ impl Patient {
         Patient { account, left: VecDeque::new() }
     }
 
-    /// Places something, and takes back what is too much. Gives how many commands that took; none when the market has ended.
+    /// Places an order, and cancels surplus ones. Returns the number of commands; none when the market has ended.
     pub(super) fn place(&mut self, scene: &Scene, random: &mut Random, venue: &mut impl Venue) -> Option<u64> {
         let side = if random.below(2) == 0 { Side::Buy } else { Side::Sell };
         let placing = self.choose(scene, side, random).unwrap_or_default();
@@ -57,12 +57,12 @@ impl Patient {
         Some(ops.len() as u64)
     }
 
-    /// None where a price or a number of shares would be none.
+    /// Chooses the commands of an order; none where a price or a number of shares would be invalid.
     fn choose(&self, scene: &Scene, side: Side, random: &mut Random) -> Option<Vec<Command>> {
         let Scene { symbol, fair, lot, until } = *scene;
         let account = self.account;
         let count = shares(lot * (5 + random.below(40)))?;
-        // Up to a hundredth of the price away.
+        // The distance is up to a hundredth of the price.
         let far = 2 + random.below((fair / 100).max(1).unsigned_abs()).cast_signed();
         let [away, beyond] = match side {
             Side::Buy => [price(fair - far)?, price(fair + far)?],
@@ -91,7 +91,7 @@ impl Patient {
     }
 }
 
-/// Half a minute from the time of a market.
+/// The time half a minute after a market's time.
 pub(super) fn soon(now: Time) -> Option<Deadline> {
     Deadline::new(Time(now.0 + 30_000_000))
 }

@@ -1,4 +1,4 @@
-//! Numbers that look random and follow from a seed: splitmix64.
+//! Pseudorandom numbers from a seed: splitmix64.
 
 pub struct Random(u64);
 
@@ -15,12 +15,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to below `bound`.
+    /// A number from 0 to below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// About a normal deviate, in thousandths: a sum of four even ones.
+    /// An approximately normal deviate, in thousandths: a sum of four uniform ones.
     pub fn normal(&mut self) -> i64 {
         (0..4).map(|_| self.below(1733) as i64 - 866).sum()
     }

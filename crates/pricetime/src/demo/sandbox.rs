@@ -1,4 +1,4 @@
-//! The demo's traders, started and stopped by whoever operates a running server.
+//! The demo's traders, which an operator of a running server starts and stops.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use super::crowd::{Crowd, Pace, STRATEGIES};
 use super::trade;
 use super::venue::Live;
 
-/// The traders of a server, who wait to be started.
+/// The traders of a server, which wait to be started.
 pub struct Traders {
     exchange: Arc<dyn Exchange>,
     metrics: GatewayMetrics,
@@ -23,9 +23,9 @@ pub struct Traders {
 
 struct State {
     plan: SandboxPlan,
-    /// Gives the crowd back when it has stopped; none if the market had ended.
+    /// The running crowd's thread, which returns the crowd when it has stopped; none if the market had ended.
     running: Option<JoinHandle<Option<Crowd>>>,
-    /// As it was when it stopped, with the seed that it began with.
+    /// The crowd as it stopped, with the seed with which it began.
     rests: Option<(u64, Crowd)>,
 }
 
@@ -36,12 +36,12 @@ impl Traders {
         Traders { exchange, metrics, stop: Arc::default(), commands: Arc::default(), state }
     }
 
-    /// Stops them when the server does, and waits for that.
+    /// Stops the traders with the server, and waits for that.
     pub fn end(&self) {
         self.stop.store(true, Ordering::Release);
         let running = self.lock().running.take();
         if let Some(running) = running {
-            // A panic there was reported there.
+            // The thread has reported its own panic.
             drop(running.join());
         }
     }
@@ -52,7 +52,7 @@ impl Traders {
 }
 
 impl State {
-    /// Notes that they have stopped, if they have.
+    /// Notes that the traders have stopped, if they have.
     fn tend(&mut self) {
         if let Some(ended) = self.running.take_if(|running| running.is_finished()) {
             let crowd = ended.join().ok().flatten();
@@ -92,7 +92,7 @@ impl Sandbox for Traders {
             );
         }
         let SandboxPlan { rate, seed, .. } = plan;
-        // With the same seed they go on where they were.
+        // With the same seed the crowd continues.
         let mut crowd = match state.rests.take() {
             Some((before, crowd)) if before == seed => crowd,
             Some((_, crowd)) => crowd.drawn_anew(seed),

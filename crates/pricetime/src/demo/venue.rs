@@ -1,4 +1,4 @@
-//! Where the crowd's orders go: to a running server, or straight into a market whose past is being made.
+//! The receivers of the crowd's orders: a running server, or a market whose past is being made.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -8,16 +8,16 @@ use engine::{Op, Time};
 use exchange::{Answer, Batch, Exchange, GatewayMetrics};
 use market::timekeeper::system_time;
 
-/// Does ops and answers them.
+/// Applies ops and answers them.
 pub trait Venue {
-    /// None when the market has ended.
+    /// Sends ops. None when the market has ended.
     fn send(&mut self, ops: &[Op]) -> Option<Vec<Answer>>;
 
-    /// About the market's time.
+    /// The market's time, roughly.
     fn now(&self) -> Time;
 }
 
-/// A server's exchange: the crowd's orders take the same way as everybody's.
+/// A server's exchange: the crowd's orders take the same way as all others.
 pub struct Live {
     exchange: Arc<dyn Exchange>,
     metrics: GatewayMetrics,
@@ -36,7 +36,7 @@ impl Venue for Live {
         batch.requests.push(ops);
         self.metrics.hand_in(batch, self.exchange.as_ref());
         let batch = answered.recv().ok()?;
-        // The crowd asks for no orders that are done.
+        // The crowd asks for no done orders.
         self.metrics.came_back(&batch, Instant::now(), |_| None);
         (!batch.is_abandoned()).then_some(batch.answers)
     }

@@ -1,4 +1,5 @@
-//! Where money and shares are, found out by what an account can still buy and sell. Source: docs/PROTOCOL.md, matching.
+//! Cases about balances and positions, found out by what an account can still buy and sell. Source: docs/PROTOCOL.md,
+//! matching.
 
 use super::super::case::{Case, decided, spec};
 

@@ -1,4 +1,4 @@
-//! What a refusal looks like, and that it stays alone. Source: docs/PROTOCOL.md, create and transactions.
+//! Cases about refusals: their form, and that each stands alone. Source: docs/PROTOCOL.md, create and transactions.
 
 use super::super::case::{Case, decided, spec};
 

@@ -1,4 +1,4 @@
-//! What servers of the extended protocol have: orders of other kinds, orders that wait, pairs, parts on show, deadlines, amendments and
+//! Cases of the extended protocol: other kinds of orders, waiting orders, pairs, icebergs, deadlines, amendments and
 //! replacements. Source: docs/PROTOCOL.md, kinds of orders and what follows there.
 
 use super::super::case::{Case, decided};

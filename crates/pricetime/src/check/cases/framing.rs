@@ -1,4 +1,4 @@
-//! How requests may arrive and how replies leave. Source: docs/PROTOCOL.md, framing.
+//! Cases about framing: how requests may arrive and how replies leave. Source: docs/PROTOCOL.md, framing.
 
 use std::thread;
 use std::time::Duration;
@@ -172,7 +172,7 @@ fn crlf(probe: &mut Probe<'_>) -> Result<(), Fault> {
 }
 
 fn crlf_uncounted(probe: &mut Probe<'_>) -> Result<(), Fault> {
-    // As one published client does it: CR LF throughout, and a length that does not count the last line's end.
+    // A published client does this: CR LF throughout, and a length that does not count the last line's end.
     let first = probe.names.fill("<create>\r\n  <account id=\"{A}\" balance=\"1\"/>\r\n</create>");
     let second = create(probe, 'B');
     let raw = format!("{}\r\n{first}\r\n\r\n{}\r\n{second}\r\n", first.len(), second.len());
@@ -228,7 +228,7 @@ fn reply_tags(probe: &mut Probe<'_>) -> Result<(), Fault> {
     let mut client = probe.connect()?;
     probe.send_raw(&mut client, &frame(b"<create></create>"))?;
     end_requests(&mut client)?;
-    // A newline may come in a packet of its own, so that only the end of the stream says that there is none.
+    // A newline may come in a packet of its own, so only the end of the stream shows that there is none.
     let mut bytes = probe.read_bytes(&mut client)?.bytes;
     bytes.extend(client.read_to_end().unwrap_or_default());
     if bytes == b"<results></results>\n" {

@@ -1,4 +1,5 @@
-//! The sizes that a server bounds by default, just within and just beyond. Source: docs/PROTOCOL.md, framing.
+//! Cases about the sizes that a server bounds by default, just within and just beyond. Source: docs/PROTOCOL.md,
+//! framing.
 
 use super::super::case::{Case, Kind, code};
 use super::super::expect::{Element, Manner};
@@ -79,7 +80,7 @@ fn request(probe: &mut Probe<'_>) -> Result<(), Fault> {
 }
 
 fn request_beyond(probe: &mut Probe<'_>) -> Result<(), Fault> {
-    // The beginning is enough: the length line says that it will be too much.
+    // The beginning is enough: the length line announces too much.
     let mut raw = frame(padded(probe, REQUEST_BYTES_MAX + 1).as_bytes());
     raw.truncate(1_000);
     let mut client = probe.connect()?;
@@ -117,7 +118,7 @@ fn number(probe: &mut Probe<'_>) -> Result<(), Fault> {
 }
 
 fn reply(probe: &mut Probe<'_>) -> Result<(), Fault> {
-    // An order of 50 executions, whose status is some 2,500 bytes, asked for 9,000 times.
+    // The status of an order with 50 executions has some 2,500 bytes, and is requested 9,000 times.
     const EXECUTIONS: usize = 50;
     const QUERIES: usize = 9_000;
     probe.script("fund A 100\nfund B 0\nissue S B 50\nA buy 50 S @ 1 -> 1")?;
@@ -143,7 +144,7 @@ fn reply(probe: &mut Probe<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The bytes of one status as Pricetime writes it, from its values.
+/// The length of one status as Pricetime writes it, from its values.
 fn status_bytes(results: &Element) -> usize {
     let values = |element: &Element| -> usize {
         let attributes = element.attributes.iter().map(|(name, value)| name.len() + value.len() + 4);
@@ -165,7 +166,7 @@ fn transactions(probe: &mut Probe<'_>, children: &str) -> String {
     format!("<transactions id=\"{}\">{children}</transactions>", probe.names.of('A'))
 }
 
-/// A request that creates account A, of so many bytes in all.
+/// Makes a request that creates account A, with this many bytes in all.
 fn padded(probe: &mut Probe<'_>, bytes: usize) -> String {
     let start = format!("<create><account id=\"{}\" balance=\"1\"/>", probe.names.of('A'));
     let end = "</create>";

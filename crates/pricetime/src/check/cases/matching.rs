@@ -1,4 +1,4 @@
-//! Which orders meet, in which order, at which price. Source: docs/PROTOCOL.md, matching.
+//! Cases about matching: which orders meet, in which order, at which price. Source: docs/PROTOCOL.md, matching.
 
 use super::super::case::{Case, decided, spec};
 

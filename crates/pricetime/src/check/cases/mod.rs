@@ -1,4 +1,5 @@
-//! The cases, one file a group: a name, who demands it, the rule, and how to find out. Scripts wherever one can say it.
+//! The cases, one file for each group: name, source, rule, and the way to find out. They are scripts wherever a script
+//! suffices.
 
 pub mod balances;
 pub mod create;

@@ -1,4 +1,5 @@
-//! Placing orders: what is opened, what is refused, and what the reply repeats. Source: docs/PROTOCOL.md, transactions.
+//! Cases about placing orders: which are opened, which are refused, and what the reply repeats. Source:
+//! docs/PROTOCOL.md, transactions.
 
 use super::super::case::{Case, Kind, code, decided, spec};
 use super::super::fault::Fault;

@@ -1,4 +1,4 @@
-//! What a query shows and what a cancel answers. Source: docs/PROTOCOL.md, transactions.
+//! Cases about queries and the answers to cancels. Source: docs/PROTOCOL.md, transactions.
 
 use super::super::case::{Case, Kind, code, decided, spec};
 use super::super::fault::Fault;

@@ -80,7 +80,7 @@ fn is_refused(probe: &mut Probe<'_>, raw: &[u8]) -> Result<(), Fault> {
     probe.manner = Manner::Exact;
     probe.expect("<error/>", &results)?;
     probe.expect_end(&mut client)?;
-    // The server itself goes on, and nothing was done.
+    // The server goes on, and nothing was done.
     probe.script("fund A 1")
 }
 
