@@ -1,4 +1,4 @@
-//! What the limits of accounts met in a duel: the situations that a comparison should meet.
+//! Situations with limits of accounts in a duel that a comparison should meet.
 
 use engine::{
     AccountIndex, AccountLimit, AccountLimits, CancelReason, Command, Event, NewOrder, Op, OrderKind, PastLimit,
@@ -65,7 +65,7 @@ pub const ALL: [&str; 56] = [
     "state: imported with limits",
 ];
 
-/// How an order is asked for.
+/// The form in which an order is placed.
 fn form(command: &Command) -> &'static str {
     let plain = command.unconditional().unwrap_or(*command);
     let of_kind = |order: &NewOrder| match (order.trigger, order.kind) {
@@ -86,7 +86,7 @@ fn form(command: &Command) -> &'static str {
     }
 }
 
-/// One that is not listed is not looked for.
+/// The situation of a refusal; none for one that is not listed.
 fn refused(command: &Command, past: PastLimit) -> Option<&'static str> {
     let limit = match past.limit() {
         AccountLimit::OpenOrders => "past open orders",
@@ -106,7 +106,7 @@ fn given(event: &Event) -> Option<(AccountIndex, AccountLimits)> {
     Some((account, AccountLimits { open_orders, order_shares, order_value, position, collar }))
 }
 
-/// What `op` came to; `model` stands after it.
+/// The situations that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let Op::Command(command) = op else { return Vec::new() };
     let mut met = Vec::new();
@@ -152,13 +152,13 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             if is_linked && model.past_position(order.account, &again).is_some() {
                 met.push("position: of one that is linked counts once");
             }
-            // The book has more, and no band of the symbol's rules keeps it away.
+            // The book has more, and no band of the symbol's rules keeps the order from it.
             let ends_early = order.kind == OrderKind::Market && order.canceled.is_some() && !order.waits;
             let worst = model.collar(order.account, order.symbol, order.side);
             let has_more = model.queue(order.symbol, order.side.opposite()).first().is_some_and(|best| {
                 worst.is_some_and(|worst| if order.side == Side::Buy { best.limit > worst } else { best.limit < worst })
             });
-            // The best one is within the collar again, now that it is the best one.
+            // The best order is within the collar again, because it is the best one now.
             let executed = !order.executions.is_empty() && order.self_trade == engine::SelfTrade::Allowed;
             let rest = model.queue(order.symbol, order.side.opposite());
             let has_money = |price| order.side == Side::Sell || !model.balance(order.account).buys(price).is_zero();

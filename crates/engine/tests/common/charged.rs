@@ -1,4 +1,4 @@
-//! What fees came to in a duel: the situations that a comparison should meet.
+//! Situations with fees in a duel that a comparison should meet.
 
 use engine::{AccountIndex, Command, Event, Execution, Fee, FeeRate, Op, Reply, Side, Taken, Tier};
 use model::{Model, Order};
@@ -30,7 +30,7 @@ pub const ALL: [&str; 24] = [
     "state: imported with fees",
 ];
 
-/// What `op` came to, where fees are concerned; `model` stands after it.
+/// The situations with fees that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = Vec::new();
     match (op, reply) {

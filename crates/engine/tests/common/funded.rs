@@ -1,4 +1,4 @@
-//! What came of accounts and shares that others pay for, in a duel: the situations that a comparison should meet.
+//! Situations with accounts and shares that others pay for in a duel, which a comparison should meet.
 
 use engine::{Command, Event, Money, Op, Position, Reject, Reply};
 use model::Model;
@@ -18,7 +18,7 @@ pub const ALL: [&str; 12] = [
     "giving: by an unknown payer",
 ];
 
-/// What `op` came to; `model` stands after it.
+/// The situations that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let Op::Command(command) = op else { return Vec::new() };
     let met = match (command, reply) {

@@ -1,4 +1,4 @@
-//! What befell accounts of one group in a duel, counted: the situations that a comparison should meet.
+//! Situations with groups of accounts in a duel that a comparison should meet.
 
 use engine::{AccountIndex, CancelReason, Command, Event, Group, Op, OrderId, OrderKind, Reply, SelfTrade, Side};
 use model::{Model, Order};
@@ -22,7 +22,7 @@ pub const ALL: [&str; 16] = [
     "state: imported with groups",
 ];
 
-/// What `op` came to, where groups are concerned; `model` stands after it.
+/// The situations with groups that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = Vec::new();
     let Op::Command(command) = op else { return met };
@@ -79,7 +79,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
     met
 }
 
-/// Whether the first open order that this one meets is of another account of its group.
+/// Whether the first open order that this one meets belongs to another account of its group.
 fn met_another(newest: &Order, canceled: OrderId, model: &Model) -> bool {
     assert_eq!(newest.id, canceled, "an order that cancels the newest cancels itself");
     let first = model.queue(newest.symbol, newest.side.opposite()).into_iter().next();
@@ -107,7 +107,7 @@ fn of_command(newest: &Order, command: &Command) -> Vec<&'static str> {
     met.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name).collect()
 }
 
-/// What an import of this state met.
+/// The situation of an import of this state.
 pub fn imported(model: &Model) -> Option<&'static str> {
     let mut accounts = (0..model.accounts().count() as u32).map(AccountIndex);
     accounts.any(|account| model.group(account) != Group::NONE).then_some("state: imported with groups")

@@ -1,4 +1,4 @@
-//! What befell post-only orders that move instead of being refused, counted: the situations that a comparison should meet.
+//! Situations with post-only-move orders in a duel that a comparison should meet.
 
 use engine::{Command, NewOrder, Op, OrderKind, Reject, Reply, Side};
 use model::Model;
@@ -17,7 +17,7 @@ pub const ALL: [&str; 11] = [
     "moves: refused, there is no such price",
 ];
 
-/// What `op` came to, if it asked for such an order; `model` stands after it.
+/// The situations that `op` caused, if it placed such an order; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[engine::Event], model: &Model) -> Vec<&'static str> {
     let Op::Command(command) = op else { return Vec::new() };
     let plain = command.unconditional().unwrap_or(*command);

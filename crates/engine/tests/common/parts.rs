@@ -1,11 +1,11 @@
-//! What befell orders that show a part of their shares at a time, counted.
+//! Situations with icebergs in a duel, counted.
 
 use engine::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply};
 use model::{Model, Order};
 
 use super::situations::Situations;
 
-/// Every situation of these that a comparison should meet.
+/// All situations with icebergs that a comparison should meet.
 pub const ALL: [&str; 31] = [
     "rejected: display out of bounds",
     "rejected: display off the lot",
@@ -40,10 +40,10 @@ pub const ALL: [&str; 31] = [
     "iceberg: hidden shares are traded for money",
 ];
 
-/// What an order had that is about to be canceled, or executed.
+/// The facts about an order that is about to be canceled or executed.
 #[derive(Clone, Debug, Default)]
 pub struct Before {
-    /// The open orders that hide some of their shares.
+    /// The open orders with hidden shares.
     hide: Vec<OrderId>,
 }
 
@@ -55,7 +55,7 @@ impl Before {
 }
 
 impl Situations {
-    /// Counts what `op` came to; `model` stands after it.
+    /// Counts the situations that `op` caused; `model` stands after it.
     pub(super) fn after_in_parts(&mut self, before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         let Op::Command(command) = *op else { return };
         if let Reply::Rejected(Reject::ClientOrderIdTaken { differs, .. }) = reply
@@ -127,7 +127,7 @@ impl Situations {
         }
     }
 
-    /// Of each order that came to its book.
+    /// Counts orders that came to their book.
     fn rested(&mut self, events: &[Event], model: &Model) {
         let (mut aggressor, mut executed, mut was_triggered) = (None, 0, false);
         for event in events {
@@ -153,7 +153,7 @@ impl Situations {
         }
     }
 
-    /// Of each part that is shown because the one before was executed.
+    /// Counts parts that are shown because the part before was executed.
     fn shown(&mut self, events: &[Event], model: &Model) {
         let mut shown: Vec<OrderId> = Vec::new();
         for pair in events.windows(2) {
@@ -176,7 +176,7 @@ impl Situations {
             if shown.contains(&order) {
                 self.count("iceberg: shows several parts by one command");
             }
-            // One, then another, then the first one again.
+            // One is shown, then another, then the first one again.
             if shown.last().is_some_and(|last| *last != order) && shown.contains(&order) {
                 self.count("iceberg: two take turns");
             }
@@ -184,7 +184,7 @@ impl Situations {
         }
     }
 
-    /// Of orders that look at the book before they execute.
+    /// Counts orders that look at the book before they execute.
     fn looked(&mut self, command: &Command, reply: &Reply, events: &[Event], model: &Model) {
         let Reply::Opened(order) = *reply else { return };
         let opened = model.order(order);
@@ -217,7 +217,7 @@ impl Situations {
     }
 }
 
-/// What a refusal of these is counted as.
+/// The situation of a refusal of icebergs.
 pub(super) fn rejected(reject: &Reject) -> Option<&'static str> {
     match reject {
         Reject::DisplayOutOfBounds { .. } => Some("rejected: display out of bounds"),

@@ -1,4 +1,4 @@
-//! What became in a duel of orders that wait for others: the situations that a comparison should meet.
+//! Situations with pending orders in a duel that a comparison should meet.
 
 use engine::{CancelReason, Command, Event, NewOrder, Op, OrderId, OrderKind, Reply};
 use model::Model;
@@ -42,12 +42,12 @@ pub const ALL: [&str; 36] = [
     "state: imported with orders that wait for others",
 ];
 
-/// An order that waited and was never placed.
+/// Whether an order was pending and never placed.
 fn was_never_placed(order: OrderId, model: &Model) -> bool {
     model.order(order).pends_on.is_some()
 }
 
-/// The events up to the first that tells of an order that was released, without those of orders that wait for others.
+/// The events up to the first release, without those of pending orders.
 pub fn without(events: &[Event], model: &Model) -> Vec<Event> {
     let is_of_one = |event: &Event| match *event {
         Event::OrderPends { .. } => true,
@@ -58,7 +58,7 @@ pub fn without(events: &[Event], model: &Model) -> Vec<Event> {
     own.filter(|event| !is_of_one(event)).copied().collect()
 }
 
-/// What `op` came to, where such orders are concerned; `model` stands after it.
+/// The situations with pending orders that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = Vec::new();
     if let Op::Command(Command::PlacePending { .. }) = op {
@@ -108,7 +108,7 @@ fn placed(order: OrderId, events: &[Event], model: &Model) -> Vec<&'static str> 
     .collect()
 }
 
-/// Orders that ended without being placed.
+/// The pending orders that ended without being placed.
 fn ended(op: &Op, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = Vec::new();
     let mut last_reason = None;
@@ -140,7 +140,7 @@ fn ended(op: &Op, events: &[Event], model: &Model) -> Vec<&'static str> {
     met
 }
 
-/// Orders whose working order was executed.
+/// The pending orders whose working order executed.
 fn released(events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = Vec::new();
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! What happened to the rules of symbols in a duel, and to orders under them: the situations that a comparison should meet.
+//! Situations with rules of symbols in a duel, and with orders under them, that a comparison should meet.
 
 use engine::{
     BrokenRule, Command, Event, NewOrder, Op, OrderKind, Price, Reject, Reply, Side, Symbol, SymbolIndex, SymbolRules,
@@ -42,7 +42,7 @@ pub const ALL: [&str; 34] = [
     "state: imported with rules",
 ];
 
-/// How things stood for the symbol of an order, just before it was placed.
+/// The state of an order's symbol, just before the order was placed.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     rules: SymbolRules,
@@ -51,7 +51,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// None for what names no symbol that there is.
+    /// The state before `op`; none if it names no existing symbol.
     pub fn of(op: &Op, model: &Model) -> Option<Before> {
         let Op::Command(command) = op else { return None };
         let symbol = match command.unconditional().unwrap_or(*command) {
@@ -69,7 +69,7 @@ fn named(symbol: Symbol, model: &Model) -> Option<SymbolIndex> {
     model.symbols().position(|name| name == symbol).map(|place| SymbolIndex(place as u32))
 }
 
-/// What `op` came to, where rules are concerned; `model` stands after it.
+/// The situations with rules that `op` caused; `model` stands after it.
 pub fn after(before: Option<&Before>, op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = triggered(events, model);
     let (Op::Command(command), Some(before)) = (op, before) else {
@@ -96,7 +96,7 @@ pub fn after(before: Option<&Before>, op: &Op, reply: &Reply, events: &[Event], 
     met
 }
 
-/// As a refusal is counted.
+/// The situation of a refusal.
 pub fn rejected(rule: &BrokenRule) -> &'static str {
     match rule {
         BrokenRule::Halted => "rejected: halted",
@@ -127,7 +127,7 @@ fn changed(symbol: SymbolIndex, rules: &SymbolRules, events: &[Event], model: &M
     met.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name).collect()
 }
 
-/// An order that obeyed the rules, which did not change meanwhile.
+/// The situations of an order that obeyed the rules, which did not change meanwhile.
 fn opened(before: &Before, order: &Order, model: &Model) -> Vec<&'static str> {
     let (rules, none) = (before.rules, SymbolRules::NONE);
     let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade: _ } = order.as_placed();
@@ -166,8 +166,8 @@ fn opened(before: &Before, order: &Order, model: &Model) -> Vec<&'static str> {
     met.into_iter().filter(|(is_met, _)| *is_met).map(|(_, name)| name).collect()
 }
 
-/// Orders that a command triggered and that the band kept from executing. A limit order that is triggered is canceled for nothing
-/// else, unless its symbol is halted.
+/// The triggered orders that the band kept from executing. A triggered limit order is canceled for no other reason,
+/// unless its symbol is halted.
 fn triggered(events: &[Event], model: &Model) -> Vec<&'static str> {
     let is_one = |event: &Event| matches!(event, Event::OrderTriggered { .. });
     let Some(first) = events.iter().position(is_one) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Messages of the log that several nodes share: what was met of them.
+//! Situations with messages of the shared log.
 
 use engine::{Command, LogMessage, Op, SymbolIndex};
 use model::Model;
@@ -13,7 +13,7 @@ pub const ALL: [&str; 7] = [
     "phase: was due, and was changed since",
 ];
 
-/// What `op` comes to; the model stands before it.
+/// The situation that `op` causes; the model stands before it.
 pub fn before(op: &Op, model: &Model) -> Option<&'static str> {
     let last = model.last_messages();
     if let Op::Command(Command::ChangePhase { symbol, due: Some(due), .. }) = op

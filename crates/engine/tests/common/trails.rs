@@ -1,11 +1,11 @@
-//! What happened in a duel with orders whose triggers follow the market.
+//! Situations with trailing stops in a duel.
 
 use std::collections::BTreeMap;
 
 use engine::{Command, Event, Op, OrderId, OrderKind, Reject, Reply, Side, Trigger};
 use model::{Model, Order};
 
-/// Every situation of these that a comparison should meet.
+/// All situations of this file that a comparison should meet.
 pub const ALL: [&str; 23] = [
     "rejected: nothing to trail",
     "rejected: trail too far",
@@ -32,7 +32,7 @@ pub const ALL: [&str; 23] = [
     "trail: canceled after it moved",
 ];
 
-/// The orders that follow the market, and where their triggers are.
+/// The trailing stops, and their triggers.
 #[derive(Clone, Debug, Default)]
 pub struct Before {
     triggers: BTreeMap<OrderId, (Trigger, bool)>,
@@ -50,7 +50,7 @@ impl Before {
     }
 }
 
-/// What `op` came to; `model` stands after it.
+/// The situations that `op` caused; `model` stands after it.
 pub fn after(before: &Before, op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut seen = Vec::new();
     let Op::Command(command) = *op else { return seen };
@@ -153,11 +153,11 @@ fn reached(before: &Before, events: &[Event], seen: &mut Vec<&'static str>) {
     }
 }
 
-/// What a refusal of such an order is counted as.
+/// The situation of a refusal.
 pub fn rejected(reject: &Reject) -> Option<&'static str> {
     match reject {
         Reject::NothingToTrail => Some("rejected: nothing to trail"),
-        // Random markets have few orders.
+        // Random markets have few orders, so these are rare.
         Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => Some("rejected: trail too far"),
         _ => None,
     }

@@ -25,7 +25,7 @@ fn the_engine_does_what_the_model_does() {
 #[derive(Clone, Debug)]
 enum Step {
     Play(Op),
-    /// A cancel and an order behind it: what the engine does between requests does not come between them.
+    /// A cancel and an order behind it, without the engine's upkeep between requests.
     Replace(Command, Command),
     TakeDone,
     ForgetSome,
@@ -52,22 +52,22 @@ fn any_client_id() -> impl Strategy<Value = ClientOrderId> {
     (0u8..3).prop_map(|number| ClientOrderId::parse(format!("c-{number}").as_bytes()).unwrap())
 }
 
-/// Mostly limit orders, so that the others meet some.
+/// Draws a kind, mostly limit, so that the others meet some limit orders.
 fn any_kind() -> impl Strategy<Value = OrderKind> {
     prop_oneof![2 => Just(OrderKind::Limit), 1 => proptest::sample::select(OrderKind::ALL.as_slice())]
 }
 
-/// Mostly none. A negative one is reached from above.
+/// Draws a trigger, mostly none. A negative one is reached from above.
 fn any_trigger() -> impl Strategy<Value = i64> {
     prop_oneof![3 => Just(0), 1 => -4i64..5]
 }
 
-/// Mostly none.
+/// Draws a mode, mostly none.
 fn any_self_trade() -> impl Strategy<Value = SelfTrade> {
     prop_oneof![2 => Just(SelfTrade::Allowed), 1 => proptest::sample::select(SelfTrade::ALL.as_slice())]
 }
 
-/// Mostly none; some that have passed, and others that pass soon.
+/// Draws a deadline, mostly none, some that have passed, and others that pass soon.
 fn any_deadline() -> impl Strategy<Value = Option<Deadline>> {
     let begin = 1_700_000_000_000_000u64;
     prop_oneof![3 => Just(None), 1 => (0u64..30).prop_map(move |step| Deadline::from_code(begin + step * 400_000))]
@@ -81,7 +81,7 @@ fn order((symbol, side, limit, shares, kind, trigger, self_trade): Body) -> NewO
     NewOrder { trigger: Trigger::from_code(trigger), ..order }
 }
 
-/// A few prices and sizes, so that the same order comes again.
+/// Draws from few prices and sizes, so that the same order comes again.
 fn any_client_order() -> impl Strategy<Value = Command> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
     let body = (any_symbol(), side, 1i64..3, 1i64..3, any_kind(), any_trigger(), any_self_trade());
@@ -141,7 +141,7 @@ fn any_command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// Small ones for small orders; those that no order could obey are none.
+/// Draws small rules for small orders; rules that no order could obey become none.
 fn any_rules() -> impl Strategy<Value = SymbolRules> {
     let shares = |units| Shares::from_units(units).unwrap();
     (1i64..3, 1i64..3, 1i64..3, 1i128..4, 0u32..15_000, 0u8..8).prop_map(
@@ -162,7 +162,7 @@ fn any_rules() -> impl Strategy<Value = SymbolRules> {
     )
 }
 
-/// On the condition that the cancel cancels one.
+/// Draws an order on the condition of a cancel.
 fn any_replacement() -> impl Strategy<Value = Step> {
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
     let body = (any_symbol(), side, 1i64..5, 1i64..6, any_kind(), any_trigger(), any_self_trade());
@@ -191,7 +191,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Three accounts (the fourth is unknown at first) with a little of two symbols (the third is unknown at first).
+/// Opens three accounts (the fourth is unknown at first) with a little of two symbols (the third is unknown at first).
 fn opened() -> Duel {
     let mut duel = Duel::new(7, 1);
     for number in 0..2 {
@@ -228,9 +228,9 @@ proptest! {
     }
 }
 
-/// The balance that events told last must be the balance. Once an order that bought all from its own account, below its
-/// limit, ended with the balance it began with and told nothing, while the event of the sale, before the
-/// improvement was given back, had told less.
+/// The last balance event must have the balance. A regression: an order that bought all from its own account, below its
+/// limit, ended with its first balance and made no event, while the event of the sale, before the improvement was given
+/// back, had a lower one.
 #[test]
 fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     let mut duel = Duel::new(1, 1);
@@ -253,7 +253,7 @@ fn a_buy_from_oneself_tells_the_balance_it_ends_with() {
     duel.end();
 }
 
-/// So that nobody makes the engine look through a whole book for an order that takes nothing of it.
+/// A client must not make the engine look through a whole book for an order that takes nothing.
 #[test]
 fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
     let mut duel = Duel::new(1, 1_000);
@@ -280,8 +280,9 @@ fn a_fill_or_kill_and_an_order_for_money_look_at_a_thousand_orders() {
     duel.end();
 }
 
-/// One execution reaches more orders than one command activates, at prices that they were not placed in the order of. The others
-/// keep their order, wait for commands of their own, can be canceled meanwhile, and are the same after an import.
+/// One execution reaches more orders than one command activates, at prices in another order than that of their placing.
+/// The rest keep their order, wait for commands of their own, can be canceled meanwhile, and are the same after an
+/// import.
 #[test]
 fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
     let mut duel = Duel::new(1, 1_000);
@@ -306,7 +307,7 @@ fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
     duel.play(limit(Side::Sell, 30));
     assert_eq!(duel.model().reached_orders(), 1_201, "whoever reaches others meanwhile does not activate them");
     duel.export_and_import();
-    // Of those that were reached, the first, the last, and some between.
+    // These are the first reached order, the last, and some between.
     let reached: Vec<OrderId> = duel.model().open_orders().filter(|order| order.waits).map(|order| order.id).collect();
     for order in [reached[0], reached[1_199], reached[7], reached[8], reached[600]] {
         duel.play(Op::Command(Command::CancelOrder { account, order: order.into() }));
@@ -321,8 +322,8 @@ fn orders_that_are_reached_together_are_activated_a_thousand_at_a_time() {
     duel.end();
 }
 
-/// One order executes with more working orders than one command places pending ones for. The others keep their order, wait for commands of
-/// their own, can be canceled meanwhile, and are the same after an import.
+/// One order executes with more working orders than one command releases pending ones. The rest keep their order, wait
+/// for commands of their own, can be canceled meanwhile, and are the same after an import.
 #[test]
 fn orders_whose_working_orders_are_executed_together_are_placed_a_thousand_at_a_time() {
     let mut duel = Duel::new(1, 1_000);
@@ -356,7 +357,7 @@ fn orders_whose_working_orders_are_executed_together_are_placed_a_thousand_at_a_
     assert_eq!(duel.model().reached_orders(), waiting - 100 - 34, "all but those whose working orders are open");
     assert_eq!(duel.model().links(), 334, "a thousand requests' orders are placed at once");
     duel.export_and_import();
-    // Of those whose turn is to come, one of a pair, one alone, and one of the last.
+    // These are one order of a pair, one alone, and one of the last.
     let mut due: Vec<OrderId> = duel.model().due_orders().collect();
     due.sort();
     for order in [due[0], due[1], due[due.len() - 1], due[due.len() / 2]] {
@@ -392,7 +393,7 @@ fn a_cascade_goes_down_level_by_level_and_ends() {
         let stop = NewOrder::market(symbol, Side::Sell, one).triggered_by(Trigger::stop_loss(Side::Sell, price(units)));
         duel.play(place(seller, stop));
     }
-    // At 100, and so on down to 94, below the last stop.
+    // The sale begins at 100, and goes down to 94, below the last stop.
     duel.play(place(seller, NewOrder::market(symbol, Side::Sell, one)));
     assert_eq!(duel.model().resting().count(), 3);
     assert_eq!(duel.model().open_orders().len(), 3, "no order waits any more");

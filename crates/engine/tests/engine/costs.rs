@@ -1,6 +1,5 @@
-//! What commands cost beside what they are about: no more than in a market without it. Times are those of the same
-//! commands in two engines of one run, the best of several, and the faults that these tests tell of took hundreds of
-//! times as long.
+//! Costs of commands in markets with other features: no more than in a market without them. The times are those of the
+//! same commands in two engines of one run, the best of several; the regressions took hundreds of times as long.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use engine::{
 };
 
 const OWNER: &[u8] = b"7";
-/// So many times as long is no noise.
+/// The factor that is no noise.
 const TIMES_MAX: u32 = 20;
 
 struct Market {
@@ -64,8 +63,8 @@ fn time_of(market: &mut Market, run: impl Fn(&mut Market)) -> Duration {
     (0..7).map(|_| once(market)).min().unwrap()
 }
 
-/// To kill a symbol, or everything, looked at each slot that an order ever had: 4,000 kills and releases of one request
-/// kept everybody waiting for 20 s in a market that once had a million orders open.
+/// A regression: a kill of a symbol, or of everything, looked at each slot that an order ever had: 4,000 kills and
+/// releases of one request kept all others waiting for 20 s in a market that once had a million open orders.
 #[test]
 fn a_kill_costs_what_is_open_and_not_what_once_was() {
     let [mut small, mut large] = [Market::new(), Market::new()];
@@ -87,7 +86,7 @@ fn a_kill_costs_what_is_open_and_not_what_once_was() {
     assert!(taken < expected * TIMES_MAX, "{taken:?} with slots of old orders, {expected:?} without");
 }
 
-/// Orders that an interruption held back were walked over by each activation in another symbol.
+/// A regression: each activation in another symbol walked over the orders that an interruption held back.
 #[test]
 fn orders_that_are_held_back_cost_the_activations_of_other_symbols_nothing() {
     let [mut small, mut large] = [Market::new(), Market::new()];
@@ -111,7 +110,7 @@ fn orders_that_are_held_back_cost_the_activations_of_other_symbols_nothing() {
             market.place("B", Side::Sell, 6_000, None);
             market.place("B", Side::Buy, 6_000, None);
             market.apply(Command::CancelOrder { account: owner(), order: waits.into() });
-            // Down again.
+            // The price goes down again.
             market.place("B", Side::Sell, 5_000, None);
             market.place("B", Side::Buy, 5_000, None);
         }

@@ -1,4 +1,4 @@
-//! Orders that show a part of their shares at a time: what the comparison with the model cannot say by a count.
+//! Icebergs: the cases that a count of the comparison with the model cannot show.
 
 use engine::{
     AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, IcebergOrder, Money, NewOrder, OrderId, Position,
@@ -7,7 +7,7 @@ use engine::{
 
 struct Market {
     engine: Engine,
-    /// Order and shares of the makers, in the order in which they executed.
+    /// The orders and shares of the makers, in the order in which they executed.
     executed: Vec<(u64, i64)>,
 }
 
@@ -60,7 +60,7 @@ impl Market {
         self.apply(iceberg.command().unwrap())
     }
 
-    /// What is shown and open of an order.
+    /// The tip and the open shares of an order.
     fn stands(&self, order: u64) -> (i64, i64) {
         let mut open = 0;
         self.engine.export(&mut |item| {
@@ -75,7 +75,8 @@ impl Market {
     }
 }
 
-/// Other engines let the next part of such an order keep the place of the one before, so that whoever hides most is always first.
+/// Other engines let the next part of an iceberg keep the place of the one before, so that the largest iceberg is
+/// always first.
 #[test]
 fn an_icebergs_tip_does_not_jump_the_line() {
     let mut market = Market::new();
@@ -88,7 +89,7 @@ fn an_icebergs_tip_does_not_jump_the_line() {
     assert_eq!(market.executed, [(2, 10), (1, 5)], "who was shown first executes first");
 }
 
-/// A part of which some is left keeps its place.
+/// A partly executed tip keeps its place.
 #[test]
 fn a_tip_that_is_executed_in_part_keeps_its_place() {
     let mut market = Market::new();
@@ -119,7 +120,7 @@ fn it_executes_with_all_its_shares_when_it_arrives_and_shows_a_part_of_the_rest(
     assert_eq!(market.stands(2), (10, 25));
 }
 
-/// One command's work is bounded: somebody would show 10^-8 shares at a time.
+/// One command's work is bounded: a client could show 10^-8 shares at a time.
 #[test]
 fn an_order_is_shown_in_a_hundred_parts_at_most() {
     let mut market = Market::new();

@@ -1,4 +1,4 @@
-//! A market so large that the engine looks ahead: it answers what it answers without looking.
+//! A market so large that the engine looks ahead: its answers stay the same.
 
 use engine::{
     AHEAD, AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, Op, OrderId, Position, Price, Query,
@@ -18,7 +18,7 @@ fn symbol() -> Symbol {
     Symbol::parse(b"SPY").unwrap()
 }
 
-/// Rich accounts, then more resting orders than are near.
+/// Creates rich accounts, then more resting orders than the bound for looking ahead.
 fn beginning() -> Vec<Op> {
     let mut commands = vec![Command::CreateSymbol { symbol: symbol() }];
     for number in 0..ACCOUNTS {
@@ -41,7 +41,7 @@ fn order(owner: usize, side: Side, limit: i64) -> Command {
     Command::PlaceOrder { account: account(owner), order, client_id: None, until: None }
 }
 
-/// Orders on both sides, cancels and queries of orders old and new, some of them of nobody.
+/// Draws orders on both sides, and cancels and queries of old, new and missing orders.
 fn next_op(random: &mut Random, orders: u64) -> Op {
     let owner = random.below(ACCOUNTS);
     let any_order = OrderId(1 + random.any() % (orders + 5));

@@ -1,4 +1,5 @@
-//! The limits of accounts, one by one, each as a small market that engine and model play together: at its bound, and past it.
+//! The limits of accounts, one by one, each as a small market that engine and model play together: at its bound, and
+//! beyond it.
 
 use crate::common::duel::Duel;
 use engine::{
@@ -45,7 +46,8 @@ fn limits(said: &[(AccountLimit, &str)]) -> AccountLimits {
     limits
 }
 
-/// SPY, and two accounts with a million dollars and a thousand shares each, of which the first one has limits.
+/// A market of SPY and two accounts with a million dollars and a thousand shares each, of which the first one has
+/// limits.
 struct Market {
     duel: Duel,
     engine: Engine,
@@ -90,7 +92,7 @@ impl Market {
         }
     }
 
-    /// Of the first account.
+    /// Places an order of the first account.
     fn place(&mut self, order: NewOrder) -> Result<OrderId, String> {
         self.told(Command::PlaceOrder { account: account(1), order, client_id: None, until: None })
     }
@@ -122,14 +124,14 @@ fn so_many_orders_are_open_and_no_more() {
     for order in [buy(10, 1), sell(30, 1), stop, NewOrder { kind: OrderKind::PostOnly, ..buy(9, 1) }] {
         assert_eq!(market_of_two.place(order), why);
     }
-    // What cannot stay open is placed all the same.
+    // An order that cannot stay open is placed all the same.
     market_of_two.place(market(Side::Sell, 1)).unwrap();
     market_of_two.place(NewOrder { kind: OrderKind::ImmediateOrCancel, ..buy(9, 1) }).unwrap();
     market_of_two.other(buy(10, 5));
     market_of_two.cancel(first);
     market_of_two.place(sell(30, 1)).unwrap();
     assert_eq!(market_of_two.place(sell(30, 1)), why);
-    // What is open when limits are given counts, and stays.
+    // Orders that are open when limits are given count, and stay.
     market_of_two.limit(&[]);
     market_of_two.place(sell(30, 1)).unwrap();
     market_of_two.limit(&[(AccountLimit::OpenOrders, "3")]);
@@ -148,7 +150,7 @@ fn an_order_has_so_many_shares_and_is_worth_so_much() {
     assert_eq!(market_of_one.place(buy(1, 51)).unwrap_err(), shares_of);
     assert_eq!(market_of_one.place(buy(21, 50)).unwrap_err(), value_of);
     assert_eq!(market_of_one.place(sell(21, 50)).unwrap_err(), value_of);
-    // A market order is worth what it would execute at.
+    // A market order's value is counted at its execution price.
     market_of_one.other(sell(30, 100));
     market_of_one.place(market(Side::Buy, 33)).unwrap();
     assert_eq!(market_of_one.place(market(Side::Buy, 34)).unwrap_err(), value_of);
@@ -169,22 +171,22 @@ fn a_position_counts_what_open_buys_may_bring() {
     bounded.place(buy(9, 40)).unwrap();
     assert_eq!(bounded.place(buy(8, 1)).unwrap_err(), why);
     assert_eq!(bounded.place(market(Side::Buy, 1)).unwrap_err(), why);
-    // Sells are not bounded, and open ones may never execute.
+    // Sells have no bound, and open ones may never execute.
     bounded.place(sell(20, 500)).unwrap();
     assert_eq!(bounded.place(buy(8, 1)).unwrap_err(), why);
-    // What a buy executes it has, and is counted once.
+    // The shares that a buy executes count as position, and once.
     bounded.other(sell(10, 30));
     assert_eq!(bounded.place(buy(8, 1)).unwrap_err(), why);
     bounded.cancel(first);
     bounded.place(buy(8, 30)).unwrap();
     assert_eq!(bounded.place(buy(8, 1)).unwrap_err(), why);
-    // What is sold is gone.
+    // Sold shares no longer count.
     bounded.other(buy(20, 10));
     bounded.place(buy(8, 10)).unwrap();
     assert_eq!(bounded.place(buy(8, 1)).unwrap_err(), why);
 }
 
-/// Two that are linked bring their shares once.
+/// Linked orders bring their shares once.
 #[test]
 fn a_pair_counts_once() {
     let mut bounded = Market::new(&[(AccountLimit::Position, "1100")]);
@@ -202,7 +204,7 @@ fn a_pair_counts_once() {
 #[test]
 fn a_collar_bounds_limits_around_the_best_price_of_the_others_or_the_last_one() {
     let mut bounded = Market::new(&[(AccountLimit::Collar, "10")]);
-    // Nothing is known to be near to.
+    // Without a price the collar bounds nothing.
     let far = bounded.place(buy(1_000, 1)).unwrap();
     bounded.cancel(far);
     bounded.other(sell(100, 1));
@@ -210,7 +212,7 @@ fn a_collar_bounds_limits_around_the_best_price_of_the_others_or_the_last_one() 
         bounded.place(buy(111, 1)).unwrap_err(),
         "Limit 111 is too far from the market: this account may pay at most 110 now"
     );
-    // To ask for more, or to pay less, is no mistake that costs anything.
+    // Asking for more, or paying less, is no mistake that costs anything.
     bounded.place(sell(500, 1)).unwrap();
     bounded.place(buy(1, 1)).unwrap();
     assert_eq!(bounded.place(buy(110, 1)).map(|_| bounded.executed()), Ok(vec!["1 at 100".to_owned()]));
@@ -221,7 +223,7 @@ fn a_collar_bounds_limits_around_the_best_price_of_the_others_or_the_last_one() 
     );
     bounded.place(sell(81, 1)).unwrap();
     assert_eq!(bounded.executed(), ["1 at 90"]);
-    // The account's own orders are the best ones of both sides: now of the others none is nearer than 500.
+    // The account's own orders are the best ones of both sides: the nearest order of others is at 500.
     assert!(bounded.place(buy(551, 1)).is_err());
 }
 
@@ -233,7 +235,7 @@ fn a_collar_bounds_market_orders_and_what_is_triggered() {
     }
     bounded.place(market(Side::Buy, 3)).unwrap();
     assert_eq!(bounded.executed(), ["1 at 100", "1 at 110"]);
-    // A stop may be anywhere; it is looked at when it is triggered.
+    // A stop may have any price; it is checked when it is triggered.
     bounded.place(buy(200, 1).triggered_by(Trigger::from_below(price(111)))).unwrap();
     bounded.other(buy(111, 1));
     assert!(

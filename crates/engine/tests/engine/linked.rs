@@ -1,4 +1,4 @@
-//! Two orders of which one cancels the other: what the comparison with the model cannot say by a count.
+//! Linked orders: the cases that a count of the comparison with the model cannot show.
 
 use engine::{
     AccountId, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, OrderId, Price, Reject, Reply, Shares,
@@ -18,7 +18,7 @@ fn apply(engine: &mut Engine, command: Command) -> Reply {
     engine.apply(&entry, &mut Vec::new(), &mut |_| {})
 }
 
-/// A buy at 10 dollars that rests, and behind it one that waits for 20.
+/// Places a buy at 10 dollars that rests, and a linked one that waits for 20.
 fn pair(first: u8, second: u8) -> (Engine, Reply) {
     let mut engine = Engine::new(1, DoneOrders::Drop);
     let symbol = Symbol::parse(b"SPY").unwrap();
@@ -44,7 +44,7 @@ fn both_hold_what_the_dearer_one_needs() {
     assert_eq!(engine.balance(account(1)), Some(Money::from_units(75 * DOLLAR)));
 }
 
-/// A second order that was refused once canceled the first one, whosever that was.
+/// A regression: a refused second order canceled the first one, even if that was another account's.
 #[test]
 fn an_order_behind_another_accounts_is_refused_and_that_one_stays() {
     let (engine, reply) = pair(1, 2);

@@ -1,4 +1,4 @@
-//! Post-only orders that move, one by one: what they are told, what they hold, and where they cannot go.
+//! Post-only-move orders, one by one: their replies, their holds, and where they cannot go.
 
 use engine::{
     AccountId, ClientOrderId, Command, DoneOrders, Engine, Entry, Event, Money, NewOrder, OrderId, OrderKind, Position,
@@ -27,7 +27,7 @@ fn order(kind: OrderKind, side: Side, limit: i64) -> NewOrder {
 }
 
 impl Market {
-    /// One share is offered at 100, and one is wanted at 90.
+    /// Makes a market with an ask of one share at 100, and a bid at 90.
     fn new() -> Market {
         let mut market = Market { engine: Engine::new(1, DoneOrders::Drop), events: Vec::new() };
         market.apply(Command::CreateSymbol { symbol: symbol() });

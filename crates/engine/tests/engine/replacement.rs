@@ -1,4 +1,4 @@
-//! An order that is placed if the command before it canceled one.
+//! Orders on the condition that the command before canceled one.
 
 use engine::{
     AccountId, ClientOrderId, Command, DOLLAR, DoneOrders, Engine, Entry, Event, Money, NewOrder, OrderId, OrderName,
@@ -21,7 +21,7 @@ fn client_id(text: &str) -> ClientOrderId {
     ClientOrderId::parse(text.as_bytes()).unwrap()
 }
 
-/// A buy of so many shares at ten dollars.
+/// A buy of this many shares at ten dollars.
 fn buy(shares: i64) -> Command {
     let (limit, shares) = (Price::from_units(10 * UNIT).unwrap(), Shares::from_units(shares * UNIT).unwrap());
     let order = NewOrder::limit(Symbol::parse(b"SPY").unwrap(), Side::Buy, limit, shares);
@@ -54,7 +54,7 @@ impl Market {
         reply
     }
 
-    /// An order on the condition.
+    /// Places an order on the condition.
     fn if_canceled(&mut self, placing: Command) -> Reply {
         self.apply(placing.if_canceled().unwrap())
     }

@@ -41,7 +41,7 @@ fn sell(limit: &str, count: &str) -> NewOrder {
     NewOrder::limit(symbol(), Side::Sell, price(limit), shares(count))
 }
 
-/// SPY, and two accounts with a million dollars and a thousand shares each. What it does is compared with the model.
+/// A market of SPY and two accounts with a million dollars and a thousand shares each, compared with the model.
 struct Market {
     duel: Duel,
     engine: Engine,
@@ -76,7 +76,7 @@ impl Market {
         assert_eq!(self.apply(Command::ChangeRules { symbol: symbol(), rules }), Reply::Created);
     }
 
-    /// Of the first account.
+    /// Places an order of the first account.
     fn place(&mut self, order: NewOrder) -> Result<OrderId, String> {
         self.place_of(1, order)
     }
@@ -98,7 +98,7 @@ impl Market {
         }
     }
 
-    /// Of the last command.
+    /// The executions of the last command.
     fn executed(&self) -> Vec<String> {
         let executed = |event: &Event| match event {
             Event::Executed { price, shares, .. } => Some(format!("{shares} at {price}")),
@@ -115,7 +115,7 @@ impl Market {
         self.last_events.iter().filter_map(canceled).collect()
     }
 
-    /// An execution at a price, from which the band is counted.
+    /// Makes an execution at a price, around which the band then lies.
     fn trade_at(&mut self, limit: &str, count: &str) {
         self.place_of(2, sell(limit, count)).unwrap();
         self.place_of(1, buy(limit, count)).unwrap();
@@ -167,12 +167,12 @@ fn an_order_is_worth_its_limit_times_its_shares_and_a_market_order_what_the_last
     let few = "Too little value: 99; an order is worth at least 100";
     assert_eq!(market.place(buy("9.9", "10")).unwrap_err(), few);
     assert_eq!(market.place(buy("10", "100.1")).unwrap_err(), "Too much value: 1001; an order is worth at most 1000");
-    // Nobody knows what a share is worth before the first execution.
+    // Before the first execution the value of a share is unknown.
     market.place(NewOrder::market(symbol(), Side::Sell, shares("1"))).unwrap();
     market.trade_at("11", "10");
     let sell_nine = NewOrder::market(symbol(), Side::Sell, shares("9"));
     assert_eq!(market.place(sell_nine).unwrap_err(), few);
-    // One that waits is counted at the price that it waits for.
+    // A waiting market order is valued at its trigger.
     market.place(sell_nine.triggered_by(Trigger::from_above(price("10.99")))).unwrap_err();
     market.place(sell_nine.triggered_by(Trigger::from_below(price("11.2")))).unwrap();
     market.duel.end();
@@ -181,7 +181,7 @@ fn an_order_is_worth_its_limit_times_its_shares_and_a_market_order_what_the_last
 #[test]
 fn a_limit_outside_the_band_around_the_last_price_is_refused() {
     let mut market = Market::new(SymbolRules { band_up: percent(10), band_down: percent(20), ..SymbolRules::NONE });
-    // Before the first execution there is no price to be near to.
+    // Before the first execution there is no band.
     market.place_of(2, sell("500", "1")).unwrap();
     market.trade_at("100", "1");
     for limit in ["80", "110"] {
@@ -190,7 +190,7 @@ fn a_limit_outside_the_band_around_the_last_price_is_refused() {
     let told = "Limit 79.99 is outside the price band, which is from 80 to 110 now";
     assert_eq!(market.place(buy("79.99", "1")).unwrap_err(), told);
     market.place(sell("110.01", "1")).unwrap_err();
-    // The next execution moves it.
+    // The next execution moves the band.
     market.place_of(2, sell("110", "1")).unwrap();
     assert_eq!(market.executed(), ["1 at 110"]);
     market.place(sell("121", "1")).unwrap();
@@ -228,12 +228,12 @@ fn a_market_order_for_money_counts_what_the_band_allows_and_whole_lots() {
         market.place_of(2, sell(limit, "3")).unwrap();
     }
     market.rules(rules);
-    // 6 shares within the band, for 630, and 3 more outside it.
+    // 6 shares are within the band, for 630, and 3 more outside it.
     market.by_funds(Side::Buy, dollars(900)).unwrap();
     assert_eq!(market.executed(), ["3 at 100", "3 at 110"]);
     assert_eq!(market.canceled(), [""; 0], "what it cannot buy was never asked for");
     market.place_of(2, sell("100", "4")).unwrap();
-    // 350 would buy 3.5.
+    // 350 dollars would buy 3.5 shares.
     market.by_funds(Side::Buy, dollars(350)).unwrap();
     assert_eq!(market.executed(), ["2 at 100"]);
     let told = "Too few shares: 1.5; an order has at least 2";
@@ -247,7 +247,7 @@ fn a_market_buy_that_runs_out_of_money_buys_whole_lots() {
     market.place_of(2, sell("1000", "200")).unwrap();
     market.place_of(2, sell("150000", "10")).unwrap();
     market.place(buy("1", "1000")).unwrap();
-    // 999,000 dollars: 200 at 1,000, and of 799,000 it would be 5.3 at 150,000.
+    // 999,000 dollars buy 200 at 1,000, and the remaining 799,000 would buy 5.3 at 150,000.
     market.place(NewOrder::market(symbol(), Side::Buy, shares("300"))).unwrap();
     assert_eq!(market.executed(), ["200 at 1000", "4 at 150000"]);
     assert_eq!(market.canceled(), ["96"]);
@@ -275,7 +275,7 @@ fn while_a_symbol_is_halted_orders_are_canceled_and_none_is_placed() {
     market.duel.end();
 }
 
-/// The only orders that can be triggered while a symbol is halted: those that were reached before and were too many for one command.
+/// Only orders that were reached before a halt, and were too many for one command, can be triggered during it.
 #[test]
 fn orders_that_were_reached_before_a_halt_are_canceled_when_their_turn_comes() {
     let mut market = Market::new(SymbolRules::NONE);

@@ -1,4 +1,4 @@
-//! Orders whose triggers follow the market: the engine beside the model, command by command.
+//! Trailing stops: the engine beside the model, command by command.
 
 use crate::common::duel::Duel;
 use engine::{
@@ -18,7 +18,7 @@ fn price(units: i64) -> Price {
     Price::from_units(units).unwrap()
 }
 
-/// One account with much of everything, and an execution at this price.
+/// Makes one account with much of everything, and an execution at this price.
 fn opened(at: i64) -> Duel {
     let mut duel = Duel::new(1, 1_000);
     let (account, symbol) = (account(), symbol());
@@ -34,13 +34,13 @@ fn place(duel: &mut Duel, side: Side, limit: i64, shares: i64) {
     duel.play(Op::Command(Command::PlaceOrder { account: account(), order, client_id: None, until: None }));
 }
 
-/// An execution of one unit at this price.
+/// Makes an execution of one unit at this price.
 fn trade(duel: &mut Duel, at: i64) {
     place(duel, Side::Buy, at, 1);
     place(duel, Side::Sell, at, 1);
 }
 
-/// An order at any price that waits so far behind the market. Gives its id.
+/// Places a trailing stop at this distance. Returns its id.
 fn behind(duel: &mut Duel, side: Side, distance: i64) -> OrderId {
     let order = NewOrder::of_kind(OrderKind::Market, symbol(), side, side.any_price(), Shares::from_units(1).unwrap());
     let trail = Trail::by(price(distance));
@@ -49,7 +49,7 @@ fn behind(duel: &mut Duel, side: Side, distance: i64) -> OrderId {
     OrderId(duel.model().orders_placed())
 }
 
-/// What an order waits for.
+/// The trigger of an order.
 fn waits(duel: &mut Duel, order: OrderId) -> Option<i64> {
     duel.play(Op::Query(Query { account: account(), order: order.into() }));
     let order = duel.model().order(order);
@@ -72,7 +72,8 @@ fn a_sell_moves_a_stop_up_and_triggers_it() {
     duel.end();
 }
 
-/// The market falls through the bids as each stop's own execution reaches the next stop, and a buy follows it down all the way.
+/// The market falls through the bids as each stop's own execution reaches the next stop, and a buy follows it all the
+/// way down.
 #[test]
 fn trailing_stops_trigger_each_other_down_the_levels() {
     let mut duel = opened(100);
@@ -88,7 +89,7 @@ fn trailing_stops_trigger_each_other_down_the_levels() {
     assert_eq!(stops.iter().map(executed).collect::<Vec<i64>>(), [90, 85, 80, 75]);
     assert_eq!(waits(&mut duel, buy), Some(100), "25 above the lowest price");
     duel.export_and_import();
-    // They are gone: a new high moves nothing.
+    // They are gone: a new high moves none.
     trade(&mut duel, 99);
     assert_eq!(waits(&mut duel, buy), Some(100));
     trade(&mut duel, 100);
@@ -113,7 +114,7 @@ fn a_thousand_orders_follow_the_price_of_a_symbol() {
     duel.end();
 }
 
-/// An order that is activated moves a thousand others: the next one is activated by a command of its own.
+/// An activated order moves a thousand others: a command of its own activates the next one.
 #[test]
 fn what_moves_counts_with_what_a_command_activates() {
     let mut duel = opened(5_000);
@@ -126,7 +127,7 @@ fn what_moves_counts_with_what_a_command_activates() {
         place(&mut duel, Side::Sell, level, 1);
     }
     place(&mut duel, Side::Buy, 5_010, 1);
-    // The first moves 997, the second as many: then it is enough.
+    // The first moves 997, the second as many, which reaches the bound.
     assert_eq!(duel.model().reached_orders(), 1);
     assert!(waits(&mut duel, buys[1]).is_none() && waits(&mut duel, buys[2]).is_some());
     duel.play(Op::Command(Command::ActivateReached));

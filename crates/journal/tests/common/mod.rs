@@ -1,5 +1,5 @@
-//! What the tests of the journal share: commands made from their sequence, batches of them, and a recovery that returns
-//! them. It knows the journal only by its public face.
+//! The parts that the tests of the journal share: commands made from their sequence, batches of them, and a recovery
+//! that returns them. It uses only the journal's public interface.
 
 use engine::{
     AccountId, ClientOrderId, Command, Entry, Money, NewOrder, OrderId, Position, Price, Sequence, Shares, Side,
@@ -7,7 +7,7 @@ use engine::{
 };
 use journal::{Durability, Journal, JournalError, JournalPoint, Options, Recovery, Storage, encode};
 
-/// Small enough that a few batches fill a segment.
+/// A length so small that a few batches fill a segment.
 pub const SEGMENT_BYTES: u64 = 1024;
 
 pub fn options() -> Options {
@@ -50,7 +50,7 @@ pub fn entry(sequence: u64, time: u64) -> Entry {
     Entry { sequence: Sequence(sequence), time: Time(time), command: command(sequence) }
 }
 
-/// The commands of a batch, encoded.
+/// The encoded commands of a batch.
 pub fn payload(first: u64, count: u32) -> Vec<u8> {
     let mut payload = Vec::new();
     for sequence in first..first + u64::from(count) {
@@ -65,13 +65,13 @@ pub fn append<S: Storage>(journal: &mut Journal<S>, time: u64, count: u32) -> Re
     journal.append(first, Time(time), count, &payload(first.0, count))
 }
 
-/// The same for a batch that is synced with those behind it.
+/// Appends the next commands as a batch that is synced with those behind it.
 pub fn append_unsynced<S: Storage>(journal: &mut Journal<S>, time: u64, count: u32) -> Result<(), JournalError> {
     let first = journal.point().sequence.next();
     journal.append_unsynced(first, Time(time), count, (&[], &payload(first.0, count)))
 }
 
-/// What recovering gives from the journal's beginning.
+/// The result of a recovery from the journal's beginning.
 pub type Recovered<S> = (Journal<S>, Recovery, Vec<Entry>);
 
 pub fn recover<S: Storage>(storage: &S) -> Result<Recovered<S>, JournalError> {

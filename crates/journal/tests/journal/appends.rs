@@ -1,4 +1,4 @@
-//! The journal on a disk that works: what is appended comes back, in segments that rotate and retire.
+//! The journal on a sound disk: appended batches come back, in segments that rotate and retire.
 
 use crate::common::{append, entry, options, payload, recover, recover_from, segment_names};
 use engine::{Sequence, Time};
@@ -165,7 +165,7 @@ fn the_segment_of_any_command_that_is_kept_is_found_and_read_from_its_beginning(
     }
     let segments = journal.segments();
     assert!(segments.len() > 2);
-    // Also of one that is not appended yet.
+    // The range includes a command that is not appended yet.
     for sequence in (1..=121).map(Sequence) {
         let point = file_point(&disk, sequence).unwrap().unwrap();
         let first = segments.iter().map(|segment| segment.first).rfind(|first| *first <= sequence).unwrap();

@@ -1,4 +1,4 @@
-//! Whose the commands of a journal are: it comes back, in whatever segment a reading begins, and plays no part in what is replayed.
+//! Callers of a journal's commands: they come back, in whatever segment a reading begins, and replays ignore them.
 
 use crate::common::{append, options, payload, recover, segment_names};
 use engine::{Sequence, Time};
@@ -16,7 +16,7 @@ fn caller(number: u64) -> Caller {
     Caller { protocol: "xml".to_owned(), session: number << 40, member, key, address }
 }
 
-/// Commands and whose they are.
+/// A number of commands, and their caller.
 type Run = (u32, Option<u64>);
 
 fn write<S: Storage>(journal: &mut Journal<S>, writer: &mut CallerWriter, runs: &[Run]) {
@@ -35,7 +35,7 @@ fn write<S: Storage>(journal: &mut Journal<S>, writer: &mut CallerWriter, runs: 
     journal.append_asked(first, Time(first.0), count, (writer.section(), &commands)).unwrap();
 }
 
-/// What a reading from the oldest segment on says of each command.
+/// The callers of each command in a reading from the oldest segment on.
 fn read<S: Storage>(storage: &S) -> Vec<(u64, Option<Caller>)> {
     let (mut all, mut reader) = (Vec::new(), CallerReader::default());
     let from = oldest_point(storage).unwrap().unwrap();
@@ -126,7 +126,7 @@ fn batches_that_say_it_and_batches_that_do_not_stand_beside_each_other() {
     );
 }
 
-/// Reads one section as that of a batch of so many commands.
+/// Reads one section for a batch of this many commands.
 fn judge(callers: &[u8], count: u32) -> Result<(), CodecError> {
     let point = JournalPoint::ZERO;
     let (segment, offset, bytes, first, time, payload) = ("one", 0, 0, Sequence(1), Time(1), &[][..]);

@@ -1,4 +1,4 @@
-//! The journal with every operation of the disk failing or losing power in turn: what was acknowledged is there after
+//! The journal with every operation of the disk failing or losing power in turn: acknowledged commands are there after
 //! recovery, once, and a crash alone never leads to a refusal.
 
 use crate::common::{append, append_unsynced, entry, recover, recover_from, segment_names};
@@ -9,10 +9,10 @@ use journal::{Journal, JournalError, JournalPoint, Storage};
 const BATCHES: u64 = 20;
 const SEEDS: u64 = 6;
 
-/// What a run of the script was told, and what it tried.
+/// The acknowledgements of a run of the script, and its attempts.
 #[derive(Clone, Debug)]
 struct Log {
-    /// Where replay may begin: segments before it may be gone.
+    /// The point from which a replay may begin: segments before it may be gone.
     from: JournalPoint,
     acknowledged: Sequence,
     attempted: Sequence,
@@ -25,7 +25,7 @@ impl Log {
 }
 
 fn count_of(batch: u64) -> u32 {
-    // Long enough to span sectors at times, and to fill a segment every few batches.
+    // The counts sometimes span sectors, and fill a segment every few batches.
     [2, 30, 1, 5, 11][batch as usize % 5]
 }
 
@@ -47,7 +47,7 @@ fn script(disk: &SimulatedDisk, log: &mut Log) -> Result<(), JournalError> {
     for batch in 0..BATCHES {
         log.attempted = journal.point().sequence.plus(u64::from(count_of(batch)));
         match batch {
-            // Synced with what comes behind it: a batch, a mark, or another segment.
+            // These are synced with what comes behind: a batch, a mark, or another segment.
             7 | 8 | 9 | 10 | 11 | 16..19 => append_unsynced(&mut journal, batch, count_of(batch))?,
             _ => {
                 append(&mut journal, batch, count_of(batch))?;
@@ -69,7 +69,7 @@ fn script(disk: &SimulatedDisk, log: &mut Log) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// Checks what a recovery found against what was acknowledged and attempted.
+/// Checks the findings of a recovery against the acknowledged and attempted commands.
 fn check_found(found: &[Entry], log: &Log, all: &[Entry], context: &str) {
     let end = log.from.sequence.0 + found.len() as u64;
     assert!(end >= log.acknowledged.0, "{context}: {} was acknowledged, {end} came back", log.acknowledged);
@@ -149,7 +149,7 @@ fn after_any_failed_operation_the_journal_takes_nothing_more_and_recovers_from_t
             for how in PowerCut::ALL {
                 check_recovers(&disk.after_crash(operation, how), &log, &all, &format!("{context}, then {how:?}"));
             }
-            // The process starts again on the same system: what it reads may be what a failed sync left undurable.
+            // The process starts again on the same system: it may read bytes that a failed sync left undurable.
             let journal = check_recovers(&disk, &log, &all, &context);
             let (_, recovery, _) = recover_from(&disk.after_crash(operation, PowerCut::LosesAll), log.from).unwrap();
             assert_eq!(recovery.point, journal.point(), "{context}, then a power cut");
@@ -210,7 +210,8 @@ fn a_recovery_closes_the_segment_that_a_crash_left_open_behind_a_new_one() {
     let disk = SimulatedDisk::new();
     let (mut journal, ..) = recover(&disk).unwrap();
     append(&mut journal, 1, 2).unwrap();
-    // Closing: create, allocate, write, sync, rename, sync the folder, and then the mark in the segment before.
+    // The operations of closing are: create, allocate, write, sync, rename, sync the folder, and then the mark in the
+    // segment before.
     disk.fail_at(disk.operations() + 6, Fault::Crash);
     journal.close_segment().unwrap_err();
     let disk = disk.after_crash(0, PowerCut::LosesAll);

@@ -1,12 +1,12 @@
-//! A journal with bytes changed, cut or missing: it comes back whole, or names the damage. Nothing is lost silently but
-//! what docs/JOURNAL.md says cannot be told from a power cut.
+//! A journal with bytes changed, cut or missing: it comes back whole, or names the damage. Nothing is lost silently,
+//! except what docs/JOURNAL.md says cannot be told from a power cut.
 
 use crate::common::{append, append_unsynced, recover, recover_from, segment_names};
 use engine::{Entry, Sequence};
 use journal::simulated::SimulatedDisk;
 use journal::{Journal, JournalError, JournalPoint, read};
 
-/// A journal of a few segments, the last of them with a few batches; `marked` ends it as a stopping server does.
+/// Makes a journal of a few segments, the last of them with a few batches; `marked` ends it like a stopping server.
 fn journal(marked: bool) -> (SimulatedDisk, Journal<SimulatedDisk>, Vec<Entry>) {
     let disk = SimulatedDisk::new();
     let (mut journal, ..) = recover(&disk).unwrap();
@@ -23,7 +23,7 @@ fn journal(marked: bool) -> (SimulatedDisk, Journal<SimulatedDisk>, Vec<Entry>) 
     (disk, journal, entries)
 }
 
-/// Where the last batch of commands begins, and its first command.
+/// The begin of the last batch of commands, and its first command.
 fn last_batch(disk: &SimulatedDisk) -> (String, usize, Sequence) {
     let mut last = None;
     journal::visit_batches(disk, JournalPoint::ZERO, None, &mut |batch| {
@@ -34,7 +34,7 @@ fn last_batch(disk: &SimulatedDisk) -> (String, usize, Sequence) {
     last.unwrap()
 }
 
-/// Where the batches of commands begin.
+/// The begins of the batches of commands.
 fn offsets(disk: &SimulatedDisk) -> Vec<usize> {
     let mut offsets = Vec::new();
     journal::visit_batches(disk, JournalPoint::ZERO, None, &mut |batch| {
@@ -145,7 +145,7 @@ fn a_journal_cut_at_any_byte_is_named() {
 
 #[test]
 fn a_journal_zeroed_from_any_byte_on_gives_a_prefix_or_is_named() {
-    // Zeros are what a power cut leaves of what was not synced: in the last segment they cut, before it they are named.
+    // A power cut leaves zeros of unsynced bytes: in the last segment they cut, before it they are named.
     let (disk, _, entries) = journal(true);
     let names = segment_names(&disk);
     for (index, name) in names.iter().enumerate() {
@@ -231,8 +231,8 @@ fn a_mark_proves_that_the_last_batch_was_durable() {
 
 #[test]
 fn giving_up_commands_by_hand_as_documented_leaves_the_prefix() {
-    // docs/JOURNAL.md, recovering by hand: zeros from the named byte on, later segments removed; at byte 0, the segment
-    // removed and the closing mark before it overwritten.
+    // See docs/JOURNAL.md, recovering by hand: zeros from the named byte on, later segments removed; at byte 0, the
+    // segment removed and the closing mark before it overwritten.
     let (disk, _, entries) = journal(true);
     let names = segment_names(&disk);
     for (index, name) in names.iter().enumerate() {
@@ -294,7 +294,7 @@ fn a_segment_of_another_folder_or_under_another_name_is_refused() {
 
 #[test]
 fn batches_of_two_histories_of_one_folder_do_not_mix() {
-    // A backup was restored and went on, and then one file, or a part of one, came back from before.
+    // A backup was restored and continued, and then one file, or a part of one, came back from before.
     let disk = SimulatedDisk::new();
     let (mut journal, ..) = recover(&disk).unwrap();
     append(&mut journal, 1, 3).unwrap();

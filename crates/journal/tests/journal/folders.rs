@@ -1,5 +1,5 @@
-//! Folders on the simulated disk do as those of the real one: the same steps end in the same names, and a power cut takes
-//! what was not synced in the folder that it stands in.
+//! Folders on the simulated disk behave like real ones: the same steps end in the same names, and a power cut takes the
+//! unsynced changes of their own folder.
 
 use journal::simulated::{PowerCut, SimulatedDisk};
 use journal::{Disk, File, Storage};
@@ -17,7 +17,7 @@ fn read<S: Storage>(folder: &S, name: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Steps with a folder that is renamed over an empty one and made anew.
+/// The steps rename a folder over an empty one and make it anew.
 fn steps<S: Storage>(home: &S) -> Vec<Option<Vec<u8>>> {
     let folder = home.folder("here").unwrap();
     write(&folder, "a", b"old");
@@ -77,7 +77,7 @@ fn a_power_cut_finds_a_folder_under_one_of_its_names() {
     assert!(renamed > 5 && renamed < 35, "{renamed}");
 }
 
-/// Who is told that a file is missing looks for the file, and it is the folder that somebody moved.
+/// An operator with an error about a missing file looks for the file, although someone moved its folder.
 #[test]
 fn a_step_that_fails_in_a_folder_that_was_moved_names_the_folder() {
     let home = tempfile::tempdir().unwrap();

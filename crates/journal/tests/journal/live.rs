@@ -1,4 +1,4 @@
-//! Reading a journal that is being written: what is appended between two reads is never taken for damage.
+//! Reads a journal that is being written: batches appended between two reads never count as damage.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -74,7 +74,7 @@ impl Storage for Meddled {
 
 impl File for MeddledFile {
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        // The first half of what is asked for is read before the writer appends, the rest after.
+        // The first half of the bytes is read before the writer appends, the rest after.
         let (before, after) = bytes.split_at_mut(bytes.len() / 2);
         self.0.read_exact_at(before, offset)?;
         self.1.0.meddle();

@@ -1,7 +1,7 @@
-//! Files of older formats, written by programs of before client order ids (1), of before other kinds of orders than limit
-//! orders (2), of before orders that wait for a price (3), and of before rules of symbols, deadlines and self-trade prevention (4):
-//! they are read, and a journal goes on behind them in the format of today. `tests/format_1` and so on hold what those programs
-//! wrote: an empty segment, one with commands and a mark, and a snapshot.
+//! Files of older formats, written by programs before client order ids (1), before other kinds of orders than limit
+//! orders (2), before orders that wait for a price (3), and before rules of symbols, deadlines and self-trade
+//! prevention (4): they are read, and a journal continues behind them in today's format. `tests/format_1` and so on
+//! hold these programs' files: an empty segment, one with commands and a mark, and a snapshot.
 
 use crate::common::{append, entry, recover, segment_names};
 use engine::{
@@ -11,11 +11,11 @@ use engine::{
 use journal::simulated::{Fault, PowerCut, SimulatedDisk};
 use journal::{FORMAT_VERSION, JournalPoint, snapshot};
 
-/// What a program of an older format wrote.
+/// The files of a program with an older format.
 struct Older {
     format: u32,
     empty: &'static [u8],
-    /// Commands 1 to 3 at one time, and those up to this one at another.
+    /// The encoded commands: 1 to 3 at one time, and those up to `last` at another.
     commands: &'static [u8],
     last: u64,
     snapshot: &'static [u8],
@@ -70,7 +70,7 @@ fn format_of(file: &[u8]) -> u32 {
 }
 
 impl Older {
-    /// What the segment with commands holds, and so many commands behind it.
+    /// The entries of the segment with commands, and this many behind it.
     fn entries(&self, more: u64) -> Vec<Entry> {
         let written = (1..=3).map(|number| entry(number, 5)).chain((4..=self.last).map(|number| entry(number, 9)));
         written.chain((self.last + 1..=self.last + more).map(|number| entry(number, 10))).collect()

@@ -1,4 +1,4 @@
-//! Snapshots: what is written comes back, a changed or cut file is noticed, and no fault leaves half a snapshot under a
+//! Snapshots: written ones come back, a changed or cut file is noticed, and no fault leaves half a snapshot under a
 //! snapshot's name.
 
 use engine::{
@@ -111,8 +111,8 @@ fn the_newest_come_first_and_the_oldest_retire() {
     assert_eq!(snapshot::retire(&disk, 3).unwrap(), None);
 }
 
-/// A damaged snapshot was once taken for a generation: the next one had the sound one before it removed and the journal
-/// retired, and with that one damaged too the folder could not be opened.
+/// A regression: a damaged snapshot counted as a generation, so the next one had the sound one before it removed and
+/// the journal retired, and with that one damaged too the folder could not be opened.
 #[test]
 fn a_damaged_snapshot_is_no_generation() {
     for damaged in 0..4 {
@@ -222,7 +222,8 @@ fn no_fault_at_any_operation_leaves_a_bad_snapshot_or_takes_the_good_ones() {
             disk.fail_at(operation, fault);
             let mut done = 0;
             let failed = script(&disk, &mut done).is_err();
-            // An older snapshot that cannot be read back is no generation, and what it would have made needless stays.
+            // An older snapshot that cannot be read back is no generation, so everything that it would have made
+            // needless stays.
             assert!(failed || done == 4, "{fault:?} at operation {operation}");
             for how in PowerCut::ALL {
                 let found = disk.after_crash(operation, how);

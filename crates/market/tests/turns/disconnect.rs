@@ -1,5 +1,6 @@
-//! Cancel on disconnect in the loop, over a ledger that keeps its commands in memory and a clock that the test sets: orders are lost when
-//! the grace is over, also of those whose server was gone within it, and a replay of the commands decides the same.
+//! Cancel on disconnect in the loop, over a ledger that keeps its commands in memory and a clock that the test sets:
+//! orders are lost when the grace is over, also if the server was down within it, and a replay of the commands decides
+//! the same.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +37,7 @@ impl Market {
         Market::at(Engine::new(1, DoneOrders::Drop), Vec::new(), &clock)
     }
 
-    /// The server is gone, and another one replays what was kept.
+    /// Ends the server, and has another one replay the kept commands.
     fn restart(self) -> Market {
         let kept = self.turn.ledger().kept().to_vec();
         let replayed = replay(&kept);
@@ -55,7 +56,7 @@ impl Market {
         self.turn.step(&mut batches.collect()).unwrap();
     }
 
-    /// The answers to commands that come on a protector, which may be about to end.
+    /// The answers to commands of a connection, which may be about to end.
     fn asks(&mut self, protector: ProtectorId, commands: &[Command], departs: bool) -> Vec<Answer> {
         let (batch, answers) = asking(protector, commands, departs);
         self.batch([batch].into_iter());
@@ -121,7 +122,7 @@ fn market() -> Market {
 fn orders_are_lost_to_the_millisecond_and_a_replay_decides_the_same() {
     let mut market = market();
     let protector = ProtectorId::new();
-    // The last order comes with the end of its protector: it is placed before that.
+    // The last order comes with the end of its connection: it is placed before that.
     market.asks(protector, &[protect(50), buy()], false);
     market.passes(1_000);
     market.asks(protector, &[buy()], true);
@@ -146,7 +147,7 @@ fn after_a_crash_within_the_grace_it_begins_anew() {
     let mut market = market.restart();
     market.passes(49);
     assert_eq!(market.open(), 1);
-    // It dies again and again: as long as nobody sees the end of a grace, nothing is canceled.
+    // The server dies again and again: as long as none sees the end of a grace, nothing is canceled.
     let mut market = market.restart();
     market.passes(50);
     assert_eq!(market.open(), 0);
@@ -161,7 +162,7 @@ fn after_a_crash_within_the_grace_it_begins_anew() {
     assert_eq!(market.open(), 1);
 }
 
-/// Whoever comes back in the very turn in which its orders are lost comes too late, and is protected anew.
+/// A connection that returns in the very turn in which its orders are lost comes too late, and is protected anew.
 #[test]
 fn what_comes_in_the_turn_that_cancels_comes_behind_that() {
     let mut market = market();

@@ -1,5 +1,5 @@
-//! Who gets a turn when: light requests wait for one turn of heavy ones at most, heavy ones for one of light ones,
-//! sources take turns by what they cost, and what one connection asks stays in its order. Turns are counted, not timed.
+//! Fairness of turns: light requests wait for at most one turn of heavy ones, heavy ones for one of light ones, sources
+//! take turns by cost, and one connection's requests keep their order. Turns are counted, not timed.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -13,10 +13,10 @@ use market::waiting_batches::Share;
 
 use crate::turn_options::options;
 
-/// A turn of heavy requests may cost so much.
+/// The most cost of a turn of heavy requests.
 const BUDGET: u64 = 100;
 
-/// A market whose gateways and turns a test moves.
+/// A market whose gateways and turns a test drives.
 struct Market {
     inbox: Inbox,
     turn: Turn<MemoryLedger>,
@@ -32,7 +32,7 @@ impl Market {
         Market { inbox: Inbox::default(), turn, back, returned }
     }
 
-    /// Hands in a request of so many cancels. It is heavy if it has a source.
+    /// Hands in a request of this many cancels. It is heavy if it has a source.
     fn ask(&self, ticket: u64, source: Option<Source>, cancels: usize) {
         let account = AccountId::parse(b"1").unwrap();
         let cancel = Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
@@ -42,8 +42,7 @@ impl Market {
         self.inbox.push(batch);
     }
 
-    /// The loop takes a turn. Gives the share that it took, and which requests are answered now; none if nothing
-    /// waited.
+    /// Has the loop take a turn. Returns its share, and the requests that were answered; none if none waited.
     fn take_turn(&mut self) -> Option<(Share, Vec<u64>)> {
         let mut batches = Vec::new();
         match self.inbox.take(&mut batches, Some(Duration::ZERO), BUDGET) {
@@ -60,8 +59,8 @@ impl Market {
     }
 }
 
-/// A turn took all that waited: whoever asked for one thing behind 200 requests of 9,000 commands waited for 1.8
-/// million commands.
+/// A regression: a turn took everything that waited, so one small request behind 200 requests of 9,000 commands waited
+/// for 1.8 million commands.
 #[test]
 fn a_light_request_waits_for_one_turn_of_heavy_ones_however_many_wait() {
     let mut market = Market::new();
@@ -108,7 +107,7 @@ fn heavy_requests_are_done_while_light_ones_never_end() {
 fn sources_take_turns_by_what_they_cost() {
     let mut market = Market::new();
     let (many, few, late) = (Source::connection(), Source::member("few"), Source::member("late"));
-    // One pipelines a hundred large requests, another some small ones, and somebody comes late.
+    // One source pipelines a hundred large requests, another some small ones, and a third comes late.
     (0..100).for_each(|number| market.ask(number, Some(many), 100));
     (100..120).for_each(|number| market.ask(number, Some(few), 25));
     let mut answered: Vec<u64> = (0..4).flat_map(|_| market.answered_in_a_turn()).collect();
@@ -122,8 +121,8 @@ fn sources_take_turns_by_what_they_cost() {
     assert!(of_many.abs_diff(of_few) <= 100, "each has had as much as the other: {of_many} and {of_few}");
 }
 
-/// A source whose queue ran empty forgot what it had cost: four that always had one request waiting kept a fifth, which
-/// had pipelined two, from its second one for ever.
+/// A regression: a source whose queue ran empty lost its cost so far: four that always had one request waiting kept a
+/// fifth, which had pipelined two, from its second one for ever.
 #[test]
 fn sources_with_one_request_at_a_time_keep_nobody_from_the_next() {
     let mut market = Market::new();
@@ -151,7 +150,7 @@ fn what_a_source_asks_is_done_in_its_order_and_nothing_heavy_overtakes_what_was_
     let source = Source::connection();
     market.ask(0, None, 1);
     assert_eq!(market.answered_in_a_turn(), [0]);
-    // The last turn was one of light requests. These two are of one connection, which then asks for much.
+    // The last turn was one of light requests. These two belong to one connection, which then sends a heavy one.
     market.ask(1, None, 1);
     market.ask(2, Some(source), 150);
     market.ask(3, Some(source), 1);

@@ -10,7 +10,7 @@ use market::calendar::Calendar;
 use market::timekeeper::Clock;
 use market::turn::TurnOptions;
 
-/// A loop at this clock.
+/// The options of a loop with this clock.
 pub fn options(now: impl Fn() -> Time + Send + Sync + 'static) -> TurnOptions {
     TurnOptions {
         limits: AnswerLimits { request_executions_max: 100 },

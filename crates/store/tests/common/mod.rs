@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a PostgreSQL of their own, and random markets that are written to it.
+//! The parts that the tests of this crate share: a PostgreSQL of their own, and random markets that are written to it.
 
 pub mod market;
 pub mod port;

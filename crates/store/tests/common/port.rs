@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A port that nobody listens on, and below those that the system gives to whoever connects to somewhere: a server that was ended
-/// finds it free again.
+/// A port on which nobody listens, below those that the system gives to outgoing connections, so that a restarted
+/// server finds it free again.
 pub fn free() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     const PORTS: std::ops::Range<u32> = 15_000..32_000;

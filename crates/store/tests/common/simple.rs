@@ -1,5 +1,5 @@
-//! A small market that a test gives its commands one by one: what its accounts, symbol and amounts are called, and its way into a database
-//! and back.
+//! A small market to which a test gives commands one by one: short names for its accounts, symbol and amounts, and its
+//! way into a database and back.
 
 use std::convert::Infallible;
 
@@ -39,7 +39,7 @@ pub fn place(market: &mut Market, number: u8, order: NewOrder) {
     market.apply(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
 }
 
-/// A market in which each of these accounts has much of everything.
+/// Makes a market in which each of these accounts has much of everything.
 pub fn rich(accounts: &[u8]) -> Market {
     let mut market = Market::of_all_kinds(1);
     let balance = Money::from_units(1_000_000_000 * DOLLAR);
@@ -52,8 +52,8 @@ pub fn rich(accounts: &[u8]) -> Market {
     market
 }
 
-/// The state of a market goes into an empty database, and comes out the same. `of_interest` items of it are what the test is about: so
-/// many there are.
+/// Checks that a market's state goes into an empty database and comes out the same, with this many items `of_interest`,
+/// which the test is about.
 pub fn goes_in_and_comes_out(
     market: &Market,
     database: &Database,

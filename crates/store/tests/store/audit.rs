@@ -1,16 +1,16 @@
-//! Who asked for which command, in rows: each command's caller is found, and goes with the orders of its time.
+//! The audit trail in rows: each command's caller is found, and removed with the orders of its time.
 
 use crate::common::market::Market;
 use crate::common::postgres::{Database, database};
 use engine::{DoneOrders, Time};
 use store::{CallerIds, CallerRow, CommandRow, Keep, Retention, Writer};
 
-/// Who asked for a command: nobody, or one of few.
+/// The caller of a command: none, or one of few.
 fn caller(command: u64) -> Option<u64> {
     (!command.is_multiple_of(5)).then_some(command / 40 % 7 + 1)
 }
 
-/// Commits random commands with whose they are.
+/// Commits random commands with their callers.
 fn play(market: &mut Market, writer: &mut Writer, ids: &mut CallerIds<u64>) {
     for commands in [1, 30, 7, 60] {
         let first = market.engine.sequence().0 + 1;
@@ -31,7 +31,7 @@ fn row(id: u64, number: u64) -> CallerRow {
     CallerRow { id, protocol: "xml".to_owned(), session: number, member, key, address: "2001:db8::1".to_owned() }
 }
 
-/// Every command that is kept, and none else.
+/// Checks that exactly the kept commands are in the view.
 fn check(database: &Database) -> u64 {
     let rows = database.sql("SELECT command, what, coalesce(session, 0), coalesce(member, ''), key IS NULL FROM pricetime.audit ORDER BY command");
     let first = rows[0].split('|').next().unwrap().parse().unwrap();

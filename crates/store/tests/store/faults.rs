@@ -1,5 +1,5 @@
-//! What the database does to us: dropped connections, restarts, kills, timeouts, a full disk, a bank's auditor.
-//! Never a lost effect, never a double one, and never a commit that was not one.
+//! Faults of the database: dropped connections, restarts, kills, timeouts, a full disk, a bank's auditor. No effect is
+//! lost or doubled, and no commit is reported that was none.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use engine::DoneOrders;
 use model::workload::Random;
 use store::{Stop, StoreError, Writer};
 
-/// Goes on until `done`, and then has every row compared.
+/// Goes on until `done`, and then compares every row.
 fn run_until(market: &mut Market, writer: &mut Writer, database: &Database, done: &AtomicBool) {
     while !done.load(Ordering::Acquire) {
         market.run(writer, 40);
@@ -52,7 +52,7 @@ fn a_database_that_is_killed_at_random_loses_and_doubles_nothing() {
             let mut random = Random::new(2);
             for _ in 0..8 {
                 std::thread::sleep(Duration::from_millis(random.below(300) as u64));
-                // As a crash, and as an operator's restart.
+                // A kill is a crash, and an interrupt is an operator's restart.
                 server.end(random.pick(&["KILL", "KILL", "INT"]));
                 server.run();
             }
@@ -85,9 +85,10 @@ fn every_snapshot_that_a_reader_sees_adds_up() {
     });
 }
 
-/// Commits while `trouble` lasts, which SQL relieves when the writer has tried several times.
+/// Commits while `trouble` lasts, which SQL ends when the writer has tried several times.
 fn waits_out(market: &mut Market, writer: &mut Writer, database: &Database, trouble: &str, relieve: &str) {
-    // What a sequence gave is not taken back with the transaction. The trigger comes before others by its name.
+    // The values that a sequence gave are not taken back with the transaction. The trigger's name puts it before
+    // others.
     database.sql(
         "CREATE SEQUENCE public.attempts; GRANT ALL ON SEQUENCE public.attempts TO public;
          CREATE FUNCTION public.count() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
-//! Fees in rows: whoever asks SQL finds them, a server goes on with them, and an import and an export carry them.
+//! Fees in rows: SQL shows them, a server continues with them, and an import and an export carry them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -17,7 +17,8 @@ fn fees(maker: u32, taker: u32) -> Option<Fees> {
     Some(Fees { maker: rate(maker), taker: rate(taker), account: account(3) })
 }
 
-/// Account 1 has sold a share and a crumb to account 2, which is of tier 1, and a part of its order rests.
+/// Makes a market in which account 1 has sold a little more than a share to account 2, which is in tier 1, and a part
+/// of its order rests.
 fn market() -> Market {
     let mut market = Market::of_all_kinds(1);
     let symbol = Symbol::parse(b"SPY").unwrap();
@@ -29,7 +30,7 @@ fn market() -> Market {
     let shares = Position::from_units(1_000_000_000);
     market.apply(Command::IssueShares { symbol, account: account(1), shares });
     let (first, second) = (Tier::FIRST, Tier::new(1).unwrap());
-    // Changed twice in one batch: the last ones count.
+    // They change twice in one batch: the last ones count.
     for (tier, fees) in [(first, fees(5, 5)), (first, fees(1_000, 0)), (second, fees(0, 333))] {
         market.apply(Command::ChangeFees { symbol, tier, fees });
     }
@@ -51,7 +52,7 @@ fn sql_shows_the_fees_that_a_server_goes_on_with() {
     let shown = "SELECT * FROM pricetime.fee_schedule ORDER BY tier";
     assert_eq!(database.sql(shown), ["SPY|0|0.1000|0.0000|3", "SPY|1|0.0000|0.0333|3"]);
     assert_eq!(database.sql("SELECT * FROM pricetime.account_tiers"), ["1|1"]);
-    // 0.0333 per cent of 1.00000001 shares, rounded up, and 0.1 per cent of 9.9900000999 dollars.
+    // The fees are 0.0333 per cent of 1.00000001 shares, rounded up, and 0.1 per cent of 9.9900000999 dollars.
     let trades = "SELECT buyer_fee, seller_fee FROM pricetime.trades";
     assert_eq!(database.sql(trades), ["0.00033301|0.0099900000999000"]);
     let symbol = Symbol::parse(b"SPY").unwrap();
@@ -90,7 +91,7 @@ fn fees_that_somebody_else_wrote_are_refused_or_named() {
     market.restart(&database, "one");
     let changed = std::panic::catch_unwind(|| database.sql("UPDATE pricetime.fees SET maker = 1"));
     assert!(changed.is_err(), "only the server changes fees");
-    // Money that nobody was created with.
+    // No account was created with this money.
     database.sql("SET pricetime.server = 'on'; UPDATE pricetime.positions SET shares = shares + 1 WHERE account = 2");
     let error = database.store("auditor").verify().map(|_| ()).unwrap_err();
     assert!(matches!(error, StoreError::Unsound { .. } | StoreError::Inconsistent(_)), "{error}");

@@ -1,4 +1,4 @@
-//! Groups of accounts in rows: whoever asks SQL finds them, a server goes on with them, and an import and an export carry them.
+//! Groups of accounts in rows: SQL shows them, a server continues with them, and an import and an export carry them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -9,14 +9,14 @@ fn account(number: u32) -> AccountId {
     AccountId::parse(number.to_string().as_bytes()).unwrap()
 }
 
-/// Accounts 1 and 3 are of group 7.
+/// Makes a market in which accounts 1 and 3 are in group 7.
 fn market() -> Market {
     let mut market = Market::of_all_kinds(1);
     for number in 1..4 {
         let balance = Money::from_units(100 * DOLLAR);
         market.apply(Command::CreateAccount { account: account(number), balance });
     }
-    // Changed twice in one batch: the last ones count.
+    // They change twice in one batch: the last ones count.
     for (number, group) in [(1, 5), (2, 7), (3, 7), (1, 7), (2, 0)] {
         market.apply(Command::ChangeGroup { account: account(number), group: Group::new(group).unwrap() });
     }

@@ -1,5 +1,5 @@
-//! Orders that show a part of their shares at a time, in rows: a server may end between any two commands, and the next one goes on with
-//! the same tips in the same places.
+//! Icebergs in rows: a server may end between any two commands, and the next one continues with the same tips in the
+//! same places.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -40,7 +40,8 @@ fn a_recovery_finds_every_tip_in_its_place() {
     );
 }
 
-/// One command activates an order and then brings a tip behind it. Both come to their places with the same command, and the tip's order is
+/// One command activates an order and then brings a tip behind it. Both come to their places with the same command, and
+/// the tip's order is older.
 /// the older one.
 #[test]
 fn a_tip_stands_behind_an_order_that_the_same_command_activated() {

@@ -1,5 +1,5 @@
-//! The kill switch and cancels of all orders of an account in rows: whoever asks SQL finds what is killed, a server goes on with it, and an
-//! import and an export carry it.
+//! Kill switches and mass cancels in rows: SQL shows the killed scopes, a server continues with them, and an import and
+//! an export carry them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -8,13 +8,13 @@ use engine::{Command, KillScope, Side, StateItem};
 
 const SHOWN: &str = "SELECT scope, account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope";
 
-/// Account 2 and the symbol are killed.
+/// Makes a market in which account 2 and the symbol are killed.
 fn killed() -> Market {
     let mut market = rich(&[1, 2]);
     for (number, side) in [(1, Side::Buy), (2, Side::Buy), (2, Side::Buy), (1, Side::Buy)] {
         place(&mut market, number, limit(side, 10, 5));
     }
-    // Changed twice in one batch: the last one counts.
+    // They change twice in one batch: the last change counts.
     market.apply(Command::Kill { scope: KillScope::Everything });
     market.apply(Command::Release { scope: KillScope::Everything });
     market.apply(Command::Kill { scope: KillScope::Account(account(2)) });

@@ -1,5 +1,4 @@
-//! The limits of accounts in rows: whoever asks SQL finds them, a server goes on with them, and an import and an export carry
-//! them.
+//! Limits of accounts in rows: SQL shows them, a server continues with them, and an import and an export carry them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -17,7 +16,7 @@ fn give(market: &mut Market, number: u8, said: &[(AccountLimit, &str)]) {
     market.apply(Command::ChangeLimits { account: account(number), limits });
 }
 
-/// The first account has all limits, and the second one has none any more.
+/// Makes a market in which the first account has all limits, and the second one none any more.
 fn limited() -> Market {
     let mut market = rich(&[1, 2, 3]);
     place(&mut market, 1, limit(Side::Buy, 10, 5));
@@ -46,7 +45,7 @@ fn sql_shows_limits_and_a_server_goes_on_with_them() {
     give(&mut market, 1, &[(AccountLimit::OpenOrders, "1")]);
     market.restart(&database, "two");
     assert_eq!(database.sql(SHOWN), ["0|1||||"]);
-    // Refused in the market, so the database has no more than before.
+    // The market refuses it, so the database has no more than before.
     place(&mut market, 1, limit(Side::Buy, 10, 5));
     market.restart(&database, "three");
     assert_eq!(database.sql("SELECT count(*) FROM pricetime.orders"), ["1"]);

@@ -1,5 +1,4 @@
-//! Orders of which one cancels the other, in rows: a server may end between any two commands, and the next one goes on with the same
-//! pairs.
+//! Linked orders in rows: a server may end between any two commands, and the next one continues with the same pairs.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ fn place(market: &mut Market, number: u8, order: NewOrder) -> u64 {
     market.model.orders_placed()
 }
 
-/// Places a post-only order, and one that waits on the market's other side. Gives their ids.
+/// Places a post-only order, and a linked one that waits on the market's other side. Returns their ids.
 fn place_two(market: &mut Market, number: u8, side: Side, limit: i64, stop: i64, count: i64) -> [u64; 2] {
     let first = place(market, number, NewOrder::of_kind(OrderKind::PostOnly, spy(), side, price(limit), shares(count)));
     let second = NewOrder::limit(spy(), side, price(stop), shares(count));
@@ -52,7 +51,7 @@ fn pairs_are_linked_and_parted_within_a_batch_and_over_many() {
     let [low, _] = place_two(&mut market, 1, Side::Buy, 90, 120, 5);
     let [high, stop] = place_two(&mut market, 2, Side::Sell, 110, 80, 4);
     place_two(&mut market, 2, Side::Sell, 111, 81, 1);
-    // In the batch in which it was linked one executes, and one is canceled.
+    // One executes in the batch in which it was linked, and one is canceled.
     place(&mut market, 1, NewOrder::limit(spy(), Side::Buy, price(110), shares(1)));
     let [asked, _] = place_two(&mut market, 1, Side::Buy, 70, 130, 2);
     market.apply(Command::CancelOrder { account: account(1), order: OrderId(asked).into() });
@@ -65,7 +64,7 @@ fn pairs_are_linked_and_parted_within_a_batch_and_over_many() {
     let expected = ["1|5|", "2|5|", "3|3|", "4|0|linked", "5|1|", "6|1|", "7|0|", "8|0|asked", "9|0|linked"];
     assert_eq!(database.sql(history), expected);
     assert_eq!((high, stop, market.canceled_for(CancelReason::Linked)), (3, 4, 2));
-    // The first pair by a later one.
+    // A later batch parts the first pair.
     place(&mut market, 2, NewOrder::limit(spy(), Side::Sell, price(90), shares(5)));
     market.restart(&database, "two");
     assert_eq!(database.sql(LINKS), ["5|6"]);
@@ -111,7 +110,7 @@ fn a_folder_with_pairs_goes_in_and_comes_out_the_same() {
     market.apply(Command::CancelOrder { account: account(2), order: OrderId(done).into() });
     let database = database();
     let store = goes_in_and_comes_out(&market, &database, (2, |item| matches!(item, StateItem::Link { .. })));
-    // It goes on there: one of a pair is canceled, and the other one with it.
+    // The market continues there: one of a pair is canceled, and its partner with it.
     let mut writer = store.take_over().unwrap();
     market.engine = writer.load(5, DoneOrders::Keep).unwrap().engine;
     market.effects.restart(writer.head());

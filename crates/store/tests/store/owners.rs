@@ -26,7 +26,7 @@ fn a_server_that_was_taken_over_commits_nothing_more() {
     let mut old = database.writer("old");
     let mut market = Market::new(1);
     market.run(&mut old, 200);
-    // Its connection breaks, and the lock with it.
+    // The old server's connection breaks, and the lock with it.
     database.end_connections("old");
     let mut new = database.writer("new");
     let mut elsewhere = Market::new(1);
@@ -36,7 +36,7 @@ fn a_server_that_was_taken_over_commits_nothing_more() {
     let error = market.commit(&mut old).unwrap_err();
     assert!(matches!(&error, StoreError::Fenced { name, .. } if name == "new"), "{error}");
     assert_eq!(database.sql("SELECT sequence FROM pricetime.command_sequence"), ["200"]);
-    // The new one was not disturbed.
+    // The new server was not disturbed.
     assert_eq!(new.load(1, DoneOrders::Keep).unwrap().engine.state_hash(), elsewhere.engine.state_hash());
 }
 

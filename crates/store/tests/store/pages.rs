@@ -1,5 +1,5 @@
-//! What the questions about the past read of full tables, by the database's own count: they go along indexes and look at
-//! what they show, whether the database knows how large the tables are or not.
+//! The rows that questions about the past read of full tables, by the database's own count: the questions go along
+//! indexes and read little more than they show, whether the database knows the sizes of the tables or not.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -12,18 +12,19 @@ const EXECUTIONS: u64 = 100_000;
 /// A multiple of a day.
 const BEGINNING: u64 = 1_699_920_000_000_000;
 const SECOND: u64 = 1_000_000;
-/// Half of all is account 0's; of every other one there is little.
+/// The account that has half of everything; the others have little each.
 const BUSY: AccountIndex = AccountIndex(0);
 const QUIET: AccountIndex = AccountIndex(77);
-/// A trade a second in all, every thousandth of the rare symbol.
+/// The common symbol: there is a trade a second in all, and every thousandth is of the rare symbol.
 const COMMON: SymbolIndex = SymbolIndex(0);
 const RARE: SymbolIndex = SymbolIndex(1);
 const PAGE: usize = 100;
 
-/// Execution `n` is of the orders `2n - 1` and `2n`; every fourth buy was canceled in part, and every eighth one reduced.
+/// Fills the tables: execution `n` belongs to the orders `2n - 1` and `2n`; every fourth buy was canceled in part, and
+/// every eighth one reduced.
 fn fill(database: &Database) {
     database.store("filler").migrate().unwrap();
-    // What the database reads for itself is not to be counted.
+    // The database's own reads must not count.
     for table in ["orders_1", "executions_1", "cancellations_1", "resting", "client_orders", "reductions"] {
         database.sql(&format!("ALTER TABLE pricetime.{table} SET (autovacuum_enabled = off)"));
     }
@@ -47,10 +48,10 @@ fn fill(database: &Database) {
     ));
 }
 
-/// Rows that were read one after the other, and by index, since the database began to count.
+/// The rows read one after the other, and by index, since the database began to count.
 fn read_so_far(database: &Database) -> [u64; 2] {
-    // A process adds what it read to the counts once a second, and when it ends. What this test reads for itself would be taken
-    // for the reader's if it were added in between: it is added now.
+    // A process adds its reads to the counts once a second, and when it ends. This test's own reads would count as the
+    // reader's if they were added in between, so they are added now.
     database.sql("SELECT pg_stat_force_next_flush()");
     while !database.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = 'pricetime reader'").is_empty() {}
     let sums = "SELECT sum(seq_tup_read), sum(coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE schemaname = 'pricetime'
@@ -60,7 +61,7 @@ fn read_so_far(database: &Database) -> [u64; 2] {
     [one.parse().unwrap(), other.parse().unwrap()]
 }
 
-/// Asks on a connection of its own; at most so many rows are read for it, none without an index.
+/// Asks on a connection of its own, and checks that at most this many rows are read, none without an index.
 fn check<T>(database: &Database, most: u64, what: &str, ask: impl FnOnce(&mut Reader, Instant) -> T) -> T {
     let before = read_so_far(database);
     let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
@@ -99,7 +100,8 @@ fn check_all(database: &Database) {
         assert!(!since.is_empty() && since.iter().all(|trade| trade.time >= day));
         for from in [None, Some(day)] {
             let stretch = Stretch { from, before: None };
-            // Each row of ten minutes once, the first and the last of each candle again, and once more to find it.
+            // Each row of ten minutes is read once, the first and the last of each candle again, and once more to find
+            // it.
             let candles = check(database, 10 * (600 + 3), "candles", |reader, until| {
                 reader.candles(symbol, Duration::from_secs(600), stretch, 10, until).unwrap().0
             });
@@ -108,7 +110,7 @@ fn check_all(database: &Database) {
     }
     for account in [BUSY, QUIET] {
         let of = Of { account, symbol: None, order: None };
-        // A sale to itself is looked at and left out: it is its purchase already.
+        // A sale to itself is read and left out, because it is already its purchase.
         let (trades, next) = check(database, 2 * page, "trades of an account", |reader, until| {
             reader.trades_of_account(of, None, PAGE, until).unwrap().0.unwrap()
         });
@@ -118,7 +120,8 @@ fn check_all(database: &Database) {
             reader.trades_of_account(of, Some(before), PAGE, until).unwrap().0.unwrap()
         });
         assert_eq!(rest[0], trades[PAGE / 2 + 1]);
-        // An order, its ending or its rest, what was taken off it, its name and its executions from both sides.
+        // An order has its row, its ending or its open shares, the shares taken off it, its name, and its executions
+        // from both sides.
         let (orders, next) = check(database, 5 * page + 4, "orders of an account", |reader, until| {
             reader.orders_of(account, None, None, PAGE, until).unwrap().0.unwrap()
         });
@@ -131,7 +134,8 @@ fn check_all(database: &Database) {
     }
     for account in [BUSY, QUIET] {
         let [last, middle] = [2 * EXECUTIONS, EXECUTIONS].map(Sequence);
-        // Of either table that has ids one row for each halving of them; a name to each placing, an order to each cancellation.
+        // Each table with ids reads one row for each bisection step; each placing reads a name, and each cancellation
+        // an order.
         let (halvings, mut behind) = (2 * 18, middle);
         let piece = check(database, 6 * page + halvings, "reports of an account", |reader, until| {
             reader.reports(account, behind, last, PAGE, until).unwrap().0
@@ -162,7 +166,8 @@ fn check_all(database: &Database) {
         let counts = counts.map(|(table, whose)| of(table, whose)).join(", ");
         assert_eq!(database.sql(&format!("SELECT {counts}")), [found]);
     }
-    // A day is 86,400 of them, and each of its 1,440 minutes is looked up; a minute more, in which the day began.
+    // A day has 86,400 of them, and each of its 1,440 minutes is looked up, and one more minute, in which the day
+    // began.
     let since = Time(BEGINNING + (EXECUTIONS - 86_400) * SECOND / 60 / SECOND * 60 * SECOND);
     let markets =
         check(database, 2 * page + 86_460 + 2 * 3 * 1_442, "markets", |reader, _| reader.markets(PAGE, since).unwrap());
@@ -184,7 +189,7 @@ fn what_is_read_is_what_is_shown() {
     check_all(&database);
 }
 
-/// A page that wants little of much ends before it has found what it wants, and says where to go on.
+/// A page that selects few of many rows ends before it is full, and says where to go on.
 #[test]
 fn pages_of_a_rare_symbol_end_early_and_go_on() {
     let database = database();

@@ -1,5 +1,5 @@
-//! Orders that wait until others are executed, in rows: a server may end between any two commands, and the next one goes on with the same
-//! orders in the same order.
+//! Pending orders in rows: a server may end between any two commands, and the next one continues with the same orders
+//! in the same order.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use engine::{
 };
 use store::{Befell, Reader, Stop};
 
-/// An order, and those that wait for it. Gives the id of the first.
+/// Places a working order, and its pending ones. Returns the id of the first.
 fn place_with(market: &mut Market, number: u8, working: NewOrder, pending: &[NewOrder]) -> OrderId {
     let (account, client_id, until) = (account(number), None, None);
     let two_wait = pending.len() == 2;
@@ -23,7 +23,7 @@ fn place_with(market: &mut Market, number: u8, working: NewOrder, pending: &[New
     first
 }
 
-/// A profit to be taken and a loss to be limited.
+/// A take profit and a stop loss.
 fn two(count: i64) -> [NewOrder; 2] {
     let profit = NewOrder::of_kind(OrderKind::PostOnly, spy(), Side::Sell, price(120), shares(count));
     let loss = NewOrder::limit(spy(), Side::Sell, price(70), shares(count));
@@ -54,7 +54,7 @@ fn random_markets_with_orders_that_wait_for_others_are_kept_over_restarts() {
 fn orders_wait_and_are_placed_within_a_batch_and_over_many() {
     let database = database();
     let mut market = rich(&[1, 2]);
-    // In the batch in which they were asked for two are placed, and one is canceled.
+    // Two are placed in the batch in which they came, and one is canceled.
     place_with(&mut market, 1, limit(Side::Buy, 100, 5), &two(5));
     place_with(&mut market, 1, limit(Side::Buy, 90, 1), &[limit(Side::Sell, 130, 1)]);
     let asked = place_with(&mut market, 1, limit(Side::Buy, 50, 1), &[limit(Side::Sell, 140, 1)]);
@@ -68,7 +68,7 @@ fn orders_wait_and_are_placed_within_a_batch_and_over_many() {
     assert_eq!(database.sql(history), expected);
     let rows = "SELECT order_id, working FROM pricetime.pending p WHERE NOT EXISTS (SELECT FROM pricetime.resting r WHERE r.order_id = p.order_id)";
     assert_eq!(database.sql(rows), [""; 0]);
-    // The other one by a later batch: it stands behind an order that is younger.
+    // A later batch places the other one, behind a younger order.
     place(&mut market, 2, limit(Side::Sell, 130, 1));
     place(&mut market, 2, limit(Side::Sell, 90, 1));
     market.restart(&database, "two");
@@ -110,7 +110,7 @@ fn a_folder_with_orders_that_wait_for_others_goes_in_and_comes_out_the_same() {
     place_with(&mut market, 2, limit(Side::Sell, 110, 4), &[limit(Side::Buy, 60, 4)]);
     let database = database();
     let store = goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Pending { .. })));
-    // It goes on there: one order is executed, and one is canceled.
+    // The market continues there: one order executes, and one is canceled.
     let mut writer = store.take_over().unwrap();
     market.engine = writer.load(5, DoneOrders::Keep).unwrap().engine;
     market.effects.restart(writer.head());
@@ -124,7 +124,7 @@ fn a_folder_with_orders_that_wait_for_others_goes_in_and_comes_out_the_same() {
     assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
 }
 
-/// More than one command places: a server ends before the others are.
+/// There are more than one command places: a server ends before the others are placed.
 #[test]
 fn those_whose_turn_is_to_come_keep_their_order_over_a_restart_and_an_import() {
     let mut market = rich(&[1, 2]);

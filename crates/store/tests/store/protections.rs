@@ -1,5 +1,5 @@
-//! Cancel on disconnect in rows: whoever asks SQL finds who is protected and whose orders were lost, a server goes on with it, and an import
-//! and an export carry it.
+//! Cancel on disconnect in rows: SQL shows the protected accounts and the lost orders, a server continues with them,
+//! and an import and an export carry them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -12,10 +12,10 @@ fn protect(number: u8, millis: u32) -> Command {
     Command::Protect { account: account(number), grace: Grace::from_millis(millis).unwrap() }
 }
 
-/// Accounts 1 and 3 are protected.
+/// Makes a market in which accounts 1 and 3 are protected.
 fn protected() -> Market {
     let mut market = rich(&[1, 2, 3]);
-    // Changed twice in one batch: the last one counts.
+    // They change twice in one batch: the last change counts.
     for (number, millis) in [(1, 5_000), (2, 0), (3, 60_000), (1, 250)] {
         market.apply(protect(number, millis));
     }

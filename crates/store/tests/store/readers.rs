@@ -1,4 +1,4 @@
-//! The thread that looks up orders for queries: how many statements it takes, and who waits for whom.
+//! The thread that looks up orders for queries: the number of its statements, and the order of waiting look-ups.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use exchange::{Answer, LookedUpOrder, Lookup, Unavailable, Wanted};
 use market::exchange_handle::ExchangeHandle;
 use store::{History, Stop, sql_reader};
 
-/// Statements that a server has executed so far, those that begin and end transactions left out.
+/// The number of statements that a server has executed so far, without begins and ends of transactions.
 fn statements(server: &Server) -> usize {
     server.log().lines().filter(|line| line.contains("LOG:  execute ")).count()
 }
@@ -21,7 +21,7 @@ fn readers(database: &Database) -> ExchangeHandle {
     ExchangeHandle::new(sql_reader::start(history("short"), history("long"), &failed).unwrap())
 }
 
-/// Every done order that executed, asked for in the way of an open order with these executions, and the executions.
+/// Every done order with executions, as a look-up of an open order with these executions, and the executions.
 fn executed(market: &Market) -> Vec<(LookedUpOrder, Vec<Execution>)> {
     let done = market.done_orders().into_iter().filter(|done| !done.executions.is_empty());
     done.map(|done| {
@@ -31,12 +31,12 @@ fn executed(market: &Market) -> Vec<(LookedUpOrder, Vec<Execution>)> {
     .collect()
 }
 
-/// Asks for orders. The look-up is given to `back` when it is over.
+/// Looks up orders. `back` gets the look-up when it is over.
 fn ask(handle: &ExchangeHandle, orders: Vec<LookedUpOrder>, back: impl FnOnce(Lookup) + Send + 'static) {
     exchange::Exchange::look_up(handle, Lookup::new(orders.into_iter(), None, back));
 }
 
-/// The answer that a look-up gives about an order that is open and whose executions the rows have.
+/// The answer of a look-up about an open order whose executions the rows have.
 fn told(lookup: Lookup, order: OrderId, account: AccountId, executed: Executed) -> (Answer, Vec<Execution>) {
     let op = Op::Query(Query { account, order: order.into() });
     let mut executions = Vec::new();
@@ -44,7 +44,7 @@ fn told(lookup: Lookup, order: OrderId, account: AccountId, executed: Executed) 
     (answer, executions)
 }
 
-/// The engine's reply about an order that is open and whose executions the rows have.
+/// The engine's reply about an open order whose executions the rows have.
 fn open(order: OrderId, executed: Executed) -> Reply {
     let (open, elsewhere) = (Shares::from_units(1).unwrap(), Some(Box::new(executed)));
     Reply::Status(Status { order, open, terms: None, canceled: None, executions: 0..0, elsewhere })
@@ -63,7 +63,8 @@ fn first_executions_of_many_orders_are_read_with_one_statement() {
     let before = statements(&server);
     let mut asked: Vec<(OrderId, usize)> = all.iter().map(|(asked, all)| (asked.order, all.len())).collect();
     let mut expected: Vec<Vec<Execution>> = all.into_iter().map(|(_, executions)| executions).collect();
-    // Twice, fewer than there are, none, and of an order that never was.
+    // The look-up repeats an order, asks for fewer executions than there are, for none, and for an order that never
+    // was.
     asked.push(asked[0]);
     expected.push(expected[0].clone());
     let long = expected.iter().position(|executions| executions.len() > 2).unwrap();
@@ -75,8 +76,8 @@ fn first_executions_of_many_orders_are_read_with_one_statement() {
     assert_eq!(statements(&server) - before, 1);
 }
 
-/// Once each open order was a statement of its own, 64 of them for each look-up, and all look-ups that waited went
-/// before the first one was answered.
+/// A regression: each open order was a statement of its own, 64 of them for each look-up, and all waiting look-ups were
+/// read before the first one was answered.
 #[test]
 fn look_ups_of_open_orders_go_in_rounds_of_few_statements() {
     let server = Server::start(&["log_statement=all"]);
@@ -89,7 +90,7 @@ fn look_ups_of_open_orders_go_in_rounds_of_few_statements() {
     let (list, single) = (&all[..128], &all[128]);
     let before = statements(&server);
     let (sender, answers) = channel();
-    // Nothing is read until all of them wait.
+    // No read runs until all of them wait.
     database.sql("BEGIN; LOCK TABLE pricetime.executions IN ACCESS EXCLUSIVE MODE");
     for at in 0..20 {
         let sender = sender.clone();
@@ -109,14 +110,14 @@ fn look_ups_of_open_orders_go_in_rounds_of_few_statements() {
             assert_eq!(found, executions);
         }
     }
-    // 2,561 orders, 256 a round.
+    // 2,561 orders come at 256 a round.
     let taken = statements(&server) - before;
     assert!(taken <= 24, "{taken} statements");
-    // Whoever asks one thing waits for a turn of each of the others, and not for all that these ask.
+    // A look-up of one order waits for a turn of each of the others, and not for all their orders.
     assert!(order.iter().position(|at| *at == 20).unwrap() < 5, "{order:?}");
 }
 
-/// Done orders and open ones take turns in a request, and one of them has more executions than there is room for.
+/// Done and open orders take turns in a request, and one of them has more executions than there is room for.
 #[test]
 fn a_look_up_tells_done_orders_and_open_ones_in_its_order() {
     let database = crate::common::postgres::database();
@@ -162,7 +163,7 @@ fn a_look_up_tells_done_orders_and_open_ones_in_its_order() {
     }
 }
 
-/// The rows have other executions than the engine said: the executions are no longer kept, and the sum is told.
+/// The rows have other executions than the engine's sum: they are no longer kept, and the answer has the sum.
 #[test]
 fn executions_that_do_not_add_up_are_told_as_a_sum() {
     let database = crate::common::postgres::database();

@@ -1,4 +1,4 @@
-//! What is no longer kept in a database: the oldest parts go, whoever asks for what is gone is told so, and all else is as before.
+//! Retention in a database: the oldest parts go, questions about removed rows are refused, and everything else stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use store::{AskedOrder, Epoch, History, Keep, Of, Reader, Retention, Seen, Since
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
 const ALL_THAT_MAY_GO: Keep = Keep { age_us: None, bytes: Some(1) };
 
-/// A market in parts of 60 ids.
+/// Makes a market in parts of 60 ids.
 fn market_in(database: &Database, seed: u64) -> (Market, Writer) {
     database.with_small_parts(60);
     (Market::of_all_kinds(seed), database.writer("one"))
@@ -34,7 +34,7 @@ fn is_gone<T>(answer: &Result<T, StoreError>) -> bool {
     matches!(answer, Err(StoreError::NoLongerKept { .. }))
 }
 
-/// All pages of a list, and whether what is behind them is gone.
+/// All pages of a list, and whether the rows behind them are gone.
 fn all_pages<T>(
     mut page: impl FnMut(Option<u64>) -> Result<Seen<Option<(Vec<T>, Option<u64>)>>, StoreError>,
 ) -> (Vec<T>, bool) {
@@ -54,7 +54,7 @@ fn all_pages<T>(
     }
 }
 
-/// Compares all that is told with what the model knows. What ended since `since` must be here, as must all that is open.
+/// Compares all answers with the model. Orders that ended since `since` must be here, like all open ones.
 fn check(database: &Database, market: &Market, since: Time) {
     let model = &market.model;
     let here = numbers(database, "SELECT id FROM pricetime.orders");
@@ -77,7 +77,7 @@ fn check(database: &Database, market: &Market, since: Time) {
     assert_eq!(verified.state_hash, market.engine.state_hash());
     assert_eq!((verified.orders, verified.executions), (here.len() as u64, trades_here.len() as u64));
 
-    // By its id, whole or not at all.
+    // A look-up by id finds an order completely or not at all.
     let mut history = History::connect(&database.url(), "history", Duration::from_secs(5), Stop::new()).unwrap();
     let asked: Vec<AskedOrder> =
         done.values().map(|done| AskedOrder { order: done.order, executions_for: Some(done.account) }).collect();
@@ -131,7 +131,7 @@ fn check(database: &Database, market: &Market, since: Time) {
         let expected: Vec<u64> = trades.iter().copied().rev().filter(|id| *id >= first_trade).collect();
         assert_eq!((rows, ended), (expected, gone_trade.is_some()), "trades of {account:?}");
 
-        // Whoever knows all that is gone misses nothing.
+        // A client that knows everything removed misses nothing.
         let through = market.engine.sequence();
         let sequence_of = |id: u64| market.placed[&OrderId(id)].0;
         let whole = reader.reports(account, Sequence::ZERO, through, 10_000, until());
@@ -173,7 +173,7 @@ fn check(database: &Database, market: &Market, since: Time) {
 
 #[test]
 fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_before() {
-    // Markets in which much is traded.
+    // These seeds make markets with much trade.
     for seed in [0, 3, 5, 6] {
         let database = database();
         let (mut market, mut writer) = market_in(&database, seed);
@@ -183,7 +183,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_and_all_else_is_as_before() {
             removed += remove(&database, ALL_THAT_MAY_GO, writer.epoch()).unwrap();
             check(&database, &market, Time(market.engine.time().0 - DAY_US));
             if round == 2 {
-                // A recovery finds the market as it was, whatever is gone.
+                // A recovery finds the same market, whatever was removed.
                 writer.close();
                 writer = database.writer("two");
                 let loaded = writer.load(seed, DoneOrders::Keep).unwrap();
@@ -216,7 +216,7 @@ fn what_is_younger_than_the_setting_stays() {
     assert_eq!(remove(&database, Keep { age_us: Some(99 * DAY_US), bytes: Some(1 << 40) }, writer.epoch()).unwrap(), 0);
 }
 
-/// Whoever asks while parts go is told either what was there or that it is gone, and never that it never was.
+/// A question while parts go gets the rows or the refusal, and never the answer that an order never was.
 #[test]
 fn who_asks_meanwhile_is_told_of_one_moment() {
     let database = database();
@@ -275,7 +275,7 @@ fn parts_are_made_before_they_are_needed() {
     market.check(&database);
     let parts = database.sql("SELECT count(*) FROM pricetime.parts WHERE rows_of = 'orders'").remove(0);
     assert!((4..12).contains(&parts.parse::<u32>().unwrap()), "{parts}");
-    // Another process of the same server, which knows nothing of the parts that were made.
+    // Another process of the same server knows nothing of the parts that were made.
     database.end_connections("one");
     market.run(&mut writer, 1500);
     market.check(&database);
@@ -296,7 +296,7 @@ fn a_server_that_was_taken_over_removes_nothing() {
     assert!(remove(&database, ALL_THAT_MAY_GO, writer.epoch()).unwrap() > 0);
 }
 
-/// Somebody who reads for long keeps the part, and holds up nobody; what he reads stays as it was.
+/// A reader that reads for long keeps the part, and delays nobody; its rows stay the same.
 #[test]
 fn a_reader_that_stands_still_keeps_the_part_and_no_writer() {
     let has_an_old_order = |seed: &u64| {
@@ -319,7 +319,7 @@ fn a_reader_that_stands_still_keeps_the_part_and_no_writer() {
             let mut longest = Duration::ZERO;
             let symbol = market.model.symbols().next().unwrap();
             while begun.elapsed() < Duration::from_secs(4) {
-                // It is there already. That the sequence moves is enough to need the writer.
+                // The row is there already. A move of the sequence is enough to need the writer.
                 std::thread::sleep(Duration::from_millis(200));
                 market.apply(Command::CreateSymbol { symbol });
                 let committing = Instant::now();
@@ -327,7 +327,7 @@ fn a_reader_that_stands_still_keeps_the_part_and_no_writer() {
                 longest = longest.max(committing.elapsed());
             }
             assert!(!removal.is_finished());
-            // What was open when the part was prepared is done when it goes.
+            // Orders that were open when the part was prepared are done when it goes.
             let accounts: Vec<AccountId> = market.model.accounts().collect();
             let open = market.model.open_orders().map(|order| (accounts[order.account.0 as usize], order.id));
             let open: Vec<(AccountId, OrderId)> = open.collect();
@@ -335,7 +335,7 @@ fn a_reader_that_stands_still_keeps_the_part_and_no_writer() {
                 market.apply(Command::CancelOrder { account, order: order.into() });
             }
             market.commit(&mut writer).unwrap();
-            // Whoever waited for the reader would have waited for all that time.
+            // A commit that waited for the reader would have taken all that time.
             assert!(longest < Duration::from_secs(3), "{longest:?}");
             assert_eq!(database.sql(count), before);
             database.sql("COMMIT");

@@ -1,4 +1,4 @@
-//! What was committed is what plain SQL shows and what a recovery reads: random markets against the naive model.
+//! Committed rows: plain SQL shows them and a recovery reads them. Random markets are compared with the naive model.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn a_recovery_finds_the_market_where_it_was() {
             named_done += market.model.client_orders().filter(|(_, order)| order.done_at().is_some()).count();
             assert_eq!(loaded.engine.state_hash(), market.engine.state_hash(), "seed {seed}, server {server}");
             assert_eq!(loaded.standing.head, market.effects.head());
-            // It goes on from there, with what was read.
+            // The market continues from there, with the engine that was read.
             market.engine = loaded.engine;
             market.run(&mut writer, 300);
             market.check(&database);
@@ -60,7 +60,7 @@ fn a_done_order_is_found_by_its_id() {
     assert_eq!(found, market.done_orders());
     let done = found.last().unwrap();
     assert_eq!(history.done_order(done.order).unwrap().as_ref(), Some(done));
-    // Its connection may break.
+    // The connection may break.
     assert_eq!(database.end_connections("history"), 1);
     assert_eq!(history.done_order(done.order).unwrap().as_ref(), Some(done));
 }
@@ -82,14 +82,14 @@ fn no_more_executions_are_read_than_there_is_room_for() {
     let bare = |done: &DoneOrder| DoneOrder { executions: Vec::new(), ..done.clone() };
     let within = history.done_within(&asked, executions - 1).unwrap();
     assert!(!within.whole && within.done.into_iter().flatten().flatten().eq(all.iter().map(bare)));
-    // Nobody else is told of an order's executions, and whoever cancels does not ask for them.
+    // No other account gets an order's executions, and a cancel does not ask for them.
     let stranger = AccountId::parse(b"31415926").unwrap();
     for executions_for in [None, Some(stranger)] {
         let asked: Vec<AskedOrder> = all.iter().map(|done| AskedOrder { order: done.order, executions_for }).collect();
         let within = history.done_within(&asked, 0).unwrap();
         assert!(within.whole && within.done.into_iter().flatten().flatten().eq(all.iter().map(bare)));
     }
-    // One that is asked for twice has its executions once.
+    // An order that is asked for twice has its executions once.
     let some = all.iter().find(|done| done.executions.len() > 1).unwrap();
     let within = history.done_within(&[own(some), own(some)], some.executions.len()).unwrap();
     assert_eq!(within.done, [Ok(Some(some.clone())), Ok(Some(some.clone()))]);
@@ -109,7 +109,7 @@ fn amounts_at_their_caps_are_exact() {
         Command::CreateAccount { account: rich, balance: Money::CAP.minus(Money::from_units(7)) },
         Command::CreateSymbol { symbol },
         Command::IssueShares { symbol, account: tiny, shares: Position::CAP },
-        // The least of the dearest, and the most of the cheapest.
+        // These are the fewest shares at the highest price, and the most at the lowest.
         Command::PlaceOrder {
             account: rich,
             order: NewOrder::limit(symbol, Side::Buy, Price::MAX, Shares::from_units(1).unwrap()),

@@ -1,4 +1,4 @@
-//! The rules of symbols in rows: whoever asks SQL finds them, a server goes on with them, and an import and an export carry them.
+//! Rules of symbols in rows: SQL shows them, a server continues with them, and an import and an export carry them.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -25,7 +25,7 @@ fn rules() -> SymbolRules {
     }
 }
 
-/// Three symbols: all rules, the halt alone, and none any more.
+/// Makes three symbols: with all rules, with the halt alone, and with none any more.
 fn market() -> Market {
     let mut market = Market::of_all_kinds(1);
     for name in ["ALL", "HALTED", "NONE"] {
@@ -33,7 +33,7 @@ fn market() -> Market {
     }
     market.apply(Command::CreateOldSymbol { symbol: symbol("OLD") });
     let halted = SymbolRules { is_halted: true, ..SymbolRules::NONE };
-    // Changed twice in one batch: the last ones count.
+    // They change twice in one batch: the last ones count.
     for (name, rules) in [("ALL", halted), ("ALL", rules()), ("HALTED", halted), ("NONE", rules()), ("OLD", halted)] {
         market.apply(Command::ChangeRules { symbol: symbol(name), rules });
     }
@@ -50,7 +50,7 @@ fn sql_shows_the_rules_that_a_server_goes_on_with() {
         r.band_down, r.halted FROM pricetime.symbol_rules r JOIN pricetime.symbols s ON s.number = r.symbol ORDER BY s.number";
     let all = "ALL|0.01000000|0.50000000|1.00000000||5.0000000000000000|1000000.0000000000000000|10.25|0.05|t";
     assert_eq!(database.sql(shown), [all, "HALTED|||||||||t", "OLD|||||||||t"]);
-    // Of the old one executions are noted from now on.
+    // The old symbol's executions are noted from now on.
     assert_eq!(database.sql("SELECT watched FROM pricetime.symbols WHERE name = 'OLD'"), ["t"]);
     for name in ["ALL", "HALTED", "OLD"] {
         market.apply(Command::ChangeRules { symbol: symbol(name), rules: SymbolRules::NONE });

@@ -1,5 +1,5 @@
-//! Orders that wait for a price, in rows: a server may end between any two of the commands that reach, activate and cancel them,
-//! and the next one goes on with the same orders in the same places.
+//! Orders that wait for a price, in rows: a server may end between any two of the commands that reach, activate and
+//! cancel them, and the next one continues with the same orders in the same places.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use engine::{
 };
 use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
 
-/// One command activates so many.
+/// The number of orders that one command activates.
 const ACTIVATED_MAX: usize = 1_000;
 
 fn account() -> AccountId {
     AccountId::parse(b"7").unwrap()
 }
 
-/// A market with one account that has much of everything.
+/// Makes a market with one account that has much of everything.
 fn market() -> Market {
     let mut market = Market::of_all_kinds(1);
     market.apply(Command::CreateAccount { account: account(), balance: Money::from_units(1_000_000_000 * DOLLAR) });
@@ -41,7 +41,7 @@ fn cancel(market: &mut Market, order: u64) {
     market.apply(Command::CancelOrder { account: account(), order: OrderId(order).into() });
 }
 
-/// Two orders execute at this price, and nothing is left of them.
+/// Executes two orders completely at this price.
 fn trade(market: &mut Market, dollars: i64) {
     place(market, limit(Side::Sell, dollars, 1));
     place(market, limit(Side::Buy, dollars, 1));
@@ -56,21 +56,22 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
         wait(&mut market, limit(Side::Buy, 50 + at % 3, 1), if at % 2 == 0 { rising } else { higher });
     }
     market.restart(&database, "before");
-    // Some that wait for the same are of the batch in which it is reached; some of these are canceled in it.
+    // Some with the same trigger are placed in the batch in which it is reached, and some of these are canceled in it.
     for at in 0..1_500 {
         wait(&mut market, limit(Side::Buy, 50 + at % 3, 1), if at % 3 == 0 { rising } else { higher });
     }
     wait(&mut market, limit(Side::Sell, 500, 1), Trigger::from_above(price(60)));
     cancel(&mut market, 3);
     cancel(&mut market, 1_900);
-    // The first sell is dearer than the second: both prices are reached by one order.
+    // The first sell is dearer than the second: one order reaches both prices.
     place(&mut market, limit(Side::Sell, 101, 1));
     place(&mut market, limit(Side::Sell, 100, 1));
     place(&mut market, limit(Side::Buy, 101, 2));
     let mut reached = market.engine.reached_orders();
     assert_eq!(reached, 2_698 - ACTIVATED_MAX);
     market.restart(&database, "reached");
-    // One that was reached and is not active can be canceled, and while the price is away from it, others can begin to wait for it.
+    // A reached order that is not active can be canceled, and while the price is away from its trigger, others can
+    // begin to wait for it.
     let StateItem::Stop { order, .. } = state(&market.engine).into_iter().rfind(is_reached).unwrap() else {
         unreachable!("found above")
     };
@@ -89,7 +90,7 @@ fn orders_that_one_command_reached_are_activated_over_many_restarts() {
     reached -= ACTIVATED_MAX;
     assert_eq!(market.engine.reached_orders(), reached);
     market.restart(&database, "one turn later");
-    // Reached in the batch behind those that wait for their turn still.
+    // These are reached in the batch behind the orders that still wait for their turn.
     place(&mut market, limit(Side::Buy, 100, 1));
     reached += 2;
     assert_eq!(market.engine.reached_orders(), reached);
@@ -104,7 +105,8 @@ fn is_reached(item: &StateItem) -> bool {
     matches!(item, StateItem::Stop { is_reached: true, .. })
 }
 
-/// Five orders at 90 of which the oldest came there last, and one that came there with the same command behind it.
+/// Makes five orders at 90 of which the oldest came there last, and one that came there with the same command behind
+/// it.
 fn triggered_behind_a_younger_one() -> Market {
     let mut market = market();
     let rising = Trigger::from_below(price(100));
@@ -122,7 +124,7 @@ fn an_order_that_was_activated_stays_behind_younger_ones() {
     let mut market = triggered_behind_a_younger_one();
     for server in ["one", "two"] {
         market.restart(&database, server);
-        // Each takes one order whole and the next one in part.
+        // Each takes one order completely and the next one in part.
         place(&mut market, limit(Side::Sell, 90, 5));
     }
     market.restart(&database, "three");
@@ -138,7 +140,8 @@ fn an_order_that_was_activated_stays_behind_younger_ones() {
 #[test]
 fn a_folder_with_orders_in_any_place_goes_in_and_comes_out_the_same() {
     let mut market = triggered_behind_a_younger_one();
-    // Waiting ones of both directions and of a kind that never rests, and more reached ones than one command activates.
+    // There are waiting ones of both directions and of a kind that never rests, and more reached ones than one command
+    // activates.
     let triggers = [Trigger::from_below(price(120)), Trigger::from_above(price(80)), Trigger::from_above(price(70))];
     for trigger in triggers {
         wait(&mut market, NewOrder::market(spy(), Side::Buy, shares(1)), trigger);
@@ -151,7 +154,7 @@ fn a_folder_with_orders_in_any_place_goes_in_and_comes_out_the_same() {
     trade(&mut market, 110);
     let database = database();
     let store = goes_in_and_comes_out(&market, &database, (51, is_reached));
-    // It goes on there: those that were reached come behind those that rest.
+    // The market continues there: the reached orders come behind the resting ones.
     let mut writer = store.take_over().unwrap();
     market.engine = writer.load(5, DoneOrders::Keep).unwrap().engine;
     market.effects.restart(writer.head());
@@ -196,7 +199,7 @@ fn whoever_reads_the_past_is_told_what_an_order_waited_for() {
     assert_eq!(database.sql(&format!("{open} ORDER BY 1")), ["1|f|100|f", "2|t|80|t"]);
 }
 
-/// Orders of these ids, which are canceled at once.
+/// Makes orders with these ids, which are canceled at once.
 fn fill_part(market: &mut Market, ids: std::ops::RangeInclusive<u64>) {
     for order in ids {
         place(market, limit(Side::Buy, 1, 1));
@@ -216,7 +219,7 @@ fn remove_first_part_of_orders(market: &mut Market, database: &Database) {
     assert_eq!(removed, 1, "the first part of orders");
 }
 
-/// What befell an order is kept as long as the order, and no longer.
+/// Notes on an order are kept as long as the order, and no longer.
 #[test]
 fn notes_go_with_their_orders() {
     let database = database();
@@ -236,7 +239,7 @@ fn notes_go_with_their_orders() {
     remove_first_part_of_orders(&mut market, &database);
     assert_eq!(database.sql("SELECT id FROM pricetime.orders WHERE id < 61 ORDER BY 1"), ["60"]);
     assert_eq!(database.sql(orders), ["60", "63"]);
-    // Whoever missed that the first one was triggered would miss it for ever.
+    // A client that missed the trigger of the first one would miss it for ever.
     let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
     let mut behind = |sequence| {
         let until = Instant::now() + Duration::from_secs(60);
@@ -247,7 +250,7 @@ fn notes_go_with_their_orders() {
     assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
 }
 
-/// Both orders of an execution may be of a part that goes, since one that waited is older than its execution.
+/// Both orders of an execution may be in a part that goes, because a waiting order is older than its execution.
 #[test]
 fn both_orders_that_executed_lately_stay_when_their_part_goes() {
     let database = database();
@@ -263,8 +266,8 @@ fn both_orders_that_executed_lately_stay_when_their_part_goes() {
     assert_eq!(database.store("auditor").verify().unwrap().0.state_hash, market.engine.state_hash());
 }
 
-/// An order that waited may be older than one that executed before it in the same part. A part went when the orders of its last
-/// execution were gone, which were taken for the youngest of it.
+/// A regression: an order that waited may be older than one that executed before it in the same part. A part went when
+/// the orders of its last execution were gone, because these counted as its youngest.
 #[test]
 fn trades_stay_while_an_order_of_their_part_does_though_the_last_of_them_is_of_older_ones() {
     let database = database();
@@ -273,7 +276,7 @@ fn trades_stay_while_an_order_of_their_part_does_though_the_last_of_them_is_of_o
     wait(&mut market, limit(Side::Buy, 100, 1), Trigger::from_below(price(100)));
     place(&mut market, limit(Side::Sell, 100, 2));
     fill_part(&mut market, 3..=60);
-    // Executes with the second order, and so does the first one then: its part of executions is full.
+    // It executes with the second order, and then the first one does, too: its part of executions is full.
     place(&mut market, limit(Side::Buy, 100, 1));
     trade(&mut market, 100);
     pass_a_day(&mut market);

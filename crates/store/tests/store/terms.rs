@@ -1,5 +1,5 @@
-//! Orders on terms, in rows: they end at a time, do not execute with those of their own account, are amended; and it is kept why they
-//! ended. A server may end between any two of the commands that do this, and the next one goes on with the same orders.
+//! Terms of orders in rows: deadlines, self-trade prevention, amendments, and the reasons of cancels. A server may end
+//! between any two of the commands that cause them, and the next one continues with the same orders.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use store::{Befell, Keep, Reader, Retention, Stop, StoreError};
 
 const HOUR_US: u64 = 3_600_000_000;
 
-/// So many hours from now.
+/// The deadline this many hours from now.
 fn hours(market: &Market, hours: u64) -> Option<Deadline> {
     Deadline::new(Time(market.engine.time().0 + hours * HOUR_US))
 }
@@ -50,7 +50,7 @@ fn orders_end_at_their_time_over_restarts() {
     let (soon, late) = (hours(&market, 1), hours(&market, 20));
     place_until(&mut market, 1, limit(Side::Buy, 90, 2), late);
     place_until(&mut market, 2, limit(Side::Buy, 91, 3), soon);
-    // One that waits, and one that was executed in part.
+    // One waits, and one was executed in part.
     let waiting = limit(Side::Sell, 200, 1).triggered_by(Trigger::from_below(price(150)));
     place_until(&mut market, 1, waiting, soon);
     place_until(&mut market, 1, limit(Side::Sell, 95, 5), soon);
@@ -61,7 +61,7 @@ fn orders_end_at_their_time_over_restarts() {
     assert_eq!(database.sql(ending), ["1|t", "2|f", "3|f", "4|f"]);
     let mut ended = 0;
     while market.model.open_orders().any(|order| order.until == soon) {
-        // Time passes with commands, of which the others change nothing.
+        // Time passes with commands that change nothing else.
         market.apply(Command::CreateSymbol { symbol: spy() });
         market.apply(Command::ExpireOrders);
         ended += 1;
@@ -100,7 +100,7 @@ fn shares_are_taken_off_again_and_again_and_the_order_keeps_its_place() {
     let waiting = limit(Side::Sell, 300, 6).triggered_by(Trigger::from_below(price(250)));
     place(&mut market, 1, waiting);
     market.restart(&database, "one");
-    // Twice in a batch, in the next one, and in the same one as an execution.
+    // It is reduced twice in a batch, in the next one, and in the same one as an execution.
     amend(&mut market, 1, 1, 8);
     amend(&mut market, 1, 1, 7);
     amend(&mut market, 1, 3, 5);
@@ -115,12 +115,12 @@ fn shares_are_taken_off_again_and_again_and_the_order_keeps_its_place() {
     assert_eq!(database.sql(rows), ["1|4", "3|4", "5|1"]);
     let shown = "trim_scale(shares), trim_scale(reduced), trim_scale(executed), trim_scale(open), waits";
     assert_eq!(history(&database, shown), ["1|5|4|2|3|f", "2|4|0|0|4|f", "3|2|4|0|2|t", "4|2|0|2|0|f", "5|6|1|0|6|f"]);
-    // The first one is the first still: it goes whole, and the second one in part.
+    // The first one is still first: it executes completely, and the second one in part.
     place(&mut market, 2, limit(Side::Buy, 100, 4));
     market.restart(&database, "four");
     assert_eq!(history(&database, "trim_scale(open)")[..2], ["1|0", "2|3"]);
     assert_eq!(database.sql("SELECT trim_scale(shares) FROM pricetime.orders WHERE id = 1"), ["9"], "as it was placed");
-    // Each reduction is told as it was, from any of them on.
+    // Each reduction comes as it was, from any of them on.
     let mut reader = Reader::connect(&database.url(), "reader", Stop::new()).unwrap();
     let mut told = |from: Sequence, most: usize| {
         let until = Instant::now() + Duration::from_secs(60);
@@ -180,7 +180,7 @@ fn what_is_kept_of_orders_that_met_their_own() {
     );
 }
 
-/// What a client is told that sends this once more.
+/// The reply to a client that sends this once more.
 fn told_again(engine: &mut Engine, name: &str, order: NewOrder, until: Option<Deadline>) -> Reply {
     let command = Command::PlaceOrder { account: account(1), order, client_id: Some(client_id(name)), until };
     let entry = Entry { sequence: engine.sequence().next(), time: engine.time(), command };
@@ -200,7 +200,8 @@ fn an_order_sent_again_after_a_restart_is_compared_with_what_was_first_placed() 
     place(&mut market, 2, limit(Side::Buy, 100, 5));
     market.restart(&database, "one");
     assert_eq!(history(&database, "trim_scale(open)")[..2], ["1|0", "2|6"]);
-    // By way of a data folder, too: it says of the done order what was left of it, and what its id stands for.
+    // The way through a data folder does the same: that has the remaining shares of the done order, and the terms that
+    // its id stands for.
     let mut store = self::database().store("importer");
     store.migrate().unwrap();
     let given = state(&market.engine).into_iter().map(Ok::<_, Infallible>);
@@ -260,7 +261,7 @@ fn whoever_reads_the_past_is_told_the_terms() {
     }
     let reports = reader.reports(AccountIndex(0), Sequence::ZERO, market.engine.sequence(), 100, until).unwrap().0;
     let placed = reports.placed.iter().rev().map(|row| (row.order.0, row.shares, row.self_trade));
-    // As they were placed, whatever was taken off them.
+    // These are the orders as placed, whatever was taken off them.
     let as_placed = [(4, 1), (3, 1), (2, 4), (1, 5)];
     let as_placed =
         as_placed.into_iter().zip(expected).map(|((order, count), (_, _, mode, _))| (order, shares(count), mode));
@@ -282,7 +283,7 @@ fn a_folder_with_orders_on_terms_goes_in_and_comes_out_the_same() {
         let order = limit(Side::Sell, 100, count).with_self_trade(SelfTrade::Decrement);
         place_named(market, name, order, until)
     };
-    // One is done, one executed in part, one waits; all were amended, and one without a name.
+    // One is done, one executed in part, one waits; all were amended, and one has no name.
     for (name, count, until) in [("done", 5, soon), ("part", 9, late), ("whole", 3, None)] {
         let order = named(&mut market, name, count, until);
         amend(&mut market, 1, order, count - 1);
@@ -295,10 +296,10 @@ fn a_folder_with_orders_on_terms_goes_in_and_comes_out_the_same() {
     place(&mut market, 2, limit(Side::Buy, 100, 6));
     let database = database();
     let store = goes_in_and_comes_out(&market, &database, (3, |item| matches!(item, StateItem::Deadline { .. })));
-    // What was taken off an order without a name nobody knows.
+    // The reductions of an order without a name are unknown.
     let rows = "SELECT order_id, trim_scale(shares) FROM pricetime.reductions ORDER BY order_id";
     assert_eq!(database.sql(rows), ["1|1", "2|1", "3|1", "4|2"]);
-    // It goes on there: orders are amended once more, and end.
+    // The market continues there: orders are amended once more, and end.
     let mut writer = store.take_over().unwrap();
     market.engine = writer.load(5, DoneOrders::Keep).unwrap().engine;
     market.effects.restart(writer.head());
@@ -318,7 +319,7 @@ fn a_folder_with_orders_on_terms_goes_in_and_comes_out_the_same() {
     );
 }
 
-/// What was taken off an order is kept as long as the order, and no longer; also what is taken off while the others go.
+/// Reductions of an order are kept as long as the order, and no longer, also those made while the others go.
 #[test]
 fn reductions_go_with_their_orders() {
     let database = database();
@@ -335,7 +336,7 @@ fn reductions_go_with_their_orders() {
     (0..120).for_each(|_| market.apply(Command::CreateSymbol { symbol: spy() }));
     let mut writer = database.writer("one");
     market.commit(&mut writer).unwrap();
-    // Somebody reads, so that the part cannot go before the order is amended again.
+    // A reader keeps the part from going before the order is amended again.
     database.sql("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE pricetime.kept IN ACCESS SHARE MODE");
     let epoch = writer.epoch();
     let keep = Keep { age_us: None, bytes: Some(1) };

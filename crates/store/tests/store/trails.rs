@@ -1,5 +1,5 @@
-//! Orders that wait for a price which follows the market, in rows: a server may end between any two commands, and the next one goes on
-//! with the same prices.
+//! Trailing stops in rows: a server may end between any two commands, and the next one continues with the same
+//! triggers.
 
 use crate::common::market::Market;
 use crate::common::postgres::database;
@@ -16,7 +16,7 @@ fn behind(market: &mut Market, name: Option<&str>, order: NewOrder, trail: Trail
     market.apply(TrailingOrder { account: account(1), order, trail, client_id, until: None }.command());
 }
 
-/// An execution at this price.
+/// Makes an execution at this price.
 fn trade(market: &mut Market, at: i64) {
     place(market, 2, limit(Side::Buy, at, 1));
     place(market, 2, limit(Side::Sell, at, 1));
@@ -51,7 +51,8 @@ fn a_recovery_finds_every_trigger_where_the_market_took_it() {
     assert!(follow > 30 && moved > 5, "{follow} orders followed the market at a recovery, {moved} of them had moved");
 }
 
-/// In one batch a trigger moves to where another order's stands, and that one's is reached: it is not taken for reached with it.
+/// In one batch a trigger moves to that of another order, which is reached: the first does not count as reached with
+/// it.
 #[test]
 fn triggers_move_and_are_reached_by_one_batch() {
     let database = database();
@@ -72,7 +73,7 @@ fn triggers_move_and_are_reached_by_one_batch() {
         database.sql("SELECT trim_scale(stop_price) FROM pricetime.open_orders WHERE waits ORDER BY order_id"),
         ["115", "95", "62.5"]
     );
-    // Up, down to the first trigger, and down to the second, all of it between two commits.
+    // The price goes up, down to the first trigger, and down to the second, all between two commits.
     trade(&mut market, 140);
     trade(&mut market, 130);
     trade(&mut market, 110);

@@ -47,7 +47,7 @@ fn a_market_goes_in_and_comes_out_the_same() {
             })
             .unwrap();
         assert_eq!((orders.len() as u64, &orders), (count, &done));
-        // And the market goes on there.
+        // The market continues there.
         let mut writer = store.take_over().unwrap();
         market.engine = writer.load(seed, DoneOrders::Keep).unwrap().engine;
         market.effects.restart(writer.head());

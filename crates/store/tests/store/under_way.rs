@@ -1,5 +1,5 @@
-//! Orders that one command does not bring to their end, and those that wait behind them, in rows: a server may end
-//! between any two commands, and the next one goes on with each in its place.
+//! Orders under way, and those that wait behind them, in rows: a server may end between any two commands, and the next
+//! one continues with each in its place.
 
 use crate::common::market::{Market, state};
 use crate::common::postgres::database;
@@ -7,10 +7,10 @@ use crate::common::simple::{account, goes_in_and_comes_out, limit, place, price,
 use engine::{Command, NewOrder, OrderId, OrderKind, Side, StateItem, Trigger};
 use model::workload::Random;
 
-/// So few executions that orders are under way all the time.
+/// A number of executions so small that orders are under way all the time.
 const EXECUTIONS_MAX: u32 = 3;
 
-/// Something that is done to a market in which small orders stand and large ones come.
+/// Draws a command for a market of small resting orders and large arriving ones.
 fn drawn(random: &mut Random, placed: u64) -> Command {
     let account = account(1 + random.below(3) as u8);
     let dollars = 95 + random.below(6) as i64;
@@ -59,7 +59,7 @@ fn a_recovery_finds_orders_that_wait_for_their_turn_in_their_places() {
     assert!(all.iter().all(|&met| met > 1), "under way, behind others, executed in part, triggered: {all:?}");
 }
 
-/// Six sells, one order that executes with three of them and goes on, and others behind it.
+/// Makes six sells, one order that executes with three of them and goes on, and others behind it.
 fn under_way(taker: NewOrder) -> Market {
     let mut market = rich(&[1, 2]).with_executions_max_from_now_on(EXECUTIONS_MAX);
     for dollars in 50..56 {
@@ -71,7 +71,7 @@ fn under_way(taker: NewOrder) -> Market {
     market
 }
 
-/// One that waited for a price, and one of each kind that can be under way, so that all columns are told.
+/// One waited for a price, and one is of each kind that can be under way, so that all columns have values.
 #[test]
 fn a_folder_with_orders_under_way_goes_in_and_comes_out_the_same() {
     let market_order = NewOrder::market(spy(), Side::Buy, shares(55));
@@ -94,7 +94,7 @@ fn a_folder_with_orders_under_way_goes_in_and_comes_out_the_same() {
     }
 }
 
-/// A stop that was triggered, and did not come to its end.
+/// The stop was triggered, and one command did not complete it.
 #[test]
 fn a_triggered_order_that_is_under_way_keeps_its_price_to_wait_for() {
     let database = database();
@@ -114,7 +114,7 @@ fn a_triggered_order_that_is_under_way_keeps_its_price_to_wait_for() {
     market.restart(&database, "second");
 }
 
-/// What is wrong with such rows is named.
+/// Faults in such rows are named.
 #[test]
 fn rows_of_orders_under_way_that_do_not_agree_are_named() {
     for (change, fault) in [
@@ -131,7 +131,7 @@ fn rows_of_orders_under_way_that_do_not_agree_are_named() {
     }
 }
 
-/// Since orders go on with later commands an older aggressor was never found to be wrong.
+/// A regression: since later commands continue orders, a wrong older aggressor was never found.
 #[test]
 fn a_wrong_aggressor_is_found() {
     for maker in [Side::Sell, Side::Buy] {
@@ -147,7 +147,7 @@ fn a_wrong_aggressor_is_found() {
     }
 }
 
-/// The views say of an active order that it is delayed, and not that it waits for a price.
+/// The views show an active order as delayed, and not as waiting for a price.
 #[test]
 fn the_views_tell_delayed_orders_from_those_that_wait_for_a_price() {
     let database = database();
