@@ -13,8 +13,8 @@ pub enum HistoryError {
     #[error("the history's {name}: {source}; see to the disk and start again")]
     Io { name: String, source: io::Error },
     #[error(
-        "the history's {name} is damaged: {fault}; move the folder {HISTORY_FOLDER} out of the data folder: the market is \
-         whole, and a new history begins with what the journal has"
+        "the history's {name} is damaged: {fault}; restore the folder {HISTORY_FOLDER} from a backup, or move it out of the data \
+         folder: the market is whole, and a new history begins with what the journal has"
     )]
     Damaged { name: String, fault: String },
     /// A record is damaged: its checksum does not hold.

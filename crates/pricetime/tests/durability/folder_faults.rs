@@ -174,7 +174,7 @@ fn each_file_of_a_data_folder_is_missed() {
         (SNAPSHOT, Newest, Missing, Fine, Fine),
         (SNAPSHOT, Newest, Cut, Named("snapshot-"), Fine),
         (SNAPSHOT, Newest, Empty, Named("snapshot-"), Fine),
-        (SNAPSHOT, Newest, Foreign, Named("snapshot-"), Named("that the snapshot stands at")),
+        (SNAPSHOT, Newest, Foreign, Named("snapshot-"), Named("the snapshot ")),
         (
             CHECKPOINT,
             Newest,
