@@ -1,4 +1,5 @@
-//! What all attacks share: a server alone on the machine as far as this suite is concerned, bystanders, bounds, a verdict.
+//! The parts that all attacks share: a server alone on the machine as far as this suite is concerned, bystanders,
+//! bounds, a verdict.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,21 +15,21 @@ pub const MIB: u64 = 1 << 20;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What an attack may cost. How long bystanders wait is held against those of an idle server beside it, in the same
-/// run: a machine that does something else makes both wait.
+/// The allowed costs of an attack. The waits of bystanders are compared with those at an idle server beside it, in the
+/// same run, because other work of the machine makes both wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// By how many bytes the server's resident memory may grow at most, at any moment.
+    /// The most bytes by which the server's resident memory may grow, at any moment.
     pub memory: u64,
-    /// How long the attack may last; at least 10 s, and the server is killed behind it.
+    /// The most time for the attack; at least 10 s. The watchdog kills a slower server.
     pub time: Duration,
-    /// By how much longer than at an idle server the p99 of bystanders' waits may be, over XML and over HTTP.
+    /// The most by which the p99 of bystanders' waits may exceed that at an idle server, over XML and over HTTP.
     pub p99: Duration,
-    /// By how much longer than at an idle server a bystander may wait.
+    /// The most by which a bystander's wait may exceed that at an idle server.
     pub longest: Duration,
 }
 
-/// What most attacks may cost: `Limits { memory: 16 * MIB, ..ORDINARY }`.
+/// The allowed costs of most attacks: `Limits { memory: 16 * MIB, ..ORDINARY }`.
 pub const ORDINARY: Limits = Limits {
     memory: 200 * MIB,
     time: Duration::from_secs(120),
@@ -36,15 +37,15 @@ pub const ORDINARY: Limits = Limits {
     longest: Duration::from_secs(1),
 };
 
-/// How large an attack is: the one number in `./test`, the other at length.
+/// The size of an attack: the first number in `./test`, the second in the long form.
 pub fn size<T>(short: T, long: T) -> T {
     if verdict::is_long() { long } else { short }
 }
 
-/// A server before the attack, to be given what the attack needs.
+/// A server before the attack, which the test prepares.
 pub struct Scene {
     pub server: Server,
-    /// Another one, which nobody attacks.
+    /// Another server, which nobody attacks.
     idle: Server,
     title: &'static str,
     limits: Limits,
@@ -63,12 +64,12 @@ impl Scene {
         Scene { server, idle, title, limits, folder, turn }
     }
 
-    /// With another bound of the memory that the attack may take.
+    /// The same scene with another bound of memory.
     pub fn within(self, memory: u64) -> Scene {
         Scene { limits: Limits { memory, ..self.limits }, ..self }
     }
 
-    /// Stops the server and starts it again on what it wrote: what was done is in the archive alone.
+    /// Stops the server and starts it again on its data folder, so that only the archive has the done orders.
     pub fn again(self) -> Scene {
         let Scene { server, idle, title, limits, folder, turn } = self;
         server.stop();
@@ -81,12 +82,12 @@ impl Scene {
         self.folder.data()
     }
 
-    /// Lets the attack begin, beside bystanders who trade. From here memory, time and their waits are measured.
+    /// Begins the attack, beside bystanders who trade. From here on memory, time and their waits are measured.
     pub fn attack(self) -> Attack {
         self.attack_beside(Habit::Trade)
     }
 
-    /// Lets the attack begin, beside bystanders who do as they are told.
+    /// Begins the attack, beside bystanders with this habit.
     pub fn attack_beside(self, habit: Habit) -> Attack {
         let bystanders = Bystanders::start(&self.server, habit);
         let control = Bystanders::start(&self.idle, habit);
@@ -106,14 +107,14 @@ impl Scene {
     }
 }
 
-/// An attack that goes on. Dropped before its end it has failed, and its verdict says so.
+/// An attack that goes on. If it is dropped before its end, it has failed, and its verdict says so.
 pub struct Attack {
     server: Option<Server>,
     idle: Option<Server>,
     title: &'static str,
     limits: Limits,
     began: Instant,
-    /// Of the server under attack, and of the idle one.
+    /// The bystanders of the server under attack, and of the idle one.
     bystanders: Option<[Bystanders; 2]>,
     watchdog: Option<Watchdog>,
     parts: Vec<Part>,
@@ -127,13 +128,13 @@ impl Attack {
         self.server.as_ref().expect("an attack that goes on has its server")
     }
 
-    /// Notes how long a part of it took; judged in the long form alone.
+    /// Notes the time of a part of it; only the long form judges it.
     pub fn took(&mut self, what: &'static str, took: Duration, allowed: Duration) {
         self.parts.push(Part { what, took, allowed });
     }
 
-    /// Ends it: `outcome` says how the attacker was answered. Panics unless the server goes on, has answered the bystanders
-    /// correctly all the time, kept within the limits, and stops in order.
+    /// Ends the attack: `outcome` says how the attacker was answered. Panics unless the server goes on, has answered
+    /// the bystanders correctly all the time, kept within the limits, and stops in order.
     pub fn end(mut self, outcome: &str) {
         let [waits, control] = self.bystanders.take().expect("an attack ends once").map(Bystanders::end);
         let lasted = self.began.elapsed();

@@ -1,4 +1,5 @@
-//! Attacks by growth: a market made as large as it may be and then asked for whole, and whoever wants it larger without end.
+//! Attacks by growth: a market made as large as allowed and then requested whole, and clients that make it larger
+//! without end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,12 +12,12 @@ use crate::common::http::Http;
 use crate::common::keys::KeyFile;
 use crate::common::server::{PATIENCE, Server};
 
-/// One long answer costs others no more than this.
+/// The allowed costs of one long answer for others.
 const ONE_ANSWER: Limits = Limits { memory: 100 * MIB, time: Duration::from_secs(300), ..ORDINARY };
-/// Children of one request.
+/// The number of children in one request.
 const AT_ONCE: usize = 5_000;
 
-/// Sends a request and reads its answer to the end, keeping none of it. Gives its length and its last bytes.
+/// Sends a request and reads its answer to the end, keeping none of it. Returns its length and its last bytes.
 fn read_all(http: SocketAddr, path: &str, headers: &str) -> (usize, String) {
     let mut stream = TcpStream::connect(http).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -38,7 +39,7 @@ fn read_all(http: SocketAddr, path: &str, headers: &str) -> (usize, String) {
     (length, String::from_utf8_lossy(&tail).into_owned())
 }
 
-/// So many symbols, a share of each for account 1, and as many accounts.
+/// Makes this many symbols, with a share of each for account 1, and as many accounts.
 fn fill(server: &Server, symbols: usize) {
     let mut client = server.client();
     client.ask("<create><account id=\"1\" balance=\"1000000\"/></create>");
@@ -57,7 +58,7 @@ fn fill(server: &Server, symbols: usize) {
     }
 }
 
-/// A million symbols and one request for all of them took 12.9 GB, and nobody was answered for 43 s.
+/// A regression: one request for a million symbols took 12.9 GB, and nobody was answered for 43 s.
 #[test]
 fn a_market_that_is_asked_for_whole_is_told_piece_by_piece() {
     let symbols = size(20_000, 1_000_000);
@@ -85,7 +86,7 @@ fn a_market_that_is_asked_for_whole_is_told_piece_by_piece() {
         let page = native.read(&format!("/api/v1/{path}"));
         assert_eq!((page[list].as_array().unwrap().len(), page["next"].is_string()), (1000, true), "{path}");
     }
-    // Those who follow all symbols, or an account with all of them, and a stream whose name is not in capitals.
+    // These clients follow all symbols, an account with all of them, and a stream whose name is not in capitals.
     let mut socket = native.listen();
     for request in [
         json!({"op": "subscribe", "channel": "symbols"}),
@@ -107,7 +108,7 @@ fn a_market_that_is_asked_for_whole_is_told_piece_by_piece() {
     attack.end(&format!("{symbols} symbols, {} MiB told", (bytes + length as u64) / MIB));
 }
 
-/// Whoever takes nothing of a long answer keeps nobody from another one.
+/// A client that reads none of a long answer keeps no other client from one.
 #[test]
 fn long_answers_that_nobody_reads_cost_a_piece_each() {
     const SILENT: usize = 300;
@@ -126,7 +127,7 @@ fn long_answers_that_nobody_reads_cost_a_piece_each() {
     attack.end(&format!("another one was told {} MiB", length as u64 / MIB));
 }
 
-/// An account of many open orders that is listed and canceled.
+/// An account's many open orders are listed and canceled.
 #[test]
 fn an_account_of_many_open_orders_holds_nobody_up() {
     let orders = size(20_000, 300_000);
@@ -149,7 +150,7 @@ fn an_account_of_many_open_orders_holds_nobody_up() {
     let (length, _) = read_all(http, &format!("/binance/api/v3/openOrders?{}", keys.sign("")), &key);
     assert!(length > orders * 300, "{length} bytes");
     let native = Http::new(http);
-    // Of another symbol there are none, however many are looked through.
+    // Another symbol has none, however many are looked through.
     native.make("/api/v1/symbols/T/shares", &json!({"account": "1", "shares": "1"}));
     assert_eq!(native.read("/api/v1/accounts/1/orders?symbol=T")["orders"], json!([]));
     let canceled = native.delete("/api/v1/accounts/1/orders").body;
@@ -175,12 +176,12 @@ fn a_market_does_not_grow_beyond_its_bounds() {
         made += client.ask(&format!("<create>{children}</create>")).matches("<created").count();
     }
     assert!(made < 1_000, "{made} accounts");
-    // Whoever is there goes on, and is not refused what bounds say nothing of.
+    // Existing clients go on, and requests without bounds are not refused.
     client.ask("<create><symbol sym=\"BYSTANDER\"><account id=\"990001\">5</account></symbol></create>");
     attack.end(&format!("{made} accounts of {} were made", rounds * AT_ONCE / 4));
 }
 
-/// 16,500 of them a second were kept for a day, 191 bytes each.
+/// A regression: 16,500 of them a second were kept for a day, 191 bytes each.
 #[test]
 fn client_order_ids_without_end_are_refused() {
     let limits = Limits { memory: 16 * MIB, ..ORDINARY };

@@ -1,6 +1,6 @@
-//! Those who mean no harm while somebody else attacks: a trader on XML, a trader on HTTP, and an operator who asks for the
-//! server's health on a new connection each time. They come from an address of their own, check every answer, and give how
-//! long they waited.
+//! Bystanders, who mean no harm while someone else attacks: a trader on XML, a trader on HTTP, and an operator who asks
+//! for the server's health on a new connection each time. They come from an address of their own, check every answer,
+//! and note their waits.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,25 +16,25 @@ use socket2::{Domain, Socket, Type};
 use crate::common::client::Client;
 use crate::common::server::{PATIENCE, Server};
 
-/// Bystanders' own source address: what an attacker's address is refused is not refused to them.
+/// The bystanders' own source address, so that refusals of an attacker's address do not concern them.
 pub const HOME: [u8; 4] = [127, 0, 0, 2];
 const XML_ACCOUNT: &str = "990001";
 const HTTP_ACCOUNT: &str = "990002";
-/// Between two requests of a trader.
+/// The pause between two requests of a trader.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Between two questions of an operator.
+/// The pause between two questions of an operator.
 const OPERATOR_PAUSE: Duration = Duration::from_millis(50);
 
-/// What bystanders do.
+/// The activity of bystanders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
-    /// Place orders, look at them and cancel them.
+    /// They place orders, look at them and cancel them.
     Trade,
-    /// Only ask, where the attack is about a server that takes no orders.
+    /// They only ask, for attacks on a server that takes no orders.
     Read,
 }
 
-/// How long bystanders waited for answers, in microseconds.
+/// The waits of bystanders for answers, in microseconds.
 pub struct Waits {
     pub xml: Histogram<u64>,
     pub http: Histogram<u64>,
@@ -51,14 +51,14 @@ impl Waits {
     }
 }
 
-/// Bystanders that go on asking until they are ended.
+/// Bystanders that ask until they are ended.
 pub struct Bystanders {
     stop: Arc<AtomicBool>,
     threads: [JoinHandle<Histogram<u64>>; 3],
 }
 
 impl Bystanders {
-    /// Gives them accounts and a symbol, and lets them begin; each has been answered once when this returns.
+    /// Gives them accounts and a symbol, and starts them; each has been answered once when this returns.
     pub fn start(server: &Server, habit: Habit) -> Bystanders {
         let (xml, http) = (server.xml, server.http);
         let mut trader = Client::over(connect_from_home(xml), PATIENCE).unwrap();
@@ -103,8 +103,8 @@ impl Bystanders {
     }
 }
 
-/// Takes the time of answers. Whoever waits a second cannot ask what it would have asked meanwhile; that counts as having
-/// waited, too.
+/// Measures the times of answers. A bystander that waits a second cannot make the requests that it would have made
+/// meanwhile; these count as waits, too.
 struct Stopwatch {
     waits: Histogram<u64>,
     pause: Duration,
@@ -121,7 +121,7 @@ impl Stopwatch {
     }
 }
 
-/// Asks round after round until it is to stop.
+/// Asks round after round until it is told to stop.
 fn asking(
     stop: &Arc<AtomicBool>,
     pause: Duration,
@@ -131,7 +131,7 @@ fn asking(
     let mut watch = Stopwatch { waits: Histogram::new(3).unwrap(), pause };
     round(&mut watch);
     std::thread::spawn(move || {
-        // What was answered before the attack does not count.
+        // Answers before the attack do not count.
         watch.waits.clear();
         while !stop.load(Ordering::Relaxed) || watch.waits.is_empty() {
             round(&mut watch);
@@ -161,7 +161,7 @@ fn trade_over_http(caller: &mut Caller, watch: &mut Stopwatch) {
     assert_eq!((&canceled["status"], &canceled["canceled"]), (&"canceled".into(), &"3".into()), "{canceled}");
 }
 
-/// HTTP on one connection, written by hand, since it is to come from an address of its own.
+/// HTTP on one connection, written by hand, because it must come from an address of its own.
 struct Caller {
     stream: TcpStream,
 }
@@ -174,7 +174,7 @@ impl Caller {
         Caller { stream }
     }
 
-    /// Asks and gives what is told. Panics unless it is answered with this status and with JSON or text of a stated length.
+    /// Makes a request and returns the answer. Panics unless it has this status and JSON or text of a stated length.
     fn expects(&mut self, status: u16, method: &str, path: &str, body: &str) -> Value {
         let length = body.len();
         let head = "host: localhost\r\ncontent-type: application/json";

@@ -1,4 +1,4 @@
-//! Attacks by connections on XML that do next to nothing, or are many.
+//! Attacks by XML connections that do next to nothing, or are many.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::peers::{allow_many_files, connect_many, has_answer, has_ended};
 fn half_a_length_line_costs_nothing_and_holds_up_nobody() {
     let count = size(500, 5_000);
     allow_many_files(count);
-    // Beside what bystanders take, each connection is its record and the buffer of its two bytes.
+    // Besides the bystanders' memory, each connection takes its record and the buffer of its two bytes.
     let limits = Limits { memory: 16 * MIB + count as u64 * 2048, ..ORDINARY };
     let attack = Scene::set("halves of a length line", limits, |launch| launch).attack();
     let mut streams = connect_many(attack.server().xml, count);
@@ -36,7 +36,7 @@ fn memory_grows_with_the_bytes_that_come_and_not_with_those_announced() {
         stream.write_all(b"1000000000\n<create>").unwrap();
         stream.write_all(&[b' '; 1000]).unwrap();
     }
-    // Whoever asks now comes after them all.
+    // This request comes after them all.
     attack.server().ask("<create/>");
     attack.end("waited for");
 }
@@ -51,7 +51,7 @@ fn a_byte_now_and_then_does_not_keep_a_connection_open() {
     while !open.is_empty() {
         open.retain(|stream| !has_ended(stream));
         for stream in &mut open {
-            // It may be closed just now.
+            // The server may be closing the connection just now.
             let _ = stream.write_all(b"x");
         }
         assert!(started.elapsed() < PATIENCE, "{} of 100 are still open", open.len());
@@ -80,11 +80,12 @@ fn ten_thousand_idle_connections_cost_little() {
     attack.end("each answered twice");
 }
 
-/// The connections of both listeners took all files, and the next journal file could not be opened: the server ended.
+/// A regression: the connections of both listeners took all files, and the next journal file could not be opened, so
+/// the server ended.
 #[test]
 fn connections_leave_files_for_the_journal() {
     const IDLE: usize = 1_100;
-    // Fewer than HTTP has places: an operator has one, too.
+    // This is fewer than HTTP has places, because an operator has one, too.
     const IDLE_OVER_HTTP: usize = 180;
     allow_many_files(IDLE + IDLE_OVER_HTTP);
     let scene = Scene::set("connections for all files", ORDINARY, |launch| {
@@ -126,7 +127,7 @@ fn more_connections_than_files_wait_until_others_close() {
     let mut streams = connect_many(attack.server().xml, ASKING);
     streams.iter_mut().for_each(|stream| stream.write_all(b"9\n<create/>").unwrap());
     wait_until("some to be served", PATIENCE, || streams.iter().filter(|stream| has_answer(stream)).count() >= 50);
-    // Those that are served go on, with new files for the journal, while the others wait.
+    // The served ones go on, with new files for the journal, while the others wait.
     let served = streams.iter().position(has_answer).unwrap();
     let mut client = Client::over(streams.swap_remove(served), PATIENCE).unwrap();
     assert_eq!(client.reply().unwrap(), "<results></results>\n");

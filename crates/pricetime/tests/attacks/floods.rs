@@ -1,4 +1,4 @@
-//! Attacks on XML by whoever sends much or never reads.
+//! Attacks on XML by clients that send much or never read.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -8,10 +8,10 @@ use crate::attack::{Attack, Limits, MIB, ORDINARY, Scene, size};
 use crate::common::client::frame;
 use crate::peers::{allow_many_files, connect_narrow};
 
-/// Thousands ask for much at once, and a bystander waits for its turn among them.
+/// The allowed costs where thousands send large requests at once, and a bystander waits for its turn among them.
 const LONG_TURNS: Limits = Limits { p99: Duration::from_millis(500), longest: Duration::from_secs(5), ..ORDINARY };
 
-/// Queries of an order that there is not.
+/// Makes queries of a missing order.
 fn unknown(count: usize) -> Vec<u8> {
     frame(&format!("<transactions id=\"777\">{}</transactions>", "<query id=\"0\"/>".repeat(count)))
 }
@@ -31,14 +31,14 @@ fn ten_thousand_clients_that_never_read_delay_nobody() {
         for stream in &mut streams {
             stream.write_all(&request).unwrap();
         }
-        // Whoever asks now comes after them all.
+        // This request comes after them all.
         attack.server().ask("<create/>");
     }
     attack.end(&format!("{} MiB a round asked for and not read", asked / MIB));
 }
 
-/// Sends a request over and over on connections that never read, until none of them takes more for a while. Gives how
-/// many bytes they took.
+/// Sends a request over and over on connections that never read, until none of them takes more for a while. Returns the
+/// number of bytes that they took.
 pub fn flood(attack: &Attack, connections: usize, request: &[u8], bytes_max: usize) -> u64 {
     const QUIET: Duration = Duration::from_millis(500);
     let mut streams: Vec<(TcpStream, usize)> =
@@ -56,7 +56,7 @@ pub fn flood(attack: &Attack, connections: usize, request: &[u8], bytes_max: usi
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    // Whoever asks now comes after them all.
+    // This request comes after them all.
     attack.server().ask("<create/>");
     streams.iter().map(|(_, sent)| *sent as u64).sum()
 }
@@ -72,7 +72,8 @@ fn whoever_never_reads_is_not_read_either() {
 #[test]
 fn small_requests_for_huge_replies_are_bounded() {
     const EXECUTIONS: usize = 2_000;
-    // Whoever asks waits for what is in flight: of each worker four such replies, up to 100 ms each to make and write.
+    // A request waits for those in flight: for each worker four such replies, which take up to 100 ms each to make and
+    // write.
     let limits = Limits { memory: 10 * 64 * MIB + 256 * MIB, p99: Duration::from_secs(1), ..LONG_TURNS };
     let scene = Scene::set("10 floods of requests for replies of 16 MiB", limits, |launch| launch);
     let mut client = scene.server.client();
@@ -84,7 +85,7 @@ fn small_requests_for_huge_replies_are_bounded() {
     let sells = "<order sym=\"S\" amount=\"-1\" limit=\"1\"/>".repeat(EXECUTIONS);
     client.ask(&format!("<transactions id=\"1\">{sells}</transactions>"));
     let attack = scene.attack();
-    // A status of 100 KiB, 150 of them in a request of 2 KiB.
+    // A status has 100 KiB, and a request of 2 KiB asks for 150.
     let request = frame(&format!("<transactions id=\"1\">{}</transactions>", "<query id=\"1\"/>".repeat(150)));
     let sent = flood(&attack, 10, &request, 256 << 10);
     attack.end(&format!("not read after {:.1} MiB of requests", sent as f64 / MIB as f64));

@@ -10,7 +10,7 @@ use crate::common::server::PATIENCE;
 use crate::common::wait::wait_until;
 use crate::peers::{allow_many_files, connect_many, has_ended};
 
-/// Connections that asked nothing kept their places for good: a thousand of them, and nobody was told anything over HTTP.
+/// A regression: idle connections kept their places for good; with a thousand of them HTTP answered nobody.
 #[test]
 fn silent_connections_make_room_for_those_who_ask_over_http() {
     const SILENT: usize = 1_100;
@@ -19,7 +19,7 @@ fn silent_connections_make_room_for_those_who_ask_over_http() {
     let attack = scene.attack();
     let http = Http::new(attack.server().http);
     let mut silent = connect_many(attack.server().http, SILENT);
-    // Some begin to ask and do not go on; those beyond the bound may be gone already.
+    // Some begin a request and stop; those beyond the bound may be gone already.
     for stream in silent.iter_mut().step_by(2) {
         let _ = stream.write_all(b"GET /health HTTP/1.1\r\nhost: lo");
     }
@@ -30,7 +30,8 @@ fn silent_connections_make_room_for_those_who_ask_over_http() {
     attack.end("disconnected");
 }
 
-/// A thousand connections that asked nothing, or began to and did not go on, kept even `/health` from being answered.
+/// A regression: a thousand connections that sent nothing, or stopped within a request, kept even `/health` from being
+/// answered.
 #[test]
 fn whoever_looks_after_the_server_is_answered_when_all_places_are_taken() {
     const TAKEN: usize = 1_100;
@@ -48,7 +49,7 @@ fn whoever_looks_after_the_server_is_answered_when_all_places_are_taken() {
     };
     let mut silent = connect_many(http, TAKEN);
     check();
-    // Whoever comes from another address gets a place, and leaves it for the next.
+    // A client from another address gets a place, and leaves it for the next.
     for (path, refusal) in
         [("/api/v1/status", r#""code":"too-many-connections""#), ("/binance/api/v3/ping", r#""code":-1001"#)]
     {
@@ -66,7 +67,7 @@ fn whoever_looks_after_the_server_is_answered_when_all_places_are_taken() {
         let _ = stream.write_all(b"GET /health HTTP/1.1\r\nhost: lo");
     }
     check();
-    // Whoever began to ask has to go on.
+    // A client that began a request must continue it.
     wait_until("there is room again", PATIENCE, || raw::status(&ask("/api/v1/status")) == 200);
     attack.end("operators are answered");
 }
@@ -80,7 +81,7 @@ fn a_head_or_a_body_that_trickles_keeps_no_connection() {
     let announced = "host: localhost\r\ncontent-type: application/json\r\ncontent-length: 60000";
     body.write_all(format!("POST /api/v1/accounts HTTP/1.1\r\n{announced}\r\n\r\n{{").as_bytes()).unwrap();
     wait_until("both are ended", PATIENCE, || {
-        // They may be ended just now.
+        // The server may be ending them just now.
         let _ = head.write_all(b"a").and_then(|()| body.write_all(b" "));
         std::thread::sleep(std::time::Duration::from_millis(50));
         raw::has_ended(&head) && raw::has_ended(&body)

@@ -1,4 +1,4 @@
-//! Attacks by queries of orders that only the archive knows: few bytes that ask for very many.
+//! Attacks by queries of orders that only the archive has: few bytes that ask for very many.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use crate::attack::{Attack, Limits, MIB, ORDINARY, Scene, size};
 use crate::common::client::frame;
 use crate::floods::flood;
 
-/// Executions of the heavy order, which is the first one.
+/// The number of executions of the heavy order, which is the first one.
 const HEAVY: usize = 150_000;
 const HEAVY_ORDER: &str = "1";
-/// A bystander's order among those of the archive: it has one execution.
+/// A bystander's order in the archive, which has one execution.
 const LIGHT_ORDER: &str = "150002";
 
-/// A server that has forgotten both orders: only the archive knows them.
+/// Starts a server that has forgotten both orders: only the archive has them.
 fn with_heavy_order(title: &'static str, limits: Limits) -> Scene {
     const A_REQUEST: usize = 9_000;
     let scene = Scene::set(title, limits, |launch| launch);
@@ -37,7 +37,7 @@ fn queries(orders: &[&str]) -> String {
     format!("<transactions id=\"1\">{queries}</transactions>")
 }
 
-/// Asks for the light order meanwhile: its look-ups do not wait for those of the heavy one.
+/// Queries the light order meanwhile: its look-ups do not wait for those of the heavy one.
 fn look_up_meanwhile(attack: &Attack) {
     let mut client = attack.server().client();
     for _ in 0..size(20, 200) {
@@ -46,7 +46,7 @@ fn look_up_meanwhile(attack: &Attack) {
     }
 }
 
-/// Each query of the request had the order read, with all of its executions, for itself: 24 GB.
+/// A regression: each query of the request read the order anew, with all of its executions: 24 GB.
 #[test]
 fn an_archived_order_that_is_asked_for_thousands_of_times_takes_no_more_than_a_reply() {
     const QUERIES: usize = 9_000;
@@ -67,7 +67,7 @@ fn an_archived_order_that_is_asked_for_thousands_of_times_takes_no_more_than_a_r
     attack.end(&outcome);
 }
 
-/// Each of the look-ups that waited held all executions of its order.
+/// A regression: each of the waiting look-ups held all executions of its order.
 #[test]
 fn look_ups_that_nobody_takes_are_bounded() {
     let limits = Limits { time: Duration::from_secs(180), ..ORDINARY };
@@ -77,7 +77,7 @@ fn look_ups_that_nobody_takes_are_bounded() {
         flood(&attack, 40, &request, 256 << 10);
         look_up_meanwhile(&attack);
     }
-    // Whoever takes what he asks for gets it, in his turn.
+    // A client that reads its answers gets them, in its turn.
     let reply = attack.server().ask(&queries(&[HEAVY_ORDER]));
     assert_eq!(reply.matches("<executed ").count(), HEAVY);
     attack.end("who does not read is disconnected, who reads is answered");

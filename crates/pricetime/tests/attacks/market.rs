@@ -1,4 +1,4 @@
-//! Attacks by what is asked of the market: symbols, accounts, money, orders and their ids.
+//! Attacks by requests to the market: symbols, accounts, money, orders and their ids.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn bytes_of(folder: &Path) -> u64 {
         .sum()
 }
 
-/// What is refused because little is free on the disk must not take what is left of it.
+/// Refusals for lack of disk space must not use up the remaining space.
 #[test]
 fn orders_below_the_low_water_take_nothing_of_the_disk() {
     let limits = Limits { memory: 64 * MIB, ..ORDINARY };
@@ -32,7 +32,8 @@ fn orders_below_the_low_water_take_nothing_of_the_disk() {
     attack.end(&format!("{rounds},000 refused, {grown} bytes of the disk"));
 }
 
-/// A cancel that cancels nothing was journaled below the low water: in seconds the disk was full.
+/// A regression: a cancel that cancels nothing was journaled below the low water, so that the disk was full within
+/// seconds.
 #[test]
 fn cancels_below_the_low_water_take_nothing_of_the_disk() {
     const CANCELS: usize = 10_000;

@@ -1,4 +1,4 @@
-//! Connections as attackers make them.
+//! Connections of attackers.
 #![allow(dead_code, reason = "each module uses its part of this")]
 
 use std::io::{ErrorKind, Read};
@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Socket, Type};
 
-/// Allows this process as many files as it may have. Panics if those are fewer than an attack needs.
+/// Allows this process as many files as possible. Panics if those are fewer than an attack needs.
 pub fn allow_many_files(needed: usize) {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
@@ -18,7 +18,7 @@ pub fn connect_many(address: SocketAddr, count: usize) -> Vec<TcpStream> {
     (0..count).map(|_| TcpStream::connect(address).unwrap()).collect()
 }
 
-/// A connection whose kernel holds next to nothing of what is sent to it.
+/// Opens a connection whose kernel buffers next to nothing.
 pub fn connect_narrow(address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -26,7 +26,7 @@ pub fn connect_narrow(address: SocketAddr) -> TcpStream {
     socket.into()
 }
 
-/// Whether there is something to read.
+/// Whether there are bytes to read.
 pub fn has_answer(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let found = stream.peek(&mut [0]).is_ok_and(|count| count > 0);
@@ -34,7 +34,7 @@ pub fn has_answer(stream: &TcpStream) -> bool {
     found
 }
 
-/// Whether the server has ended the stream; what it said before is dropped.
+/// Whether the server has ended the stream; earlier bytes are dropped.
 pub fn has_ended(mut stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let ended = loop {

@@ -1,4 +1,4 @@
-//! Attacks by connections that take every place: those of other addresses are answered, and members keep theirs.
+//! Attacks by connections that take every place: clients from other addresses are answered, and members keep theirs.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ use crate::peers::{allow_many_files, has_ended};
 const ATTACKER: [u8; 4] = [127, 0, 0, 2];
 const MEMBER: [u8; 4] = [127, 0, 0, 3];
 
-/// The answer to a request without a body, of a member or of somebody.
+/// The answer to a request without a body, of a member or of anyone.
 fn get(server: &Server, path: &str, member: &str) -> String {
     let proof = match member {
         "" => String::new(),
@@ -53,8 +53,8 @@ fn log_on_over_fix(server: &Server) -> Fix {
     fix
 }
 
-/// 1,100 connections over HTTP, 300 over FIX and 3,200 over XML, from one address and without a key, and nobody else
-/// got in: members got 503, time-outs and "too many connections".
+/// A regression: 1,100 connections over HTTP, 300 over FIX and 3,200 over XML, from one address and without a key, shut
+/// everyone else out: members got 503, time-outs and "too many connections".
 #[test]
 fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
     let (files, each) = size((400, 400), (4_500, 4_500));
@@ -70,7 +70,7 @@ fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
     for address in [server.xml, server.http, server.fix.unwrap()] {
         attackers.extend((0..each).map(|_| connect(ATTACKER, address)));
     }
-    // Half of them begin to ask; those that gave way may be gone already.
+    // Half of them begin a request; those that gave way may be gone already.
     for stream in attackers.iter_mut().step_by(2) {
         let _ = stream.write_all(b"1");
     }
@@ -88,7 +88,7 @@ fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
         fix.send("1", "112=there|");
         fix.expect(&["35=0", "112=there"]);
     }
-    // Members who were there before are there still.
+    // Members who were connected before still are.
     is_answered(&mut early);
     early_fix.send("1", "112=still|");
     early_fix.expect(&["35=0", "112=still"]);
@@ -102,7 +102,7 @@ fn whoever_takes_every_place_shuts_out_no_member_and_no_operator() {
     server.stop();
 }
 
-/// A client that gives way over XML and FIX is told why; a session that a member's key opened is not asked to.
+/// A client that gives way over XML and FIX gets the reason; a session that a member's key opened does not give way.
 #[test]
 fn whoever_gives_way_is_told_why_where_the_protocol_has_a_word_for_it() {
     let folder = Folder::new("places-words");

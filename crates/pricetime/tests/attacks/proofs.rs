@@ -1,4 +1,4 @@
-//! Attacks by whoever guesses, or logs on over and over: at each door, of an exchange that knows its members.
+//! Attacks by guessing, or by logging on over and over: at each door, of an exchange that knows its members.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,12 +17,12 @@ use crate::common::members::{AccessFile, Client, PASSWORD, basic, hmac_hex, secr
 use crate::common::raw;
 use crate::peers::allow_many_files;
 
-/// Passwords are compared two at once, 19 MiB each.
+/// The allowed costs with comparisons of passwords, two at once, 19 MiB each.
 const COMPARING: Limits = Limits { memory: 128 * MIB, ..ORDINARY };
-/// Lines in the log at most: one of a gateway and a reason in 10 s, and those of the start and the end.
+/// The most lines in the log: one for each gateway and reason in 10 s, and those of the start and the end.
 const LINES_MAX: usize = 200;
 
-/// A server with members, and bystanders who are one by their address. Bob may have 8 connections.
+/// Starts a server with members, and bystanders who are members by their address. Bob may have 8 connections.
 fn scene(title: &'static str, limits: Limits, folder: &Folder) -> Scene {
     let file = AccessFile::new(folder);
     let [a, b, c, d] = HOME;
@@ -42,7 +42,7 @@ fn turned_away(attack: &Attack, gateway: &str, reason: &str) -> f64 {
     Exposition::read(&told.text).sum("pricetime_turned_away_total", &[("gateway", gateway), ("reason", reason)])
 }
 
-/// Panics unless the log has few lines, and none with a text that a client sent.
+/// Panics unless the log has few lines, and none with a client's text.
 fn expect_few_lines(attack: &Attack) {
     let log = attack.server().process.log();
     let lines = log.lines().count();
@@ -78,7 +78,7 @@ fn wrong_proofs_without_end_have_few_lines_in_the_log_and_shut_out_nobody() {
     let mut told = [0; 12];
     refused.read_exact(&mut told).unwrap();
     assert_eq!(&told, b"HTTP/1.1 429");
-    // What is right waits for nothing, from the same address and over the same connection.
+    // A right proof waits for nothing, from the same address and over the same connection.
     let http = Http::new(server.http);
     assert_eq!(Client { http: &http, member: "alice" }.get("/api/v1/sessions").status, 200);
     let right = format!("<login key=\"alice-key\" secret=\"{}\"/>", secret("alice"));
@@ -92,7 +92,7 @@ fn wrong_proofs_without_end_have_few_lines_in_the_log_and_shut_out_nobody() {
     attack.end(&format!("{rounds} of them over XML"));
 }
 
-/// One address guessed 50 passwords a second, of as many members as it named.
+/// A regression: one address guessed 50 passwords a second, of as many members as it named.
 #[test]
 fn passwords_sprayed_over_many_names_are_few_from_one_address() {
     let folder = Folder::new("attack-spraying");
@@ -123,14 +123,14 @@ fn passwords_sprayed_over_many_names_are_few_from_one_address() {
             compared
         };
         let guessers: Vec<_> = (0..12).map(|thread| scope.spawn(move || guess(thread))).collect();
-        // Who logged in there before does so again, and so does who comes from elsewhere.
+        // A member who logged in from there before can do so again, and so can one from elsewhere.
         for _ in 0..3 {
             assert_eq!(log_in(attacker, "alice", PASSWORD), 201);
             assert_eq!(log_in(elsewhere, "bob", PASSWORD), 201);
         }
         guessers.into_iter().map(|guesser| guesser.join().unwrap()).sum()
     });
-    // The address's budget, and one more in 2 s. The last ones have waited for their turn.
+    // This is the address's budget, and one more in 2 s. The last ones have waited for their turn.
     let allowed = 64 + usize::try_from(begun.elapsed().as_secs()).unwrap() / 2 + 2;
     assert!(compared <= allowed, "{compared} of at most {allowed}");
     assert!(turned_away(&attack, "rest", "too_many_tries") > 0.0);
@@ -138,9 +138,9 @@ fn passwords_sprayed_over_many_names_are_few_from_one_address() {
     attack.end(&format!("{compared} compared in {seconds} s"));
 }
 
-/// A call that bob signs.
+/// Sends a call that bob signs.
 fn log_on(socket: &mut Socket, number: usize) -> Value {
-    // What is signed twice within a millisecond is the same request.
+    // Two signatures within a millisecond would make the same request.
     let (timestamp, window) = (now(), 10_000 + number);
     let signed = format!("apiKey=bob-key&recvWindow={window}&timestamp={timestamp}");
     let signature = hmac_hex(&secret("bob"), &signed);
@@ -149,7 +149,7 @@ fn log_on(socket: &mut Socket, number: usize) -> Value {
     socket.next()
 }
 
-/// A member with a bound of connections logged on over any number of WebSockets.
+/// A regression: a member with a bound of connections logged on over any number of WebSockets.
 #[test]
 fn a_member_logs_on_over_as_many_connections_as_it_may_have_and_no_more() {
     let folder = Folder::new("attack-logons");

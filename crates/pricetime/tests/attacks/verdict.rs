@@ -1,5 +1,5 @@
-//! What an attack cost, held against what it may cost: printed always, and in the long form a row of the table that
-//! `proof/attacks` shows. How long bystanders waited is held against those of an idle server in the same run.
+//! The costs of an attack, compared with the allowed ones: always printed, and in the long form a row of the table that
+//! `proof/attacks` shows. Bystanders' waits are compared with those at an idle server in the same run.
 
 use std::io::Write;
 use std::time::Duration;
@@ -9,11 +9,12 @@ use hdrhistogram::Histogram;
 use crate::attack::{Limits, MIB};
 use crate::bystanders::Waits;
 
-/// The file of the table, a row an attack with tabs between its cells. That it is named makes the long form.
+/// The variable with the file of the table, one row for each attack with tabs between its cells. If it is set, the form
+/// is the long one.
 const TABLE: &str = "PRICETIME_ATTACKS_TABLE";
 
-/// The longest wait at the idle server, in the short form, that shows a machine which does little else: beside others
-/// that take its processors no wait is judged.
+/// The longest wait at the idle server, in the short form, that shows an otherwise idle machine: beside other load no
+/// wait is judged.
 const QUIET: Duration = Duration::from_millis(250);
 
 /// Whether attacks run at length and times are judged.
@@ -21,30 +22,30 @@ pub fn is_long() -> bool {
     std::env::var_os(TABLE).is_some()
 }
 
-/// A part of an attack that has a bound of its own.
+/// A part of an attack with a bound of its own.
 pub struct Part {
     pub what: &'static str,
     pub took: Duration,
     pub allowed: Duration,
 }
 
-/// What an attack cost.
+/// The costs of an attack.
 pub struct Verdict<'a> {
     pub title: &'static str,
     pub limits: Limits,
-    /// By how many bytes resident memory grew at most.
+    /// The most bytes by which resident memory grew.
     pub grown: u64,
     pub lasted: Duration,
     pub waits: Waits,
-    /// Those at the idle server.
+    /// The waits at the idle server.
     pub control: Waits,
     pub parts: Vec<Part>,
-    /// How the attacker was answered.
+    /// The attacker's answers, in words.
     pub outcome: &'a str,
 }
 
 impl Verdict<'_> {
-    /// Prints it, and writes its row in the long form.
+    /// Prints the verdict, and writes its row in the long form.
     pub fn tell(&self) {
         let memory = format!("{} of {} MiB", self.grown.div_ceil(MIB), self.limits.memory / MIB);
         let [xml, http, operator] = self.waits.all().map(spread);
@@ -115,13 +116,14 @@ impl Verdict<'_> {
     }
 }
 
-/// The allowance for the longest wait: in the short form others use the machine, and what one server does takes more
+/// The allowance for the longest wait: in the short form others use the machine, and one server's work takes more from
+/// its own bystanders than from those of the idle one.
 /// from its own bystanders than from those of the idle one.
 fn slack() -> u64 {
     if is_long() { 1 } else { 4 }
 }
 
-/// Says that an attack ended before its end, and why the server was killed if it was.
+/// Reports that an attack ended early, and why the server was killed if it was.
 pub fn tell_failed(title: &str, killed: Option<String>) {
     let why = killed.map_or("see its output".to_string(), |why| format!("the server was killed: {why}"));
     eprintln!("{title}: FAILED, {why}");

@@ -1,5 +1,5 @@
-//! Looks after a server under attack: how much memory it takes at most, and that neither it nor the attack goes on
-//! without end. What it reads is the kernel's own record.
+//! Watches a server under attack: its peak memory, and that neither it nor the attack goes on without end. It reads the
+//! kernel's own record.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::attack::{Limits, MIB};
 use crate::common::server::{Process, memory_kib_of};
 
-/// What a server may take beyond its limit before it is killed: so much that the figure is worth printing, so little that
+/// The memory beyond its limit at which a server is killed: so much that the figure is worth printing, so little that
 /// the machine goes on.
 const BEYOND: u64 = 512 * MIB;
 
@@ -24,7 +24,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Forgets what the process has taken at most so far, and looks after it from now on.
+    /// Resets the process's peak memory, and watches it from now on.
     pub fn start(process: &Process, limits: Limits) -> Watchdog {
         let process = process.id();
         std::fs::write(format!("/proc/{process}/clear_refs"), "5").unwrap();
@@ -51,18 +51,18 @@ impl Watchdog {
         Watchdog { process, before_kib, stop, bitten, thread: Some(thread) }
     }
 
-    /// By how many bytes the resident memory has grown at most.
+    /// The most bytes by which the resident memory has grown.
     pub fn grown_bytes_max(&self) -> u64 {
         let peak_kib = memory_kib_of(self.process, "VmHWM").expect("a server that still runs");
         peak_kib.saturating_sub(self.before_kib) * 1024
     }
 
-    /// Why it has killed the server.
+    /// The reason why it has killed the server.
     pub fn bitten(&self) -> Option<String> {
         self.bitten.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the watch; gives by how much memory has grown at most. Panics if the server had to be killed.
+    /// Ends the watch; returns the most bytes by which memory has grown. Panics if the server was killed.
     pub fn end(self) -> u64 {
         if let Some(fault) = self.bitten() {
             panic!("the server was killed: {fault}");
@@ -75,7 +75,7 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It holds nothing; that it has ended is all that is wanted.
+            // The thread holds nothing, and only needs to end.
             let _ = thread.join();
         }
     }

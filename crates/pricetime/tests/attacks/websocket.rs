@@ -33,7 +33,8 @@ const PATHS: [(&str, &str); 3] = [
     ("/binance/ws-api/v3", r#"{"method":"time","id":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}"#),
 ];
 
-/// Sends the same over and over and reads nothing, until the server ends the connection or so many bytes are sent.
+/// Sends the same frame over and over and reads nothing, until the server ends the connection or this many bytes are
+/// sent.
 fn flood(stream: &TcpStream, frame: &[u8], bytes_max: usize) -> usize {
     let many = frame.repeat((64 << 10) / frame.len());
     let (mut sent, mut since) = (0, Instant::now());
@@ -49,7 +50,7 @@ fn flood(stream: &TcpStream, frame: &[u8], bytes_max: usize) -> usize {
     sent
 }
 
-/// Sends something on each kind of WebSocket over and over and never reads. Panics unless each is disconnected.
+/// Sends a frame on each kind of WebSocket over and over and never reads. Panics unless each is disconnected.
 fn flood_all(title: &'static str, frame: impl Fn(&str) -> Vec<u8> + Sync) {
     let limits = Limits { memory: 32 * MIB, ..ORDINARY };
     let attack = Scene::set(title, limits, |launch| launch.with("--idle-timeout 5s")).attack();
@@ -71,7 +72,8 @@ fn flood_all(title: &'static str, frame: impl Fn(&str) -> Vec<u8> + Sync) {
     attack.end(&format!("disconnected, {:.1} MiB were taken", sent as f64 / MIB as f64));
 }
 
-/// The library kept an answer for every ping while it could send none: 150 to 350 MiB a second for one client.
+/// A regression: the library kept an answer for every ping while it could send none: 150 to 350 MiB a second for one
+/// client.
 #[test]
 fn pings_whose_pongs_are_never_read_cost_no_more_than_other_output() {
     flood_all("pings, pongs never read", |_| raw::frame(PING, &[b'x'; 125]));
@@ -94,7 +96,7 @@ fn long_answers_that_are_never_read_are_made_one_at_a_time() {
     }
     let answer = Http::new(scene.server.http).read("/binance/api/v3/exchangeInfo").to_string().len() as u64;
     assert!(answer > 4 * MIB, "an answer of {answer} bytes is not long");
-    // One answer for each of them, and as much again for the making of it.
+    // This is one answer for each of them, and as much again to make it.
     let attack = scene.within(2 * clients * answer).attack();
     let request = raw::frame(TEXT, br#"{"id":1,"method":"exchangeInfo"}"#).repeat(100);
     let streams: Vec<TcpStream> = (0..clients)
@@ -110,7 +112,7 @@ fn long_answers_that_are_never_read_are_made_one_at_a_time() {
     attack.end(&format!("{clients} disconnected"));
 }
 
-/// A frame of 16 MiB was taken in before it was refused for its length.
+/// A regression: a frame of 16 MiB was read before it was refused for its length.
 #[test]
 fn a_frame_that_is_too_long_is_not_waited_for() {
     let limits = Limits { memory: 32 * MIB, ..ORDINARY };
@@ -129,7 +131,7 @@ fn a_frame_that_is_too_long_is_not_waited_for() {
     attack.end("disconnected");
 }
 
-/// Open orders of account 1, at prices of their own.
+/// Places open orders of account 1, at prices of their own.
 fn open_orders(server: &Server, count: usize) {
     const AT_ONCE: usize = 5_000;
     let mut client = server.client();
@@ -172,7 +174,7 @@ fn snapshots_that_nobody_reads_cost_little_and_end_their_connections() {
     for stream in &streams {
         wait_until("whoever reads nothing is disconnected", 10 * PATIENCE, || raw::has_ended_unread(stream));
     }
-    // Whoever reads is told all of it.
+    // A client that reads gets all of it.
     let mut socket = Http::new(http).listen();
     let told = socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));
     assert_eq!(told["orders"].as_array().unwrap().len(), orders);
@@ -185,7 +187,7 @@ fn snapshots_that_nobody_reads_cost_little_and_end_their_connections() {
     attack.end(&format!("{clients} disconnected"));
 }
 
-/// For each subscription that ended, all were looked through: nobody was told anything for 49 seconds.
+/// A regression: for each subscription that ended, the hub looked through all: nobody got a message for 49 seconds.
 #[test]
 fn many_who_leave_at_once_hold_nobody_up() {
     const SYMBOLS: usize = 100;
@@ -216,12 +218,12 @@ fn many_who_leave_at_once_hold_nobody_up() {
     let began = Instant::now();
     drop(followers);
     are_there(&mut watch, 1);
-    // The status is told once a second.
+    // The status comes once a second.
     attack.took("leaving", began.elapsed(), Duration::from_secs(2));
     attack.end(&format!("{clients} left"));
 }
 
-/// A thousand WebSockets that said nothing kept their places for good.
+/// A regression: a thousand silent WebSockets kept their places for good.
 #[test]
 fn a_websocket_that_answers_no_ping_loses_its_place_and_one_that_does_keeps_it() {
     let scene = Scene::set("WebSockets that answer no ping", ORDINARY, |launch| launch.with("--idle-timeout 10s"));

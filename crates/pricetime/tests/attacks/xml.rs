@@ -1,4 +1,4 @@
-//! Attacks on XML by what is asked, or begun to be.
+//! Attacks on XML by whole or unfinished requests.
 
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,8 @@ fn documents_made_to_hurt_are_refused_quickly() {
     attack.end("each answered");
 }
 
-/// As soon as unfinished requests took all they may, every honest one that came in two segments was refused.
+/// A regression: as soon as unfinished requests took up their bound, every honest one that came in two segments was
+/// refused.
 #[test]
 fn who_hoards_unfinished_requests_goes_and_who_sends_two_segments_is_answered() {
     const HOARDERS: usize = 276;
@@ -58,7 +59,7 @@ fn who_hoards_unfinished_requests_goes_and_who_sends_two_segments_is_answered() 
     const BYTES: usize = 1 << 20;
     let limits = Limits { memory: (256 + 64) * MIB, ..ORDINARY };
     let title = "276 megabytes of unfinished XML";
-    // One worker, and so one bound for them all.
+    // One worker has one bound for them all.
     let attack = Scene::set(title, limits, |launch| launch.with("--workers 1 --idle-timeout 10m")).attack();
     let mut honest = attack.server().client();
     let hoard = |honest: &mut Client| {
@@ -79,14 +80,14 @@ fn who_hoards_unfinished_requests_goes_and_who_sends_two_segments_is_answered() 
             assert!(told.starts_with("<results><error>too many unfinished requests: "), "{told}");
             refused += 1;
         }
-        // They come again.
+        // The attackers come again.
         hoarders.resize_with(HOARDERS, || hoard(&mut honest));
     }
     let asked = HOARDERS + refused;
     attack.end(&format!("{refused} of {asked} refused, the longest; two segments answered {asked} times"));
 }
 
-/// The answer to the first request says that the start of the second was read.
+/// Sends a request in two segments; the answer to an earlier request shows that the first one was read.
 fn ask_in_two_segments(client: &mut Client) {
     let request = frame("<create><!-- in two segments --></create>");
     let (start, rest) = request.split_at(20);

@@ -1,5 +1,5 @@
-//! `pricetime-bench compare` and `echo` through the real binary: figures that can be computed again, programs that
-//! are missing, and an echo that really syncs before it answers.
+//! `pricetime-bench compare` and `echo` through the real binary: figures that can be computed again, missing programs,
+//! and an echo that really syncs before it answers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -21,9 +21,9 @@ const ON_POSTGRES: &str = "pricetime on PostgreSQL, order";
 const BASELINE: &str = "one transaction an order";
 const PGBENCH: &str = "PostgreSQL, synchronous_commit on";
 
-/// A comparison in this folder, where only programs in `path` are found.
+/// Runs a comparison in this folder, where only programs in `path` are found.
 fn compare(folder: &Folder, path: &str, words: &str) -> Output {
-    // As root PostgreSQL runs as somebody else, who must reach its data.
+    // PostgreSQL runs as another user when the tests run as root, and must reach its data.
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(binary());
     command.env_clear().env("PATH", path).current_dir(folder.path());
@@ -31,13 +31,13 @@ fn compare(folder: &Folder, path: &str, words: &str) -> Output {
     command.output().unwrap()
 }
 
-/// What a comparison says of itself, and its runs: where each stands, and its record.
+/// The description of a comparison, and its runs: the place and the record of each.
 struct Comparison {
     about: Value,
     runs: Vec<(Value, Value)>,
 }
 
-/// What a valid comparison printed, and its files.
+/// The output of a valid comparison, and its files.
 fn valid(folder: &Folder, path: &str, words: &str) -> (String, Comparison) {
     let output = compare(folder, path, words);
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -51,7 +51,7 @@ fn valid(folder: &Folder, path: &str, words: &str) -> (String, Comparison) {
 }
 
 impl Comparison {
-    /// The records of one who takes part in a mode, by round.
+    /// The records of one subject in a mode, by round.
     fn records(&self, mode: &str, subject: &str) -> Vec<&Value> {
         let here = self.runs.iter().filter(|(entry, _)| entry["mode"] == mode && entry["series"] == subject);
         let (rounds, records): (Vec<u64>, Vec<&Value>) =
@@ -63,7 +63,7 @@ impl Comparison {
         records
     }
 
-    /// Requests a second by round.
+    /// The requests a second, by round.
     fn throughputs(&self, mode: &str, subject: &str) -> Vec<f64> {
         self.records(mode, subject).iter().map(|record| record["throughput"].as_f64().unwrap()).collect()
     }
@@ -77,7 +77,7 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path()).any(|folder| folder.join(program).is_file())
 }
 
-/// Median, smallest and largest.
+/// The median, smallest and largest value.
 fn spread(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -89,7 +89,7 @@ fn divided(ours: &[f64], theirs: &[f64]) -> Vec<f64> {
     ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect()
 }
 
-/// What the table prints of a ratio is that of the single measurements.
+/// Checks that a printed ratio is that of the single measurements.
 fn check_ratio(printed: &str, comparison: &Comparison, mode: &str, ours: &str, theirs: &str) {
     let in_rounds = divided(&comparison.throughputs(mode, ours), &comparison.throughputs(mode, theirs));
     let [median, min, max] = spread(in_rounds.clone());
@@ -112,7 +112,7 @@ fn ratios_are_those_of_the_single_measurements() {
     }
     assert_eq!(comparison.throughputs("persistent", ORDER).len(), 3);
     assert!(printed.contains("p99 in open-half: order ÷ raw durable echo"), "{printed}");
-    // Not with two cores, so there is no ratio to one.
+    // Two cores were not measured, so there is no ratio to one.
     assert!(!printed.contains("two-cores ÷ one-core"), "{printed}");
     assert!(printed.contains("No error, no wrong and no lost reply") && !printed.contains("goal"), "{printed}");
     half_of_the_peak(&comparison);
@@ -120,10 +120,10 @@ fn ratios_are_those_of_the_single_measurements() {
     assert_eq!(again.status.code(), Some(2), "results are never overwritten");
 }
 
-/// The open loops asked for half of what the closed one reached in their round.
+/// Checks that the open loops requested half of the closed one's rate in their round.
 fn half_of_the_peak(comparison: &Comparison) {
     let peaks = comparison.throughputs("persistent", ORDER);
-    // Ours, and the echo at the same rate.
+    // Both have that rate: the server, and the echo.
     for subject in [ORDER, ECHO] {
         let records = comparison.records("open-half", subject);
         let rates: Vec<f64> = records.iter().map(|record| record["load"]["rate"].as_f64().unwrap()).collect();
@@ -167,7 +167,7 @@ fn postgresql_stands_beside_ours_where_it_is_installed() {
 #[test]
 fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
     let folder = Folder::new("compare-market");
-    // pgbench connects its 50 clients within the time: on a busy machine that takes more than a second.
+    // pgbench connects its 50 clients within the time, which takes more than a second on a busy machine.
     let words = "--rounds 1 --seconds 3 --only postgres --modes \
                  postgres-clients-32,postgres-pipelined,postgres-open-half";
     let (printed, comparison) = valid(&folder, &path(), words);
@@ -185,11 +185,12 @@ fn a_market_in_postgresql_stands_beside_one_transaction_an_order_and_pgbench() {
         assert!((0.6..0.73).contains(&part), "{subject}: {part} of the requests are orders");
     }
     assert_eq!(orders(clients, PGBENCH), requests(clients, PGBENCH));
-    // Batches hold more than one request, and never more than are in flight; the baseline has conflicts, ours has none.
+    // Batches hold more than one request, and never more than are in flight; the baseline has conflicts, the server
+    // none.
     let database = |mode: &str, subject: &str| &record(mode, subject)["database"];
     let batch = |mode: &str, subject: &str| requests(mode, subject) / number(&database(mode, subject)["transactions"]);
     let pipelined = batch("postgres-pipelined", ON_POSTGRES);
-    // Where others use the machine, transactions are counted late.
+    // Other load of the machine delays the count of transactions.
     let one_each = batch(clients, ON_POSTGRES);
     assert!((1.0..=64.0).contains(&one_each) && pipelined > one_each, "{printed}");
     assert_eq!(batch(clients, BASELINE), 1.0);
@@ -223,7 +224,7 @@ fn what_is_missing_is_named_with_how_to_get_it_and_the_others_go_on() {
     assert!(!folder.path().join("results/work").exists(), "the servers' data is removed");
 }
 
-/// A traced echo on a port of its own. Killed when dropped.
+/// A traced echo on a port of its own. It is killed when dropped.
 struct Echo {
     child: Child,
     address: SocketAddr,
@@ -251,7 +252,7 @@ impl Echo {
         Echo { child, address }
     }
 
-    /// Ends it and gives the names of its system calls, in their order.
+    /// Ends the echo and returns the names of its system calls, in their order.
     fn calls(mut self, trace: &Path) -> Vec<String> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -259,20 +260,20 @@ impl Echo {
             std::fs::read_to_string(trace).ok().filter(|text| text.contains("+++ killed by SIGKILL +++"))
         });
         let call = |line: &str| Some(line.split_whitespace().nth(2)?.split_once('(')?.0.to_string());
-        // Of a call that was killed before it began strace knows no name.
+        // strace knows no name of a call that was killed before it began.
         text.lines().filter_map(call).filter(|name| name != "???").collect()
     }
 }
 
 impl Drop for Echo {
     fn drop(&mut self) {
-        // Fails where it has ended already.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Sends requests, a few at once, and gives all that was sent and the replies.
+/// Sends requests, a few at once, and returns all sent bytes and all replies.
 fn talk(address: SocketAddr) -> (Vec<u8>, Vec<u8>) {
     const TURNS: usize = 20;
     let mut stream = TcpStream::connect(address).unwrap();
@@ -295,7 +296,7 @@ fn talk(address: SocketAddr) -> (Vec<u8>, Vec<u8>) {
     (sent, replies)
 }
 
-/// How many replies left behind bytes that were written but not synced.
+/// The number of replies that left behind written but unsynced bytes.
 fn unsynced_replies(calls: &[String]) -> usize {
     let (mut written, mut early) = (false, 0);
     for call in calls {
@@ -319,12 +320,12 @@ fn the_echo_answers_after_every_byte_is_in_its_file_and_synced() {
         let (sent, replies) = talk(echo.address);
         let calls = echo.calls(&trace);
         let count = |name: &str| calls.iter().filter(|call| *call == name).count();
-        // The same reply to every request, in the form of ours.
+        // Every request gets the same reply, in the server's form.
         let replies = String::from_utf8(replies).unwrap();
         let first = replies.lines().next().unwrap();
         assert!(first.starts_with("<results><opened ") && replies.lines().all(|reply| reply == first), "{replies}");
         assert_eq!(replies.lines().count() * 11, sent.len());
-        // Its file is allocated ahead: what was sent, and zeros behind.
+        // The file is allocated ahead: it holds the sent bytes, and zeros behind them.
         let file = std::fs::read(folder.path().join("file")).unwrap();
         assert!(file.starts_with(&sent) && file[sent.len()..].iter().all(|byte| *byte == 0), "{more:?}");
         assert!(count("pwrite64") >= 20 && count("sendto") >= 20, "{calls:?}");

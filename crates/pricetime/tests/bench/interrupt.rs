@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM while `pricetime-bench` measures: what it started ends, its data goes, finished runs stay.
+//! Ctrl-C and SIGTERM during measurements of `pricetime-bench`: its children end, its data goes, finished runs stay.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -12,16 +12,16 @@ use crate::common::wait::{wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A started `pricetime-bench`. Killed when dropped.
+/// A started `pricetime-bench`. It is killed when dropped.
 struct Bench {
     child: Child,
     folder: PathBuf,
 }
 
 impl Bench {
-    /// In this folder, where everything that it makes comes to lie.
+    /// Starts it in this folder, where it puts everything.
     fn start(folder: &Folder, words: &str) -> Bench {
-        // As root PostgreSQL runs as somebody else, who must reach its data.
+        // PostgreSQL runs as another user when the tests run as root, and must reach its data.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let stderr = File::create(folder.path().join("stderr")).unwrap();
         let child = Command::new(binary())
@@ -49,13 +49,13 @@ impl Bench {
         })
     }
 
-    /// Other processes that run in its folder, with their command lines.
+    /// The other processes that run in its folder, with their command lines.
     fn processes(&self) -> Vec<(Pid, Vec<String>)> {
         let own = self.child.id() as i32;
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         let found = numbers.filter(|number| *number != own).filter_map(|number| {
-            // It may end while it is looked at.
+            // The process may end meanwhile.
             let runs_in = std::fs::read_link(format!("/proc/{number}/cwd")).ok()?;
             let line = std::fs::read(format!("/proc/{number}/cmdline")).ok()?;
             let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
@@ -64,7 +64,7 @@ impl Bench {
         found.collect()
     }
 
-    /// Its exit code and what it wrote to standard error.
+    /// The exit code and the text on standard error.
     fn ended(&mut self) -> (Option<i32>, String) {
         let status = wait_for("the end of the benchmark", PATIENCE, || self.child.try_wait().unwrap());
         (status.code(), std::fs::read_to_string(self.folder.join("stderr")).unwrap())
@@ -82,7 +82,7 @@ impl Drop for Bench {
     }
 }
 
-/// What is in a folder; nothing where there is none.
+/// The names in a folder; none where there is no folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -90,7 +90,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Waits until a server of the benchmark says that it serves, in its log below this folder.
+/// Waits until a server of the benchmark says in its log below this folder that it serves.
 fn wait_for_server(parent: &Path) {
     wait_until("a server that serves", PATIENCE, || {
         names(parent).iter().any(|run| {
@@ -199,7 +199,7 @@ fn an_interrupted_comparison_ends_servers_and_clients_of_others_too() {
         assert!(!folder.path().join("results/work").exists(), "no data is left");
         stderr
     };
-    // Ours is the first that is measured.
+    // The server is the first that is measured.
     let stderr = check("--only echo --seconds 60", "serve");
     assert!(stderr.contains("none of 3 runs was made"), "{stderr}");
     for (other, client, needed) in [("redis", "redis-benchmark", "redis-server"), ("postgres", "pgbench", "pgbench")] {
@@ -210,7 +210,7 @@ fn an_interrupted_comparison_ends_servers_and_clients_of_others_too() {
     }
 }
 
-/// An echo that is halted does not end when it is told to, and the comparison waits for it.
+/// A stopped echo does not end when told to, and the comparison waits for it.
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let folder = Folder::new("interrupted-twice");
@@ -218,7 +218,7 @@ fn a_second_signal_ends_it_at_once() {
         Bench::start(&folder, "compare --only echo --modes persistent --rounds 1 --seconds 2 --out results");
     let echo = bench.wait_for_process("requests");
     kill_process(echo, Signal::STOP).unwrap();
-    // Before it has halted, the signal that tells it to end would be the first that it takes.
+    // Before it has stopped, the signal to end would be the first that it handles.
     wait_until("the echo to have halted", PATIENCE, || {
         let status = std::fs::read_to_string(format!("/proc/{}/status", echo.as_raw_nonzero())).unwrap();
         status.lines().any(|line| line.starts_with("State:\tT"))

@@ -1,4 +1,5 @@
-//! `pricetime-bench live` against the real server, in short: what it measures is there and checked, and a server that tells
+//! `pricetime-bench live` against the real server, in short: its measurements are there and checked, and it notices a
+//! server that sends nothing.
 //! nothing is noticed.
 
 use std::process::{Command, Output};
@@ -10,7 +11,7 @@ use serde_json::Value;
 const SMALL: &str =
     "--rounds 1 --seconds 0.5 --subscribers 3 -c 5 --accounts 300 --symbols 2 --rate 2000 --trade-rate 500";
 
-/// Runs it with these words, in a folder of its own; gives what it printed, and the measurements by their names.
+/// Runs it with these words, in a folder of its own; returns its output, and the measurements by name.
 fn bench_live(words: &str) -> (Output, Vec<(String, Value)>) {
     let folder = Folder::new("bench-live");
     let mut command = Command::new(binary());
@@ -57,10 +58,10 @@ fn subscribers_are_told_trades_are_timed_and_rest_orders_are_counted() {
     for name in ["closed-with-subscribers", "open-with-subscribers"] {
         let heard = &part(&record, name)["heard"];
         assert_eq!((heard["subscribers"].as_u64(), heard["deaf"].as_u64()), (Some(3), Some(0)), "{name}");
-        // Each hears of books, trades, candles, symbols and status.
+        // Each gets books, trades, candles, symbols and status.
         assert!(heard["messages"].as_u64().unwrap() > 30 && heard["bytes"].as_u64().unwrap() > 3_000, "{heard}");
     }
-    // 500 orders a second for half a second, of which half cross; each pair trades once, or in a few pieces.
+    // There are 500 orders a second for half a second, of which half cross; each pair trades once, or in a few pieces.
     let told = part(&record, "trade-to-socket")["trade_to_socket"]["count"].as_u64().unwrap();
     assert!((50..=250).contains(&told), "{told} trades");
     for cost in ["requests/s with subscribers ÷ without", "an order to a subscriber's socket: p99"] {

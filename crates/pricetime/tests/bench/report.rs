@@ -1,6 +1,6 @@
-//! `pricetime-bench report` through the real binary, on the raw files of a real sweep: the files that it writes, figures
-//! computed again from the raw ones, and what it refuses. It knows the names of fields in the raw files, not how a
-//! report is made.
+//! `pricetime-bench report` through the real binary, on the raw files of a real sweep: its files, figures computed
+//! again from the raw ones, and its refusals. This file knows the names of fields in the raw files, not how a report is
+//! made.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -24,7 +24,7 @@ fn succeeded(output: &Output) -> String {
     stdout
 }
 
-/// What is said of something that cannot be reported.
+/// The text of a refusal to report.
 fn refused(folder: &Folder, words: &str) -> String {
     let output = bench(folder, words);
     assert_eq!(output.status.code(), Some(2), "{words}");
@@ -40,7 +40,7 @@ fn json(file: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
-/// Throughputs of the runs with so many connections.
+/// The throughputs of the runs with this many connections.
 fn throughputs(results: &Path, connections: f64) -> Vec<f64> {
     let experiment = json(&results.join("experiment.json"));
     let runs = experiment["runs"].as_array().unwrap();
@@ -48,12 +48,12 @@ fn throughputs(results: &Path, connections: f64) -> Vec<f64> {
     here.map(|run| json(&results.join(run["file"].as_str().unwrap()))["throughput"].as_f64().unwrap()).collect()
 }
 
-/// The figures of the row of the throughput table with so many connections: median, least, most, mean, interval,
+/// The figures in the row of the throughput table with this many connections: median, least, most, mean, interval,
 /// deviation.
 fn reported(page: &str, connections: &str) -> Vec<f64> {
     let table = page.split("<span>Throughput (requests/s)").nth(1).expect("a table of throughput");
     let rows = table.lines().filter(|line| line.starts_with("<tr>"));
-    // In front of each cell stands its tag, and in front of the first that of the row.
+    // A tag stands before each cell, and the row's tag before the first.
     let mut cells =
         rows.map(|row| row.split('<').skip(2).map(|cell| cell.split_once('>').unwrap().1).collect::<Vec<_>>());
     let row = cells.find(|cells| cells[0] == connections).expect("a row for each number of connections");
@@ -86,7 +86,7 @@ fn a_report_shows_the_figures_of_the_raw_files() {
     for connections in ["1", "4"] {
         let expected = recomputed(throughputs(&results, connections.parse().unwrap()));
         let found = reported(&page, connections);
-        // Whole ones are shown of thousands, tenths and hundredths of what is less.
+        // The report shows thousands as whole numbers, and smaller numbers with tenths and hundredths.
         let same = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() <= 0.51);
         assert!(same && found.len() == expected.len(), "{found:?} is not {expected:?}");
     }

@@ -1,5 +1,5 @@
-//! `pricetime-bench run` over real sockets: every workload against the real server, and servers that answer wrongly, late,
-//! in another form or not at all, which must be noticed and counted.
+//! `pricetime-bench run` over real sockets: every workload against the real server, and against servers that answer
+//! wrongly, late, in another form or not at all, which it must notice and count.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,11 +17,11 @@ use bench::record::{Conservation, Mode, RunRecord};
 
 const CREATED: &str = "<results><created id=\"1\"/></results>";
 
-/// Runs it with these words; gives what it printed, and the record that it wrote, if it did.
+/// Runs it with these words; returns its output, and its record, if it wrote one.
 fn bench_run(words: &str) -> (Output, Option<RunRecord>) {
     let folder = Folder::new("bench");
     let json = folder.path().join("record.json");
-    // First, since what stands behind `--` is the server's.
+    // The option comes first, because the words behind `--` are the server's.
     let words = format!("--json record.json {words}");
     let output = command(&words, &folder).output().unwrap();
     let record = std::fs::read(&json).ok().map(|bytes| serde_json::from_slice(&bytes).unwrap());
@@ -35,7 +35,7 @@ fn command(words: &str, folder: &Folder) -> Command {
     command
 }
 
-/// A run that must be valid.
+/// Runs it; the run must be valid.
 fn valid(words: &str) -> RunRecord {
     let (output, record) = bench_run(words);
     let stdout = String::from_utf8_lossy(&output.stdout);
@@ -46,7 +46,7 @@ fn valid(words: &str) -> RunRecord {
     record
 }
 
-/// A run that must be invalid, with exit code 1 and the reason on standard output.
+/// Runs it; the run must be invalid, with exit code 1 and the reason on standard output.
 fn invalid(words: &str, because: &str) -> RunRecord {
     let (output, record) = bench_run(words);
     let stdout = String::from_utf8_lossy(&output.stdout);
@@ -120,10 +120,10 @@ fn the_order_load_keeps_the_number_of_open_orders_and_half_of_its_orders_execute
     assert_eq!((of("opened"), of("canceled")), (20_000, 10_000));
     server.stop();
     let state = state_of(&folder.data());
-    // Those that rested before, and no more than are ever under way.
+    // These are the orders that rested before, and at most as many as are ever under way.
     let open = state["totals"]["open_orders"].as_u64().unwrap();
     assert!((1950..=2050).contains(&open), "{open} orders are open");
-    // Opened, neither canceled nor open: executed.
+    // Opened orders that are neither canceled nor open were executed.
     let executed = 20_000 + 2_000 - 10_000 - open;
     assert!((9_950..=10_050).contains(&executed), "{executed} orders executed");
 }
@@ -197,17 +197,17 @@ fn the_server_says_where_the_benchmarks_are_and_the_benchmarks_what_server_is_mi
     assert!(output.status.code() == Some(2) && stderr.contains("cargo build --release -p pricetime"), "{stderr}");
 }
 
-/// What a fake server does with a request.
+/// The answer of a fake server to a request.
 enum Answer {
     Bytes(String),
     Nothing,
-    /// Closes the connection.
+    /// Close the connection.
     Hangup,
-    /// Answers it, and closes the connection.
+    /// Send the answer, and close the connection.
     Last(String),
 }
 
-/// A server that answers each request as `answer` says, by its number from 0 (which is that of the probe).
+/// Starts a server that answers each request as `answer` says, by its number from 0 (which is that of the probe).
 fn fake(answer: impl Fn(u64) -> Answer + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -298,7 +298,7 @@ fn a_full_table_of_tracked_connections_is_told_before_the_run_and_named_as_the_c
     let [stdout, stderr] = run("per-request");
     assert!(stderr.contains("990 of the 1000 entries") && stderr.contains("sysctl -w"), "{stderr}");
     assert!(stdout.contains("the kernel's table of tracked connections is full (990 of 1000 entries)"), "{stdout}");
-    // Those that stay are few.
+    // The lasting connections are few.
     assert!(!run("persistent").concat().contains("kernel"));
 }
 
@@ -336,7 +336,8 @@ fn a_server_that_closes_after_each_reply_gets_a_connection_for_each_request() {
 
 #[test]
 fn a_stall_of_the_server_is_felt_by_every_request_that_was_due_meanwhile() {
-    // A closed loop would send one request a connection into the stall and see ten slow replies: coordinated omission.
+    // A closed loop would send one request for each connection into the stall and see ten slow replies: coordinated
+    // omission.
     let (stall, turn) = (Duration::from_millis(400), Mutex::new(()));
     let address = fake(move |number| {
         let _turn = turn.lock().unwrap();

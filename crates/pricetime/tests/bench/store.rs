@@ -1,5 +1,5 @@
-//! `pricetime-bench` on a PostgreSQL that the tests start: each run has a database of its own, which is gone afterwards, and
-//! no password is told to anybody.
+//! `pricetime-bench` on a PostgreSQL that the tests start: each run has a database of its own, which is gone
+//! afterwards, and no password is shown.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -35,7 +35,7 @@ fn start(folder: &Folder, words: &str, url: &str) -> Child {
         .unwrap()
 }
 
-/// Runs it to its end. What it printed must not hold the password.
+/// Runs it to its end. Its output must not have the password.
 fn bench(folder: &Folder, words: &str, url: &str) -> (Output, String) {
     let output = start(folder, words, url).wait_with_output().unwrap();
     let printed = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
@@ -57,7 +57,7 @@ fn assert_sound(record: &Value) {
     assert!(command.contains("--store postgres://") && command.contains("/pricetime_bench_"), "{command}");
 }
 
-/// Databases that runs made and did not drop.
+/// The databases that runs made and did not drop.
 fn left_behind(database: &Database) -> Vec<String> {
     database.sql("SELECT datname FROM pg_database WHERE datname LIKE 'pricetime_bench%'")
 }
@@ -171,7 +171,7 @@ fn what_cannot_be_run_on_a_database_says_why_and_never_the_password() {
     check("run -n 5", &format!("{poor}?sslmode=verify-full"), "sslmode and sslrootcert");
     check("run -n 5 --durability written", &poor, "leave --durability out");
     check("run -n 5 --target 127.0.0.1:1", &poor, "cannot be used with");
-    // Behind `--` it would be the server's, and every run would meet the market of the one before.
+    // Behind `--` the option would be the server's, and every run would meet the market of the one before.
     check("run -n 5 --", &poor, "before the `--`");
     assert!(files_below(folder.path()).is_empty(), "{:?}", files_below(folder.path()));
 }

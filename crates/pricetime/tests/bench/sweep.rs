@@ -1,5 +1,5 @@
-//! `pricetime-bench sweep` through the real binary: a small sweep and a preset in its quickest form, the files that
-//! they leave, and what is refused. It knows the names of fields in the raw files, not how a run is made.
+//! `pricetime-bench sweep` through the real binary: a small sweep and a preset in its quickest form, their files, and
+//! its refusals. This file knows the names of fields in the raw files, not how a run is made.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use crate::common::bench::binary;
 use crate::common::folder::Folder;
 use serde_json::Value;
 
-/// Runs `pricetime-bench sweep` in this folder, where its servers' data comes to lie, too.
+/// Runs `pricetime-bench sweep` in this folder, where its servers put their data, too.
 fn sweep(folder: &Folder, words: &str) -> Output {
     let mut command = Command::new(binary());
     command.env_clear().current_dir(folder.path()).arg("sweep").args(words.split_whitespace());
@@ -86,7 +86,7 @@ fn a_quick_preset_stands_beside_what_was_published() {
     assert_eq!(requests, [2_000, 4_000]);
     for record in &records {
         assert_sound(record);
-        // Repeated creates are refused, every one: that is the right answer here, and no fault.
+        // Every repeated create is refused, which is the right answer here, and no fault.
         assert_eq!(record["counts"]["errors_expected"], record["counts"]["answered"], "{record}");
         assert_eq!(record["counts"]["errors"], 0);
         assert!(record["connections_max"].as_u64().unwrap() <= 32, "{record}");

@@ -1,4 +1,4 @@
-//! Whose commands are is in the log, and so in the journal of every node.
+//! The callers of commands are in the log, and so in the journal of every node.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::common::server::Server;
 use super::log_servers::LogServers;
 use super::nodes::{CREATE, buy, node, sell, settle};
 
-/// The commands of a folder's journal, with who asked for them.
+/// The commands of a folder's journal, with their callers.
 pub fn dump(folder: &Path) -> Vec<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
     let ran = command.args(["journal", "dump", "--format", "json"]).arg(folder).output().unwrap();
@@ -20,7 +20,7 @@ pub fn dump(folder: &Path) -> Vec<Value> {
     String::from_utf8(ran.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Those of which is told so.
+/// The commands with these words.
 pub fn told_as<'a>(dumped: &'a [Value], what: &str) -> Vec<&'a Value> {
     dumped.iter().filter(|line| line["what"].as_str().unwrap().starts_with(what)).collect()
 }
@@ -42,7 +42,7 @@ fn every_node_knows_whose_the_commands_of_all_are() {
     assert_eq!(placed.status, 201, "{}", placed.text);
     settle(&nodes);
     nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
-    // A node that reads all of it from the log has it, too.
+    // A node that reads all of the log has them, too.
     let (_, late) = (3, node(&folder, 3, &url).start());
     assert!(late.ask("<transactions id=\"1\"><query id=\"1\"/></transactions>").contains("executed"));
     drop(late.stop());

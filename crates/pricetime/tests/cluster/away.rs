@@ -24,7 +24,7 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     let mut first = node.client();
     first.ask(&sell(1));
     servers.kill(0);
-    // Also while nobody has anything for it.
+    // The node says so also while nobody sends anything.
     wait_until("the node says that its log is away", Duration::from_secs(20), || {
         let said = node.readiness();
         said.contains("store-away") && said.contains("the log cannot be reached")
@@ -40,7 +40,7 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     servers.signal(0, Signal::STOP);
     first.send_request(&sell(2)).unwrap();
     thread::sleep(Duration::from_millis(300));
-    // Whoever asks on without waiting for the answer gets the answers in order all the same.
+    // A client that sends on without waiting still gets the answers in order.
     first.send_request(&sell(4)).unwrap();
     let mut second = node.client();
     let refused = second.ask(&sell(3));
@@ -70,7 +70,7 @@ fn a_node_that_starts_while_the_log_has_no_leader_waits_for_one() {
     wait_until("the server that is left says that none leads", Duration::from_secs(60), || servers.is_without_leader());
     let node = thread::scope(|scope| {
         let starting = scope.spawn(|| launch.start());
-        // It is refused at once if it does not wait.
+        // A node that does not wait refuses at once.
         thread::sleep(Duration::from_secs(1));
         servers.restart(1);
         servers.restart(2);

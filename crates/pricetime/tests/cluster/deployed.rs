@@ -1,4 +1,4 @@
-//! What `deploy/cluster/local` starts and shows.
+//! The demonstration in `deploy/cluster/local`: what it starts and shows.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::common::folder::Folder;
 
 use super::log_servers::program;
 
-/// The first of three free ports, of four that nobody else is given.
+/// The first of three free ports, of four that nobody else gets.
 fn three_ports(nth: u32) -> String {
     let mut candidates = (0..1_500).map(|next| 14_000 + 4 * ((std::process::id() * 4 + nth + 4 * next) % 1_500));
     let is_free = |port: u32| TcpListener::bind(("127.0.0.1", port as u16)).is_ok();

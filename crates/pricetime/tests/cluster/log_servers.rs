@@ -1,4 +1,5 @@
-//! Three servers of the log, each a process of its own on free ports and a folder of its own. Killed when dropped.
+//! Three servers of the log, each a process of its own on free ports and a folder of its own. They are killed when
+//! dropped.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use crate::common::wait::wait_until;
 
-/// Below those that the system gives by itself, which other tests get.
+/// The next port, below those that the system assigns to other tests.
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
 fn free_port() -> u16 {
@@ -32,14 +33,14 @@ pub struct LogServers {
     folder: PathBuf,
 }
 
-/// Runs one whose settings stand in the folder.
+/// Runs a server whose settings are in the folder.
 fn run(folder: &Path, at: usize) -> Child {
     let mut command = Command::new(program());
     command.arg("-c").arg(folder.join(format!("log-{at}.conf"))).arg("-l").arg(folder.join(format!("log-{at}.log")));
     command.envs(PASSWORDS).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// For the users of deploy/cluster/users.conf.
+/// The passwords of the users in deploy/cluster/users.conf.
 pub const PASSWORDS: [(&str, &str); 3] =
     [("OPERATOR_PASSWORD", "made-of-3"), ("NODE_PASSWORD", "made-of-4"), ("WATCHER_PASSWORD", "made-of-5")];
 
@@ -51,12 +52,12 @@ pub fn program() -> PathBuf {
 }
 
 impl LogServers {
-    /// Starts so many, which know each other.
+    /// Starts this many servers, which know each other.
     pub fn start(folder: &Path, count: usize) -> LogServers {
         LogServers::start_with(folder, count, "")
     }
 
-    /// With further settings.
+    /// Starts servers with further settings.
     pub fn start_with(folder: &Path, count: usize, settings: &str) -> LogServers {
         let further = settings;
         let ports: Vec<[u16; 2]> = (0..count).map(|_| [free_port(), free_port()]).collect();
@@ -79,36 +80,36 @@ impl LogServers {
         LogServers { running, ports: ports.into_iter().map(|[port, _]| port).collect(), folder }
     }
 
-    /// Starts one again that was killed.
+    /// Starts a killed server again.
     pub fn restart(&mut self, at: usize) {
         self.running[at] = run(&self.folder, at);
     }
 
-    /// The port of one.
+    /// The port of a server.
     pub fn port(&self, at: usize) -> u16 {
         self.ports[at]
     }
 
-    /// Where a log of this name is.
+    /// The URL of a log with this name.
     pub fn url(&self, name: &str) -> String {
         let hosts: Vec<String> = self.ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         format!("nats://{}/{name}", hosts.join(","))
     }
 
-    /// Has a log made there, as soon as the servers have found each other.
+    /// Makes a log, as soon as the servers have found each other.
     pub fn create(&self, name: &str, replicas: usize) -> String {
         let url = self.url(name);
         wait_until("the log is made", Duration::from_secs(60), || create(&url, replicas).is_ok());
         url
     }
 
-    /// What a server answers at a subject of its own. It has to be one that leads nothing else than what it is asked for.
+    /// A server's answer on one of its own subjects. The server asked must lead nothing but the stream in question.
     pub fn ask(&self, subject: &str, body: &str) -> Value {
         let answers = self.publish(subject, body.as_bytes(), 1, Duration::from_secs(20));
         serde_json::from_slice(&answers.unwrap().pop().unwrap()).unwrap()
     }
 
-    /// Whether a server says that none of them leads. As long as it looks for a leader, it says nothing.
+    /// Whether a server says that none of them leads. While it looks for a leader, it says nothing.
     pub fn is_without_leader(&self) -> bool {
         let answers = self.publish("$JS.API.INFO", b"", 1, Duration::from_millis(300));
         answers.is_ok_and(|mut answers| {
@@ -117,7 +118,7 @@ impl LogServers {
         })
     }
 
-    /// Publishes so many times, and gives the answers. Errors: none came for so long.
+    /// Publishes this many times, and returns the answers. Errors: none came within `patience`.
     fn publish(&self, subject: &str, body: &[u8], times: usize, patience: Duration) -> io::Result<Vec<Vec<u8>>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.ports[0])).unwrap();
         stream.set_read_timeout(Some(patience)).unwrap();
@@ -141,7 +142,7 @@ impl LogServers {
         Ok(answers)
     }
 
-    /// Sends a log's first message again, so many times. It counts nowhere.
+    /// Sends a log's first message again, this many times. It counts nowhere.
     pub fn repeat_first(&self, name: &str, times: usize) {
         let first = self.ask(&format!("$JS.API.STREAM.MSG.GET.{name}"), r#"{"seq":1}"#);
         let bytes = BASE64_STANDARD.decode(first["message"]["data"].as_str().unwrap()).unwrap();
@@ -150,12 +151,12 @@ impl LogServers {
         }
     }
 
-    /// What a log's servers say of it.
+    /// The servers' state of a log.
     pub fn state(&self, name: &str) -> Value {
         self.ask(&format!("$JS.API.STREAM.INFO.{name}"), "")["state"].clone()
     }
 
-    /// Removes a log, as a disaster does.
+    /// Removes a log, like a disaster.
     pub fn lose(&self, name: &str) {
         self.ask(&format!("$JS.API.STREAM.DELETE.{name}"), "");
     }
@@ -165,7 +166,7 @@ impl LogServers {
         kill_process(Pid::from_child(&self.running[at]), signal).unwrap();
     }
 
-    /// Ends one at once.
+    /// Ends a server at once.
     pub fn kill(&mut self, at: usize) {
         let _ = self.running[at].kill();
         let _ = self.running[at].wait();
@@ -178,12 +179,12 @@ impl Drop for LogServers {
     }
 }
 
-/// `pricetime cluster create`. Errors: what it said.
+/// Runs `pricetime cluster create`. Errors: its text.
 pub fn create(url: &str, replicas: usize) -> Result<String, String> {
     cluster(&["create", "--store", url, "--replicas", &replicas.to_string(), "--marks-every", "1s", "--keep", "1s"])
 }
 
-/// `pricetime cluster` with such words. Errors: what it said.
+/// Runs `pricetime cluster` with these words. Errors: its text.
 pub fn cluster(words: &[&str]) -> Result<String, String> {
     let ran = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("cluster").args(words).output().unwrap();
     match ran.status.success() {
@@ -192,7 +193,7 @@ pub fn cluster(words: &[&str]) -> Result<String, String> {
     }
 }
 
-/// `pricetime cluster status`: what it printed, and whether it says that all is well.
+/// Runs `pricetime cluster status`: returns its output, and whether it says that all is well.
 pub fn status(url: &str) -> (String, bool) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
     let ran = command.args(["cluster", "status", "--store", url]).output().unwrap();

@@ -1,5 +1,5 @@
-//! Several servers as nodes of one cluster, over the real log on real servers of it: what one of them answers all of them do, also
-//! when nodes and servers of the log are killed; and what is refused.
+//! Several servers as nodes of one cluster, over the real log on real servers of it: all nodes answer as one, also when
+//! nodes and servers of the log are killed; and their refusals.
 //! Not quick: starts nats-server.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

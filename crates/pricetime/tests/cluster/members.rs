@@ -1,5 +1,5 @@
-//! Members of a cluster: who is changed on one node is changed on all, also on those that were away, and a signed
-//! request that one node took is taken by no other.
+//! Members of a cluster: a change on one node holds on all, also on those that were away, and no node takes a signed
+//! request that another one took.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -33,7 +33,7 @@ impl World {
         World::of(purpose, 1)
     }
 
-    /// With so many servers of the log.
+    /// Makes a world with this many servers of the log.
     fn of(purpose: &str, count: usize) -> World {
         let folder = Folder::new(purpose);
         let servers = LogServers::start(folder.path(), count);
@@ -70,7 +70,7 @@ impl World {
         (server, http)
     }
 
-    /// What the log's servers hold of an edition.
+    /// The sealed bytes of an edition on the log's servers.
     fn sealed(&self, edition: u64) -> Vec<u8> {
         let found = self.servers.ask("$JS.API.STREAM.MSG.GET.market-members", &format!("{{\"seq\":{edition}}}"));
         BASE64_STANDARD.decode(found["message"]["data"].as_str().unwrap_or_else(|| panic!("{found}"))).unwrap()
@@ -125,7 +125,7 @@ fn who_is_revoked_on_one_node_trades_on_none() {
     let refused = logged_in.ask(query);
     assert!(refused.contains("<error") && !refused.contains("<open shares="), "{refused}");
     assert_eq!(place(&http_2, "bob", "2"), 201, "others trade on");
-    // Who did it is on record on each node.
+    // The record on each node names who did it.
     let record = fs::read_to_string(world.data(2).join("access.toml.log")).unwrap();
     assert!(record.contains("edition=2 user=olga from=127.0.0.1 revoke key=alice-key"), "{record}");
 
@@ -141,7 +141,7 @@ fn who_is_revoked_on_one_node_trades_on_none() {
         assert!(!text.contains("alice-key") && text.contains("bob-key"), "node {number}: {text}");
         assert_eq!(fs::metadata(world.file(number)).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // Whoever reads the log reads no secret, and not even who there is.
+    // A reader of the log finds no secret, and not even a member's name.
     for edition in [1, 2] {
         let sealed = world.sealed(edition);
         for hidden in [secret("bob").as_str(), "bob", "olga", "operator", "revoke"] {
@@ -197,7 +197,7 @@ fn keys_limits_and_modes_of_one_node_are_those_of_all() {
     drop(first.stop());
     let (first, http_1) = world.start(1);
     assert_eq!(place(&http_1, "alice", "1"), 503, "also after a restart");
-    // By hand on one node, while it runs.
+    // The file is changed by hand on one node, while it runs.
     access(&["mode", "normal"], &world.file(1));
     for http in [&http_1, &http_2] {
         soon("the venue is open", || place(http, "alice", "1") == 201);
@@ -218,12 +218,12 @@ fn what_was_changed_by_hand_on_a_node_that_was_away_gives_way_to_the_log() {
     market(&http_1);
     let (second, _) = world.start(2);
     drop(second.stop());
-    // Nobody changed anything else: it counts when the node is back.
+    // Nobody changed anything else, so the change counts when the node is back.
     access(&["revoke", "--member", "vera"], &world.file(2));
     let (second, _) = world.start(2);
     soon("node 1 knows vera no more", || Client { http: &http_1, member: "vera" }.get("/api/v1/status").status == 401);
     drop(second.stop());
-    // Somebody did: the log counts, and what stood there is kept.
+    // Someone did, so the log counts, and the file's content is kept aside.
     access(&["revoke", "--member", "otto"], &world.file(2));
     let revoked = Client { http: &http_1, member: "olga" }.send("DELETE", "/api/v1/members/alice", None);
     assert_eq!(revoked.status, 200, "{}", revoked.text);
@@ -243,14 +243,14 @@ fn a_node_that_does_not_know_the_members_does_not_serve() {
     let plain = |number| node(&world.folder, number, &world.url);
     let without_members = refusal(&world.launch(1));
     assert!(without_members.contains("neither its log nor this node has any"), "{without_members}");
-    // No members yet: everybody may do everything, on loopback.
+    // There are no members yet, so anyone may do anything, on loopback.
     let mut open = plain(1).start();
     assert!(open.ask("<create><account id=\"7\" balance=\"1\"/></create>").contains("created"));
     world.give(2, &AccessFile::text(&[]));
     let without_key = refusal(&plain(2));
     assert!(without_key.contains("--members-key") && without_key.contains("pricetime cluster key"), "{without_key}");
     let (second, _) = world.start(2);
-    // Now there are: a node that lets everybody do everything ends, and none begins so.
+    // Now there are members: a node that lets anyone do anything ends, and none starts so.
     let ended = open.process.wait_for_end(PATIENCE);
     assert!(ended.stderr.contains("the cluster has members (edition 1 in its log)"), "{}", ended.stderr);
     assert!(refusal(&plain(1)).contains("start it with --members-key"), "it does not start again");
@@ -260,7 +260,7 @@ fn a_node_that_does_not_know_the_members_does_not_serve() {
     assert!(wrong.contains("edition 1") && wrong.contains("sealed with another key than this node's"), "{wrong}");
     let alone = Launch::new(&world.data(4)).with(&format!("--members-key {}", world.key.display()));
     assert!(refusal(&alone).contains("it needs store = nats://"));
-    // A node that cannot open what counts now must not go on with what counted before.
+    // A node that cannot open the present members must not go on with the earlier ones.
     let third = world.start(3).0;
     drop(second.stop());
     let keys = [&other, &world.key].map(|path| fs::read_to_string(path).unwrap()).concat();
@@ -277,7 +277,7 @@ fn a_node_that_does_not_know_the_members_does_not_serve() {
         "{}",
         ended.stderr
     );
-    // The log's servers are away: nothing is changed, and nothing counts that nobody else would know.
+    // The log's servers are away: nothing is changed, and no change counts that nobody else would know.
     let World { servers, .. } = world;
     drop(servers);
     let http_2 = Http::new(second.http);
@@ -286,9 +286,9 @@ fn a_node_that_does_not_know_the_members_does_not_serve() {
     assert_eq!(Client { http: &http_2, member: "bob" }.get("/api/v1/status").status, 200);
 }
 
-/// Parameters with their time and alice's signature.
+/// Adds a time and alice's signature to parameters.
 fn sign(parameters: &str) -> String {
-    // What is signed twice within a millisecond is the same request.
+    // Two signatures within a millisecond would make the same request.
     std::thread::sleep(Duration::from_millis(2));
     let timed = format!("{parameters}&recvWindow=60000&timestamp={}", now());
     format!("{timed}&signature={}", hmac_hex(&secret("alice"), &timed))
@@ -319,7 +319,7 @@ fn a_signed_request_that_one_node_took_is_taken_by_no_other() {
     assert!(again.text.contains("the same request was sent before"), "{}", again.text);
     let placed = send(&http_2, "POST", "order", &sign(ORDER));
     assert_eq!(placed.status, 200, "what is signed anew is done: {}", placed.text);
-    // Somebody who records it may be as fast as its client.
+    // An eavesdropper may be as fast as the client.
     for round in 0..10 {
         let order = sign(ORDER);
         let taken = std::thread::scope(|scope| {
@@ -331,14 +331,14 @@ fn a_signed_request_that_one_node_took_is_taken_by_no_other() {
     }
     let canceled = send(&http_1, "DELETE", "openOrders", &sign("symbol=SPYUSD"));
     assert_eq!(canceled.status, 200, "{}", canceled.text);
-    // Ours.
+    // This is the client's own request.
     let ours = SignedOrder::at(micros());
     assert_eq!(ours.send(&http_2).status, 201);
     let again = ours.send(&http_1);
     assert_eq!(again.code(), (401, "unauthenticated"));
     assert!(again.text.contains("was sent before"), "{}", again.text);
     assert_eq!(open_orders(), 1);
-    // What came to look at one node changes nothing at another.
+    // A read at one node changes nothing at another.
     let told = || world.servers.state("market-signed")["last_seq"].as_u64().unwrap();
     let before = told();
     let look = sign("symbol=SPYUSD");
@@ -359,7 +359,7 @@ fn a_signed_request_that_one_node_took_is_taken_by_no_other() {
     nodes.into_iter().for_each(|(_, server)| drop(server.stop()));
 }
 
-/// Waits until both nodes have taken the market that one of them was given.
+/// Waits until both nodes have taken the market that one of them got.
 fn settle_members(nodes: &[(u16, Server)]) {
     let count = |http: &Http| Client { http, member: "otto" }.get("/api/v1/status").body["sequence"].clone();
     let https: Vec<Http> = nodes.iter().map(|(_, node)| Http::new(node.http)).collect();

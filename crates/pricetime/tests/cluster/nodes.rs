@@ -1,4 +1,4 @@
-//! Nodes that come, trade, die and come back.
+//! Nodes that join, trade, die and return.
 
 use std::path::Path;
 use std::thread;
@@ -13,7 +13,7 @@ use crate::common::wait::wait_until;
 
 use super::log_servers::{LogServers, status};
 
-/// How often nodes are stopped until all have stopped at the same message.
+/// The number of times that nodes are stopped until all have stopped at the same message.
 pub const STOPS: usize = 10;
 
 pub fn node(folder: &Folder, number: u16, url: &str) -> Launch {
@@ -25,7 +25,7 @@ pub fn hash(folder: &Path) -> String {
     state_of(folder)["state_hash"].as_str().unwrap().to_owned()
 }
 
-/// Waits until all have taken what one of them has answered.
+/// Waits until all have taken everything that one of them has answered.
 pub fn settle(nodes: &[(u16, Server)]) {
     let sequence = |(_, node): &(u16, Server)| Http::new(node.http).read("/api/v1/status")["sequence"].clone();
     wait_until("all nodes stand where the first does", Duration::from_secs(30), || {
@@ -34,7 +34,8 @@ pub fn settle(nodes: &[(u16, Server)]) {
     });
 }
 
-/// Stops all nodes and compares what they have. What a node says of its state at a mark while others stop already is in its own state alone:
+/// Stops all nodes and compares their states. A statement at a mark that a node writes while others stop is in its own
+/// state alone: then all start again, and stop again.
 /// then all start again, and stop again.
 pub fn stop_and_compare(folder: &Folder, mut nodes: Vec<(u16, Server)>, start: impl Fn(u16) -> Server) {
     let numbers: Vec<u16> = nodes.iter().map(|(number, _)| *number).collect();
@@ -82,7 +83,7 @@ fn what_one_node_answers_all_do_and_a_new_one_catches_up() {
     assert!(nodes[1].1.ask(&sell(1)).contains("<opened"));
     let bought = nodes[2].1.ask(&buy(1));
     assert!(bought.contains("<opened"), "{bought}");
-    // The order that node 3 executed is known to node 1 by the same id.
+    // Node 1 knows the order that node 3 executed by the same id.
     let query = "<transactions id=\"1\"><query id=\"1\"/></transactions>";
     wait_until("node 1 has taken it", Duration::from_secs(10), || {
         nodes[0].1.ask(query).contains("<executed shares=\"1\" price=\"10\"")
@@ -104,7 +105,8 @@ fn nodes_and_servers_of_the_log_are_killed_and_nothing_is_lost_or_done_twice() {
     let folder = Folder::new("cluster-kills");
     let mut servers = LogServers::start(folder.path(), 3);
     let url = servers.create("market", 3);
-    // What a node says at a mark may be on its way when the log's leader dies: longer than the default may pass until requests are taken again.
+    // A node's statement at a mark may be on its way when the log's leader dies, so more than the default time may pass
+    // until requests are taken again.
     let start = |number| (number, node(&folder, number, &url).with("--store-patience 60s").start());
     let mut nodes: Vec<(u16, Server)> = (1..=3).map(start).collect();
     nodes[0].1.ask(CREATE);
@@ -163,7 +165,7 @@ fn nodes_compare_their_states_and_say_how_they_are() {
     assert_eq!(figure("pricetime_log_taken_messages"), figure("pricetime_log_end_messages"));
     assert_eq!(figure("pricetime_log_states_same"), 3.0);
     assert_eq!(figure("pricetime_log_states_other"), 0.0);
-    // A node that is away is told of by the others.
+    // The others report a node that is away.
     let (number, mut dead) = nodes.pop().unwrap();
     dead.process.kill();
     let (told, is_well) = status(&url);

@@ -1,4 +1,4 @@
-//! Servers of the log with TLS and with users that may do what `deploy/cluster/users.conf` says.
+//! Servers of the log with TLS and with the users of `deploy/cluster/users.conf`.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::common::wait::wait_until;
 use super::log_servers::LogServers;
 use super::nodes::{CREATE, buy, sell, stop_and_compare};
 
-/// What `pricetime` says with such words, trusting that certificate, and whether it succeeds.
+/// The output of `pricetime` with these words, trusting that certificate, and whether it succeeds.
 fn run(words: &str, certificate: &Path) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
     let ran = command.args(words.split(' ')).env("SSL_CERT_FILE", certificate).output().unwrap();
@@ -33,14 +33,14 @@ fn nodes_do_with_the_permissions_of_nodes_over_tls_and_nobody_with_less() {
     let url = |login: &str| format!("tls://{login}@127.0.0.1:{}/market", servers.port(0));
     let (operator, node, watcher) = (url("operator:made-of-3"), url("node:made-of-4"), url("watcher:made-of-5"));
     let create = |url: &str| run(&format!("cluster create --store {url} --replicas 1 --marks-every 1s"), &certificate);
-    // Neither the certificate nor the login is passed over, and no answer shows a password.
+    // Neither the certificate nor the login can be left out, and no answer shows a password.
     wait_until("the log is made", Duration::from_secs(60), || create(&operator).0);
     let untrusted = run(&format!("cluster status --store {operator}"), Path::new("/dev/null")).1;
     assert!(untrusted.contains("cannot be reached") && !untrusted.contains("made-of-3"), "{untrusted}");
     let wrong = run(&format!("cluster status --store {}", url("node:made-of-7")), &certificate).1;
     assert!(wrong.contains("cannot be reached") && wrong.contains("authorization"), "{wrong}");
     assert!(!wrong.contains("made-of-7"), "{wrong}");
-    // A node's user makes no log.
+    // A node's user cannot make a log.
     let other = node.replace("/market", "/other");
     let (made, refused) = create(&other);
     assert!(!made && !refused.contains("made-of-4"), "{refused}");
@@ -66,7 +66,7 @@ fn nodes_do_with_the_permissions_of_nodes_over_tls_and_nobody_with_less() {
     let (copied, said) = run(&format!("backup {watcher} {}", folder.path().join("not").display()), &certificate);
     assert!(!copied, "who only asks how the cluster is gets no copy of it: {said}");
     stop_and_compare(&folder, nodes, |number| launch(number).start());
-    // So do members, and signed requests that were taken.
+    // Members go the same way, and signed requests that were taken.
     let file = AccessFile::new(&folder);
     let (made, said) = run(&format!("cluster key {}", folder.path().join("members.key").display()), &certificate);
     assert!(made, "{said}");

@@ -1,4 +1,4 @@
-//! Nodes that only follow: they show all that the others do, refuse what would change something, and leave no trace in the log.
+//! Nodes that only follow: they show everything that the others do, refuse changes, and leave no trace in the log.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn a_node_that_only_follows_shows_all_and_changes_nothing() {
     settle(&nodes);
     let follower = &nodes[1].1;
     assert!(follower.process.printed.contains("read-only  it follows the log"), "{}", follower.process.printed);
-    // Nobody else is node 2 then, nor node 1.
+    // No other process can be node 2 then, nor node 1.
     for taken in [1, 2] {
         let other = Launch::new(&folder.path().join(format!("other-{taken}")));
         let other = other.with(&format!("--store {url} --node {taken} --read-only")).try_start();
@@ -42,7 +42,7 @@ fn a_node_that_only_follows_shows_all_and_changes_nothing() {
     let query = "<transactions id=\"1\"><query id=\"1\"/></transactions>";
     assert_eq!(follower.ask(query), nodes[0].1.ask(query));
     assert!(follower.ask(query).contains("<executed shares=\"1\" price=\"10\""));
-    // What would change something is refused, over every protocol, and does not come to the log.
+    // Changes are refused, over every protocol, and do not reach the log.
     let cancel = "<transactions id=\"1\"><cancel id=\"1\"/></transactions>".to_owned();
     let create = "<create><account id=\"3\" balance=\"1\"/></create>".to_owned();
     let protect = "<transactions id=\"1\"><protect grace=\"5s\"/></transactions>".to_owned();
@@ -59,7 +59,7 @@ fn a_node_that_only_follows_shows_all_and_changes_nothing() {
     assert_eq!(last(), before, "a node that only follows wrote into the log");
     let ready = http.get("/ready");
     assert!(ready.status == 200 && ready.text.contains("\"read-only\""), "{}", ready.text);
-    // It follows what comes, also by the feed, and compares its state without being counted.
+    // The node follows new messages, also in the feed, and compares its state without a vote.
     let mut round = 10;
     wait_until("the follower has compared its state", Duration::from_secs(60), || {
         round += 1;
@@ -72,7 +72,7 @@ fn a_node_that_only_follows_shows_all_and_changes_nothing() {
     let trades = |at: usize| Http::new(nodes[at].1.http).read("/api/v1/symbols/SPY/trades")["trades"].clone();
     assert_eq!(trades(1), trades(0));
     assert_eq!(trades(1).as_array().map(Vec::len), Some(1));
-    // Nobody misses it when it is gone, and it comes back as one that trades.
+    // The others go on without it, and it returns as a node that trades.
     drop(nodes.pop().unwrap().1.stop());
     assert!(status(&url).1);
     nodes.push((2, node(&folder, 2, &url).start()));

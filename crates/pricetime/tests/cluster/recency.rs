@@ -1,4 +1,4 @@
-//! A client that goes from one node to another finds all that it was told before.
+//! A client that moves from one node to another finds everything that it learnt before.
 
 use std::time::Instant;
 
@@ -46,13 +46,13 @@ fn an_answer_is_as_new_as_what_another_node_told() {
             "{wrong}"
         );
     }
-    // The compatible interface says it in its own words, and what is about the server itself is never waited for.
+    // The compatible interface refuses in its own words, and questions about the server itself never wait.
     let far = [("pricetime-at-least", "18446744073709551615")];
     assert_eq!(clients[0].send("GET", "/binance/api/v3/depth?symbol=SPY", None, &far).status, 503);
     assert_eq!(clients[0].send("GET", "/api/v1/status", None, &far).status, 200);
 }
 
-/// As docs/CLUSTER.md says.
+/// See docs/CLUSTER.md.
 #[test]
 fn behind_a_command_over_xml_a_query_is_as_new_as_what_another_node_told() {
     let folder = Folder::new("cluster-recency-xml");

@@ -1,4 +1,4 @@
-//! A log that is lost, and one that stands in for it.
+//! A lost log, and a log that replaces it.
 
 use crate::common::folder::Folder;
 use crate::common::server::Server;
@@ -15,7 +15,7 @@ fn a_log_that_is_lost_is_stood_in_for_by_what_the_nodes_have() {
     nodes[0].1.ask(CREATE);
     (0..20).for_each(|round| drop(nodes[1].1.ask(&sell(round))));
     settle(&nodes);
-    // One has less than the others.
+    // One node has less than the others.
     drop(nodes.remove(0).1.stop());
     (0..10).for_each(|round| drop(nodes[1].1.ask(&buy(round))));
     stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
@@ -28,19 +28,19 @@ fn a_log_that_is_lost_is_stood_in_for_by_what_the_nodes_have() {
     assert!(said.contains("goes on behind message ") && said.contains("of the lost one: command "), "{said}");
     let again = cluster(&["recover", "--store", &other, "--data", &data(2)]).unwrap_err();
     assert!(again.contains("is there already"), "{again}");
-    // Those that have all of it go on.
+    // The nodes that have all of it go on.
     let mut nodes: Vec<(u16, Server)> = [2, 3].map(|number| (number, node(&folder, number, &other).start())).into();
     let query = "<transactions id=\"1\"><query id=\"1\"/><query id=\"11\"/></transactions>";
     let told = nodes[0].1.ask(query);
     assert!(told.contains("<executed shares=\"1\" price=\"10\"") && told.contains("<open shares=\"1\""), "{told}");
     nodes[1].1.ask(&sell(100));
-    // The one that has less begins with a copy.
+    // The node that has less begins with a copy.
     let less = node(&folder, 1, &other).try_start().err().expect("it does not start").stderr;
     assert!(less.contains("start it with an empty folder"), "{less}");
     std::fs::rename(data(1), data(9)).unwrap();
     nodes.push((1, node(&folder, 1, &other).start()));
     assert!(nodes[2].1.ask(&sell(101)).contains("<opened"));
-    // Also after another start, when each has taken something of the new log.
+    // The same holds after another start, when each has taken messages of the new log.
     settle(&nodes);
     drop(nodes.remove(0).1.stop());
     nodes.push((2, node(&folder, 2, &other).start()));

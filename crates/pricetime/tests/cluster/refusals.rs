@@ -1,4 +1,4 @@
-//! What a node does not begin with, and what a cluster does not offer.
+//! Refusals of a node to start, and features that a cluster does not offer.
 
 use std::process::Command;
 
@@ -33,7 +33,7 @@ fn a_node_says_what_keeps_it_from_starting() {
     drop(server.stop());
     let not_a_node = refusal(&launch("alone", &url, 1));
     assert!(not_a_node.contains("the data folder is of a server without a cluster"), "{not_a_node}");
-    // A node's folder is for nobody else, and its number for no other process.
+    // A node's folder is for no other server, and its number for no other process.
     let mut first = launch("first", &url, 1).start();
     let protect = first.ask("<create><account id=\"1\" balance=\"1\"/></create>");
     assert!(protect.contains("created"), "{protect}");

@@ -1,4 +1,4 @@
-//! What the log forgets, and nodes that begin where it does not reach back to the beginning.
+//! The log's retention, and nodes that begin where the log does not reach back to the beginning.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::common::wait::wait_until;
 use super::log_servers::LogServers;
 use super::nodes::{CREATE, buy, hash, node, sell, settle, stop_and_compare};
 
-/// As many messages before a mark are kept in any case.
+/// The number of messages before a mark that are kept in any case.
 const WINDOW: usize = 10_000;
 
 #[test]
@@ -32,10 +32,11 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
         nodes[round as usize % 2].1.ask(&sell(round));
         servers.state("market")["first_seq"].as_u64().unwrap() > 40
     });
-    // One that was away for too long says so, and one with nothing begins with a copy: it knows what was before, and goes on.
+    // A node that was away for too long says so, and one with nothing begins with a copy: it knows the earlier market,
+    // and goes on.
     let away = node(&folder, away, &url).try_start().err().expect("it does not start").stderr;
     assert!(away.contains("start it with an empty folder, and it gets a copy of another node's"), "{away}");
-    // Here the log forgets after a second, and so what is behind the copy while it comes, on a busy machine.
+    // The log forgets after a second here, and so, on a busy machine, messages behind the copy while it comes.
     // What lies there of a history without a journal keeps it from nothing, and is kept.
     let leave = || {
         std::fs::create_dir_all(folder.path().join("node-4/history")).unwrap();
@@ -58,7 +59,7 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
     assert!(again.contains("id=\"24\""), "a client order id stands for its order on every node: {again}");
     joined.ask(&sell(1_000));
     nodes.push((4, joined));
-    // So does a backup of the cluster.
+    // A backup of the cluster does the same.
     let copy = folder.path().join("copy");
     let backup = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["backup", &url]).arg(&copy).output().unwrap();
     let said = String::from_utf8_lossy(&backup.stdout);
@@ -71,7 +72,7 @@ fn the_log_forgets_what_two_nodes_have_and_a_new_one_begins_with_a_copy() {
     wait_until("copies are removed", Duration::from_secs(20), || !given.exists());
     stop_and_compare(&folder, nodes, |number| node(&folder, number, &url).start());
     assert_eq!(hash(&copy).len(), 16);
-    // It is a node's folder like any other.
+    // It is like any other node's folder.
     let restored = Launch::new(&copy).with(&format!("--store {url} --node 5")).start();
     assert!(restored.ask(query).contains("<executed shares=\"1\" price=\"10\""));
     drop(restored.stop());

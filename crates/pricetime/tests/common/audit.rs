@@ -1,5 +1,5 @@
-//! After a restart: finds out what became of what was asked and not answered, and holds everything that was ever
-//! acknowledged against what the server says now.
+//! The audit after a restart: finds out whether unanswered requests took effect, and compares everything that was ever
+//! acknowledged with the server's answers now.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,15 +13,15 @@ use super::reply::{Element, Status};
 use super::server::Server;
 use super::trader::{Item, Request, Trader, count_executions};
 
-/// Queries in a request, and requests sent before the first is answered.
+/// The number of queries in a request, and of requests sent before the first is answered.
 const QUERIES: usize = 100;
 const WINDOW: usize = 16;
 
-/// The ids of all orders that are known to somebody.
+/// The ids of all known orders.
 #[derive(Default)]
 pub struct KnownOrders(Vec<bool>);
 
-/// What became of requests that were not answered.
+/// The fate of unanswered requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unanswered {
     pub applied: usize,
@@ -43,8 +43,8 @@ impl KnownOrders {
     }
 }
 
-/// Checks everything: acknowledged orders and what they were told, unanswered requests, balances, positions and totals.
-/// `sample` bounds how many done orders of each trader are asked for.
+/// Checks everything: acknowledged orders and their earlier statuses, unanswered requests, balances, positions and
+/// totals. `sample` bounds how many done orders of each trader are queried.
 pub fn audit(server: &Server, traders: &mut [Trader], known: &mut KnownOrders, sample: usize, seed: u64) -> Unanswered {
     let state = server.state();
     let mut client = server.client();
@@ -81,7 +81,7 @@ fn settle(client: &mut Client, state: &Value, traders: &mut [Trader], known: &mu
     unanswered
 }
 
-/// Those of the orphans that belong to accounts with unanswered requests, by their shares.
+/// The orphans that belong to accounts with unanswered requests, by their shares.
 fn claim(client: &mut Client, trader: &Trader, orphans: &mut Vec<u64>) -> HashMap<i64, (u64, usize, Status)> {
     let asked = trader.pending.iter().flat_map(|request| &request.items);
     let accounts: BTreeSet<usize> =
@@ -138,7 +138,7 @@ fn resolve(
     unanswered
 }
 
-/// Takes an unanswered request for answered, if it took effect.
+/// Treats an unanswered request as answered, if it took effect.
 fn adopt(
     trader: &mut Trader,
     request: Request,
@@ -184,7 +184,7 @@ fn cancel_statuses(client: &mut Client, trader: &Trader, request: &Request) -> B
     targets.map(ask).collect()
 }
 
-/// Asks for all live orders and some done ones.
+/// Queries all live orders and some done ones.
 fn check_orders(client: &mut Client, trader: &mut Trader, sample: usize, random: &mut Random) {
     for account in 0..trader.accounts.len() {
         let name = trader.accounts[account].id.clone();
@@ -208,7 +208,7 @@ fn check_orders(client: &mut Client, trader: &mut Trader, sample: usize, random:
     }
 }
 
-/// Whatever was bought was sold, at the same price and time.
+/// Checks that all bought shares were sold, at the same price and time.
 fn check_executions(traders: &[Trader]) {
     let mut traded: BTreeMap<(usize, i64, u64), i128> = BTreeMap::new();
     for trader in traders {
@@ -223,7 +223,7 @@ fn check_executions(traders: &[Trader]) {
     assert!(traded.is_empty(), "bought and not sold, or the other way round: {traded:?}");
 }
 
-/// Balances, positions, open orders and totals are those that follow from the orders.
+/// Checks that balances, positions, open orders and totals follow from the orders.
 fn check_state(state: &Value, traders: &[Trader]) {
     let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{value} is no string")).to_string();
     let told: HashMap<String, &Value> =
@@ -285,7 +285,7 @@ fn check_account(told: &Value, trader: &Trader, index: usize) {
     }
 }
 
-/// The status of each order, none where it is unknown to the account.
+/// The status of each order; none where the account does not know it.
 pub fn statuses(client: &mut Client, account: &str, ids: &[u64]) -> Vec<Option<Status>> {
     let mut statuses = Vec::with_capacity(ids.len());
     let requests: Vec<&[u64]> = ids.chunks(QUERIES).collect();

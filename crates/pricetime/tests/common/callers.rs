@@ -1,4 +1,4 @@
-//! Members that each ask for something over another interface, and whose the commands are that come of it.
+//! Members that each make a request over another interface, and the callers of the resulting commands.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,10 +11,10 @@ use super::keys::now;
 use super::members::{Client, hmac_hex, secret};
 use super::server::Server;
 
-/// A command: how it begins in words, whose it is, and over what.
+/// A command: its first words, its caller, and the interface.
 pub type Asked = (&'static str, &'static str, &'static str);
 
-/// What [`ask_all`] has asked for, in order.
+/// The commands that [`ask_all`] causes, in order.
 pub const ASKED: [Asked; 9] = [
     ("create account 1", "olga", "xml"),
     ("create account 2", "olga", "xml"),
@@ -33,7 +33,7 @@ pub fn log_in(client: &mut Xml, member: &str) {
     assert!(reply.contains(&format!("<logged-in member=\"{member}\"/>")), "{reply}");
 }
 
-/// Has members of an access file ask, of a market in which nothing happened yet. What is refused is asked for, too.
+/// Has members of an access file make requests to an empty market, also some that are refused.
 pub fn ask_all(server: &Server) {
     let mut xml = server.client();
     log_in(&mut xml, "olga");
@@ -76,7 +76,7 @@ fn order(account: &str, side: &str, shares: &str, limit: &str) -> Value {
     json!({"account": account, "symbol": "SPY", "side": side, "shares": shares, "limit": limit})
 }
 
-/// What `pricetime journal dump` prints of a folder.
+/// The output of `pricetime journal dump` for a folder.
 pub fn dump(folder: &Path, arguments: &[&str]) -> String {
     let program = env!("CARGO_BIN_EXE_pricetime");
     let ran = Command::new(program).args(["journal", "dump"]).arg(folder).args(arguments).output().unwrap();
@@ -84,7 +84,7 @@ pub fn dump(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// The same, as objects.
+/// The same output, as objects.
 pub fn dumped(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let text = dump(folder, &[&["--format", "json"], arguments].concat());
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -1,16 +1,16 @@
-//! Whether a history of concurrent calls can be explained by one thing that does them one after the other: each between
-//! its beginning and its answer, with the answer that it got (Wing and Gong's search, remembering where it has been, as
-//! Lowe's). It knows nothing of exchanges.
+//! Checks whether a history of concurrent calls is linearizable: whether one thread could do the calls one after the
+//! other, each between its beginning and its answer, with the answer that it got (Wing and Gong's search, with Lowe's
+//! memory of visited states). It knows nothing of exchanges.
 
 use std::collections::HashSet;
 use std::hash::Hash;
 
-/// What is called, done one after the other.
+/// The object that is called, done one call after the other.
 pub trait Model: Clone + Eq + Hash {
     type Asked;
     type Told: PartialEq;
 
-    /// Does it, and gives the answer.
+    /// Does a call, and returns the answer.
     fn apply(&mut self, asked: &Self::Asked) -> Self::Told;
 }
 
@@ -18,13 +18,13 @@ pub trait Model: Clone + Eq + Hash {
 #[derive(Clone, Debug)]
 pub struct Call<A, T> {
     pub asked: A,
-    /// Just before it was sent.
+    /// The time just before it was sent.
     pub from: u64,
-    /// The answer, and the time just after it had come. None when none came: it is done at some time, or never.
+    /// The answer, and the time just after it had come. None when none came: the call is done at some time, or never.
     pub told: Option<(T, u64)>,
 }
 
-/// Calls that are looked at together, at most.
+/// The most calls that are checked together.
 pub const CALLS_MAX: usize = 128;
 
 /// Whether the calls can be explained, beginning with `start`.
@@ -33,10 +33,10 @@ pub fn is_linearizable<M: Model>(start: &M, calls: &[Call<M::Asked, M::Told>]) -
     search(calls, 0, start, &mut HashSet::new())
 }
 
-/// Goes on where the calls of the set `done` have brought `model`.
+/// Continues where the calls of the set `done` have brought `model`.
 fn search<M: Model>(calls: &[Call<M::Asked, M::Told>], done: u128, model: &M, seen: &mut HashSet<(u128, M)>) -> bool {
     let left = || calls.iter().enumerate().filter(|(at, _)| done & (1 << at) == 0);
-    // Whatever is done next begins before any other call that is left was answered.
+    // The next call begins before any other remaining call was answered.
     let Some(answered) = left().filter_map(|(_, call)| call.told.as_ref().map(|(_, at)| *at)).min() else {
         return true;
     };
@@ -49,7 +49,7 @@ fn search<M: Model>(calls: &[Call<M::Asked, M::Told>], done: u128, model: &M, se
         let told = next.apply(&call.asked);
         match &call.told {
             Some((expected, _)) if *expected != told => {}
-            // What changes nothing and may be done now need not be tried later.
+            // A call that changes nothing and may be done now need not be tried later.
             Some(_) if next == *model => return search(calls, done | 1 << at, model, seen),
             None if next == *model => {}
             Some(_) | None => ways.push((at, next)),

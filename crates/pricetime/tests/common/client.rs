@@ -1,5 +1,5 @@
-//! A blocking client, written for the tests alone: bytes out, whole replies in. It shares no code with the server, so
-//! that a fault in one does not hide a fault in the other.
+//! A blocking client, written for the tests alone: bytes out, whole replies in. It shares no code with the server, so a
+//! fault in one does not hide a fault in the other.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -12,26 +12,26 @@ const END: &[u8] = b"</results>\n";
 pub struct Client {
     pub stream: TcpStream,
     buffer: Vec<u8>,
-    /// Bytes at the start of the buffer that hold no end of a reply.
+    /// The bytes at the start of the buffer that hold no end of a reply.
     searched: usize,
 }
 
-/// Why no reply came.
+/// The reason why no reply came.
 #[derive(Debug)]
 pub enum NoReply {
     /// The connection ended or broke, after these bytes of the reply.
     Closed { reset: bool, received: Vec<u8> },
-    /// Nothing came for so long, after these bytes of the reply.
+    /// No byte came within the patience, after these bytes of the reply.
     TimedOut { received: Vec<u8> },
 }
 
 impl Client {
-    /// Connects. Nothing is waited for longer than `patience`.
+    /// Connects. No wait takes longer than `patience`.
     pub fn connect(address: SocketAddr, patience: Duration) -> io::Result<Client> {
         Client::over(TcpStream::connect_timeout(&address, patience)?, patience)
     }
 
-    /// Of a connection that is there.
+    /// Makes a client of an existing connection.
     pub fn over(stream: TcpStream, patience: Duration) -> io::Result<Client> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(patience))?;
@@ -49,7 +49,7 @@ impl Client {
         self.send(&frame(body))
     }
 
-    /// Waits for the next reply: all up to the newline after `</results>`.
+    /// Waits for the next reply: everything up to the newline after `</results>`.
     pub fn reply(&mut self) -> Result<String, NoReply> {
         loop {
             let from = self.searched.saturating_sub(END.len());
@@ -77,7 +77,7 @@ impl Client {
         self.reply().unwrap_or_else(|error| panic!("{body:.200}: {error}"))
     }
 
-    /// Waits for the end of the stream; gives all that came before it. A reset is an error.
+    /// Waits for the end of the stream; returns everything before it. A reset is an error.
     pub fn rest(&mut self) -> io::Result<String> {
         while self.receive()? > 0 {}
         Ok(String::from_utf8(std::mem::take(&mut self.buffer)).expect("replies are UTF-8"))
@@ -118,7 +118,7 @@ impl fmt::Display for NoReply {
     }
 }
 
-/// A request as it is sent.
+/// Makes a request as it is sent.
 pub fn frame(body: &str) -> Vec<u8> {
     format!("{}\n{body}", body.len()).into_bytes()
 }

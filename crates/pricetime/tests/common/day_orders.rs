@@ -1,5 +1,5 @@
-//! Orders that end with the day, as XML and REST ask for them of a server whose calendar says when that is: what they are told, and what
-//! becomes of them over a crash and at the end of the day.
+//! Orders for the day over XML and REST, on a server whose calendar ends days: their answers, and their fate over a
+//! crash and at the end of the day.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ const MARKET: &str = r#"<create><account id="1" balance="1000"/>
     <symbol sym="SPY"><account id="1">100</account></symbol><symbol sym="FREE"><account id="1">100</account></symbol></create>"#;
 const PER_SECOND: u64 = 1_000_000;
 
-/// So many seconds from now: as a line of a calendar says it, and in microseconds since 1970.
+/// The time this many seconds from now: as a calendar writes it, and in microseconds since 1970.
 fn in_seconds(seconds: u64) -> (String, u64) {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds;
     let day = at % 86_400;
@@ -32,7 +32,7 @@ fn xml(children: &str) -> String {
     format!("<transactions id=\"1\">{children}</transactions>")
 }
 
-/// Servers of `launch`, one after another, keep the same market. A calendar is put into `folder`.
+/// Checks the market that servers of `launch`, one after another, keep. The calendar is put into `folder`.
 pub fn check(folder: &Path, launch: impl Fn() -> Launch) {
     let calendar = folder.join("calendar");
     let (time, end) = in_seconds(8);
@@ -46,7 +46,8 @@ pub fn check(folder: &Path, launch: impl Fn() -> Launch) {
     assert_eq!(placed["until"], json!(end), "{placed}");
     let again = http.post("/api/v1/orders", &order("SPY", "buy", "9", &named));
     assert_eq!((again.status, again.body), (200, placed), "the same day it is the same order");
-    // Every way to place one: 2, 3 in its stead, 4 and 5 linked, 6 and 7 which waits for it, 8 in parts.
+    // The orders are placed in every way: 2, 3 in its stead, 4 and 5 linked, 6 and 7 which is pending on it, 8 an
+    // iceberg.
     http.make("/api/v1/orders", &order("SPY", "sell", "30", &json!({"kind": "post_only"})));
     let asked = order("SPY", "sell", "31", &json!({})).to_string();
     let replaced = http.send("PUT", "/api/v1/orders/2", Some(&asked), &[("content-type", "application/json")]);
@@ -62,10 +63,10 @@ pub fn check(folder: &Path, launch: impl Fn() -> Launch) {
     ));
     let until = format!("<open shares=\"9\" until=\"{}\"", end / PER_SECOND);
     assert!(!told.contains("<error") && told.contains(&until), "{told}");
-    // Each was told without its end, which nobody could know who did not ask for it.
+    // Each answer lacks the end, which is unknown when the order is placed.
     let opened = format!(" until=\"{}\" id=\"", end / PER_SECOND);
     assert_eq!((told.matches(&opened).count(), told.matches("until=").count()), (4, 5), "{told}");
-    // A symbol whose day has no end has no orders for a day, nor what belongs together with one.
+    // A symbol whose days have no end has no orders for the day, nor orders that belong together with one.
     let refused = http.post("/api/v1/orders", &order("FREE", "buy", "9", &json!({})));
     assert_eq!((refused.status, &refused.body["code"]), (422, &json!("no-day-end")), "{}", refused.text);
     let why = "tif cannot be DAY: the server's calendar does not say when the day of FREE ends; it needs a line such as 21:00 FREE day-ends";
@@ -85,7 +86,7 @@ pub fn check(folder: &Path, launch: impl Fn() -> Launch) {
     wait_until("the day to end", PATIENCE, || open(&http).len() == 1);
     let ended = http.read("/api/v1/orders/1?account=1");
     assert!(ended["status"] == "canceled" && ended["done_time"].as_u64().unwrap() >= end, "{ended}");
-    // The next day it is another order.
+    // It is another order on the next day.
     let another = http.post("/api/v1/orders", &order("SPY", "buy", "9", &named));
     assert_eq!((another.status, &another.body["code"]), (409, &json!("client-order-id-taken")), "{}", another.text);
     assert!(another.text.contains("deadline"), "{}", another.text);

@@ -1,6 +1,6 @@
 //! Decimals as exact integers, read and written without the server's own code.
 
-/// Units of 10^-`decimals` of a plain decimal. Panics on anything else, or on more decimals.
+/// Reads a plain decimal in units of 10^-`decimals`. Panics on anything else, or on more decimals.
 pub fn units(text: &str, decimals: usize) -> i128 {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -10,12 +10,12 @@ pub fn units(text: &str, decimals: usize) -> i128 {
     if negative { -units } else { units }
 }
 
-/// Shares or a price: units of 10^-8.
+/// Reads shares or a price, in units of 10^-8.
 pub fn shares(text: &str) -> i64 {
     i64::try_from(units(text, 8)).unwrap()
 }
 
-/// Money: units of 10^-16.
+/// Reads money, in units of 10^-16.
 pub fn money(text: &str) -> i128 {
     units(text, 16)
 }

@@ -1,4 +1,4 @@
-//! Reads metrics as OpenMetrics has them, strictly: whatever the format forbids is a panic that shows the line.
+//! Reads metrics in the OpenMetrics format, strictly: anything that the format forbids is a panic that shows the line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ pub struct Exposition {
     pub families: BTreeMap<String, Family>,
 }
 
-/// Figures of one kind.
+/// The figures of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct Family {
     pub kind: String,
@@ -71,7 +71,7 @@ impl Exposition {
 }
 
 impl Family {
-    /// The labels that its figures have, those of buckets left out.
+    /// The labels that its figures have, without those of buckets.
     pub fn labels(&self) -> BTreeSet<&str> {
         self.samples
             .iter()
@@ -144,7 +144,7 @@ fn sample(line: &str) -> Sample {
     Sample { name: name.to_owned(), labels, value }
 }
 
-/// Text up to the closing quote, and what is behind it.
+/// The text up to the closing quote, and the rest.
 fn quoted<'a>(text: &'a str, line: &str) -> (String, &'a str) {
     let mut value = String::new();
     let mut characters = text.char_indices();

@@ -14,7 +14,7 @@ pub struct Fix<S = TcpStream> {
     buffer: Vec<u8>,
 }
 
-/// A message of these fields, MsgType first.
+/// Makes a message of these fields, MsgType first.
 pub fn message(fields: &str) -> Vec<u8> {
     let body = fields.replace('|', "\x01");
     let mut bytes = format!("8=FIX.4.4\x019={}\x01{body}", body.len()).into_bytes();
@@ -24,7 +24,7 @@ pub fn message(fields: &str) -> Vec<u8> {
 }
 
 impl Fix {
-    /// Connects, and says nothing yet.
+    /// Connects, and sends nothing yet.
     pub fn connect(address: SocketAddr, name: &str) -> Fix {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -32,7 +32,7 @@ impl Fix {
         Fix::over(stream, name)
     }
 
-    /// Logs on where nobody wants to know who it is.
+    /// Logs on to a server without members.
     pub fn log_on(address: SocketAddr, name: &str) -> Fix {
         let mut fix = Fix::connect(address, name);
         fix.log_on_with("");
@@ -59,7 +59,7 @@ impl<S: Read + Write> Fix<S> {
         self.stream.write_all(&bytes).unwrap();
     }
 
-    /// A message of this number.
+    /// Makes a message with this number.
     pub fn made(&self, kind: &str, number: u64, fields: &str) -> Vec<u8> {
         message(&format!("35={kind}|49={}|56=PRICETIME|34={number}|52=20261126-00:00:00.000|{fields}", self.name))
     }
@@ -87,7 +87,7 @@ impl<S: Read + Write> Fix<S> {
         }
     }
 
-    /// The next message, which has these fields.
+    /// The next message, which must have these fields.
     pub fn expect(&mut self, fields: &[&str]) -> String {
         let next = self.next();
         for field in fields {
@@ -96,7 +96,7 @@ impl<S: Read + Write> Fix<S> {
         next
     }
 
-    /// The connection ends, after a Logout with this in its text.
+    /// Checks that the connection ends, after a Logout with this in its text.
     pub fn expect_end(&mut self, text: &str) {
         let last = self.next();
         assert!(last.contains("|35=5|") && last.contains(text), "expected {text}: {last}");

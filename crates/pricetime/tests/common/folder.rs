@@ -2,22 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-/// A test's folder; the data folder is one inside of it.
+/// A test's folder; the data folder is in it.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// Makes a folder named after what it is for.
+    /// Makes a folder named after its purpose.
     pub fn new(purpose: &str) -> Folder {
         let prefix = format!("{purpose}-");
         Folder(tempfile::Builder::new().prefix(&prefix).tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// The data folder, which the server makes.
+    /// The path of the data folder, which the server makes.
     pub fn data(&self) -> PathBuf {
         self.path().join("data")
     }

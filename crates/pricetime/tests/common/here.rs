@@ -23,7 +23,7 @@ pub struct Here {
 }
 
 impl Here {
-    /// Opens the market; nothing is served before `serve`.
+    /// Opens the market; `serve` makes it reachable.
     pub fn open(given: Given, clock: Clock) -> Here {
         let free = Some("127.0.0.1:0".parse().unwrap());
         let given = Given { xml: free, http: free, workers: Some(1), ..given };
@@ -73,7 +73,7 @@ impl Here {
         Http::new(self.web.local_addr())
     }
 
-    /// Ends it, and gives its settings.
+    /// Ends the server, and returns its settings.
     pub fn stop(self) -> Settings {
         drop(self.web);
         self.backend.stop(&self.settings).unwrap();

@@ -1,4 +1,4 @@
-//! A plain HTTP client and a plain WebSocket client, and JSON to look at.
+//! A plain HTTP client and a plain WebSocket client, with JSON results.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use ureq::http::{HeaderMap, Request, Response};
 
 use super::server::PATIENCE;
 
-/// The longest answer that a test takes in, in bytes.
+/// The most bytes of an answer that a test reads.
 const LONGEST: usize = 1 << 28;
 
 /// Speaks to one server, over connections that it keeps.
@@ -25,7 +25,7 @@ pub struct Http {
     agent: Agent,
 }
 
-/// A status and what came with it.
+/// A status and the answer's body.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -55,7 +55,7 @@ impl Http {
         self.send("POST", path, Some(&body.to_string()), &[("content-type", "application/json")])
     }
 
-    /// With headers of one's own.
+    /// Sends a request with headers of the test's own.
     pub fn send(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Answer {
         let mut request = Request::builder().method(method).uri(format!("http://{}{path}", self.address));
         for (name, value) in headers {
@@ -68,7 +68,7 @@ impl Http {
         Answer::of(answered.unwrap())
     }
 
-    /// The headers of an answer and its body as it is on the wire: an encoding that was asked for by name stays on.
+    /// The headers of an answer and its body as it is on the wire: an encoding that was requested by name stays on.
     pub fn bytes(&self, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
         let mut request = Request::builder().uri(format!("http://{}{path}", self.address));
         for (name, value) in headers {
@@ -90,33 +90,33 @@ impl Http {
         (answer.status().as_u16(), answer.headers().clone())
     }
 
-    /// What is there; panics unless it is.
+    /// Reads a resource; panics unless it is there.
     pub fn read(&self, path: &str) -> Value {
         let answer = self.get(path);
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
         answer.body
     }
 
-    /// Has something made; panics unless it is.
+    /// Creates a resource; panics unless it is created.
     pub fn make(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body);
         assert_eq!(answer.status, 201, "{path} {body}: {}", answer.text);
         answer.body
     }
 
-    /// A WebSocket.
+    /// Opens a WebSocket.
     pub fn listen(&self) -> Socket {
         self.listen_at("/ws/v1")
     }
 
-    /// A WebSocket at a path of one's own.
+    /// Opens a WebSocket at another path.
     pub fn listen_at(&self, path: &str) -> Socket {
         self.listen_with(path, &[])
     }
 
-    /// The same with headers of one's own.
+    /// Opens a WebSocket at another path with headers of the test's own.
     pub fn listen_with(&self, path: &str, headers: &[(&str, &str)]) -> Socket {
-        // A market's longest snapshots are messages of more than the 64 MiB that the library takes by itself.
+        // A market's longest snapshots are messages above the library's default of 64 MiB.
         let config = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
         let url = format!("ws://{}{path}", self.address);
         let mut request = url.into_client_request().unwrap();
@@ -141,7 +141,7 @@ impl Answer {
         Answer { status: answer.status().as_u16(), kind, tag, policy, timing, body, text }
     }
 
-    /// The code of a refusal; panics unless it is one, in the form of refusals.
+    /// The status and code of a refusal; panics unless the answer is one, in the form of refusals.
     pub fn code(&self) -> (u16, &str) {
         assert_eq!(self.kind, "application/problem+json", "{}", self.text);
         assert_eq!(self.body["status"], self.status, "{}", self.text);
@@ -171,22 +171,22 @@ impl Socket {
         self.told().unwrap_or_else(|end| panic!("the server goes on: {end}"))
     }
 
-    /// Errors: how the connection ended.
+    /// The next message. Errors: the end of the connection.
     fn told(&mut self) -> Result<Value, String> {
         loop {
             match self.0.read() {
                 Ok(Message::Text(text)) => return Ok(serde_json::from_str(&text).unwrap()),
                 Ok(Message::Close(frame)) => return Err(format!("closed with {frame:?}")),
                 Ok(_) => {}
-                // A signal to this process is no end.
+                // A signal to this process does not end the connection.
                 Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.to_string()),
             }
         }
     }
 
-    /// All that is left to read when the server has ended or is to end the connection, and the reason it gave. Panics
-    /// if the end does not come.
+    /// The remaining messages when the server has ended or is about to end the connection, and its reason. Panics if
+    /// the end does not come.
     pub fn read_to_end(mut self) -> (Vec<Value>, Option<(u16, String)>) {
         let mut messages = Vec::new();
         loop {
@@ -204,7 +204,7 @@ impl Socket {
         }
     }
 
-    /// Reads until a message is of this kind and channel; gives it.
+    /// Reads until a message has this kind and channel; returns it.
     pub fn next_of(&mut self, kind: &str, channel: &str) -> Value {
         loop {
             let message = self.next();
@@ -215,15 +215,15 @@ impl Socket {
         }
     }
 
-    /// Returns when the streams of the connection's path are followed: what happens from now on is told. What was told before is
-    /// passed over.
+    /// Returns when the hub follows the streams of the connection's path, so that all later events come. Earlier
+    /// messages are skipped.
     pub fn await_streams(mut self) -> Socket {
         self.send(&serde_json::json!({"method": "LIST_SUBSCRIPTIONS", "id": "streams"}));
         while self.next()["id"] != "streams" {}
         self
     }
 
-    /// Subscribes, and gives the snapshot.
+    /// Subscribes, and returns the snapshot.
     pub fn subscribe(&mut self, request: Value) -> Value {
         self.send(&request);
         let channel = request["channel"].as_str().unwrap();
@@ -232,7 +232,7 @@ impl Socket {
         self.next_of("snapshot", channel)
     }
 
-    /// Ends the connection. Panics unless the server agrees, as the protocol has it.
+    /// Ends the connection. Panics unless the server agrees, as the protocol demands.
     pub fn close(mut self) {
         self.0.close(None).unwrap();
         let ended = loop {
@@ -251,7 +251,7 @@ impl Socket {
         }
     }
 
-    /// How long to wait for a message.
+    /// Sets the time limit for a message.
     pub fn patience(&mut self, patience: Duration) {
         if let MaybeTlsStream::Plain(stream) = self.0.get_ref() {
             stream.set_read_timeout(Some(patience)).unwrap();

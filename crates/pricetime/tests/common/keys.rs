@@ -1,4 +1,5 @@
-//! API keys for tests of the compatible interface: a key file as `pricetime keys` makes it, and requests signed with it.
+//! API keys for tests of the compatible interface: a key file like that of `pricetime keys`, and requests signed with
+//! it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -42,7 +43,7 @@ impl KeyFile {
         KeyFile { path: PathBuf::new(), key: key.to_owned(), secret: secret.to_owned() }
     }
 
-    /// A server that knows the key and was asked for this market.
+    /// Starts a server that knows the key and has this market.
     pub fn serve(folder: &Folder, market: &str) -> (Server, Http, KeyFile) {
         let keys = KeyFile::new(folder);
         let server = keys.launch(folder).start();
@@ -51,12 +52,12 @@ impl KeyFile {
         (server, http, keys)
     }
 
-    /// A server that knows the key.
+    /// A launch of a server that knows the key.
     pub fn launch(&self, folder: &Folder) -> Launch {
         Launch::new(&folder.data()).with(&format!("--keys {}", self.path.display()))
     }
 
-    /// Parameters with the time and the signature.
+    /// Adds the time and the signature to parameters.
     pub fn sign(&self, parameters: &str) -> String {
         self.sign_at(parameters, now())
     }
@@ -73,7 +74,7 @@ impl KeyFile {
         mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The stream of the key's account, which tells all that happens from now on.
+    /// Opens the stream of the key's account, which has all events from now on.
     pub fn follow(&self, http: &Http) -> Socket {
         let made = http.send("POST", "/binance/api/v3/userDataStream", None, &[("x-mbx-apikey", &self.key)]);
         http.listen_at(&format!("/binance/ws/{}", made.body["listenKey"].as_str().unwrap())).await_streams()
@@ -86,7 +87,7 @@ impl KeyFile {
     }
 }
 
-/// By this machine's clock.
+/// The time of this machine's clock.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
 }

@@ -1,4 +1,4 @@
-//! A client whose every acknowledgement is found again in a trace of system calls: no two of its requests look alike.
+//! A client whose every acknowledgement can be found in a trace of system calls: no two of its requests look alike.
 
 use std::net::SocketAddr;
 
@@ -8,13 +8,14 @@ use super::reply::Element;
 use super::server::{Server, connect};
 use super::trace::Acknowledged;
 
-/// What a client asked for, answered or not, and how many of these were answered.
+/// The requests of a client, answered or not, and the number of answered ones.
 pub struct Asked {
     pub all: Vec<Acknowledged>,
     pub answered: usize,
 }
 
-/// Creates, orders and cancels of the client of this index, until so many rounds are answered or the connection ends.
+/// Sends creates, orders and cancels of the client with this index, until this many rounds are answered or the
+/// connection ends.
 pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
     let mut client = connect(xml);
     let account = format!("{}", 100 + index);
@@ -38,7 +39,7 @@ pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
         return asked;
     }
     for round in 0..rounds {
-        // Amounts that no other order has.
+        // The amounts occur in no other order.
         let amount = format!("{}.{:04}", 1 + index, 1 + round);
         let body = format!(
             "<transactions id=\"{account}\"><order sym=\"SPY\" amount=\"{amount}\" limit=\"1\"/></transactions>"
@@ -66,7 +67,7 @@ pub fn load(xml: SocketAddr, index: usize, rounds: usize) -> Asked {
     asked
 }
 
-/// The same by several clients at once; all that they asked for.
+/// Does the same with several clients at once; returns all their requests.
 pub fn load_together(xml: SocketAddr, clients: usize, rounds: usize) -> Asked {
     let clients: Vec<_> = (0..clients).map(|index| std::thread::spawn(move || load(xml, index, rounds))).collect();
     let mut together = Asked { all: Vec::new(), answered: 0 };

@@ -1,4 +1,4 @@
-//! An access file with a member of each role, and requests that these send.
+//! An access file with a member of each role, and requests of these.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::folder::Folder;
 use super::http::{Answer, Http};
 use super::server::Launch;
 
-/// Name, role, accounts.
+/// The name, role and accounts of each member.
 pub const MEMBERS: [(&str, &str, &[&str]); 6] = [
     ("olga", "operator", &[]),
     ("igor", "issuer", &[]),
@@ -24,10 +24,10 @@ pub const MEMBERS: [(&str, &str, &[&str]); 6] = [
     ("otto", "auditor", &[]),
 ];
 
-/// The password of all who have one.
+/// The password of all members who have one.
 pub const PASSWORD: &str = "correct horse battery staple";
 
-/// An access file. Each member has a key of its name with the secret that [`secret`] gives, and a password.
+/// An access file. Each member has a key with the member's name and the secret that [`secret`] returns, and a password.
 pub struct AccessFile {
     pub path: PathBuf,
 }
@@ -44,7 +44,7 @@ impl AccessFile {
         file
     }
 
-    /// Of all but these members, and with further text.
+    /// The text of an access file without these members, and with further text.
     pub fn text(without: &[&str]) -> String {
         let password = access::hash_of_password(PASSWORD).unwrap();
         let there = MEMBERS.iter().filter(|(name, ..)| !without.contains(name));
@@ -59,7 +59,7 @@ impl AccessFile {
         members.collect()
     }
 
-    /// Puts another text in its place, at once.
+    /// Replaces the text of the file at once.
     pub fn write(&self, text: &str) {
         let new = self.path.with_extension("new");
         let _ = fs::remove_file(&new);
@@ -73,7 +73,7 @@ impl AccessFile {
     }
 }
 
-/// Somebody who asks over HTTP: a member by its key and secret, or anybody.
+/// A client over HTTP: a member by its key and secret, or anyone.
 pub struct Client<'a> {
     pub http: &'a Http,
     pub member: &'a str,
@@ -100,7 +100,7 @@ impl Client<'_> {
         answer.body
     }
 
-    /// The token of a new session.
+    /// Logs in; returns the token of the new session.
     pub fn log_in(&self) -> String {
         let body = json!({"key": format!("{}-key", self.member), "secret": secret(self.member)});
         let headers = [("content-type", "application/json")];
@@ -110,7 +110,7 @@ impl Client<'_> {
     }
 }
 
-/// A market of accounts 1 and 2, each with money, shares and an open order; gives the orders' ids.
+/// Makes a market of accounts 1 and 2, each with money, shares and an open order; returns the orders' ids.
 pub fn market(http: &Http) -> [u64; 2] {
     let operator = Client { http, member: "olga" };
     ["1", "2"].map(|account| {
@@ -132,7 +132,7 @@ pub fn hmac_hex(secret: &str, text: &str) -> String {
     mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// By this machine's clock, in microseconds.
+/// The time of this machine's clock, in microseconds.
 pub fn micros() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap()
 }
@@ -146,7 +146,7 @@ pub struct SignedOrder {
 impl SignedOrder {
     const BODY: &str = r#"{"account":"1","symbol":"SPY","side":"buy","shares":"1","limit":"8"}"#;
 
-    /// Signed at this time, in microseconds since 1970.
+    /// Makes an order signed at this time, in microseconds since 1970.
     pub fn at(time: u64) -> SignedOrder {
         let signed = format!("POST\n/api/v1/orders\n{time}\n{}", SignedOrder::BODY);
         SignedOrder { time: time.to_string(), signature: hmac_hex(&secret("alice"), &signed) }

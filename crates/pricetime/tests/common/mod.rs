@@ -1,5 +1,5 @@
-//! What the tests on the real binary share: starting and ending it, asking it, reading replies, state and traces, and
-//! traders that remember all they were told. Nothing here knows how the server works inside.
+//! The parts that tests on the real binary share: starting and ending it, sending requests, reading replies, state and
+//! traces, and traders that remember all their answers. Nothing here knows how the server works inside.
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub mod audit;

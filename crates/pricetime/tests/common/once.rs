@@ -1,4 +1,4 @@
-//! A request over HTTP that is sent once: what became of it without an answer nobody knows.
+//! A request over HTTP that is sent once: without an answer its effect is unknown.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::server::PATIENCE;
 
-/// A connection that does not wait for ever. Errors: there is nobody.
+/// Opens a connection with a time limit. Errors: nobody listens.
 pub fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     Ok(stream)
 }
 
-/// One request on a connection of its own, which nobody sends twice. None when no whole answer came.
+/// Sends one request on a connection of its own, once. None when no whole answer came.
 pub fn exchange(mut stream: TcpStream, method: &str, path: &str, body: Option<&Value>) -> Option<(u16, Value)> {
     let text = body.map(Value::to_string).unwrap_or_default();
     let kind = if body.is_some() { "content-type: application/json\r\n" } else { "" };

@@ -1,4 +1,4 @@
-//! Orders, and the rules of symbols, as the XML protocol says them.
+//! Orders, and the rules of symbols, in the XML protocol.
 
 use engine::{
     AccountLimit, AccountLimits, Command, Deadline, Fees, FundsOrder, IcebergOrder, KillScope, Money, NewOrder,
@@ -13,7 +13,7 @@ pub fn order_attributes(order: &NewOrder, until: Option<Deadline>) -> String {
     let asked = match kind {
         OrderKind::Limit => format!("{start} limit=\"{limit}\""),
         OrderKind::PostOnly => format!("{start} limit=\"{limit}\" post-only=\"true\""),
-        // One that waits for a price does not move, so nobody may ask for that.
+        // An order that waits for a price does not move, so a client cannot ask for that.
         OrderKind::PostOnlyMove if trigger.is_some() => format!("{start} limit=\"{limit}\" post-only=\"true\""),
         OrderKind::PostOnlyMove => format!("{start} limit=\"{limit}\" post-only=\"move\""),
         OrderKind::ImmediateOrCancel => format!("{start} limit=\"{limit}\" tif=\"IOC\""),
@@ -29,7 +29,7 @@ pub fn order_attributes(order: &NewOrder, until: Option<Deadline>) -> String {
     format!("{asked}{}{until}", self_trade_attribute(*self_trade))
 }
 
-/// What an order says of its own account's, if it says anything.
+/// The attribute of self-trade prevention, if it is on.
 fn self_trade_attribute(mode: SelfTrade) -> String {
     if mode == SelfTrade::Allowed {
         return String::new();
@@ -43,10 +43,11 @@ pub fn seconds(time: Time) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Dollars over the wire have at most 8 decimals, and in the engine 16.
+/// The units of money in 10^-8 dollars: dollars have at most 8 decimals over the wire, and 16 in the engine.
 const DOLLAR_STEP: i128 = 100_000_000;
 
-/// The command as it can be said over the wire: with funds and values of few decimals, and with a deadline where that has a meaning.
+/// The command as the wire can carry it: with funds and values of few decimals, and with a deadline where that has a
+/// meaning.
 pub fn as_on_the_wire(command: Command) -> Command {
     if let Command::ChangeRules { symbol, rules } = command {
         return Command::ChangeRules { symbol, rules: rules_on_the_wire(rules) };
@@ -72,7 +73,7 @@ pub fn as_on_the_wire(command: Command) -> Command {
     if plain == command { said } else { said.if_canceled().expect("it places an order") }
 }
 
-/// As near as can be said: no more money than there is, in steps, and at least one.
+/// The nearest limits that the wire can carry: no more money than there is, in steps, and at least one.
 fn limits_on_the_wire(limits: AccountLimits) -> AccountLimits {
     let none = AccountLimits::NONE.order_value;
     let steps = (limits.order_value.units() / DOLLAR_STEP).max(1);
@@ -80,7 +81,7 @@ fn limits_on_the_wire(limits: AccountLimits) -> AccountLimits {
     AccountLimits { order_value: if limits.order_value == none { none } else { said }, ..limits }
 }
 
-/// As near as can be said: no more money than there is, in steps.
+/// The nearest rules that the wire can carry: no more money than there is, in steps.
 fn rules_on_the_wire(rules: SymbolRules) -> SymbolRules {
     let none = SymbolRules::NONE;
     let said = |value: Money| Money::from_units(value.units() / DOLLAR_STEP * DOLLAR_STEP).min(Money::CAP);
@@ -96,7 +97,8 @@ pub fn rules_attributes(symbol: Symbol, rules: &SymbolRules) -> String {
     format!(" sym=\"{symbol}\"{amounts}{}", if rules.is_halted { " trading=\"off\"" } else { "" })
 }
 
-/// The element that changes fees, a tier or a group, and its attributes, in the order in which a reply repeats them; none for another command.
+/// The element that changes fees, a tier or a group, and its attributes, in the order in which a reply repeats them;
+/// none for another command.
 pub fn fees_element(command: &Command) -> Option<(&'static str, String)> {
     if let Command::ChangeTier { account, tier } = *command {
         return Some(("tier", format!(" id=\"{account}\" tier=\"{}\"", tier.number())));
@@ -131,7 +133,7 @@ pub fn funds_attributes(order: &FundsOrder) -> String {
     format!(" sym=\"{symbol}\" type=\"market\" funds=\"{sign}{funds}\"{}", self_trade_attribute(*self_trade))
 }
 
-/// The attributes of what a command places, without a client order id.
+/// The attributes of the order that a command places, without a client order id.
 pub fn placing_attributes(command: &Command) -> String {
     let plain = command.unconditional().unwrap_or(*command);
     if let Command::PlaceOrder { order, until, .. } = plain {
@@ -143,7 +145,7 @@ pub fn placing_attributes(command: &Command) -> String {
             Some(bips) => format!(" trail-bips=\"{bips}\""),
             None => format!(" trail=\"{}\"", trail.distance().expect("one or the other")),
         };
-        // One that waits for a price does not move, so nobody may ask for that.
+        // An order that waits for a price does not move, so a client cannot ask for that.
         let order = NewOrder { kind: order.kind.once_placed(), ..order };
         format!("{}{trail}", order_attributes(&order, until))
     } else if let Command::PlaceByFunds { order, .. } = plain {
@@ -153,7 +155,7 @@ pub fn placing_attributes(command: &Command) -> String {
     }
 }
 
-/// What a `<replace>` has besides: the order to be placed is not placed without the cancel, or it is.
+/// The further attribute of a `<replace>`: whether the order is placed without the cancel.
 pub fn on_failure_attribute(command: &Command) -> &'static str {
     if command.unconditional().is_some() { "" } else { " on-failure=\"place\"" }
 }

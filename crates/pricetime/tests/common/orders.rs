@@ -1,4 +1,4 @@
-//! What a trader knows of its accounts and orders, and what may never be otherwise afterwards.
+//! A trader's knowledge of its accounts and orders, and the facts that may never change afterwards.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,26 +11,26 @@ pub const SYMBOLS: [&str; 3] = ["SPY", "BTC", "T5asdf"];
 #[derive(Clone, Debug)]
 pub struct Account {
     pub id: String,
-    /// Dollars it was created with, in units of 10^-16.
+    /// The dollars with which it was created, in units of 10^-16.
     pub created: i128,
-    /// Shares of each symbol it was given, in units of 10^-8.
+    /// The shares of each symbol that it was given, in units of 10^-8.
     pub issued: [i128; SYMBOLS.len()],
-    /// What its done orders brought (or cost) in dollars.
+    /// The dollars that its done orders brought (or cost).
     pub money_traded: i128,
-    /// What its done orders brought (or cost) in shares.
+    /// The shares that its done orders brought (or cost).
     pub shares_traded: [i128; SYMBOLS.len()],
 }
 
-/// An order as it was asked for. No two orders of a test have the same shares.
+/// An order as it was placed. No two orders of a test have the same shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// The trader's account, by index.
     pub account: usize,
     pub symbol: usize,
     pub buy: bool,
-    /// In units of 10^-8.
+    /// The limit, in units of 10^-8.
     pub limit: i64,
-    /// In units of 10^-8.
+    /// The shares, in units of 10^-8.
     pub shares: i64,
 }
 
@@ -38,15 +38,15 @@ pub struct Placed {
 #[derive(Clone, Debug)]
 pub struct Order {
     pub placed: Placed,
-    /// The last status that was told.
+    /// The last status seen.
     pub seen: Option<Status>,
-    /// A cancel was sent: it may have been canceled.
+    /// Whether a cancel was sent: the order may have been canceled.
     pub cancel_sent: bool,
-    /// A cancel was told that nothing was open.
+    /// Whether a cancel was answered that nothing was open.
     pub nothing_open: bool,
 }
 
-/// A done order: it must be told the same for ever.
+/// A done order, whose status must stay the same for ever.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
     pub id: u64,
@@ -55,12 +55,12 @@ pub struct Done {
 }
 
 impl Order {
-    /// Newly acknowledged.
+    /// Makes a newly acknowledged order.
     pub fn new(placed: Placed) -> Order {
         Order { placed, seen: None, cancel_sent: false, nothing_open: false }
     }
 
-    /// Takes note of a status. Panics if it cannot follow what was told before.
+    /// Notes a status. Panics if it cannot follow the one before.
     pub fn look(&mut self, id: u64, status: Status) {
         let Placed { shares, limit, buy, .. } = self.placed;
         assert_eq!(status.placed(), shares, "order {id} was placed otherwise: {self:?} is now {status:?}");
@@ -74,14 +74,14 @@ impl Order {
         self.seen = Some(status);
     }
 
-    /// Its last status if nothing can happen to it any more.
+    /// The last status if nothing can happen to the order any more.
     pub fn done(&self) -> Option<&Status> {
         self.seen.as_ref().filter(|status| status.open == 0)
     }
 }
 
 impl Placed {
-    /// What executions brought its account: dollars and shares.
+    /// The dollars and shares that executions brought to its account.
     pub fn traded(&self, status: &Status) -> (i128, i128) {
         let cost = |executed: &super::reply::Executed| i128::from(executed.price) * i128::from(executed.shares);
         let money: i128 = status.executed.iter().map(cost).sum();
@@ -89,7 +89,7 @@ impl Placed {
         if self.buy { (-money, shares) } else { (money, -shares) }
     }
 
-    /// What an open rest holds: dollars and shares.
+    /// The dollars and shares that the open shares hold.
     pub fn held(&self, status: &Status) -> (i128, i128) {
         let open = i128::from(status.open);
         if self.buy { (i128::from(self.limit) * open, 0) } else { (0, open) }

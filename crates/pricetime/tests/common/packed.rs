@@ -1,11 +1,11 @@
-//! Data folders that the version before left, packed beside the tests.
+//! Data folders of the version before, packed beside the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::folder::Folder;
 
-/// Puts one of `tests/folders` into a folder.
+/// Unpacks one of `tests/folders` into a folder.
 pub fn unpack(name: &str, folder: &Folder) -> PathBuf {
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/folders/{name}.tar.gz"));
     let status = Command::new("tar").arg("-xzf").arg(packed).arg("-C").arg(folder.path()).status().unwrap();

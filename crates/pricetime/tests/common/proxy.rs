@@ -7,15 +7,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// What the server says to its database.
+    /// The way from the server to its database.
     Out,
-    /// What the database answers.
+    /// The way from the database to the server.
     Back,
 }
 
-/// Listens on a port of its own and passes on what comes. Its connections end with it.
+/// A proxy, which listens on a port of its own and passes on all bytes. Its connections end with it.
 pub struct Proxy {
-    /// Where it listens.
+    /// The port on which it listens.
     pub port: u16,
     shared: Arc<Shared>,
 }
@@ -28,24 +28,24 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Nothing passes there.
+    /// Whether nothing passes in a direction.
     held: [bool; 2],
-    /// Bytes that came and wait.
+    /// The numbers of bytes that came and wait.
     waiting: [usize; 2],
     connections: Vec<TcpStream>,
 }
 
 impl Proxy {
-    /// In front of a port of this machine.
+    /// Makes a proxy for a port of this machine.
     pub fn to(port: u16) -> Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let shared = Arc::new(Shared::default());
         let proxy = Proxy { port: listener.local_addr().unwrap().port(), shared: shared.clone() };
-        // It waits in accept until the test process ends.
+        // The thread waits in accept until the test process ends.
         std::thread::spawn(move || {
             let target = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             for near in listener.incoming().map_while(Result::ok) {
-                // A database that is gone: the connection breaks, as it would without us.
+                // The database is gone: the connection breaks, as it would without the proxy.
                 let Ok(far) = TcpStream::connect(target) else { continue };
                 shared.lock().connections.extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
                 pass_on(&shared, Way::Out, near.try_clone().unwrap(), far.try_clone().unwrap());
@@ -55,23 +55,23 @@ impl Proxy {
         proxy
     }
 
-    /// From now on nothing passes there.
+    /// Stops bytes in a direction.
     pub fn hold(&self, way: Way) {
         self.shared.lock().held[way as usize] = true;
     }
 
-    /// Whatever waits, and whatever comes, passes.
+    /// Lets all waiting and later bytes pass.
     pub fn release(&self) {
         self.shared.lock().held = [false; 2];
         self.shared.changed.notify_all();
     }
 
-    /// Whether something waits there.
+    /// Whether bytes wait in a direction.
     pub fn holds(&self, way: Way) -> bool {
         self.shared.lock().waiting[way as usize] > 0
     }
 
-    /// Breaks all connections; what waited is lost.
+    /// Breaks all connections; waiting bytes are lost.
     pub fn cut(&self) {
         for connection in std::mem::take(&mut self.shared.lock().connections) {
             // It may be broken already.
@@ -83,7 +83,7 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // In this order, so that what was held is lost.
+        // The connections are cut first, so that held bytes are lost.
         self.cut();
         self.release();
     }
@@ -115,7 +115,7 @@ fn pass_on(shared: &Arc<Shared>, way: Way, mut from: TcpStream, mut to: TcpStrea
                 break;
             }
         }
-        // One end is gone, and so is the connection.
+        // One end is gone, so the connection ends.
         let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
     });
 }

@@ -1,5 +1,5 @@
-//! HTTP and WebSocket as bytes, for clients that no library would make: what is sent is what stands here, nothing is read
-//! unless a test reads it, and the kernel holds next to nothing of what is not.
+//! HTTP and WebSocket as bytes, for clients that no library would make: they send exactly these bytes, read nothing
+//! unless a test does, and their kernel buffers next to nothing.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use super::server::PATIENCE;
 
-/// A connection whose kernel holds next to nothing of what is sent to it.
+/// Opens a connection whose kernel buffers next to nothing.
 pub fn connect_narrow(address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -19,7 +19,7 @@ pub fn connect_narrow(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// A connection from an address of this machine.
+/// Opens a connection from an address of this machine.
 pub fn connect_from(source: [u8; 4], address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
@@ -34,14 +34,14 @@ pub fn reset(stream: TcpStream) {
     SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
 }
 
-/// Sends a request as it is, and gives all that comes back until the server ends the connection.
+/// Sends a request as it is, and returns everything that comes back until the server ends the connection.
 pub fn ask(address: SocketAddr, request: &str) -> String {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     ask_on(stream, request)
 }
 
-/// Sends a request on a connection that is there, as `ask` does.
+/// Sends a request on an existing connection, like `ask`.
 pub fn ask_on(mut stream: TcpStream, request: &str) -> String {
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
@@ -55,7 +55,7 @@ pub fn status(answer: &str) -> u16 {
     status.unwrap_or_else(|| panic!("no answer: {answer:?}"))
 }
 
-/// A WebSocket at a path, agreed upon; nothing behind the server's agreement was read.
+/// Opens a WebSocket at a path; nothing behind the server's agreement was read.
 pub fn listen(address: SocketAddr, path: &str) -> TcpStream {
     let mut stream = connect_narrow(address);
     write!(
@@ -93,7 +93,7 @@ pub fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Whether the server has ended a connection; reads what it sent.
+/// Whether the server has ended a connection; reads all sent bytes.
 pub fn has_ended(mut stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let mut bytes = [0; 4096];
@@ -109,7 +109,7 @@ pub fn has_ended(mut stream: &TcpStream) -> bool {
     ended
 }
 
-/// Whether the server has ended a connection, without reading what it sent.
+/// Whether the server has ended a connection, without reading.
 pub fn has_ended_unread(mut stream: &TcpStream) -> bool {
     let pong = frame(0x8a, b"");
     stream.set_nonblocking(true).unwrap();

@@ -1,5 +1,5 @@
-//! Replies read: a tree of elements, the status of an order, and replies made comparable. Only what the server writes
-//! is understood, which is strict enough: anything else panics.
+//! Replies read: a tree of elements, the status of an order, and replies made comparable. It understands only what the
+//! server writes, which is strict enough: anything else panics.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ pub struct Element {
 }
 
 impl Element {
-    /// Reads a whole reply. Panics if it is not one.
+    /// Reads a whole reply. Panics if it is none.
     pub fn parse(reply: &str) -> Element {
         let body = reply.strip_suffix('\n').unwrap_or_else(|| panic!("no newline ends the reply {reply:?}"));
         let mut rest = body;
@@ -24,12 +24,12 @@ impl Element {
         root
     }
 
-    /// An attribute. Panics if it is not there.
+    /// The value of an attribute. Panics if it is missing.
     pub fn get(&self, name: &str) -> &str {
         self.find(name).unwrap_or_else(|| panic!("no attribute {name} in {self:?}"))
     }
 
-    /// An attribute, if it is there.
+    /// The value of an attribute, if it is there.
     pub fn find(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(attribute, _)| attribute == name).map(|(_, value)| value.as_str())
     }
@@ -72,12 +72,12 @@ fn unescaped(text: &str) -> String {
     text.replace("&apos;", "'").replace("&amp;", "&")
 }
 
-/// An order's status: what a query is told.
+/// The status of an order in the answer to a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Status {
-    /// In units of 10^-8, as all shares and prices here.
+    /// The open shares, in units of 10^-8, like all shares and prices here.
     pub open: i64,
-    /// Shares and time.
+    /// The canceled shares, and the time.
     pub canceled: Option<(i64, u64)>,
     pub executed: Vec<Executed>,
 }
@@ -91,7 +91,7 @@ pub struct Executed {
 }
 
 impl Status {
-    /// From a `<status>` or `<canceled>` element. Panics if its children are not those of one.
+    /// Reads a `<status>` or `<canceled>` element. Panics if it has other children.
     pub fn of(element: &Element) -> Status {
         let mut status = Status::default();
         for child in &element.children {
@@ -112,24 +112,24 @@ impl Status {
         status
     }
 
-    /// Shares that were executed.
+    /// The executed shares.
     pub fn executed_shares(&self) -> i64 {
         self.executed.iter().map(|executed| executed.shares).sum()
     }
 
-    /// Shares that the order was placed with.
+    /// The shares with which the order was placed.
     pub fn placed(&self) -> i64 {
         self.open + self.canceled.map_or(0, |(shares, _)| shares) + self.executed_shares()
     }
 
-    /// Whether `later` can follow: nothing that happened is undone, and nothing happens to what is done.
+    /// Whether `later` can follow: no event is undone, and a done order does not change.
     pub fn may_become(&self, later: &Status) -> bool {
         let grows = later.executed.starts_with(&self.executed) && self.placed() == later.placed();
         grows && (self.open > 0 || self == later)
     }
 }
 
-/// The reply with every `time="…"` replaced by `time="T"`. Panics unless each is between the epoch's `since` and now.
+/// Replaces every `time="…"` of a reply by `time="T"`. Panics unless each is between the epoch's `since` and now.
 pub fn without_times(reply: &str, since: u64) -> String {
     let mut parts = reply.split(" time=\"");
     let mut text = parts.next().unwrap_or_default().to_string();

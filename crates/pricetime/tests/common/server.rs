@@ -14,18 +14,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::client::Client;
 use super::wait::wait_for;
 
-/// How long a start, an answer or an end may take, on a machine that is busy.
+/// The time that a start, an answer or an end may take on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// The line that ends what a started server prints.
+/// The last line that a started server prints.
 const LAST_BANNER_LINE: &str = "try it:";
 
 static LOGS: AtomicU32 = AtomicU32::new(0);
 
-/// How to start a server.
+/// The settings of a start.
 #[derive(Clone, Debug)]
 pub struct Launch {
     data: PathBuf,
-    /// What `pricetime state` is to read: the data folder, or a database's URL.
+    /// The place that `pricetime state` reads: the data folder, or a database's URL.
     kept: PathBuf,
     wrapper: Vec<String>,
     arguments: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// On a data folder, with free ports and defaults for the rest.
+    /// Makes a launch on a data folder, with free ports and defaults for the rest.
     pub fn new(data: &Path) -> Launch {
         let free = "127.0.0.1:0".to_string();
         Launch {
@@ -47,37 +47,37 @@ impl Launch {
         }
     }
 
-    /// With further arguments, separated by blanks.
+    /// The same launch with further arguments, separated by blanks.
     pub fn with(mut self, arguments: &str) -> Launch {
         self.arguments.extend(arguments.split_whitespace().map(str::to_string));
         self
     }
 
-    /// With its market in a database.
+    /// The same launch with its market in a database.
     pub fn in_database(mut self, url: &str) -> Launch {
         self.kept = url.into();
         self.with(&format!("--store {url}"))
     }
 
-    /// Run by another program that becomes the server (`prlimit`, `strace -D`).
+    /// The same launch through another program that becomes the server (`prlimit`, `strace -D`).
     pub fn through(mut self, wrapper: &[&str]) -> Launch {
         self.wrapper = wrapper.iter().map(|word| (*word).to_string()).collect();
         self
     }
 
-    /// As `pricetime demo`, which has a data folder of its own.
+    /// The same launch as `pricetime demo`, which has a data folder of its own.
     pub fn with_traders(mut self) -> Launch {
         self.demo = true;
         self
     }
 
-    /// On this address.
+    /// The same launch on this address.
     pub fn on_xml(mut self, address: SocketAddr) -> Launch {
         self.ports[0] = address.to_string();
         self
     }
 
-    /// With its health on this address.
+    /// The same launch with its health on this address.
     pub fn on_http(mut self, address: SocketAddr) -> Launch {
         self.ports[1] = address.to_string();
         self
@@ -107,18 +107,18 @@ impl Launch {
         Process { child, lines, printed: String::new(), log, started: Instant::now(), kept: self.kept.clone() }
     }
 
-    /// Starts the server and waits until it says that it serves. Panics with what it said if it ends instead.
+    /// Starts the server and waits until it says that it serves. Panics with its output if it ends instead.
     pub fn start(&self) -> Server {
         self.try_start().unwrap_or_else(|ended| panic!("the server did not start: {ended:?}"))
     }
 
-    /// Starts the server; gives how it ended if it did not get as far as serving.
+    /// Starts the server. Errors: its end, if it ended before it served.
     pub fn try_start(&self) -> Result<Server, Ended> {
         self.spawn().serving()
     }
 }
 
-/// How a process ended and what it said.
+/// The end of a process and its output.
 #[derive(Debug)]
 pub struct Ended {
     pub status: ExitStatus,
@@ -126,7 +126,7 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// A started process, serving or not. Killed when dropped.
+/// A started process, serving or not. It is killed when dropped.
 pub struct Process {
     child: Child,
     lines: Receiver<String>,
@@ -137,7 +137,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Waits until it says that it serves; gives how it ended if it did not get as far.
+    /// Waits until it says that it serves. Errors: its end, if it ended before.
     pub fn serving(mut self) -> Result<Server, Ended> {
         if self.read_until(LAST_BANNER_LINE) {
             let started_in = self.started.elapsed();
@@ -161,7 +161,7 @@ impl Process {
         }
     }
 
-    /// Whether it has said so far that it serves; does not wait for it.
+    /// Whether it has said so far that it serves; does not wait.
     pub fn says_that_it_serves(&mut self) -> bool {
         while let Ok(line) = self.lines.try_recv() {
             self.note(&line);
@@ -169,18 +169,18 @@ impl Process {
         self.has_said(LAST_BANNER_LINE)
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
-        // It may have ended already; it is not reaped, so the id is still its own.
+        // The process may have ended already; it is not reaped, so the id is still its own.
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 
-    /// Ends it at once, as a crash would.
+    /// Ends it at once, like a crash.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -200,12 +200,12 @@ impl Process {
         Ended { status, stdout: self.printed.clone(), stderr: self.log() }
     }
 
-    /// What it wrote to standard error so far.
+    /// Its output on standard error so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// How many files and sockets it has open.
+    /// The number of files and sockets that it has open.
     pub fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.id())).map_or(0, Iterator::count)
     }
@@ -215,7 +215,7 @@ impl Process {
         memory_kib_of(self.id(), line).expect("a figure in kB")
     }
 
-    /// Its resident memory in KiB.
+    /// The resident memory in KiB.
     pub fn rss_kib(&self) -> u64 {
         self.memory_kib("VmRSS")
     }
@@ -257,27 +257,27 @@ impl Drop for Process {
 /// A server that serves.
 pub struct Server {
     pub process: Process,
-    /// Where it takes requests.
+    /// The address for requests.
     pub xml: SocketAddr,
-    /// Where it tells its health.
+    /// The address of its health.
     pub http: SocketAddr,
-    /// Where it has the compatible interface at the root.
+    /// The address of the compatible interface at the root.
     pub compatible: Option<SocketAddr>,
-    /// Where it speaks FIX.
+    /// The address of FIX.
     pub fix: Option<SocketAddr>,
-    /// What it printed on starting.
+    /// The text that it printed at its start.
     pub banner: String,
-    /// From the start of the process to the end of what it printed.
+    /// The time from the start of the process to the end of that text.
     pub started_in: Duration,
 }
 
 impl Server {
-    /// A new connection.
+    /// Opens a connection.
     pub fn client(&self) -> Client {
         connect(self.xml)
     }
 
-    /// Asks one request on a new connection.
+    /// Sends one request on a new connection.
     pub fn ask(&self, body: &str) -> String {
         self.client().ask(body)
     }
@@ -290,12 +290,12 @@ impl Server {
         ended
     }
 
-    /// Ends it as a crash would.
+    /// Ends it like a crash.
     pub fn kill(mut self) {
         self.process.kill();
     }
 
-    /// What `/ready` answers.
+    /// The answer of `/ready`.
     pub fn readiness(&self) -> String {
         let mut stream = TcpStream::connect(self.http).unwrap();
         write!(stream, "GET /ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
@@ -315,14 +315,14 @@ pub fn connect(xml: SocketAddr) -> Client {
     Client::connect(xml, PATIENCE).unwrap_or_else(|error| panic!("cannot connect to {xml}: {error}"))
 }
 
-/// A line of `/proc/PID/status` in KiB, of a process that runs.
+/// A line of `/proc/PID/status` in KiB, of a running process.
 pub fn memory_kib_of(process: u32, line: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let value = status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':'))?;
     value.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// What `pricetime state` says of a data folder or a database.
+/// The output of `pricetime state` for a data folder or a database.
 pub fn state_of(data: &Path) -> serde_json::Value {
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
         .env_clear()

@@ -1,11 +1,12 @@
-//! A disk of a few megabytes that a test can fill: a tmpfs, mounted for as long as the test process lives.
+//! A disk of a few megabytes that a test can fill: a tmpfs, mounted as long as the test process lives.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Mounts, and unmounts when told to or when the test process is gone: then its end of the pipe closes.
+/// The script that mounts the disk, and unmounts it when told to or when the test process is gone, which closes its end
+/// of the pipe.
 const KEEPER: &str = r#"
 mount -t tmpfs -o "size=$2,mode=755" small-disk "$1" 2>&1 || exit 1
 echo mounted
@@ -21,7 +22,7 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts one of this size. None, and a line that says so, where this is not allowed: it takes root.
+    /// Mounts a disk of this size. None, and a line that says so, where that is not allowed: it takes root.
     pub fn mount(size: &str) -> Option<SmallDisk> {
         let folder = tempfile::Builder::new().prefix("small-disk-").tempdir().unwrap().keep();
         let mut keeper = Command::new("sh")
@@ -40,13 +41,13 @@ impl SmallDisk {
         }
         keeper.wait().unwrap();
         std::fs::remove_dir(&folder).unwrap();
-        // Not by eprintln!, which is shown of failed tests only.
+        // The line does not go through eprintln!, which is shown for failed tests only.
         let line = format!("not tried: a small disk cannot be mounted here: {}\n", said.trim());
         std::io::stderr().write_all(line.as_bytes()).unwrap();
         None
     }
 
-    /// Where it is mounted.
+    /// The path of the mount.
     pub fn path(&self) -> &Path {
         &self.folder
     }
@@ -60,19 +61,19 @@ impl SmallDisk {
         }
     }
 
-    /// How many bytes are free.
+    /// The number of free bytes.
     pub fn free(&self) -> u64 {
         let room = rustix::fs::statvfs(&self.folder).unwrap();
         room.f_bavail * room.f_frsize
     }
 
-    /// Fills it until only so many bytes are free.
+    /// Fills it until only this many bytes are free.
     pub fn fill_but(&self, free: u64) {
         let fill = self.free().checked_sub(free).expect("more is free");
         std::fs::write(self.ballast(), vec![0; fill as usize]).unwrap();
     }
 
-    /// Takes away what filled it.
+    /// Removes the filling.
     pub fn make_room(&self) {
         std::fs::remove_file(self.ballast()).unwrap();
     }

@@ -5,17 +5,17 @@ use super::folder::Folder;
 use super::reply::{self, without_times};
 use super::server::{Launch, Server};
 
-/// Stands for any text in an expected reply.
+/// The text that stands for any text in an expected reply.
 pub const ANY: &str = "…";
 
-/// Asks request by request on one connection; `T` stands for each time, `…` for any text.
+/// A talk on one connection, request by request; `T` stands for each time, `…` for any text.
 pub struct Talk {
     pub client: Client,
     since: u64,
 }
 
 impl Talk {
-    /// On a new connection.
+    /// Makes a talk on a new connection.
     pub fn with(server: &Server) -> Talk {
         Talk { client: server.client(), since: reply::now() - 1 }
     }
@@ -27,24 +27,24 @@ impl Talk {
         self
     }
 
-    /// The elements of a `<create>`.
+    /// Sends the elements of a `<create>`.
     pub fn creates(&mut self, children: &str, expected: &str) -> &mut Self {
         self.says(&format!("<create>{children}</create>"), expected)
     }
 
-    /// The elements of a `<transactions>` of an account.
+    /// Sends the elements of a `<transactions>` of an account.
     pub fn trades(&mut self, account: &str, children: &str, expected: &str) -> &mut Self {
         self.says(&format!("<transactions id=\"{account}\">{children}</transactions>"), expected)
     }
 
-    /// A document that is refused whole; whatever its text says, the connection goes on.
+    /// Sends a document that is refused as a whole; whatever the refusal's text, the connection goes on.
     pub fn refuses(&mut self, request: &str) -> &mut Self {
         self.says(request, &format!("<error>{ANY}</error>"));
         self.says("<create></create>", "")
     }
 }
 
-/// Panics unless the reply is the expected one, but for what `…` stands for.
+/// Panics unless the reply is the expected one, except where `…` stands.
 pub fn compare(request: &str, reply: &str, expected: &str) {
     let mut rest = reply;
     let mut parts = expected.split(ANY);

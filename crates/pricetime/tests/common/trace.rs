@@ -1,5 +1,5 @@
-//! A trace of the server's system calls, as `strace` writes it, and the rule that it must keep: a reply is written to its
-//! socket only after a successful sync of the file that holds its command.
+//! A trace of the server's system calls by `strace`, and the rule that it must keep: a reply is written to its socket
+//! only after a successful sync of the file that holds its command.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,32 +7,32 @@ use std::time::Duration;
 
 use super::wait::wait_for;
 
-/// Says what to install when it is missing, instead of passing without having looked.
+/// Names what to install if it is missing, instead of passing without a check.
 pub fn require_strace() {
     let found = Command::new("strace").arg("-V").output();
     assert!(found.is_ok(), "this test needs strace: install the package `strace` (apt-get install strace)");
 }
 
-/// The words that run a program under `strace`, which writes to `output`. The program is the process that is started;
-/// the tracer is its grandchild (-D).
+/// The words that run a program under `strace`, which writes to `output`. The program is the started process; the
+/// tracer is its grandchild (-D).
 pub fn strace<'a>(output: &'a str, expressions: &[&'a str]) -> Vec<&'a str> {
     let mut words = vec!["strace", "-D", "-f", "-ttt", "-xx", "-s", "10000000", "-o", output];
     words.extend(expressions.iter().flat_map(|expression| ["-e", *expression]));
     words
 }
 
-/// One system call. Places are lines of the trace: whatever happened before stands before.
+/// One system call. Its places are lines of the trace, which are in the order of time.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub name: String,
     /// The first argument, which is a file descriptor.
     pub file: i64,
-    /// What was written, if anything.
+    /// The written bytes, if any.
     pub bytes: Vec<u8>,
     pub entered: usize,
-    /// Where it returned; none when the process ended first.
+    /// The line where it returned; none when the process ended first.
     pub returned: Option<usize>,
-    /// What it returned; `-1` after an error.
+    /// The result; `-1` after an error.
     pub result: i64,
     pub error: Option<String>,
 }
@@ -52,7 +52,7 @@ impl Trace {
         let mut calls: Vec<Call> = Vec::new();
         let mut unfinished: Vec<(&str, usize)> = Vec::new();
         for (place, line) in text.lines().enumerate() {
-            // The thread, the time, and what it did.
+            // A line has the thread, the time, and the call.
             let Some((thread, rest)) = line.split_once(' ') else { continue };
             let Some((_, what)) = rest.trim_start().split_once(' ') else { continue };
             if let Some(resumed) = what.strip_prefix("<... ") {
@@ -87,8 +87,8 @@ impl Trace {
         self.0.iter().filter(move |call| names.contains(&call.name.as_str()))
     }
 
-    /// Holds every acknowledgement that left through a socket against the rule; gives how many left.
-    /// Errors: the first that left too early.
+    /// Checks every acknowledgement that left through a socket against the rule; returns the number of them. Errors:
+    /// the first that left too early.
     pub fn check(&self, asked: &[Acknowledged]) -> Result<usize, String> {
         let sends: Vec<&Call> = self.calls(&["sendto", "sendmsg", "write", "writev"]).collect();
         let writes: Vec<&Call> = self.calls(&["pwrite64"]).collect();
@@ -120,7 +120,7 @@ impl Trace {
     }
 }
 
-/// A text of a reply that stands nowhere else, and the command that it acknowledges, as the journal writes it.
+/// A text that stands in one reply only, and the command that it acknowledges, as the journal writes it.
 #[derive(Clone, Debug)]
 pub struct Acknowledged {
     pub told: String,

@@ -1,5 +1,5 @@
-//! A client that trades at random on one connection and remembers all that it was told, and what it asked for without
-//! having been answered. It panics as soon as an answer contradicts an earlier one.
+//! A client that trades at random on one connection and remembers all its answers, and its requests without one. It
+//! panics as soon as an answer contradicts an earlier one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use super::orders::{Account, Done, Order, Placed, SYMBOLS, digest};
 use super::reply::{Element, Status};
 use super::server::{PATIENCE, connect};
 
-/// Traders at most: the orders of each have shares that differ in their last digits.
+/// The most traders: the orders of each have shares that differ in their last digits.
 pub const TRADERS_MAX: i64 = 16;
 const ACCOUNTS_MAX: usize = 6;
-/// Above so many live orders, cancels prevail.
+/// The number of live orders above which cancels prevail.
 const LIVE_MAX: usize = 60;
 const DOLLARS: i128 = 10i128.pow(16);
 const SHARE: i64 = 100_000_000;
@@ -25,18 +25,18 @@ pub struct Trader {
     index: usize,
     random: Random,
     pub accounts: Vec<Account>,
-    /// Acknowledged orders that were not seen done.
+    /// The acknowledged orders that were not seen done.
     pub live: BTreeMap<u64, Order>,
     pub done: Vec<Done>,
-    /// Executions of done orders: shares bought less shares sold, by symbol, price and second.
+    /// The executions of done orders: shares bought less shares sold, by symbol, price and second.
     pub traded: BTreeMap<(usize, i64, u64), i128>,
-    /// Ids acknowledged since this was last emptied.
+    /// The ids acknowledged since this was last emptied.
     pub new_ids: Vec<u64>,
-    /// Asked and not answered, oldest first.
+    /// The requests without an answer, oldest first.
     pub pending: VecDeque<Request>,
-    /// A part of the reply to the oldest of them came.
+    /// Whether a part of the reply to the oldest of them came.
     pub reply_began: bool,
-    /// Commands that were acknowledged.
+    /// The number of acknowledged commands.
     pub acknowledged: u64,
     serial: i64,
     accounts_asked: usize,
@@ -62,10 +62,10 @@ pub enum Item {
     QueryDone(usize),
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// All that was sent was answered.
+    /// Every request was answered.
     Finished,
     /// The server closed it.
     Closed,
@@ -75,11 +75,11 @@ pub enum End {
     Refused,
 }
 
-/// What a server says that cannot reach its database.
+/// The refusal of a server that cannot reach its database.
 const STORE_AWAY: &str = "store is away: nothing was changed";
 
 impl Trader {
-    /// The trader of this index; the seed decides what it does.
+    /// Makes the trader of this index; the seed decides its actions.
     pub fn new(index: usize, seed: u64) -> Trader {
         assert!((index as i64) < TRADERS_MAX);
         Trader {

@@ -1,4 +1,4 @@
-//! What goes wrong in an episode.
+//! The faults of an episode.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::node::flip;
 use super::stage::NODES;
 use super::world::World;
 
-/// Nodes and servers by their numbers, from 0.
+/// A fault, with nodes and servers by their numbers from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     NodeKilled(usize),
@@ -57,8 +57,8 @@ impl Fault {
         random.pick(&faults)
     }
 
-    /// One to three. Where a server of the log loses what it had on disk no other one is disturbed: a log is replicated against one such
-    /// loss.
+    /// Draws one to three faults. Where a server of the log loses its disk, no other one is disturbed: a log is
+    /// replicated against one such loss.
     pub fn draw(random: &mut Random) -> Vec<Fault> {
         let mut faults: Vec<Fault> = (0..1 + random.below(3)).map(|_| Fault::any(random)).collect();
         let is_flip = |fault: &Fault| matches!(fault, Fault::LogBlockFlipped(_));
@@ -82,7 +82,7 @@ impl Fault {
         )
     }
 
-    /// Does it. `World::heal` undoes it.
+    /// Causes the fault. `World::heal` undoes it.
     pub fn strike(self, world: &mut World, random: &mut Random) {
         let World { nodes, log, marks, .. } = world;
         match self {
@@ -97,7 +97,7 @@ impl Fault {
             Fault::NodeJournalFlipped(at) => {
                 let node = &mut nodes[at];
                 node.kill();
-                // Without room it would be refused for that.
+                // Without room the node would be refused for that.
                 let is_flipped =
                     !node.may_end && marks[at].as_ref().is_some_and(|mark| node.flip_journal(mark, random));
                 if is_flipped {
@@ -150,7 +150,7 @@ impl Fault {
         }
     }
 
-    /// How long it lasts.
+    /// Draws the length of the fault.
     pub fn pause(random: &mut Random) -> Duration {
         Duration::from_millis(200 + random.below(1_800) as u64)
     }

@@ -1,5 +1,5 @@
-//! Three servers of the log whose every connection, to each other and to the nodes, passes a proxy: any of them can be killed, stopped,
-//! cut off and started again.
+//! Three servers of the log whose every connection, to each other and to the nodes, passes a proxy: each of them can be
+//! killed, stopped, cut off and started again.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -22,17 +22,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Log {
     folder: PathBuf,
-    /// Where clients connect.
+    /// The ports for clients.
     pub ports: [u16; SERVERS],
     running: [Option<Child>; SERVERS],
-    /// The ways between servers, by who connects and to whom.
+    /// The proxies between servers, by both of their ends.
     ways: Vec<(usize, usize, Proxy)>,
     /// The server that has a changed bit on its disk.
     pub flipped: Option<usize>,
 }
 
 impl Log {
-    /// Starts them, and has a log made.
+    /// Starts the servers, and makes a log.
     pub fn start(folder: &Path) -> Log {
         let ports = std::array::from_fn(|_| port::free());
         let routes: [u16; SERVERS] = std::array::from_fn(|_| port::free());
@@ -58,7 +58,8 @@ impl Log {
         self.folder.join(format!("log-{at}.{kind}"))
     }
 
-    /// A server tells nobody where it is: others would find ways around the proxies. It advertises a port where nobody is.
+    /// The settings of a server. It advertises a port on which nobody listens: otherwise others would find ways around
+    /// the proxies.
     fn settings(&self, at: usize, route: u16) -> String {
         let ways = self.ways.iter().filter(|(from, ..)| *from == at);
         let routes: Vec<String> = ways.map(|(.., way)| format!("nats://127.0.0.1:{}", way.port)).collect();
@@ -73,7 +74,7 @@ impl Log {
         )
     }
 
-    /// Starts one that does not run.
+    /// Starts a server that does not run.
     pub fn restart(&mut self, at: usize) {
         let mut command = Command::new(program());
         command.arg("-c").arg(self.file(at, "conf")).arg("-l").arg(self.file(at, "log"));
@@ -81,7 +82,7 @@ impl Log {
         self.running[at] = Some(child.unwrap());
     }
 
-    /// Ends one at once.
+    /// Ends a server at once.
     pub fn kill(&mut self, at: usize) {
         if let Some(mut child) = self.running[at].take() {
             let _ = child.kill();
@@ -95,7 +96,7 @@ impl Log {
         }
     }
 
-    /// Nothing passes between this server and the others any more. Clients reach it.
+    /// Cuts a server off from the others. Clients still reach it.
     pub fn cut_off(&self, at: usize) {
         for (from, to, way) in &self.ways {
             if *from == at || *to == at {
@@ -105,12 +106,12 @@ impl Log {
         }
     }
 
-    /// What was held passes again.
+    /// Lets held bytes pass again.
     pub fn join(&self) {
         self.ways.iter().for_each(|(.., way)| way.release());
     }
 
-    /// Asks a server. None without an answer.
+    /// Sends a request to a server. None without an answer.
     fn ask(&self, at: usize, subject: &str) -> Option<Value> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports[at]));
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
@@ -133,12 +134,12 @@ impl Log {
         (0..SERVERS).find_map(|at| self.ask(at, &format!("$JS.API.STREAM.INFO.{NAME}")))
     }
 
-    /// Which server leads. None where another fault keeps them from electing one.
+    /// The server that leads. None where another fault keeps them from electing one.
     pub fn leader(&self) -> Option<usize> {
         self.about()?["cluster"]["leader"].as_str()?.strip_prefix("log-")?.parse().ok()
     }
 
-    /// Has the leader let another one lead.
+    /// Has the leader step down.
     pub fn step_down(&self) {
         (0..SERVERS).find_map(|at| self.ask(at, &format!("$JS.API.STREAM.LEADER.STEPDOWN.{NAME}")));
     }
@@ -147,7 +148,7 @@ impl Log {
     pub fn heal(&mut self) {
         self.join();
         if let Some(at) = self.flipped.take() {
-            // It gets from the others what it has.
+            // It gets the log from the others again.
             self.kill(at);
             std::fs::remove_dir_all(self.folder.join(format!("log-{at}"))).unwrap();
         }

@@ -1,5 +1,5 @@
-//! A cluster of real processes under a seeded schedule of faults, and clients of all its nodes: after each episode whatever they were
-//! told is what one market would have told, every node has it, and nothing was lost or done twice.
+//! A cluster of real processes under a seeded schedule of faults, and clients of all its nodes: after each episode
+//! their answers must be those of one market, every node must have it, and nothing may be lost or done twice.
 
 mod fault;
 mod log;
@@ -21,7 +21,7 @@ use trader::Trader;
 use world::World;
 
 const TRADERS: usize = 6;
-/// Of one cluster. The log of the next one is empty.
+/// The number of episodes of one cluster. The log of the next one is empty.
 const EPISODES: usize = 25;
 
 fn number(name: &str) -> Option<u64> {
@@ -34,12 +34,12 @@ pub fn clock_library(folder: &Path) -> PathBuf {
     node::clock(&folder.join("clock.so")).to_owned()
 }
 
-/// Another one each time. A failure names it.
+/// Draws another seed each time. A failure names it.
 fn drawn_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
 }
 
-/// Prints what to ask for to see it again, and what went wrong.
+/// Prints the command that repeats the episode, and the failure.
 struct Named(u64);
 
 impl Drop for Named {
@@ -51,7 +51,7 @@ impl Drop for Named {
     }
 }
 
-/// One episode, and the line that tells of it.
+/// Plays one episode, and returns the line that describes it.
 fn play(world: &mut World, episode: usize, seed: u64) -> String {
     let begun = Instant::now();
     let mut random = Random::new(seed);
@@ -63,7 +63,7 @@ fn play(world: &mut World, episode: usize, seed: u64) -> String {
             let trader = Trader::new(&stage, random.any(), trader % NODES);
             scope.spawn(move || trader.run());
         }
-        // Traders end also when this panics.
+        // The traders also end when this panics.
         let _ends = stage.ending();
         for fault in &faults {
             std::thread::sleep(Fault::pause(&mut random) / 2);
@@ -71,7 +71,7 @@ fn play(world: &mut World, episode: usize, seed: u64) -> String {
         }
         std::thread::sleep(Fault::pause(&mut random));
         world.heal(&stage);
-        // Some more, with all of it back.
+        // Some calls follow with everything restored.
         let calls = stage.calls();
         crate::common::wait::wait_until("the market goes on", crate::common::server::PATIENCE, || {
             stage.pair().is_none() || stage.calls() >= calls + 60

@@ -1,4 +1,4 @@
-//! A node as a process, and its own ways to the servers of the log.
+//! A node as a process, and its own proxies to the servers of the log.
 
 use std::fs::OpenOptions;
 use std::net::SocketAddr;
@@ -14,29 +14,29 @@ use crate::common::proxy::{Proxy, Way};
 use crate::common::server::{Ended, Launch, PATIENCE, Server, state_of};
 use crate::common::small_disk::SmallDisk;
 
-/// Refused soon rather than waited for long. Every file is filled soon.
+/// The settings: nodes refuse soon rather than wait long, and every file is filled soon.
 const SETTINGS: &str = "--store-patience 1s --segment-size 64KiB --snapshot-every 2000 --disk-low 0";
 
 pub struct Node {
     number: usize,
-    /// None while it was killed.
+    /// The running server; none while it was killed.
     pub server: Option<Server>,
     pub ways: [Proxy; SERVERS],
     url: String,
     pub data: PathBuf,
     pub disk: Option<SmallDisk>,
-    /// It may have ended, because its disk was full.
+    /// Whether it may have ended, because its disk was full.
     pub may_end: bool,
-    /// What its clock will have jumped by, in seconds, when it was started again.
+    /// The seconds by which its clock has jumped, when it was started again.
     pub jump: i64,
     clock: PathBuf,
 }
 
-/// The journal's end before an episode: what is behind it a start has to read.
+/// The journal's end before an episode: a start has to read everything behind it.
 pub type Mark = (PathBuf, usize);
 
 impl Node {
-    /// Starts it. On a disk of its own if it can have one.
+    /// Starts the node, on a disk of its own if it can have one.
     pub fn start(folder: &Path, number: usize, log: &Log, has_disk: bool) -> Node {
         let ways: [Proxy; SERVERS] = std::array::from_fn(|at| Proxy::to(log.ports[at]));
         let url = log.url(&ways.each_ref().map(|way| way.port));
@@ -74,7 +74,7 @@ impl Node {
         }
     }
 
-    /// Nothing passes between it and the log any more.
+    /// Cuts the node off from the log.
     pub fn cut_off(&self) {
         for way in &self.ways {
             way.hold(Way::Out);
@@ -86,7 +86,7 @@ impl Node {
         self.server.as_mut().is_some_and(|server| server.process.is_running())
     }
 
-    /// How it ended, if it did.
+    /// The end of the process, if it ended.
     pub fn ended(&mut self) -> Option<Ended> {
         if self.is_running() {
             return None;
@@ -97,7 +97,7 @@ impl Node {
         Some(ended)
     }
 
-    /// The journal's newest file, and how many bytes of it are written.
+    /// The journal's newest file, and the number of its written bytes.
     pub fn mark(&self) -> Option<Mark> {
         let files = std::fs::read_dir(&self.data).ok()?.flatten().map(|file| file.path());
         let newest =
@@ -108,8 +108,8 @@ impl Node {
         Some((newest, written))
     }
 
-    /// Changes a bit of what the journal got since `mark`, not near its end, where it would be taken for a write that was cut. False if
-    /// too little came.
+    /// Changes a bit of what the journal got since `mark`, not near its end, where it would count as a torn write.
+    /// Returns false if too little came.
     pub fn flip_journal(&self, mark: &Mark, random: &mut Random) -> bool {
         let Some((file, written)) = self.mark() else { return false };
         let from = if file == mark.0 { mark.1 } else { 0 };
@@ -133,7 +133,7 @@ pub fn flip(file: &Path, at: usize, random: &mut Random) {
     file.write_all_at(&[byte[0] ^ (1 << random.below(8))], at as u64).unwrap();
 }
 
-/// The library that shows another time, which is made when it is first asked for.
+/// The library that shows another time, which is made at its first use.
 pub fn clock(library: &Path) -> &Path {
     if !library.exists() {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/faults/clock.c");

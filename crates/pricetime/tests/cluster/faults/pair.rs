@@ -1,17 +1,17 @@
-//! Two accounts and a symbol that nobody else trades: the first one sells a share an order, the second one buys one, all at one price. So
-//! what an order does depends on all orders before it, whichever node they went through.
+//! Two accounts and a symbol that nobody else trades: in each order the first one sells a share or the second one buys
+//! one, all at one price. So the effect of an order depends on all orders before it, whichever node they went through.
 
 use crate::common::checker::{Call, Model};
 
-/// Orders of a pair. Those with even numbers sell, the others buy.
+/// The number of a pair's orders. Those with even numbers sell, the others buy.
 pub const ORDERS: usize = 6;
-/// What each account has in the beginning, in dollars and in shares.
+/// The dollars and the shares that each account has in the beginning.
 pub const DOLLARS: i64 = 1_000;
 pub const SHARES: i64 = 100;
-/// Of every order.
+/// The price of every order.
 pub const PRICE: i64 = 10;
 
-/// What becomes of an order.
+/// The state of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     #[default]
@@ -21,32 +21,32 @@ pub enum Order {
     Canceled,
 }
 
-/// How the pair is.
+/// The state of a pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pair {
     orders: [Order; ORDERS],
-    /// The open ones, the oldest first: they all sell, or they all buy.
+    /// The open orders, oldest first: they all sell, or they all buy.
     book: Vec<usize>,
 }
 
-/// What is asked of it; accounts and orders by their numbers here.
+/// A request to it, with accounts and orders by their numbers here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     Place(usize),
     Cancel(usize),
     Look(usize),
-    /// What an account has.
+    /// A read of an account.
     Account(usize),
 }
 
 impl Asked {
-    /// Whether it may change something.
+    /// Whether the request may change something.
     pub fn changes(self) -> bool {
         matches!(self, Asked::Place(_) | Asked::Cancel(_))
     }
 }
 
-/// What an account has: what it may use, and what its open orders hold.
+/// The holdings of an account: free ones, and those that its open orders hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holdings {
     pub dollars: i64,
@@ -55,12 +55,12 @@ pub struct Holdings {
     pub shares_held: i64,
 }
 
-/// The answer.
+/// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     Placed,
     Canceled,
-    /// There is nothing to cancel any more.
+    /// Nothing is open any more that could be canceled.
     NothingOpen,
     /// There is no such order.
     Unknown,
@@ -116,7 +116,7 @@ impl Model for Pair {
             },
             Asked::Account(account) => {
                 let (open, executed) = (self.count(account, Order::Open), self.count(account, Order::Executed));
-                // The first one gets dollars for shares, the second one shares for dollars.
+                // The first account exchanges shares for dollars, the second one dollars for shares.
                 let (sold, bought, sells, buys) =
                     if account == 0 { (executed, 0, open, 0) } else { (0, executed, 0, open) };
                 Told::Has(Holdings {

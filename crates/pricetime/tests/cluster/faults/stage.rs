@@ -1,4 +1,4 @@
-//! What the clients of an episode share: where nodes are, and the history of what was asked of them and told.
+//! The state that the clients of an episode share: the addresses of nodes, and the history of calls and answers.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -11,13 +11,13 @@ use crate::common::checker::CALLS_MAX;
 use crate::common::server::Server;
 
 pub const NODES: usize = 3;
-/// Pairs of an episode at most. One after the other gets so many calls.
+/// The most pairs of an episode. Each gets a number of calls, one pair after the other.
 pub const PAIRS: usize = 60;
 const CALLS: usize = 40;
-/// What was read at the end belongs to a history, too: as many calls are kept free for that.
+/// The number of calls kept free for the reads at the end, which belong to a history, too.
 const CALLS_READ: usize = ORDERS + 2;
 
-/// Where a node is asked.
+/// The addresses of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     pub xml: SocketAddr,
@@ -30,7 +30,7 @@ impl Target {
     }
 }
 
-/// A call, and the node that it was made of.
+/// A call, and the node to which it was made.
 #[derive(Clone, Debug)]
 pub struct NodeCall {
     pub node: usize,
@@ -39,7 +39,7 @@ pub struct NodeCall {
 
 pub struct Stage {
     began: Instant,
-    /// Makes names that no other episode has.
+    /// The number of the episode, for names that no other one has.
     episode: usize,
     pub targets: Mutex<[Target; NODES]>,
     ended: AtomicBool,
@@ -76,7 +76,7 @@ impl Stage {
         format!("E{}P{pair}", self.episode)
     }
 
-    /// The request that makes all pairs.
+    /// The request that creates all pairs.
     pub fn creation(&self) -> String {
         let accounts = (0..PAIRS).flat_map(|pair| [self.account(pair, 0), self.account(pair, 1)]);
         let accounts: String = accounts.map(|id| format!("<account id=\"{id}\" balance=\"{DOLLARS}\"/>")).collect();
@@ -101,7 +101,7 @@ impl Stage {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Keeps a call. Others had the same idea: there are only so many that can be looked at together.
+    /// Keeps a call. Other clients may have added some meanwhile, and the checker takes only a limited number.
     pub fn keep(&self, pair: usize, node: usize, call: PairCall) {
         let mut history = lock(&self.histories[pair]);
         if history.len() < CALLS_MAX - CALLS_READ {
@@ -110,17 +110,17 @@ impl Stage {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there is room for one that changes something, which has to be kept.
+    /// Whether there is room for a call that changes something, which must be kept.
     pub fn has_room(&self, pair: usize) -> bool {
         lock(&self.histories[pair]).len() + 12 < CALLS_MAX - CALLS_READ
     }
 
-    /// Pairs of which something was asked.
+    /// The pairs with calls.
     pub fn asked_pairs(&self) -> impl Iterator<Item = usize> {
         (0..PAIRS).filter(|pair| !lock(&self.histories[*pair]).is_empty())
     }
 
-    /// A client waited so long for an answer, from whichever node.
+    /// Notes how long a client waited for an answer, from whichever node.
     pub fn waited(&self, ns: u64) {
         self.longest_wait_ns.fetch_max(ns, Ordering::Relaxed);
     }
@@ -129,7 +129,7 @@ impl Stage {
         self.longest_wait_ns.load(Ordering::Relaxed) / 1_000_000
     }
 
-    /// Ends the calls when it is dropped.
+    /// Makes a guard that ends the calls when it is dropped.
     pub fn ending(&self) -> Ending<'_> {
         Ending(self)
     }
@@ -144,7 +144,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// A history that a person can follow.
+/// A history in a form that a person can follow.
 pub fn shown(mut history: Vec<NodeCall>) -> String {
     history.sort_by_key(|record| record.call.from);
     let line = |NodeCall { node, call }: &NodeCall| {

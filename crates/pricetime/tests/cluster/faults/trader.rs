@@ -1,4 +1,4 @@
-//! A client of all nodes: it asks its own one, and another one when that one does not answer.
+//! A client of all nodes: it asks its own one, and another one when that does not answer.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,15 +15,15 @@ use crate::common::client::Client;
 use crate::common::once::{connect, exchange};
 use crate::common::reply::{Element, Status};
 
-/// Whoever waits longer asks somebody else.
+/// The time after which a client asks another node.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What came of asking.
+/// The outcome of a request.
 enum Outcome {
     Told(Told),
-    /// It was refused, or not sent: nothing happened.
+    /// The request was refused, or not sent: it has no effect.
     Nothing,
-    /// Nobody knows.
+    /// The effect is unknown.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ pub struct Trader<'a> {
     node: usize,
     home: usize,
     connections: HashMap<SocketAddr, Client>,
-    /// Since when it has no answer.
+    /// The time since when it has no answer.
     waits_since: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Trader<'a> {
         Trader { stage, random: Random::new(seed), node, home, connections, waits_since: None }
     }
 
-    /// Asks until the episode is over.
+    /// Makes calls until the episode is over.
     pub fn run(mut self) {
         while let Some(pair) = self.stage.pair() {
             self.call(pair);
@@ -77,7 +77,7 @@ impl<'a> Trader<'a> {
             Outcome::Unknown | Outcome::Nothing => {
                 self.waits_since.get_or_insert(from);
                 self.node = (self.node + 1) % NODES;
-                // Of what only looks nothing is left to know.
+                // A read without an answer leaves nothing to know.
                 if matches!(outcome, Outcome::Nothing) || !asked.changes() {
                     return;
                 }
@@ -156,7 +156,7 @@ impl<'a> Trader<'a> {
         match (status, told["code"].as_str(), asked) {
             (504, ..) => Outcome::Unknown,
             (503, Some("store-away" | "not-ready"), _) => Outcome::Nothing,
-            // A node that was behind does not know of the pair either.
+            // A node that was behind may not know the pair, either.
             (404, Some("unknown-order" | "unknown-account"), _) => Outcome::Told(Told::Unknown),
             (409, Some("nothing-open"), _) => Outcome::Told(Told::NothingOpen),
             (200 | 201, _, Asked::Place(order)) => self.placed(pair, order, told["order_id"].as_u64().unwrap()),
@@ -184,7 +184,7 @@ impl<'a> Trader<'a> {
     }
 }
 
-/// What REST tells of an order.
+/// The state of an order in REST's answer.
 pub fn order_of(told: &Value) -> Order {
     match told["status"].as_str() {
         Some("open") => Order::Open,
@@ -194,7 +194,7 @@ pub fn order_of(told: &Value) -> Order {
     }
 }
 
-/// What REST tells of an account, whose one symbol it has.
+/// The holdings of an account, which has one symbol, in REST's answer.
 pub fn holdings_of(told: &Value) -> Holdings {
     let number = |value: &Value| value.as_str().map_or(0, |text| text.parse().unwrap());
     let position = &told["positions"][0];

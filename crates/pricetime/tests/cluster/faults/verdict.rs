@@ -1,4 +1,4 @@
-//! Whether an episode was as it is promised: what was told fits one market, and all nodes have it in the end.
+//! The verdict on an episode: the answers fit one market, and all nodes have it in the end.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,9 @@ use super::world::World;
 use crate::common::checker::{Call, is_linearizable};
 use crate::common::http::Http;
 
-/// What is promised of reads is less than of writes: all writes, whichever nodes they went through, are as if done one after the other
-/// where their callers waited for them; what a node tells of itself is as if it did all these writes in that order, those of the others
+/// The fault of a history, if it has one. The promise for reads is weaker than for writes: all writes, whichever nodes
+/// they went through, are as if done one after the other where their callers waited for them; a node's reads are as if
+/// it did all these writes in that order, those of other nodes perhaps later than their callers know.
 /// perhaps later than their callers know.
 pub fn fault_of(history: &[NodeCall], read: &[PairCall]) -> Option<String> {
     let with = |calls: Vec<PairCall>| -> Vec<PairCall> { calls.into_iter().chain(read.iter().cloned()).collect() };
@@ -26,7 +27,7 @@ pub fn fault_of(history: &[NodeCall], read: &[PairCall]) -> Option<String> {
     wrong.map(|node| format!("what node {} told", node + 1))
 }
 
-/// A call as it may look to a node: what another one has told may come to this one at any later time.
+/// A call as it may look to a node: another node's effects may reach this one at any later time.
 fn seen(record: &NodeCall, node: usize) -> Option<PairCall> {
     let mut call = record.call.clone();
     if record.node == node {
@@ -38,8 +39,8 @@ fn seen(record: &NodeCall, node: usize) -> Option<PairCall> {
     call.asked.changes().then_some(call)
 }
 
-/// Reads all pairs of all nodes, and checks all histories. Panics if one cannot be. Gives how many calls it checked, and of how many
-/// nobody knew what came.
+/// Reads all pairs of all nodes, and checks all histories. Panics if one is wrong. Returns the number of checked calls,
+/// and of those with unknown effect.
 pub fn check(stage: &Stage, world: &World) -> (usize, usize) {
     let nodes: Vec<Http> = world.nodes.iter().map(|node| Http::new(node.server.as_ref().unwrap().http)).collect();
     let (mut calls, mut open) = (0, 0);
@@ -61,7 +62,8 @@ pub fn check(stage: &Stage, world: &World) -> (usize, usize) {
     (calls, open)
 }
 
-/// The orders of a pair, and what its accounts have. Panics if an order is there twice, or under another number than was told.
+/// The orders of a pair, and the holdings of its accounts. Panics if an order is there twice, or under another number
+/// than in its answer.
 fn read(stage: &Stage, pair: usize, node: &Http) -> Vec<Told> {
     let mut found: HashMap<usize, Order> = HashMap::new();
     let numbers = lock(&stage.numbers);

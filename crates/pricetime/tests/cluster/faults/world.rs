@@ -17,7 +17,7 @@ use crate::nodes::STOPS;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct World {
-    // Before the folder, which they use.
+    // The nodes stand before the folder that they use, to be dropped first.
     pub nodes: [Node; NODES],
     pub log: Log,
     pub marks: [Option<Mark>; NODES],
@@ -28,7 +28,7 @@ impl World {
     pub fn start() -> World {
         let folder = Folder::new("cluster-faults");
         let log = Log::start(folder.path());
-        // The last one has a disk that can be filled.
+        // The last node has a disk that can be filled.
         let nodes = std::array::from_fn(|at| Node::start(folder.path(), at + 1, &log, at + 1 == NODES));
         World { nodes, log, marks: [None, None, None], _folder: folder }
     }
@@ -37,7 +37,7 @@ impl World {
         self.nodes.each_ref().map(|node| Target::of(node.server.as_ref().expect("it runs")))
     }
 
-    /// Makes the accounts of an episode. All nodes know them then.
+    /// Creates the accounts of an episode. All nodes know them then.
     pub fn prepare(&mut self, stage: &Stage) {
         let created = self.nodes[0].server.as_ref().unwrap().ask(&stage.creation());
         assert!(!created.contains("<error"), "{created:.500}");
@@ -56,12 +56,12 @@ impl World {
                 && node.may_end
             {
                 disk.make_room();
-                // Whoever met the full disk may still be on its way to its end.
+                // A node that met the full disk may still be about to end.
                 wait_until("a node whose disk was full has ended, or takes requests", PATIENCE, || {
                     let server = node.server.as_ref();
                     server.is_none_or(takes_requests) || !node.is_running()
                 });
-                // If its history alone met it, it goes on, and asks to be started again.
+                // If only its history met it, the node goes on, and asks for a restart.
                 if node.server.as_ref().is_some_and(|server| server.process.log().contains("and start again")) {
                     node.signal(Signal::TERM);
                     wait_until("a node whose history met the full disk ends", PATIENCE, || !node.is_running());
@@ -69,7 +69,7 @@ impl World {
             }
             if let Some(ended) = node.ended() {
                 let is_full = node.may_end && ended.stderr.contains("No space left on device");
-                // What a server of the log gives that has a changed bit is noticed.
+                // The node must notice the message with a changed bit that a server of the log gives it.
                 let has_noticed = is_flipped && ended.stderr.contains(" of the log ");
                 assert!(is_full || has_noticed, "node {} ended: {ended:?}", at + 1);
             }
@@ -81,9 +81,10 @@ impl World {
         }
     }
 
-    /// Waits until every node has taken all that any of them wrote.
+    /// Waits until every node has taken everything that any of them wrote.
     pub fn settle(&mut self) {
-        // A node has one message on its way: when it answers, those before it were taken. In vain, and yet it goes through the log.
+        // A node has one message on its way, so when it answers, those before were taken. The request fails, but goes
+        // through the log.
         for node in &self.nodes {
             let server = node.server.as_ref().unwrap();
             wait_until("a node takes requests", PATIENCE, || takes_requests(server));
@@ -105,7 +106,8 @@ impl World {
         self.nodes.each_ref().map(Node::state)
     }
 
-    /// What a node writes while others stop already is in its own state alone: it starts again, and so do they.
+    /// The states at one message. A statement that a node writes while others stop is in its own state alone: then all
+    /// start again, and stop again.
     fn states_at_one_message(&mut self) -> [serde_json::Value; NODES] {
         for _ in 0..STOPS {
             let states = self.states_at_rest();
@@ -120,7 +122,7 @@ impl World {
         panic!("nodes that stop together stop at different messages, {STOPS} times");
     }
 
-    /// Stops all nodes, compares what they have, and starts them again.
+    /// Stops all nodes, compares their states, and starts them again.
     pub fn compare(&mut self) {
         let states = self.states_at_one_message();
         for (at, state) in states.iter().enumerate() {
@@ -129,7 +131,7 @@ impl World {
         let totals = &states[0]["totals"];
         let number = |value: &serde_json::Value| value.as_str().unwrap().parse::<i64>().unwrap();
         let accounts = totals["accounts"].as_i64().unwrap();
-        // The account of `settle` has one.
+        // The account of `settle` has one dollar.
         let dollars = (accounts - 1) * super::pair::DOLLARS + 1;
         assert_eq!(number(&totals["money"]), dollars, "dollars are as many as were created: {totals}");
         for symbol in totals["symbols"].as_array().unwrap() {
@@ -137,14 +139,14 @@ impl World {
             assert_eq!(there, 2 * super::pair::SHARES, "shares are as many as were issued: {symbol}");
         }
         for node in &mut self.nodes {
-            // Its clock shows the time again.
+            // The node's clock shows the right time again.
             node.jump = 0;
             node.server = Some(node.launch().start());
         }
     }
 }
 
-/// Whether a request went through the log.
+/// Whether a request goes through the log.
 fn takes_requests(server: &Server) -> bool {
     let Ok(mut client) = Client::connect(server.xml, PATIENCE) else { return false };
     let request = "<create><account id=\"1\" balance=\"1\"/></create>";

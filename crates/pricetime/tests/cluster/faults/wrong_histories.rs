@@ -1,4 +1,4 @@
-//! The checks must be able to fail: histories as a wrong cluster would have made them.
+//! Tests of the checks, which must be able to fail: histories of a wrong cluster.
 
 use super::pair::{Asked, DOLLARS, Holdings, Order, PRICE, PairCall, SHARES, Told};
 use super::stage::NodeCall;
@@ -26,7 +26,7 @@ fn an_acknowledged_order_that_is_missing_is_found() {
     let placed = call(0, Asked::Place(0), 0, Told::Placed);
     assert!(is_right(std::slice::from_ref(&placed), &[read(Asked::Look(0), Told::Is(Order::Open))]));
     assert!(!is_right(&[placed], &[read(Asked::Look(0), Told::Unknown)]));
-    // Without an answer it may be there or not.
+    // An order without an answer may exist or not.
     let sent = [unknown(0, Asked::Place(0), 0)];
     assert!(is_right(&sent, &[read(Asked::Look(0), Told::Is(Order::Open))]));
     assert!(is_right(&sent, &[read(Asked::Look(0), Told::Unknown)]));
@@ -57,7 +57,7 @@ fn a_command_done_twice_and_an_order_of_two_nodes_orders_are_found() {
     let history = [call(0, Asked::Place(0), 0, Told::Placed), call(1, Asked::Place(1), 20, Told::Placed)];
     assert!(is_right(&history, &[read(Asked::Account(0), has(1))]));
     assert!(!is_right(&history, &[read(Asked::Account(0), has(2))]), "it was sold once");
-    // The first sell is executed, whichever node the second one went through.
+    // The first sell must execute first, whichever node the second one went through.
     let history = [
         call(0, Asked::Place(0), 0, Told::Placed),
         call(1, Asked::Place(2), 20, Told::Placed),
