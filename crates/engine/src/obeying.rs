@@ -1,6 +1,6 @@
-//! What the rules of a symbol mean for an order: when it is placed, and when it comes to its book after it waited
-//! for a price. An order in a symbol without rules is not looked at here. Orders that were accepted before the rules changed stay
-//! as they are.
+//! Checks orders against the rules of their symbol: when they are placed, and when they come to their book after they
+//! waited for a price. Orders in symbols without rules do not come here. Orders that were accepted before the rules
+//! changed stay as they are.
 
 use crate::amount::{Price, Shares};
 use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
@@ -19,7 +19,7 @@ impl Engine {
         self.instruments.get(symbol)
     }
 
-    /// Gives a symbol these rules in place of those that it has.
+    /// Replaces the rules of a symbol.
     #[cold]
     pub(crate) fn change_rules(
         &mut self,
@@ -33,13 +33,13 @@ impl Engine {
             return Ok(Reply::Created);
         }
         self.instruments.set(symbol, rules);
-        // The band is around the last execution's price, and a market order is worth what it says.
+        // The band is around the last execution's price, and the same price values a market order.
         self.stops.watch(symbol);
         rules.parts().into_iter().for_each(|part| events(Event::RulesChanged { symbol, part }));
         Ok(Reply::Created)
     }
 
-    /// As `place_order` goes on, for a symbol that has rules.
+    /// Continues `place_order` for a symbol with rules.
     #[cold]
     pub(crate) fn place_by_rules(
         &mut self,
@@ -84,7 +84,7 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
-    /// What an order that is to wait has to obey when it is placed. Its trigger is none if that follows the market.
+    /// Checks an order that is to wait when it is placed. A trailing stop comes here without its trigger.
     pub(crate) fn check_waiting(&self, placed: &NewOrder<SymbolIndex>) -> Result<(), BrokenRule> {
         let Some(rules) = self.rules(placed.symbol) else { return Ok(()) };
         match self.phase(placed.symbol).phase {
@@ -93,7 +93,7 @@ impl Engine {
         }
     }
 
-    /// What an order that was triggered may execute, and within which limit. Errors: what it would be refused with.
+    /// The shares that a triggered order may execute, and the limit for them. Errors: the rule that would refuse it.
     pub(crate) fn arriving_by_rules(
         &self,
         account: AccountIndex,
@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// Whether an order at any price may be placed now.
+    /// Whether the phase and rules let an order at any price be placed now.
     pub(crate) fn check_trading(&self, symbol: SymbolIndex) -> Result<(), BrokenRule> {
         let phase = self.phase(symbol).phase;
         if phase == Phase::Halted || self.rules(symbol).is_some_and(|rules| rules.is_halted) {
@@ -128,7 +128,7 @@ impl Engine {
         self.rules(symbol).expect("invariant: who comes here asked whether there are rules")
     }
 
-    /// As `wanted`, where a market buy pays for whole lots alone.
+    /// Does the work of `wanted` where a market buy pays for whole lots only.
     fn wanted_in_lots(
         &self,
         account: AccountIndex,
@@ -156,7 +156,7 @@ impl Engine {
 }
 
 impl SymbolRules {
-    /// What an order has to obey when it is placed, whether or not it waits. `last` is the price of the last execution.
+    /// Checks an order when it is placed, whether or not it waits. `last` is the price of the last execution.
     pub(crate) fn check_order(&self, placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Result<(), BrokenRule> {
         let NewOrder { limit, shares, kind, trigger, .. } = *placed;
         let SymbolRules { tick, lot, shares_min, shares_max, value_min, value_max, .. } = *self;
@@ -189,7 +189,8 @@ impl SymbolRules {
         Ok(())
     }
 
-    /// What is left of an order that is amended is as large as one may be that is placed. That it keeps its place needs no more.
+    /// Checks the remaining shares of an amended order against the bounds for new orders. Nothing else is needed to
+    /// keep its place.
     pub(crate) fn check_amended(&self, shares: Shares) -> Result<(), BrokenRule> {
         let SymbolRules { lot, shares_min, .. } = *self;
         if shares.rounded_down(lot) != shares {
@@ -201,8 +202,8 @@ impl SymbolRules {
         Ok(())
     }
 
-    /// The order as it comes to its book: a market order goes no further than the band. A limit outside the band is refused. Before
-    /// the first execution there is no price to be near to, and no band.
+    /// The order as it comes to its book: a market order goes no further than the band. A limit outside the band is
+    /// refused. Before the first execution there is no band, because there is no price around which it could lie.
     fn arriving(
         &self,
         placed: &NewOrder<SymbolIndex>,
@@ -234,8 +235,8 @@ impl SymbolRules {
     }
 }
 
-/// The price at which a share of an order is counted: its limit. A market order has none, so that it is counted at the price that it
-/// waits for, or else at the last execution's, if there was one.
+/// The price at which the value of an order is counted: its limit. A market order has none, so its trigger's price
+/// counts, or else the last execution's, if there was one.
 fn worth_at(placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Option<Price> {
     match placed.kind {
         OrderKind::Market => placed.trigger.map(|trigger| trigger.price()).or(last),
@@ -248,7 +249,7 @@ fn worth_at(placed: &NewOrder<SymbolIndex>, last: Option<Price>) -> Option<Price
 }
 
 impl Before {
-    /// A buy that pays as it goes pays for whole lots.
+    /// The same for a buy that pays as it goes: it pays for whole lots.
     fn in_lots(self, lot: Shares) -> Before {
         match self {
             Before::Pay { funds, .. } => Before::Pay { funds, lot },

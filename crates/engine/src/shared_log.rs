@@ -1,6 +1,7 @@
-//! A log that several nodes share: what this market took of it. A node writes messages, each with commands; every node takes all of them, in
-//! the log's order, and does what they hold. Which messages count follows from this state alone, so all nodes decide the same: of a
-//! node's messages each counts once, in the order of their numbers, and those of an older epoch never.
+//! The messages that this market took of a log that several nodes share. A node writes messages, each with commands;
+//! every node reads all of them in the log's order and applies their commands. This state alone decides which messages
+//! count, so all nodes decide the same: each message of a node counts once, in the order of their numbers, and messages
+//! of an older epoch never count.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,12 +14,12 @@ use crate::ids::{SymbolIndex, Time};
 pub struct NodeId(NonZeroU16);
 
 impl NodeId {
-    /// None for zero.
+    /// The node with this number; none for zero.
     pub fn new(number: u16) -> Option<NodeId> {
         NonZeroU16::new(number).map(NodeId)
     }
 
-    /// Its number.
+    /// The number of the node.
     pub fn number(self) -> u16 {
         self.0.get()
     }
@@ -30,16 +31,16 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Which message of the log it is.
+/// The identity of a message of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogMessage {
-    /// Where it stands in the log: from 1, and above that of the one before it.
+    /// The position in the log: from 1, and above that of the message before.
     pub position: u64,
-    /// Who wrote it.
+    /// The node that wrote it.
     pub node: NodeId,
-    /// How many times its writer had begun when it wrote it. From 1.
+    /// The number of times that its writer had begun when it wrote it, from 1.
     pub epoch: u32,
-    /// Its number in that epoch. Number 0 begins the epoch.
+    /// The number in its epoch. Number 0 begins the epoch.
     pub number: u64,
 }
 
@@ -51,7 +52,7 @@ pub struct SharedLog {
 }
 
 impl SharedLog {
-    /// Nothing was taken.
+    /// No message was taken.
     pub fn new() -> SharedLog {
         SharedLog::default()
     }
@@ -61,7 +62,7 @@ impl SharedLog {
         self.last.values().max_by_key(|message| message.position).copied()
     }
 
-    /// Where it stands; zero if none was taken.
+    /// The position of the last message; zero if none was taken.
     pub fn position(&self) -> u64 {
         self.last().map_or(0, |message| message.position)
     }
@@ -71,7 +72,8 @@ impl SharedLog {
         self.last.get(&node).copied()
     }
 
-    /// Whether it is to be taken. If not, it was taken before, or comes before one that is missing, or its writer has begun anew since.
+    /// Whether the market takes a message. If not, it was taken before, or an earlier one is missing, or its writer has
+    /// begun anew since.
     pub fn accepts(&self, message: &LogMessage) -> bool {
         let (epoch, number) = self.of(message.node).map_or((0, 0), |last| (last.epoch, last.number));
         let is_next = match message.number {
@@ -81,7 +83,7 @@ impl SharedLog {
         is_next && message.position > self.position()
     }
 
-    /// It is the last one of its writer.
+    /// Takes a message as the last one of its writer.
     pub(crate) fn take(&mut self, message: LogMessage) {
         self.last.insert(message.node, message);
     }
@@ -104,7 +106,7 @@ impl SharedLog {
         self.phases.iter().map(|(symbol, at)| (*symbol, *at))
     }
 
-    /// The last ones, by node.
+    /// The last messages, by node.
     pub fn all(&self) -> impl Iterator<Item = LogMessage> {
         self.last.values().copied()
     }

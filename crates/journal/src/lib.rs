@@ -1,9 +1,9 @@
 //! Bytes at rest: the journal of commands, snapshots of the market, and a reader of the archive that the version before
 //! kept.
 //!
-//! Everything lives in one flat data folder, reached through [`Storage`] so that tests can run it on a disk that fails,
-//! lies and loses power. The bytes are specified in docs/JOURNAL.md. It knows nothing of sockets or protocols, and of
-//! the market only its vocabulary: what a command does is the engine's to say.
+//! Everything lies in one flat data folder, which the crate reaches through [`Storage`], so that tests can run it on a
+//! disk that fails, lies and loses power. docs/JOURNAL.md specifies the bytes. The crate knows nothing of sockets or
+//! protocols, and of the market only its vocabulary: the engine decides what a command does.
 
 mod archive;
 mod archive_row;

@@ -1,5 +1,5 @@
-//! Finds where a folder's journal begins: at the first command of all, or after the segments that were retired; and where the segment of a
-//! command does.
+//! Finds the beginning of a folder's journal, at the first command ever or after the retired segments, and the
+//! beginning of a command's segment.
 
 use engine::Sequence;
 
@@ -9,16 +9,16 @@ use crate::segment::segments_among;
 use crate::segment_reader::SegmentReader;
 use crate::storage::Storage;
 
-/// The point before the first command of the oldest segment; none in a folder without one. Reading from it goes through
-/// everything that is kept. Errors: a folder or header that cannot be read.
+/// The point before the first command of the oldest segment; none in a folder without segments. Reading from it goes
+/// through everything that is kept. Errors: a folder or header that cannot be read.
 pub fn oldest_point<S: Storage>(storage: &S) -> Result<Option<JournalPoint>, JournalError> {
     let names = storage.list().map_err(JournalError::io("list the data folder"))?;
     let Some((first, name)) = segments_among(names).into_iter().next() else { return Ok(None) };
     point_before(storage, &name, first).map(Some)
 }
 
-/// The point before the first command of the segment that a command stands in, or will: from there on it is known whose the commands
-/// are. None if all that is kept is newer. Errors: a folder or header that cannot be read.
+/// The point before the first command of the segment that holds a command, or will: a reader that begins there knows
+/// all callers. None if all that is kept is newer. Errors: a folder or header that cannot be read.
 pub fn file_point<S: Storage>(storage: &S, sequence: Sequence) -> Result<Option<JournalPoint>, JournalError> {
     let segments = segments_among(storage.list().map_err(JournalError::io("list the data folder"))?);
     let older = segments.partition_point(|(first, _)| *first <= sequence);

@@ -17,14 +17,14 @@ const BYTES_A_MILLISECOND: u64 = 2 << 20;
 
 /// The watching thread.
 pub(crate) struct DiskWatch {
-    /// Set while so little is free that only commands which free something are admitted.
+    /// Set while so little is free that only commands that free something are admitted.
     pub low: Arc<AtomicBool>,
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl DiskWatch {
-    /// Starts it. `failed` is told when a file is not where it was.
+    /// Starts the thread. It calls `failed` when a file has left its place.
     pub fn start<S: Storage>(
         storage: S,
         low_bytes: u64,

@@ -1,6 +1,5 @@
-//! A market on a data folder: the thread of its loop, with the readers of done orders, the snapshots and the watch of the disk beside
-//! it.
-//! Gateways hand batches in through its [`ExchangeHandle`].
+//! A market on a data folder: the thread of its loop, with the readers of done orders, the snapshots and the watch of
+//! the disk beside it. Gateways hand in batches through its [`ExchangeHandle`].
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -22,17 +21,17 @@ use crate::turn::{self, Turn, TurnOptions};
 /// Settings of a market on a data folder.
 #[derive(Clone, Debug)]
 pub struct MarketOptions {
-    /// Settings of its loop.
+    /// Settings of the loop.
     pub turn: TurnOptions,
-    /// Never retire journal files.
+    /// Whether journal files are never retired.
     pub keep_journal: bool,
-    /// Commands in full journal files after which a snapshot is taken.
+    /// The number of commands in full journal files after which a snapshot is made.
     pub snapshot_every: u64,
-    /// Free bytes on the disk below which only what frees something is taken.
+    /// The free bytes on the disk below which only commands that free something are admitted.
     pub disk_low_bytes: u64,
 }
 
-/// What ends a server.
+/// Called with the reason when the server has to end.
 pub type Failed = Arc<dyn Fn(String) + Send + Sync>;
 
 /// A market with its threads.
@@ -44,7 +43,7 @@ pub struct Market<S: Storage> {
 }
 
 impl<S: Storage> Market<S> {
-    /// Starts the threads on a recovered data folder. `failed` is called when nothing more may be acknowledged.
+    /// Starts the threads on a recovered data folder. They call `failed` when nothing more may be acknowledged.
     pub fn start(
         storage: S,
         recovered: Recovered<S>,
@@ -55,8 +54,8 @@ impl<S: Storage> Market<S> {
         Market::start_over(storage, recovered, options, follower, failed, |_, ledger, _| Ok(ledger))
     }
 
-    /// The same over a ledger that stands on the journal's. `make` makes it, and may bring the engine to where it stands. Errors: its
-    /// own, or threads cannot be started.
+    /// Starts the threads over a ledger that is built on the journal's. `make` makes it, and may bring the engine to
+    /// its state. Errors: those of `make`, or threads cannot be started.
     pub fn start_over<L>(
         storage: S,
         recovered: Recovered<S>,
@@ -101,15 +100,15 @@ impl<S: Storage> Market<S> {
         Ok(Market { exchange, running, snapshots, disk })
     }
 
-    /// Where gateways hand batches in.
+    /// The handle through which gateways hand in batches.
     pub fn exchange(&self) -> Arc<ExchangeHandle> {
         self.exchange.clone()
     }
 
-    /// Answers what was handed in and ends the threads. Gives what is left: all of it is on the disk, but for what follows the
-    /// events. Errors: the ledger's, in words.
+    /// Answers what was handed in and ends the threads. Returns the engine and the journal: everything is on the disk,
+    /// except what followers make of events. Errors: the ledger's, in words.
     pub fn stop(self) -> Result<(Engine, Journal<S>), String> {
-        // A snapshot that is being made does not hold up the rest.
+        // An unfinished snapshot does not delay the stop.
         self.snapshots.hurry();
         self.exchange.inbox.close();
         let (engine, journal) = self.running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;

@@ -1,5 +1,5 @@
-//! Opens a data folder and brings the market back to where it was: from the newest sound snapshot and the journal after
-//! it. The events of the replayed commands go to those who follow.
+//! Opens a data folder and restores the market from the newest sound snapshot and the journal behind it. The events of
+//! the replayed commands go to the followers.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -16,28 +16,28 @@ use crate::follower::Replay;
 
 /// An opened data folder.
 pub struct Recovered<S: Storage> {
-    /// The market as it was.
+    /// The restored market.
     pub engine: Engine,
-    /// Ready to append to.
+    /// The journal, ready to append to.
     pub journal: Journal<S>,
-    /// What was found.
+    /// The findings.
     pub report: Report,
 }
 
-/// What was found on opening a data folder.
+/// The findings at the opening of a data folder.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The snapshot that the replay began with.
+    /// The snapshot with which the replay began.
     pub snapshot: Option<SnapshotInfo>,
-    /// Snapshots that could not be used, and why.
+    /// The snapshots that could not be used, with the reasons.
     pub refused_snapshots: Vec<String>,
-    /// Commands replayed from the journal.
+    /// The number of commands replayed from the journal.
     pub commands_replayed: u64,
     /// An unfinished unit that a crash left at the journal's end; it was never acknowledged.
     pub cut: Option<Cut>,
 }
 
-/// Why a data folder cannot be opened.
+/// The reason why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoveryError {
     #[error(transparent)]
@@ -59,7 +59,7 @@ pub enum RecoveryError {
     NoSnapshot { source: JournalError, refused: Vec<String> },
 }
 
-/// Why one snapshot cannot be used.
+/// The reason why a snapshot cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(transparent)]
@@ -72,12 +72,13 @@ pub enum LoadError {
     TooLarge { name: String, most: u64 },
 }
 
-/// Opens a data folder, which may be empty. Leaves it as it would be after an orderly stop, but for the snapshot.
+/// Opens a data folder, which may be empty. Leaves it as after an orderly stop, except for the snapshot.
 pub fn open<S: Storage>(storage: &S, options: Options) -> Result<Recovered<S>, RecoveryError> {
     open_followed(storage, options, |_| Ok(None))
 }
 
-/// As `open`. `follow` gets the state that the replay begins with, and says who gets the events of the replay.
+/// Opens a data folder. `follow` gets the state with which the replay begins, and returns the receiver of the replay's
+/// events.
 pub fn open_followed<S: Storage>(
     storage: &S,
     options: Options,
@@ -146,12 +147,12 @@ fn trace_of_a_market<S: Storage>(storage: &S) -> Result<Option<String>, Recovery
     Ok(history::is_there(storage)?.then(|| format!("files in {HISTORY_FOLDER}")))
 }
 
-/// The newest snapshot that is sound, as an engine; and why newer ones are not.
+/// The newest sound snapshot, as an engine, and the reasons why newer ones are not.
 pub type Newest = (Option<(SnapshotInfo, Engine, JournalPoint)>, Vec<String>);
 
-/// How far the history goes, if the journal is whole. A snapshot must not go beyond that: the replay after the snapshot
-/// makes the rest of the history, and must not leave a gap. If the journal is not whole, any snapshot will do, and what
-/// the history lacks is lost.
+/// The last command of the history, if the journal is whole. A snapshot must not go beyond it: the replay after the
+/// snapshot makes the rest of the history, and must leave no gap. If the journal is not whole, any snapshot will do,
+/// and what the history lacks is lost.
 fn needed_history<S: Storage>(storage: &S) -> Result<Option<Sequence>, RecoveryError> {
     if !matches!(journal::oldest_point(storage), Ok(Some(JournalPoint::ZERO))) {
         return Ok(None);
@@ -163,7 +164,8 @@ fn needed_history<S: Storage>(storage: &S) -> Result<Option<Sequence>, RecoveryE
     }
 }
 
-/// Loads the newest sound snapshot, which must not go beyond `history` if that is given. Errors: only when they cannot be listed.
+/// Loads the newest sound snapshot, which must not go beyond `history` if that is given. Errors: snapshots cannot be
+/// listed.
 pub fn load_newest<S: Storage>(storage: &S, history: Option<Sequence>) -> Result<Newest, RecoveryError> {
     let mut refused = Vec::new();
     for info in snapshot::list(storage).map_err(RecoveryError::Snapshots)? {
@@ -191,7 +193,7 @@ pub fn load<S: Storage>(storage: &S, info: &SnapshotInfo) -> Result<(Engine, Jou
     load_some(storage, info, u64::MAX)
 }
 
-/// As `load`, if it has no more than `most` items.
+/// Loads one snapshot if it has at most `most` items.
 pub fn load_some<S: Storage>(storage: &S, info: &SnapshotInfo, most: u64) -> Result<(Engine, JournalPoint), LoadError> {
     let mut importer = Importer::new(random_seed(), DoneOrders::Drop);
     let import_error = |source| LoadError::Import { name: info.name.clone(), source };
@@ -211,8 +213,8 @@ pub fn load_some<S: Storage>(storage: &S, info: &SnapshotInfo, most: u64) -> Res
         importer.add(item).map_err(import_error)?;
     }
     let engine = importer.finish().map_err(import_error)?;
-    // Of open orders with many executions a former program wrote down all: the engine has another hash than these
-    // items.
+    // A former program wrote all executions of open orders with many of them, so the engine's hash differs from that of
+    // these items.
     let found = if is_former { as_read.finish() } else { engine.state_hash() };
     if found != written || engine.sequence() != point.sequence {
         return Err(LoadError::Hash { name: info.name.clone(), found, written });
@@ -220,7 +222,7 @@ pub fn load_some<S: Storage>(storage: &S, info: &SnapshotInfo, most: u64) -> Res
     Ok((engine, point))
 }
 
-/// Seeds the hash tables whose keys clients choose, so that nobody can choose keys that collide.
+/// A random seed for hash tables whose keys clients choose, so that no client can choose keys that collide.
 pub fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -235,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives an order of ten shares, and what is asked of the engine then.
+    /// Makes an order of ten shares with this many executions, and returns them with the engine.
     fn with_executions(executions: i64) -> (Engine, Vec<Execution>) {
         let mut engine = Engine::new(1, DoneOrders::Drop);
         let account = AccountId::parse(b"1").expect("a number");
@@ -266,7 +268,7 @@ mod tests {
         (engine, all)
     }
 
-    /// A former program wrote down all executions of open orders, and the hash of that.
+    /// A former program wrote all executions of open orders, and the hash of that.
     #[test]
     fn a_snapshot_with_all_executions_of_an_open_order_is_read() {
         for executions in [8, 9, 12] {

@@ -1,5 +1,5 @@
-//! The market as it was at a moment of its past, made again beside the running one: of the last snapshot before that moment and of
-//! the journal behind it. It writes nothing, and goes forwards alone.
+//! The market at a past moment, made again beside the running one from the last snapshot before that moment and the
+//! journal behind it. It writes nothing, and only goes forwards.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,40 +10,40 @@ use journal::{JournalError, JournalPoint, SnapshotError, SnapshotInfo, Storage, 
 use crate::background_yield::BackgroundYield;
 use crate::recovery::{self, LoadError};
 
-/// Commands that are read from the journal ahead of their being applied, about so many: to read some more begins with the journal
-/// file in which they stand.
+/// The number of commands read from the journal ahead of their application, roughly: each further reading begins with
+/// the journal file of its first command.
 const READ_AHEAD: usize = 16_384;
-/// Commands between two looks at the clock and at the size of what is made.
+/// The number of commands between two looks at the clock and at the size of the market.
 const LOOK_EVERY: u64 = 4_096;
 
 /// A moment of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// Behind this command.
+    /// The moment behind this command.
     Command(Sequence),
-    /// Behind the last command of this time or of an earlier one.
+    /// The moment behind the last command of this time or of an earlier one.
     Time(Time),
 }
 
-/// How much may be made again.
+/// Bounds of a rewind.
 #[derive(Clone, Copy, Debug)]
 pub struct RewindBounds {
-    /// Commands between the snapshot and the moment.
+    /// The most commands between the snapshot and the moment.
     pub commands: u64,
-    /// Items of the snapshot; accounts and open orders afterwards.
+    /// The most items of the snapshot, and afterwards accounts and open orders.
     pub items: u64,
 }
 
-/// Why a moment cannot be shown.
+/// The reason why a moment cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum RewindError {
-    /// What the data folder keeps begins behind command `first`.
+    /// The data folder begins behind command `first`.
     #[error("what is kept of the journal begins behind command {first}")]
     TooEarly { first: Sequence },
     /// No snapshot is near enough.
     #[error("more than {most} commands lie between the snapshot at command {snapshot} and that moment")]
     TooFar { snapshot: Sequence, most: u64 },
-    /// The market of that moment is too large to be made a second time.
+    /// The market of that moment is too large to make a second time.
     #[error("the market of that moment has more than {most} accounts and open orders")]
     TooLarge { most: u64 },
     #[error(transparent)]
@@ -54,16 +54,16 @@ pub enum RewindError {
     Load(LoadError),
 }
 
-/// The market as it was.
+/// The past market.
 pub struct Rewound<S: Storage> {
     storage: S,
     engine: Engine,
-    /// From here on commands count for the bound: the snapshot's, or the last that was taken as a step.
+    /// The command from which the bound counts: the snapshot's, or the last one that was a step.
     counted_from: Sequence,
     bounds: RewindBounds,
-    /// Commands that were read, and are not applied yet.
+    /// The commands that were read and not applied yet.
     waiting: VecDeque<Entry>,
-    /// Where the journal goes on behind them.
+    /// The point of the journal behind them.
     point: JournalPoint,
     scratch: Vec<Execution>,
 }
@@ -74,7 +74,7 @@ pub struct Rewound<S: Storage> {
 struct Enough;
 
 impl Moment {
-    /// Whether what a command did is part of the moment.
+    /// Whether the moment includes the effects of a command.
     fn has(self, entry: &Entry) -> bool {
         match self {
             Moment::Command(sequence) => entry.sequence <= sequence,
@@ -104,22 +104,22 @@ impl<S: Storage> Rewound<S> {
         }
     }
 
-    /// The command behind which it would begin. Errors: as `begin`.
+    /// The command behind which a rewind would begin. Errors: those of `begin`.
     pub fn beginning(storage: &S, moment: Moment) -> Result<Sequence, RewindError> {
         Ok(last_before(storage, moment)?.map_or(Sequence::ZERO, |info| info.sequence))
     }
 
-    /// As it is by now.
+    /// The market as it is by now.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Accounts and open orders.
+    /// The number of accounts and open orders.
     pub fn items(&self) -> u64 {
         (self.engine.account_count() + self.engine.open_order_count()) as u64
     }
 
-    /// Whether it can go on to the moment: whether it is not behind it.
+    /// Whether it has not passed the moment, so that it can go on to it.
     pub fn is_before(&self, moment: Moment) -> bool {
         match moment {
             Moment::Command(sequence) => self.engine.sequence() <= sequence,
@@ -127,11 +127,11 @@ impl<S: Storage> Rewound<S> {
         }
     }
 
-    /// Goes on to the moment, but behind no command later than `newest`, which must be durable. False if it is not there at the
-    /// deadline: called again it goes on from where it is.
+    /// Goes on to the moment, but behind no command later than `newest`, which must be durable. Returns false if it is
+    /// not there at the deadline: another call continues.
     pub fn go_to(&mut self, moment: Moment, newest: Sequence, deadline: Instant) -> Result<bool, RewindError> {
         loop {
-            // They are no more than one reading.
+            // These are no more than one reading.
             while let Some(entry) = self.take(|next| moment.has(next) && next.sequence <= newest) {
                 self.apply(&entry, &mut |_, _| {});
             }
@@ -145,7 +145,8 @@ impl<S: Storage> Rewound<S> {
         }
     }
 
-    /// Applies the next command and hands what it did to `visit`. False, and nothing is done, if there is none up to `newest`.
+    /// Applies the next command and passes its events to `visit`. Returns false, without effect, if there is none up to
+    /// `newest`.
     pub fn step(&mut self, newest: Sequence, visit: &mut dyn FnMut(&Entry, Event)) -> Result<bool, RewindError> {
         if self.waiting.is_empty() {
             self.read(newest, None)?;
@@ -159,7 +160,7 @@ impl<S: Storage> Rewound<S> {
         }
     }
 
-    /// The next command that waits, if it is one of these.
+    /// The next waiting command, if it is wanted.
     fn take(&mut self, is_wanted: impl FnOnce(&Entry) -> bool) -> Option<Entry> {
         let wanted = self.waiting.front().is_some_and(is_wanted);
         if wanted { self.waiting.pop_front() } else { None }
@@ -170,8 +171,8 @@ impl<S: Storage> Rewound<S> {
         self.scratch.clear();
     }
 
-    /// Reads on in the journal, up to `newest`. Commands before the goal are applied at once, until its deadline; others wait. False if there
-    /// is nothing more.
+    /// Reads on in the journal, up to `newest`. Commands before the goal are applied at once, until its deadline;
+    /// others wait. Returns false if there are no more.
     fn read(&mut self, newest: Sequence, goal: Option<(Moment, Instant)>) -> Result<bool, RewindError> {
         if self.point.sequence >= newest {
             return Ok(false);
@@ -227,7 +228,7 @@ impl<S: Storage> Rewound<S> {
 
 /// The last snapshot before a moment; none where the journal is read from its beginning. Errors: `TooEarly`.
 fn last_before<S: Storage>(storage: &S, moment: Moment) -> Result<Option<SnapshotInfo>, RewindError> {
-    // Newest first.
+    // The list has the newest first.
     let all = snapshot::list(storage)?;
     let mut first = None;
     for info in all {
@@ -246,7 +247,7 @@ fn last_before<S: Storage>(storage: &S, moment: Moment) -> Result<Option<Snapsho
     }
 }
 
-/// When the last command of a snapshot was.
+/// The time of a snapshot's last command.
 fn time_of<S: Storage>(storage: &S, info: &SnapshotInfo) -> Result<Time, RewindError> {
     match snapshot::open(storage, info)?.next().transpose()? {
         Some(StateItem::Head { time, .. }) => Ok(time),

@@ -1,4 +1,4 @@
-//! What a node needs of a log that it shares with others.
+//! The log that a node shares with others, as the ledger needs it.
 
 use std::time::Duration;
 
@@ -8,39 +8,41 @@ use market::timekeeper;
 
 use crate::versions::NEWEST;
 
-/// A message as the log gives it.
+/// A message of the log.
 #[derive(Clone, Debug)]
 pub struct Delivered {
-    /// Its place: 1, 2, 3 …
+    /// The position: 1, 2, 3 …
     pub position: u64,
-    /// When the log got it, by the clock of whoever kept the log then.
+    /// The time at which the log got it, by the clock of its leader then.
     pub time: Time,
     pub bytes: Bytes,
 }
 
-/// Why a node cannot go on with its log.
+/// The reason why a node cannot go on with its log.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct LogError(pub String);
 
 /// A connection to the log.
 pub trait LogClient {
-    /// Sends a message. It may get lost, come to the log late, or twice: whoever sent it sees it come back, or sends it again.
+    /// Sends a message. It may get lost, or reach the log late or twice: the sender sees it come back, or sends it
+    /// again.
     fn publish(&mut self, message: Bytes) -> Result<(), LogError>;
 
-    /// The next message of the log; none if none came for so long.
+    /// The next message of the log; none if none came within `patience`.
     fn next(&mut self, patience: Duration) -> Result<Option<Delivered>, LogError>;
 
-    /// Where the last message stands that is known of: at least the last one when the connection was made.
+    /// The position of the last known message: at least the last one when the connection was made.
     fn end(&self) -> u64;
 
-    /// At least two nodes have the same snapshot before this message: what stands before it is not needed for ever.
+    /// Notes that at least two nodes have the same snapshot before this message, so that earlier messages need not be
+    /// kept for ever.
     fn agreed(&mut self, _position: u64, _time: Time) {}
 
-    /// The most bytes that a message may have.
+    /// The most bytes of a message.
     fn message_bytes_max(&self) -> usize;
 
-    /// The version of the messages that are written.
+    /// The version of the messages to write.
     fn rules(&self) -> u8 {
         NEWEST
     }

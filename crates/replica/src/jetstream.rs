@@ -33,7 +33,7 @@ use crate::upgrade::Written;
 /// A message was sent, and for so long nothing came: perhaps the server that delivers is gone. Another one is asked, and asked again when it
 /// has not answered for so long: the servers answer nobody while they choose a leader, also later.
 const SILENCE: Duration = Duration::from_millis(1500);
-/// Messages that came and that the loop did not take yet. While there are so many no more are read.
+/// The most messages that wait for the loop. At that number no more are read.
 const WAITING_MAX: usize = 256;
 
 /// A log on the servers, to be opened.
@@ -53,29 +53,29 @@ pub struct Found {
 pub struct JetStream {
     outgoing: UnboundedSender<Outgoing>,
     delivered: Receiver<Result<Delivered, LogError>>,
-    /// None where messages are kept for ever.
+    /// The retention of messages; none where they are kept for ever.
     retention: Option<Retention>,
-    /// Set while what was sent did not come back.
+    /// Set while a sent message has not come back.
     is_waiting: Arc<AtomicBool>,
-    /// The last message that is known of.
+    /// The position of the last known message.
     end: Arc<AtomicU64>,
     message_bytes_max: usize,
     rules: Written,
 }
 
-/// What the servers are told.
+/// A notice to the servers.
 enum Outgoing {
     Message(Bytes),
-    /// Nobody needs what stands before this message.
+    /// Messages before this one are no longer needed.
     Forget(u64),
 }
 
-/// Finds a log that is there. Errors: it is not, or is kept with less care than it needs.
+/// Finds an existing log. Errors: it is missing, or its settings are weaker than it needs.
 pub fn find(url: &LogUrl) -> Result<Found, LogError> {
     find_if_there(url)?.ok_or_else(|| missing(url))
 }
 
-/// The same, if there is one.
+/// Finds a log, if there is one.
 pub fn find_if_there(url: &LogUrl) -> Result<Option<Found>, LogError> {
     let (runtime, client, context) = connect(url)?;
     let Some(stream) = runtime.block_on(stream_if_there(&context, url))? else { return Ok(None) };
@@ -89,25 +89,25 @@ pub fn find_if_there(url: &LogUrl) -> Result<Option<Found>, LogError> {
 }
 
 impl Found {
-    /// Whether a node that took this message last finds all that it needs in it.
+    /// Whether a node that took this message last finds all later ones in it.
     pub fn reaches_back_to(&self, last: Option<LogMessage>) -> bool {
         self.start(last) >= self.behind() && self.start(last).saturating_add(1) >= self.first
     }
 
-    /// The place before its first message.
+    /// The position before its first message.
     fn behind(&self) -> u64 {
         self.terms.behind.map_or(0, |last| last.position)
     }
 
-    /// Where a node begins to read that took this message last. What of it was not whole when a log got lost, which this one stands in for, counts
-    /// nowhere.
+    /// The position behind which a node begins to read that took this message last. Batches that were incomplete when a
+    /// log got lost, which this one replaces, count nowhere.
     pub fn start(&self, last: Option<LogMessage>) -> u64 {
         let position = last.map_or(0, |last| last.position);
         position.saturating_sub(WINDOW).max(self.behind()).min(position)
     }
 
-    /// Errors: a process answers already as the node of this number. One that writes finds that out by its epochs; one that only follows
-    /// leaves no trace in the log by which another would notice it.
+    /// Checks that no process answers as the node of this number. A process that writes would be found by its epochs;
+    /// one that only follows leaves no trace in the log. Errors: one answers.
     pub fn check_nobody_is(&self, node: NodeId) -> Result<(), LogError> {
         let asked = self.runtime.block_on(ask(&self.client, self.url.name()));
         let nodes = asked.map_err(|error| LogError(format!("the nodes of {} cannot be asked: {error}", self.url)))?;
@@ -119,8 +119,8 @@ impl Found {
         }
     }
 
-    /// Opens it for a node whose engine stands there. Errors: it is not the log that the node followed, or it has lost something.
-    /// To other nodes it gives copies of its data folder.
+    /// Opens the log for a node with this engine, and gives other nodes copies of its data folder. Errors: it is not
+    /// the log that the node followed, or it has lost messages.
     pub fn open(
         self,
         engine: &Engine,
@@ -149,7 +149,7 @@ impl Found {
         let (name, written) = (url.name().to_owned(), rules.clone());
         let known_end = end.clone();
         let talk = move || {
-            // Nobody sends any more when the market has ended.
+            // A dropped sender means that the market has ended.
             let give = give((client.clone(), name.clone(), node.number()), copies);
             let answer = status_subject::answer(client.clone(), name, standing.clone());
             let last = LastGiven::default();
@@ -171,8 +171,8 @@ impl Found {
         Ok(JetStream { outgoing, delivered, retention, is_waiting, end, message_bytes_max, rules })
     }
 
-    /// Errors: a message that was taken last of a node is not there any more, or another one stands in its place. Messages that were taken
-    /// before name each other.
+    /// Checks that the last message taken of each node is still in its place; each message names an earlier one, so
+    /// these prove the others. Errors: one is missing, or another stands in its place.
     fn check(&self, engine: &Engine) -> Result<(), LogError> {
         let position = engine.shared_log().position();
         if self.end < position {
@@ -188,7 +188,7 @@ impl Found {
     }
 }
 
-/// Hands in what is sent. Whether it came to the log is seen when it comes back.
+/// Sends messages. They have reached the log when they come back.
 async fn publish(
     (client, context): (Client, Context),
     (subject, stream): (String, Stream),
@@ -196,7 +196,7 @@ async fn publish(
 ) {
     while let Some(outgoing) = sent.recv().await {
         let message = match outgoing {
-            // It would only wait, and it is sent again.
+            // The message would only wait for a connection, and is sent again later.
             Outgoing::Message(_) if client.connection_state() != Connection::Connected => continue,
             Outgoing::Message(message) => message,
             Outgoing::Forget(before) => {
@@ -224,8 +224,8 @@ async fn forget(stream: Stream, before: u64) {
     }
 }
 
-/// Gives all messages behind `start`, in order. Asks anew, from where it stands, whenever a server that delivers is gone. Ends when nobody
-/// listens any more.
+/// Passes on all messages behind `start`, in order. It asks again, from its position, whenever a server that delivers
+/// is gone. Ends when the receiver is gone.
 async fn follow(
     (client, stream): (Client, Stream),
     start: u64,
@@ -240,7 +240,7 @@ async fn follow(
     }
 }
 
-/// The same from one server. Errors: it does not go on, and why. `Ok` when nobody listens any more.
+/// Passes on the messages of one server. Errors: the reason why it stopped. `Ok` when the receiver is gone.
 async fn deliver(
     (client, stream): (&Client, &Stream),
     seen: &mut u64,
@@ -302,7 +302,7 @@ impl LogClient for JetStream {
 
     fn agreed(&mut self, position: u64, time: Time) {
         if let Some(before) = self.retention.as_mut().and_then(|retention| retention.agree(position, time)) {
-            // That the thread has ended is told to whoever reads.
+            // The reader of messages gets the end of the thread.
             let _ = self.outgoing.send(Outgoing::Forget(before));
         }
     }

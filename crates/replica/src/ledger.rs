@@ -1,5 +1,5 @@
-//! The ledger that is a log which many nodes share: the order of commands is known when they come back from the log, and answers are
-//! released when the node's own journal has them, too. What other nodes wrote is taken in between.
+//! The ledger that is a log which many nodes share: the order of commands is fixed when they come back from the log,
+//! and answers are released when the node's own journal has them, too. In between it takes the messages of other nodes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,35 +24,36 @@ use crate::parts::Parts;
 use crate::standing::Standing;
 use crate::trail::Trail;
 
-/// The most ops and batches of one turn: its commands become one message, as long as they fit.
+/// The most ops and batches of one turn, whose commands become one message as long as they fit.
 const TURN_ROOM: Room = Room { ops: 1 << 12, batches: 64 };
-/// How often is looked whether a snapshot was made.
+/// The interval at which the ledger looks for a new snapshot.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
-/// How often a turn that waits for the log looks whether it is time for something else.
+/// The interval at which a turn that waits for the log looks at its other tasks.
 const GLANCE: Duration = Duration::from_millis(100);
-/// How often is looked whether enough wait to go into the next message.
+/// The interval at which the ledger looks whether enough ops wait for the next message.
 const GATHERING_GLANCE: Duration = Duration::from_micros(100);
-/// So many bytes of messages are taken at most before the journal is synced, and so many messages.
+/// The bytes of messages, and the number of messages, after which the journal is synced.
 const UNSETTLED_BYTES_MAX: usize = 4 << 20;
 const UNSETTLED_MAX: u64 = 1 << 10;
 
-/// Who a node is.
+/// The identity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// What the messages of all its nodes carry.
+    /// The cluster's number, which the messages of all its nodes carry.
     pub cluster: u64,
     pub node: NodeId,
-    /// It only follows: it writes nothing into the log, and so has neither an epoch nor a voice when states are compared.
+    /// Whether it only follows: it writes nothing into the log, and so has neither an epoch nor a vote when states are
+    /// compared.
     pub is_read_only: bool,
-    /// After so long without the log new commands are refused.
+    /// The time without the log after which new commands are refused.
     pub patience: Duration,
-    /// A message that did not come back is sent again after so long. That it counts once is seen to where it is taken.
+    /// The time after which a message that has not come back is sent again. The receiver discards duplicates.
     pub send_again_after: Duration,
-    /// After so long, when messages come, the nodes compare their states. The same for all.
+    /// The interval at which the nodes compare their states, if messages come. It is the same for all nodes.
     pub marks_every: Duration,
 }
 
-/// Why a node cannot go on.
+/// The reason why a node cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
     #[error(transparent)]
@@ -97,22 +98,23 @@ pub struct ReplicaLedger<S: Storage, C: LogClient> {
     client: C,
     member: Member,
     epoch: u32,
-    /// The messages that were looked at.
+    /// The last messages taken.
     trail: Trail,
     parts: Parts,
     marks: Marks,
     /// The commands of the turn.
     commands: Vec<u8>,
     count: u32,
-    /// Whose they are.
+    /// The callers of these commands.
     asked: AskedCommands,
-    /// Whose those are that were taken.
+    /// The callers of the commands taken from the log.
     callers: Callers,
-    /// Messages that were taken and of which nobody knows yet: the journal is not synced behind them.
+    /// The messages that were taken and not settled: the journal is not synced behind them, and nobody has learnt of
+    /// them.
     unsettled: Unsettled,
-    /// The message of the last turn, until the node has waited for more behind it.
+    /// The message of the last turn, until the node has waited for more requests behind it.
     sent: Option<Sent>,
-    /// What the node has said at a mark while it began to stop: it did not wait for it, and it may still come.
+    /// The statement at a mark for which the node did not wait because it began to stop. It may still come back.
     given_up: Option<Bytes>,
     inbox: Arc<Inbox>,
     standing: Standing,
@@ -182,7 +184,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         Ok(ledger)
     }
 
-    /// Waits a moment for more to go into the next message, and takes what others wrote.
+    /// Waits a moment for more ops for the next message, and takes the messages of others.
     fn gather(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
         let (waiting, now) = (self.inbox.waiting_ops(), self.client.passed());
         let gathering = self.sent.take().and_then(|sent| Gathering::behind(sent, waiting, now));
@@ -204,14 +206,14 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         Ok(())
     }
 
-    /// Takes what others wrote, as far as it is there, and syncs the journal behind it.
+    /// Takes the messages of others that have come, and syncs the journal behind them.
     fn follow(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
         self.take_what_is_there(engine)?;
         self.settle(engine)
     }
 
-    /// Syncs the journal behind all that was taken. Only then anybody hears of it: those who follow the market, and those who ask how far
-    /// this node is.
+    /// Syncs the journal behind all taken messages. Only then do the followers of the market, and requests for the
+    /// node's status, get them.
     fn settle(&mut self, engine: &Engine) -> Result<(), ReplicaError> {
         if self.unsettled.messages > 0 {
             self.own.settle()?;
@@ -220,13 +222,13 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         Ok(())
     }
 
-    /// All that was taken is synced and applied.
+    /// Publishes the node's standing, after everything taken is synced and applied.
     fn note_standing(&mut self, engine: &Engine) {
         self.unsettled = Unsettled::default();
         self.standing.stands(engine, self.client.end());
     }
 
-    /// Sends messages, which are the parts of one batch, and takes all that comes until the batch is taken. Gives its time.
+    /// Sends the messages of one batch, and takes everything that comes until the batch is taken. Returns its time.
     fn send(&mut self, engine: &mut Engine, messages: &[Bytes]) -> Result<Time, ReplicaError> {
         let begun = self.client.passed();
         let mut sent = None;
@@ -255,7 +257,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         }
     }
 
-    /// Refuses what waits for the turn after this one, which has no end while the log is away.
+    /// Refuses the batches that wait for the turn after this one, which does not end while the log is away.
     #[cold]
     fn refuse_waiting(&mut self) {
         self.standing.status().replace(&State::Ready, State::StoreAway);
@@ -367,7 +369,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         Ok(is_awaited.then_some(time))
     }
 
-    /// Errors: more nodes have another state.
+    /// Compares the states at a mark. Errors: more nodes have another state.
     fn compare(&self, compared: Comparison) -> Result<(), ReplicaError> {
         self.standing.compares(&compared);
         match compared.is_outvoted() {
@@ -376,7 +378,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         }
     }
 
-    /// Says in the log what the last snapshot hashes to, if it was made at a mark since this was called before.
+    /// States in the log the hash of the last snapshot, if it was made at a mark since the last call.
     fn state(&mut self, engine: &mut Engine) -> Result<(), ReplicaError> {
         let Some(made) = self.own.snapshot_made() else { return Ok(()) };
         let StateAt { sequence, hash } = made;
@@ -389,7 +391,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         let message = self.message(self.next_number(engine), (0, 1), (0, statement.to_bytes())).to_bytes();
         match self.send(engine, std::slice::from_ref(&message)) {
             Ok(_) => {}
-            // Nobody waits for it.
+            // No turn waits for the statement.
             Err(ReplicaError::Stopping) => {
                 self.given_up = Some(message);
                 return self.settle(engine);
@@ -405,7 +407,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         engine.shared_log().of(self.member.node).map_or(0, |last| last.number).saturating_add(1)
     }
 
-    /// Nobody waits for the reply: a command of another node, or that notes a message.
+    /// Applies a command of another node, or one that notes a message, for which nobody needs the reply.
     fn apply(&mut self, engine: &mut Engine, time: Time, command: &Command) {
         let (sequence, own) = (engine.sequence().next(), &mut self.own);
         let mut tell = |event| own.event(sequence, time, event);
@@ -419,7 +421,7 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
         Message { version, cluster, node, epoch, number, part, parts, written, count, behind, callers_bytes, commands }
     }
 
-    /// The batch of the turn in as many messages as it takes.
+    /// The batch of the turn, in as many messages as it takes.
     fn messages(&mut self, number: u64) -> Vec<Bytes> {
         let said = self.asked.whole();
         let callers_bytes = u32::try_from(said.len()).expect("invariant: gateways bound what is in flight");
@@ -436,13 +438,13 @@ impl<S: Storage, C: LogClient> ReplicaLedger<S, C> {
     }
 }
 
-/// Whether a message is one that its node sends only after another one, which was not taken yet, was.
+/// Whether a message follows another one of its node that was not taken yet.
 fn is_ahead(message: &LogMessage, last: Option<LogMessage>) -> bool {
     let (epoch, number) = last.map_or((0, 0), |last| (last.epoch, last.number));
     message.epoch > epoch || message.epoch == epoch && message.number > number
 }
 
-/// When the server stops.
+/// Takes the journal out when the server stops.
 impl<S: Storage, C: LogClient> From<ReplicaLedger<S, C>> for Journal<S> {
     fn from(ledger: ReplicaLedger<S, C>) -> Journal<S> {
         ledger.own.into()
@@ -525,7 +527,7 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
 
     fn tend(&mut self, engine: &mut Engine, passed: Duration) -> Result<(), ReplicaError> {
         self.gather(engine)?;
-        // Otherwise the next turn syncs it, together with its own message.
+        // If batches wait, the next turn syncs it, together with its own message.
         if self.inbox.waiting_ops() == 0 {
             self.settle(engine)?;
         }
@@ -539,7 +541,8 @@ impl<S: Storage, C: LogClient> Ledger for ReplicaLedger<S, C> {
         Ok(self.own.idle(engine, passed)?)
     }
 
-    /// Also while a snapshot is being made of which the node has something to say.
+    /// The time until `idle` has something to do, also while a snapshot is made of which the node has to state the
+    /// hash.
     fn patience(&self) -> Option<Duration> {
         let waits = self.own.waits_for_snapshot().then_some(LOOK_AFTER);
         self.own.patience().or(waits)

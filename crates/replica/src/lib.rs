@@ -5,10 +5,10 @@
 //!    ▲             │    ▲                      │
 //!    └── ordered ──┘    └── taken, in order ◄──┘ next
 //! ```
-//! A batch of commands becomes a message. Every node takes all messages in the log's order; each writes what it took into its own
-//! journal, syncs it and applies it. The node that wrote a message answers for it when it took it itself. Which messages count follows
-//! from the engine's state ([`engine::SharedLog`]), so a message that comes twice, or from a process that another one has replaced, counts
-//! nowhere.
+//! A batch of commands becomes a message. Every node takes all messages in the log's order; each writes the taken ones
+//! into its own journal, syncs it and applies them. The node that wrote a message answers for it when it has taken it
+//! itself. The engine's state ([`engine::SharedLog`]) decides which messages count, so a message that comes twice, or
+//! from a process that another one has replaced, counts nowhere.
 
 mod callers;
 mod client;

@@ -1,4 +1,5 @@
-//! Whether a log still has what a node took of it: asked when the node begins, and every few seconds while it follows.
+//! Checks that a log still has the messages that a node took, when the node begins and every few seconds while it
+//! follows.
 
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +18,7 @@ use crate::message::{Message, checksum, market_time};
 use crate::servers;
 use crate::standing::Standing;
 
-/// How often a node that follows asks.
+/// The interval of the checks of a node that follows.
 const EVERY: Duration = Duration::from_millis(500);
 /// How long an answer may take until the next try.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
@@ -26,8 +27,8 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 /// A log is lost that is not there for so long.
 const LOST_AFTER: Duration = Duration::from_secs(3);
 
-/// Errors: this message, which a node has taken, is not there any more, or another one stands in its place, or it came later than what the
-/// node knows, at this time.
+/// Checks a message that a node has taken. Errors: it is missing, or another one stands in its place, or its time is
+/// later than `known_until`, the last time that the node knows.
 pub(crate) async fn check_taken(stream: &Stream, taken: LogMessage, known_until: Time) -> Result<(), LogError> {
     let LogMessage { position, node, epoch, number } = taken;
     let found = servers::message(stream, position).await?;
@@ -48,12 +49,12 @@ pub(crate) async fn check_taken(stream: &Stream, taken: LogMessage, known_until:
     }
 }
 
-/// In microseconds, as the log tells times in nanoseconds.
+/// Converts the log's nanoseconds to microseconds.
 pub(crate) fn time_of(nanos: i128) -> Time {
     Time(u64::try_from(nanos / 1_000).unwrap_or(0))
 }
 
-/// The last message that was given to a node. Clones are the same.
+/// The last message given to a node. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct LastGiven(Arc<Mutex<Option<Given>>>);
 
@@ -138,7 +139,7 @@ pub(crate) async fn watch((client, stream): (Client, Stream), last: LastGiven, t
             Has::NoLog => since.is_some_and(|since| since.elapsed() >= LOST_AFTER),
         };
         if is_lost {
-            // Nobody listens when the node has ended.
+            // The receiver is gone when the node has ended.
             let _ = told.failed.send(Err(lost(given.position, &has)));
             return told.inbox.nudge();
         }

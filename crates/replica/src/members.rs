@@ -1,5 +1,5 @@
-//! What the nodes of a cluster have in common beside the market: their members, and which signed requests were taken.
-//! It knows neither what an edition of the members says, for it is sealed, nor what was signed.
+//! The data that the nodes of a cluster share beside the market: their members, and the signed requests that they took.
+//! This file knows neither the content of an edition of the members, which is sealed, nor what was signed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,54 +23,54 @@ use crate::servers::{BETWEEN_TRIES, CHOOSING, connect, is_missing, stream};
 use crate::side_streams::{self, members_stream, members_subject, signed_subject};
 use crate::stream_config::LogTerms;
 
-/// How long an answer of the servers may take.
+/// The most time for an answer of the servers.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Members are lost that are not there for so long.
+/// The time without members in the log after which they count as lost.
 const LOST_AFTER: Duration = Duration::from_secs(3);
 /// Signed requests that wait to be told to the servers, or for what they say of them; further ones are refused.
 const WAITING_MAX: usize = 1 << 12;
 
-/// What a signed request is known by.
+/// The mark by which a signed request is known.
 pub type Mark = [u8; 16];
 
-/// What became of a mark.
+/// The outcome of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
-    /// No node had told of it before.
+    /// No node had announced it before.
     First,
-    /// Some node had, this one included.
+    /// Some node had announced it, maybe this one.
     Again,
-    /// The servers cannot be reached, or take no more.
+    /// The servers cannot be reached, or take no more marks.
     Away,
-    /// Too many wait.
+    /// Too many marks wait.
     Full,
 }
 
-/// Who is told what became of a mark.
+/// The callback with the outcome of a mark.
 pub type Tell = Box<dyn FnOnce(Marked) + Send>;
 
-/// Why an edition was not put into the log.
+/// The reason why an edition was not put into the log.
 #[derive(Debug)]
 pub enum NotPut {
-    /// There is another one meanwhile.
+    /// There is another edition meanwhile.
     Outdated,
-    /// Nothing was put: why.
+    /// No edition was put, for this reason.
     Away(LogError),
-    /// Nobody knows whether it was put.
+    /// Nobody knows whether the edition was put.
     InDoubt,
-    /// It is longer than a message may be.
+    /// The edition is longer than a message may be.
     TooLong { bytes: usize, most: usize },
 }
 
-/// The members of a log's nodes, and the requests that they took. The thread that talks to the servers ends when it is
-/// dropped.
+/// The shared members of a log's nodes, and the requests that they took. The thread that talks to the servers ends when
+/// it is dropped.
 pub struct CommonLog {
     url: LogUrl,
     cluster: u64,
     handle: Handle,
     client: Client,
     context: Context,
-    /// Since when the servers say that there are no members any more.
+    /// The time since when the servers say that there are no members any more.
     missing: Mutex<Option<Instant>>,
     /// When the stream of the members was made that was seen last, in nanoseconds since 1970.
     made: Mutex<Option<i128>>,
@@ -115,13 +115,13 @@ impl CommonLog {
         Ok(log)
     }
 
-    /// The cluster that it is of.
+    /// The number of the cluster.
     pub fn cluster(&self) -> u64 {
         self.cluster
     }
 
-    /// The number of the last edition of the members: 0 where there is none yet, and none where the log is of a version
-    /// that keeps none. Errors: the servers do not answer, or lost the members.
+    /// The number of the last edition of the members: 0 before the first, and none where the log's version keeps none.
+    /// Errors: the servers do not answer, or lost the members.
     pub fn last(&self) -> Result<Option<u64>, LogError> {
         let stream = self.handle.block_on(self.stream());
         self.metrics.set(Gauge::MembersAway, u64::from(!matches!(stream, Ok(Some(_)))));
@@ -165,7 +165,7 @@ impl CommonLog {
         }
     }
 
-    /// An edition of the members. Errors: there is none of this number any more, or the servers do not answer.
+    /// Reads an edition of the members. Errors: there is no longer one with this number, or the servers do not answer.
     pub fn read(&self, edition: u64) -> Result<Bytes, LogError> {
         let unread = |why: &dyn std::fmt::Display| LogError(format!("it cannot be read: {why}"));
         self.handle.block_on(async {
@@ -175,11 +175,11 @@ impl CommonLog {
         })
     }
 
-    /// Puts an edition behind the last one, which this one has to be. Gives its number.
+    /// Puts an edition behind `last`, which must be the last one. Returns its number.
     pub fn put(&self, edition: Bytes, last: u64) -> Result<u64, NotPut> {
         let away = |why: &dyn std::fmt::Display| LogError(format!("the log cannot be reached: {why}"));
         if self.client.connection_state() != Connection::Connected {
-            // It would be sent later, when nobody waits for it any more.
+            // The client would send it later, when nobody waits for it any more.
             return Err(NotPut::Away(away(&"there is no connection to its servers")));
         }
         let (bytes, most) = (edition.len(), self.client.server_info().max_payload);
@@ -201,7 +201,7 @@ impl CommonLog {
         })
     }
 
-    /// Tells all nodes that a signed request is taken here. `tell` gets to know whether it is the first to be told of.
+    /// Announces to all nodes that this one takes a signed request. `tell` gets whether it is the first to announce it.
     pub fn mark(&self, mark: Mark, tell: Tell) {
         match self.signed.try_send((mark, tell)) {
             Ok(()) => {}
@@ -293,13 +293,13 @@ impl NotMarked {
     }
 }
 
-/// Marks of which the servers did not say whether they are new: how many since the last line that was logged, and when
-/// that was.
+/// The marks whose outcome the servers did not tell: their number since the last line in the log, and the time of that
+/// line.
 #[derive(Clone, Default)]
 struct Refused(Arc<Mutex<(u64, Option<Instant>)>>);
 
 impl Refused {
-    /// Logs a line a second at most.
+    /// Logs at most one line a second.
     fn away(&self, error: &dyn std::fmt::Display) -> Marked {
         let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         refused.0 += 1;

@@ -30,13 +30,13 @@ use crate::versions::{NEWEST, OLDEST};
 const BEHIND_AT: usize = 1 + 8 + 2 + 4 + 8 + 2 + 2 + 8 + 4;
 const HEAD_BYTES: usize = BEHIND_AT + 8 + 4 + 4;
 const CHECKSUM_BYTES: usize = 4;
-/// What a message takes beside its commands.
+/// The length of a message without its commands.
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;
 /// Market time is ahead of the clock of who writes a message by no more than this, whatever the log's clock shows. Clocks that are
 /// set by the network are nearer to each other, and a message that is sent again while the log chooses a leader is not much older.
 pub(crate) const AHEAD_MAX: Duration = Duration::from_secs(10);
 
-/// A message, read.
+/// A decoded message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub version: u8,
@@ -44,13 +44,13 @@ pub(crate) struct Message {
     pub node: NodeId,
     pub epoch: u32,
     pub number: u64,
-    /// From 0.
+    /// The number of the part, from 0.
     pub part: u16,
     pub parts: u16,
     pub written: Time,
     pub count: u32,
     pub behind: Known,
-    /// How many bytes of all parts say whose the commands are, before the commands.
+    /// The bytes of callers before the commands, in all parts.
     pub callers_bytes: u32,
     pub commands: Bytes,
 }
@@ -83,7 +83,7 @@ impl Message {
         bytes.freeze()
     }
 
-    /// Errors: what is wrong with it, to follow the place where it stands.
+    /// Reads a message. Errors: the fault, in words that follow its position.
     pub fn read(bytes: &Bytes) -> Result<Message, LogError> {
         let wrong = |what: &str| Err(LogError(what.to_owned()));
         // Bytes that are nobody's message are of no version either.
@@ -139,7 +139,7 @@ pub(crate) fn market_time(arrived: Time, written: Time) -> Time {
     arrived.min(Time(written.0.saturating_add(bound)))
 }
 
-/// The commands of a message. Errors: what is wrong with it.
+/// Decodes the commands of a message. Errors: the fault in them.
 pub(crate) fn decode(mut commands: &[u8], count: u32) -> Result<Vec<Command>, String> {
     let mut decoded = Vec::new();
     while !commands.is_empty() {
@@ -152,12 +152,12 @@ pub(crate) fn decode(mut commands: &[u8], count: u32) -> Result<Vec<Command>, St
     }
 }
 
-/// What a message is known by.
+/// The checksum, by which a message is known.
 pub(crate) fn checksum(message: &[u8]) -> u32 {
     message.last_chunk().map_or(0, |last| u32::from_le_bytes(*last))
 }
 
-/// The bytes at a place that is known to be there.
+/// The bytes at an offset that the caller has checked.
 fn taken<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut some = [0; N];
     some.copy_from_slice(&bytes[at..at + N]);

@@ -1,6 +1,6 @@
-//! Batches that are longer than a message may be come in parts. When a batch is whole follows from the log alone, so that a node that
-//! begins in the middle decides as all others: a part counts together with those less than [`WINDOW`] messages before it, and a node
-//! begins to read so far before what it took last.
+//! Parts of batches that are longer than a message may be. The log alone decides when a batch is complete, so a node
+//! that begins in the middle decides like all others: a part counts together with those less than [`WINDOW`] messages
+//! before it, and a node begins to read that many messages before the last one that it took.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use engine::NodeId;
 
 use crate::message::Message;
 
-/// All parts of a batch stand within so many messages of the log.
+/// The number of messages of the log within which all parts of a batch stand.
 pub const WINDOW: u64 = 10_000;
 
-/// Parts of batches that are not whole yet: of each node those of one batch, for a node has one on its way at a time.
+/// The parts of incomplete batches, of one batch for each node, because a node has one on its way at a time.
 #[derive(Default)]
 pub(crate) struct Parts {
     of: HashMap<NodeId, Partial>,
@@ -21,12 +21,12 @@ pub(crate) struct Parts {
 struct Partial {
     epoch: u32,
     number: u64,
-    /// Where each stands, and what it has.
+    /// The position of each part, and its commands.
     there: Vec<Option<(u64, Bytes)>>,
 }
 
 impl Parts {
-    /// All commands of the batch if it is whole with this message, which stands at `position`.
+    /// All commands of the batch, if this message at `position` completes it.
     pub fn add(&mut self, message: &Message, position: u64) -> Option<Bytes> {
         if message.parts == 1 {
             return Some(message.commands.clone());

@@ -1,5 +1,5 @@
-//! The two streams beside a log: one has the members that its nodes have in common, the other one the signed requests
-//! that they took.
+//! The two streams beside a log: one has the shared members of its nodes, the other one the signed requests that they
+//! took.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, Stor
 use crate::client::LogError;
 use crate::log_url::LogUrl;
 
-/// Where a stream says which cluster it is of.
+/// The key under which a stream has the number of its cluster.
 pub(crate) const CLUSTER: &str = "pricetime-cluster";
-/// Editions of the members that are kept. The last one counts; the others tell who changed what.
+/// The number of editions of the members that are kept. The last one counts; the others show who changed what.
 const EDITIONS_KEPT: i64 = 64;
-/// A signed request is remembered for so long: longer than one may be old (62 s), also where the nodes' clocks are two
-/// minutes apart.
+/// The time for which a signed request is remembered: longer than one may be old (62 s), even if the nodes' clocks are
+/// two minutes apart.
 const SIGNED_KEPT: Duration = Duration::from_secs(180);
-/// So many are remembered, in memory. Further ones are refused until some are forgotten.
+/// The most signed requests that are remembered, in memory. Further ones are refused until some are forgotten.
 const SIGNED_MAX: i64 = 1 << 20;
 
 /// The stream of the members.
@@ -54,7 +54,7 @@ fn needed(url: &LogUrl, cluster: u64, replicas: usize) -> [Config; 2] {
         max_messages: EDITIONS_KEPT,
         ..common.clone()
     };
-    // The servers know a message again by its id for as long.
+    // The servers recognize a message by its id for as long.
     let signed = Config {
         name: signed_stream(url),
         subjects: vec![signed_subject(url)],
@@ -68,8 +68,8 @@ fn needed(url: &LogUrl, cluster: u64, replicas: usize) -> [Config; 2] {
     [members, signed]
 }
 
-/// Makes both, as far as they are not there. Errors: the servers refuse it, or there are such streams of something
-/// else.
+/// Makes both streams where they are missing. Errors: the servers refuse, or there are such streams with another
+/// content.
 pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas: usize) -> Result<(), LogError> {
     for config in needed(url, cluster, replicas) {
         let name = config.name.clone();

@@ -1,5 +1,5 @@
-//! A log in memory with the faults of a real one: messages that are sent get lost, come late, in another order, or twice. What it has got
-//! it gives to everybody in one order.
+//! A log in memory with the faults of a real one: sent messages get lost, or come late, in another order, or twice. It
+//! gives the messages that reached it to everyone in one order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,14 +10,14 @@ use engine::Time;
 
 use crate::client::{Delivered, LogClient, LogError};
 
-/// How often, in a hundred messages, something happens to one.
+/// The probabilities of a message's faults, in per cent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// It never comes.
+    /// It is lost.
     pub lost: u64,
     /// It comes after messages that are sent later.
     pub late: u64,
-    /// It comes again.
+    /// It comes twice.
     pub twice: u64,
 }
 
@@ -36,9 +36,9 @@ struct Shared {
 #[derive(Default)]
 struct Log {
     messages: Vec<(Time, Bytes)>,
-    /// Sent, and not come yet.
+    /// Messages that were sent and have not come yet.
     late: VecDeque<Bytes>,
-    /// Nothing comes now.
+    /// Whether no message comes at the moment.
     holds_back: bool,
     /// How far the log's clock is ahead, in microseconds.
     ahead_us: u64,
@@ -47,19 +47,19 @@ struct Log {
 }
 
 impl SimulatedLog {
-    /// An empty one. The seed says which messages the faults meet.
+    /// Makes an empty log. The seed decides which messages the faults meet.
     pub fn new(seed: u64, faults: Faults) -> SimulatedLog {
         let log = SimulatedLog::default();
         *log.lock() = Log { faults, random: seed, ..Log::default() };
         log
     }
 
-    /// A connection that gives the messages behind `seen`, each of at most `message_bytes_max` bytes.
+    /// Makes a connection that gives the messages behind `seen`, each of at most `message_bytes_max` bytes.
     pub fn client(&self, seen: u64, message_bytes_max: usize) -> SimulatedClient {
         SimulatedClient { log: self.clone(), seen, end: self.lock().messages.len() as u64, message_bytes_max }
     }
 
-    /// What has come.
+    /// The messages that have come.
     pub fn messages(&self) -> Vec<Bytes> {
         self.lock().messages.iter().map(|(_, bytes)| bytes.clone()).collect()
     }
@@ -69,12 +69,12 @@ impl SimulatedLog {
         self.lock().ahead_us = ahead_us;
     }
 
-    /// From now on nothing comes.
+    /// Stops the arrival of messages.
     pub fn hold_back(&self) {
         self.lock().holds_back = true;
     }
 
-    /// What was held back comes. Gives how many messages.
+    /// Lets the held-back messages come. Returns their number.
     pub fn let_go(&self) -> usize {
         let mut log = self.lock();
         log.holds_back = false;
@@ -84,7 +84,7 @@ impl SimulatedLog {
         count
     }
 
-    /// As a damaged log would: changes what has come.
+    /// Changes messages that have come, like damage to a log.
     pub fn tamper(&self, change: impl FnOnce(&mut Vec<(Time, Bytes)>)) {
         change(&mut self.lock().messages);
     }
@@ -96,7 +96,7 @@ impl SimulatedLog {
 
 impl Log {
     fn percent(&mut self, percent: u64) -> bool {
-        // An xorshift: enough for faults.
+        // An xorshift is random enough for faults.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;

@@ -5,12 +5,12 @@ use futures_util::StreamExt;
 
 use crate::standing::Standing;
 
-/// Where all nodes of a log of this name are asked.
+/// The subject on which all nodes of a log with this name are asked.
 pub(crate) fn subject(name: &str) -> String {
     format!("pricetime.{name}.status")
 }
 
-/// Answers whoever asks, for as long as the connection lives.
+/// Answers requests as long as the connection lives.
 pub(crate) async fn answer(client: Client, name: String, standing: Standing) {
     let mut asked = match client.subscribe(subject(&name)).await {
         Ok(asked) => asked,

@@ -1,4 +1,4 @@
-//! What the stream of a log has to be, and what it says of itself.
+//! The configuration of a log's stream, and the terms that it holds.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,33 +13,34 @@ use crate::servers::{connect, stream_if_there};
 use crate::side_streams::{self, CLUSTER};
 use crate::versions::{NEWEST, OLDEST};
 
-/// Where it says after how many seconds its nodes compare their states, and how many these are where it does not.
+/// The key of the interval at which its nodes compare their states, and the interval where it is missing.
 const MARKS: &str = "pricetime-marks-seconds";
 const MARKS_SECONDS: u64 = 300;
-/// Where it says for how many seconds messages are kept that nodes have snapshots of. For ever where it does not.
+/// The key of the seconds for which messages are kept that nodes have snapshots of. Without it, they are kept for ever.
 const KEEP: &str = "pricetime-keep-seconds";
 /// Where it says of which version its nodes write messages.
 const RULES: &str = "pricetime-rules";
-/// Where a log that stands in for a lost one says which message it goes on behind: position, node, epoch and number.
+/// The key, in a log that replaces a lost one, of the message behind which it goes on: position, node, epoch and
+/// number.
 const BEHIND: &str = "pricetime-behind";
 
-/// What a log says of itself.
+/// The terms of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogTerms {
-    /// What the messages of all its nodes carry.
+    /// The cluster's number, which the messages of all its nodes carry.
     pub cluster: u64,
-    /// After so long its nodes compare their states.
+    /// The interval at which its nodes compare their states.
     pub marks_every: Duration,
-    /// Messages are kept for so long once two nodes have snapshots that hold them; none for ever.
+    /// The time for which messages are kept once two nodes have snapshots that hold them; none for ever.
     pub keep: Option<Duration>,
-    /// Of which version its nodes write messages.
+    /// The version of messages that its nodes write.
     pub rules: u8,
-    /// The last message of the log that this one goes on behind.
+    /// The last message of the lost log, behind which this one goes on.
     pub behind: Option<LogMessage>,
 }
 
 impl LogTerms {
-    /// As the stream says.
+    /// Reads the terms of a stream.
     pub(crate) fn of(url: &LogUrl, config: &Config) -> Result<LogTerms, LogError> {
         let named = |name: &str| config.metadata.get(name);
         let seconds = |name: &str| named(name).and_then(|text| text.parse().ok()).map(Duration::from_secs);
@@ -95,7 +96,7 @@ fn read_message(text: &str) -> Option<LogMessage> {
     Some(LogMessage { position, node, epoch: words.next()?.parse().ok()?, number: words.next()?.parse().ok()? })
 }
 
-/// Makes a log where there is none. Errors: there is one, or the servers refuse it.
+/// Makes a log where there is none. Errors: there is one, or the servers refuse.
 pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<(), LogError> {
     let (runtime, _, context) = connect(url)?;
     let first_sequence = terms.behind.map(|last| last.position.saturating_add(1));
@@ -110,7 +111,7 @@ pub fn create(url: &LogUrl, replicas: usize, terms: &LogTerms) -> Result<(), Log
     })
 }
 
-/// What a log's stream has to be.
+/// The configuration that a log's stream needs.
 fn needed(url: &LogUrl, replicas: usize) -> Config {
     Config {
         name: url.name().to_owned(),
@@ -128,12 +129,12 @@ fn needed(url: &LogUrl, replicas: usize) -> Config {
     }
 }
 
-/// Where its messages are sent.
+/// The subject of its messages.
 pub(crate) fn subject(url: &LogUrl) -> String {
     format!("pricetime.{}.log", url.name())
 }
 
-/// Settings with which a stream could lose messages.
+/// The settings with which a stream could lose messages.
 pub(crate) fn weaknesses(url: &LogUrl, config: &Config) -> Vec<String> {
     let needed = needed(url, config.num_replicas);
     let mut weak = Vec::new();

@@ -1,5 +1,5 @@
-//! Nodes over a log: one that another process replaces, and one whose state has changed, find out, and so do all of a log that has changed. What
-//! nodes do while anything happens is proven by the simulation.
+//! Nodes over a log: a process that another one replaces finds that out, and so do a node whose state has changed, and
+//! all nodes of a log that has changed. The simulation proves the behaviour under all kinds of faults.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,10 +33,10 @@ use crate::{Member, ReplicaError, ReplicaLedger, Standing, WINDOW};
 
 const CLUSTER: u64 = 77;
 
-/// Small, so that batches come in parts.
+/// The length of messages, so small that batches come in parts.
 const MESSAGE_BYTES: usize = 200;
 
-/// Who follows a node, and hears of nothing that a power cut takes back.
+/// A follower of a node, which must see nothing that a power cut takes back.
 struct Watch(SimulatedDisk, Options);
 
 impl EventQueue for Watch {
@@ -66,7 +66,7 @@ impl Node {
         Node::open_with((engine, journal), log, (number, false), disk, None)
     }
 
-    /// One that somebody follows.
+    /// Opens a node with a follower.
     fn watched(log: &SimulatedLog, number: u16) -> Node {
         let disk = SimulatedDisk::new();
         let options = Options { segment_bytes: 1 << 12, durability: Durability::Synced };
@@ -75,14 +75,14 @@ impl Node {
         Node::open_with((engine, journal), log, (number, false), &disk, events).expect("it begins")
     }
 
-    /// One that only follows.
+    /// Opens a node that only follows.
     fn follow(log: &SimulatedLog, number: u16, disk: &SimulatedDisk) -> Result<Node, ReplicaError> {
         let Recovered { engine, journal, .. } =
             recovery::open(disk, Options::default()).expect("the disk has no faults");
         Node::open_with((engine, journal), log, (number, true), disk, None)
     }
 
-    /// With this in memory.
+    /// Opens a node with this engine in memory.
     fn open_with(
         (engine, journal): (Engine, Journal<SimulatedDisk>),
         log: &SimulatedLog,
@@ -136,7 +136,7 @@ impl Node {
         Ok(answers.recv().expect("it is answered").answers)
     }
 
-    /// What its threads do beside the loop, and what the loop does when nothing comes.
+    /// Does the work of the threads beside the loop, and has the loop idle.
     fn idle(&mut self) -> Result<(), ReplicaError> {
         self.maker.step();
         self.turn.idle()
@@ -167,7 +167,7 @@ fn nobody_hears_of_what_is_not_synced() {
     }
     first.idle().expect("the log is whole");
     second.idle().expect("the log is whole");
-    // Two messages began the epochs. What is said at marks comes to it.
+    // Two messages began the epochs. The statements at marks come on top.
     for report in [first, second].map(|node| node.standing.report()) {
         assert!(report.taken >= 2 + 109 && report.sequence >= 2 + 2 * 109, "{report:?}");
     }
@@ -201,7 +201,7 @@ fn a_process_that_is_replaced_finds_out_and_what_it_sent_late_counts_nowhere() {
     let error = old.ask(&[create(2)]).expect_err("another one is node 1");
     assert!(matches!(error, ReplicaError::Replaced { epoch: 2, .. }), "{error}");
     new.ask(&[create(3)]).expect("the log is whole");
-    // The message of the old one came to the log: nobody takes it.
+    // The old process's message reached the log, and no node takes it.
     assert_eq!(new.engine().account_count(), 2);
     assert_eq!(new.ask(&[create(2)]).expect("the log is whole"), [Answer::Reply(Reply::Created)]);
 }
@@ -210,7 +210,7 @@ fn a_process_that_is_replaced_finds_out_and_what_it_sent_late_counts_nowhere() {
 fn what_a_node_says_at_a_mark_may_come_when_it_has_begun_to_stop() {
     let log = SimulatedLog::new(1, Faults::default());
     let mut node = Node::open(&log, 1, &SimulatedDisk::new()).expect("it begins");
-    // Enough for a mark, of which the node has something to say when the snapshot is made.
+    // These commands suffice for a mark, where the node has a statement to make when the snapshot is made.
     (1..150).for_each(|number| drop(node.ask(&[create(number)]).expect("the log is whole")));
     log.hold_back();
     node.inbox.close();
@@ -223,12 +223,12 @@ fn what_a_node_says_at_a_mark_may_come_when_it_has_begun_to_stop() {
     node.turn.close().map(drop).expect("the disk has no faults");
 }
 
-/// Three nodes that trade in turns, and make snapshots at the marks.
+/// Opens three nodes that trade in turns, and make snapshots at the marks.
 fn three(log: &SimulatedLog, disks: &[SimulatedDisk; 3]) -> Vec<Node> {
     (1..=3).map(|number| Node::open(log, number, &disks[usize::from(number) - 1]).expect("it begins")).collect()
 }
 
-/// Gives the first error.
+/// Trades in turns. Returns the first error.
 fn trade_in_turns(nodes: &mut [Node], first: u64) -> Result<(), (usize, ReplicaError)> {
     for account in first..first + 300 {
         let at = account as usize % nodes.len();
@@ -259,7 +259,7 @@ fn nodes_compare_their_states_at_marks_and_the_one_that_has_another_ends() {
     trade_in_turns(&mut nodes, 3_000).expect("the others go on");
 }
 
-/// The journal of a node gets a command that no other has.
+/// Gives the journal of a node a command that no other node has.
 fn go_another_way(disk: &SimulatedDisk) {
     let Recovered { mut engine, journal, .. } = recovery::open(disk, Options::default()).expect("it has no faults");
     let (coverage, low) = (Arc::new(JournalCoverage::default()), Arc::new(AtomicBool::new(false)));
@@ -299,7 +299,7 @@ fn a_node_that_only_follows_has_no_voice_and_ends_when_one_node_has_another_stat
     assert_eq!((mark.same, mark.other), (1, 0), "nobody counts what only follows");
 }
 
-/// The same market, but for the balance of an account.
+/// Makes the same market with another balance of one account.
 fn with_another_balance(engine: &Engine) -> Engine {
     let mut importer = Importer::new(1, DoneOrders::Drop);
     let mut is_changed = false;

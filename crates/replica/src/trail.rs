@@ -1,11 +1,11 @@
-//! What a node remembers of the last messages that it has taken, to notice that the log has become another one: each message names the last
-//! one that its writer had taken.
+//! The last messages that a node has taken, by which it notices that the log has become another one: each message names
+//! the last one that its writer had taken.
 
 use std::collections::VecDeque;
 
 use crate::message::Known;
 
-/// How many are remembered.
+/// The number of messages remembered.
 const REMEMBERED: usize = 1 << 16;
 
 /// The checksums of the last messages, up to the one that was taken last.
@@ -16,12 +16,12 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// Of a node that begins to read behind this message.
+    /// Makes the trail of a node that begins to read behind this message.
     pub fn behind(position: u64) -> Trail {
         Trail { last: position, checksums: VecDeque::new() }
     }
 
-    /// This one was taken, behind the one before it.
+    /// Adds a message behind the one before it.
     pub fn take(&mut self, position: u64, checksum: u32) {
         if self.checksums.len() == REMEMBERED {
             self.checksums.pop_front();
@@ -36,7 +36,7 @@ impl Trail {
         known.unwrap_or_default()
     }
 
-    /// Where the last one stands.
+    /// The position of the last message.
     pub fn position(&self) -> u64 {
         self.last
     }
@@ -49,7 +49,7 @@ impl Trail {
         known.is_none_or(|known| *known == checksum)
     }
 
-    /// What a message that follows the last one shows of the log, if it names this one. Errors: what is wrong.
+    /// Checks the message that the next one names against the log. Errors: the contradiction.
     pub fn check(&self, named: Known) -> Result<(), String> {
         let position = named.position;
         if position > self.last {

@@ -1,5 +1,5 @@
-//! Versions of the messages of a log, and which one nodes write: the log's stream says it, and one command raises it when all nodes know a
-//! newer one. So nodes are upgraded one by one, and none meets a message that it cannot read.
+//! Versions of a log's messages: the log's stream says which one nodes write, and one command raises it when all nodes
+//! know a newer one. So nodes are upgraded one by one, and none meets a message that it cannot read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,19 +15,20 @@ use crate::stream_config::LogTerms;
 use crate::survey::{Survey, of_stream};
 use crate::versions::NEWEST;
 
-/// How often a node looks which version it is to write.
+/// The interval at which a node looks which version to write.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
 
-/// What came of an upgrade.
+/// The result of an upgrade.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Upgraded {
     /// Nodes write this version from now on.
     To(u8),
-    /// They did so before.
+    /// Nodes already wrote this version.
     Already(u8),
 }
 
-/// Has all nodes write messages of the newest version. Errors: not all of them know it, or one does not answer that is not said to be gone.
+/// Has all nodes write messages of the newest version. Errors: not all of them know it, or a node that is not `gone`
+/// does not answer.
 pub fn upgrade(url: &LogUrl, gone: &[u16]) -> Result<Upgraded, LogError> {
     let (runtime, client, context) = connect(url)?;
     runtime.block_on(async {
@@ -52,7 +53,7 @@ pub fn upgrade(url: &LogUrl, gone: &[u16]) -> Result<Upgraded, LogError> {
     })
 }
 
-/// Why nodes cannot write the newest version yet.
+/// The reason why nodes cannot write the newest version yet.
 fn hindrance(survey: &Survey, gone: &[u16]) -> Option<String> {
     let silent = survey.silent.iter().find(|(node, _)| !gone.contains(node));
     let older = survey.nodes.iter().find(|report| report.rules < NEWEST);
@@ -70,7 +71,7 @@ fn hindrance(survey: &Survey, gone: &[u16]) -> Option<String> {
     }
 }
 
-/// The version that a node writes. Clones are the same.
+/// The version that a node writes. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Written(Arc<AtomicU8>);
 
@@ -83,11 +84,12 @@ impl Written {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Follows what the stream says. What this program does not know it does not write: it ends when such a message comes.
+    /// Follows the stream's version. The node never writes a version that this program does not know: it ends when such
+    /// a message comes.
     pub async fn follow(self, url: LogUrl, stream: Stream) {
         loop {
             tokio::time::sleep(LOOK_AFTER).await;
-            // Nobody answers: it is asked again.
+            // Without an answer it asks again later.
             let Ok(info) = stream.get_info().await else { continue };
             if let Ok(terms) = LogTerms::of(&url, &info.config) {
                 self.0.store(terms.rules.min(NEWEST), Ordering::Relaxed);

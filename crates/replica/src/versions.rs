@@ -1,4 +1,4 @@
-//! Versions of the messages of a log. Which one nodes write is the log's to say ([`crate::upgrade`]).
+//! Versions of a log's messages. The log says which one nodes write ([`crate::upgrade`]).
 
 /// The oldest that is read and written, and the newest that this program knows. Those before said neither whose all commands are, nor by
 /// a guarded clock when they were written.

@@ -1,4 +1,5 @@
-//! What a node has instead of a client of a real log: it lets other nodes go on while its own waits, and may be the end of its process.
+//! A node's connection to the simulated log: while its node waits, it lets other nodes go on, and it may end the
+//! process.
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -14,17 +15,17 @@ use super::surroundings::Surroundings;
 use crate::client::{Delivered, LogClient, LogError};
 use crate::message::checksum;
 
-/// Nobody waits for so many glances: the log answers before.
+/// The number of glances after which a wait is a fault of the test: the log answers before.
 const GLANCES_MAX: u32 = 20_000;
 
-/// How a process ends, and what is known of it.
+/// The fate of a process, and what is known of it.
 #[derive(Default)]
 pub(super) struct Fate {
-    /// The log's client has ended it.
+    /// Whether the log's client has ended it.
     pub is_killed: Cell<bool>,
-    /// It is to stop.
+    /// Whether it is to stop.
     pub is_closed: Cell<bool>,
-    /// Its disk fails at this operation.
+    /// The operation at which its disk fails.
     pub crashes_at: Cell<Option<u64>>,
     /// The first message that it sent.
     pub begin: OnceCell<Bytes>,
@@ -38,14 +39,14 @@ pub(super) struct Connection {
     pub seen: u64,
     pub end: u64,
     pub message_bytes_max: usize,
-    /// How often nothing came since something did.
+    /// The number of glances without a message since the last one.
     pub glances: u32,
     /// The last message that it gave, its checksum and its time.
     pub last: Option<(u64, u32, Time)>,
 }
 
 impl Connection {
-    /// What happens while a node waits.
+    /// Lets events happen while a node waits.
     fn wait(&mut self) -> Result<(), LogError> {
         let world = &self.world;
         let weather = world.weather.get();
@@ -80,7 +81,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The next one, mostly; or one that it gave before.
+    /// Gives the next message, mostly; or one that it gave before.
     fn give(&mut self) -> Option<Delivered> {
         let world = &self.world;
         let (log, mut random) = (world.log.borrow(), world.random.borrow_mut());
@@ -124,7 +125,7 @@ impl LogClient for Connection {
             }
         }
         let given = self.give();
-        // As a client of the real log does from time to time.
+        // A client of the real log makes the same check from time to time.
         if given.is_none() && self.last.is_some_and(|last| !self.world.log.borrow().has(last)) {
             return Err(LogError("the log has lost what this node took of it".to_owned()));
         }

@@ -1,6 +1,7 @@
-//! Lives in which the log itself is damaged: it loses its end, a message in it, or a bit of one. Nobody goes on as if nothing had happened:
-//! whoever goes on has what the log has, and whoever does not has said why. The clocks of the log's servers agree: if what was lost is sent
-//! again, and comes to its old place at an earlier time, the next mark shows it.
+//! Lives in which the log itself is damaged: it loses its end, a message in it, or a bit of one. No node may go on as
+//! if nothing had happened: one that goes on has what the log has, and one that ends has said why. The clocks of the
+//! log's servers agree: if a lost message is sent again, and comes to its old position at an earlier time, the next
+//! mark shows it.
 
 use super::judge::Judge;
 use super::tally::Tally;
@@ -10,12 +11,12 @@ use crate::message::{Message, checksum};
 
 /// Lives of the short form.
 const ROUNDS: u64 = 200;
-/// The damage is done to one of so many last messages.
+/// The number of last messages of which one is damaged.
 const RECENT: usize = 60;
-/// So many may be lost at the end.
+/// The most messages lost at the end.
 const END_MAX: usize = 20;
 
-/// What happens to a log. False if it has nothing that could be damaged.
+/// Damages a log. Returns false if it has nothing to damage.
 fn damage(world: &World) -> bool {
     let mut log = world.log.borrow_mut();
     let count = log.messages.len();
@@ -48,7 +49,8 @@ fn damage(world: &World) -> bool {
     true
 }
 
-/// What a log says that lost its end; none if a message in it was written by whoever had taken what is lost, so that nobody reads past it.
+/// A new judge of a log that lost its end; none if the writer of a remaining message had taken a lost one, so that no
+/// node reads past it.
 fn read_again(world: &World) -> Option<Judge> {
     let (mut judge, log) = (Judge::new(), world.log.borrow());
     for (at, message) in log.messages.iter().enumerate() {
@@ -67,7 +69,8 @@ fn read_again(world: &World) -> Option<Judge> {
     Some(judge)
 }
 
-/// Those that serve have what the log says; if that is what nobody can follow from its beginning, they are the same.
+/// Checks that nodes that serve have what the log has; if no node can follow the log from its beginning, that they are
+/// the same.
 fn check(world: &World) {
     let judge = match world.has_lost.get() {
         true => read_again(world),
@@ -98,7 +101,7 @@ fn live(seed: u64) -> Tally {
         let is_damaged = damage(&world);
         while world.step_any() {}
         world.come_to_rest();
-        // Whoever goes on tells the others what it has taken.
+        // A node that goes on shows the others which messages it has taken.
         (0..4).for_each(|at| world.in_peace(at, |node| world.asks(node)));
         world.come_to_rest();
         if is_damaged {

@@ -1,6 +1,6 @@
-//! What the log says, read by a rule that is obviously right: it keeps every message, and asks of each whether it is the next one of the
-//! newest process of its node. The naive model does what the messages say that count; nodes have to tell and to be the same. It shares
-//! no code with the ledger but how a message and a command are written.
+//! The judge of the log, which reads it by a rule that is obviously right: it keeps every message, and checks whether
+//! each is the next one of the newest process of its node. The naive model applies the messages that count; nodes must
+//! answer and be the same. It shares no code with the ledger except the encoding of messages and commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +12,28 @@ use super::tally::Tally;
 use crate::WINDOW;
 use crate::message::Message;
 
-/// A process: its node, and how many times that had begun.
+/// A process: its node, and the number of times that the node had begun.
 pub(super) type Process = (NodeId, u32);
 
 pub(super) struct Judge {
     pub model: Model,
-    /// Does the same, and is compared with the model at each command. It knows what a state hashes to.
+    /// An engine that applies the same commands, and is compared with the model at each. It can hash its state.
     pub engine: Engine,
     /// All messages.
     read: Vec<Message>,
-    /// Those that count.
+    /// The messages that count.
     counted: Vec<LogMessage>,
-    /// The messages with which processes began, by those.
+    /// The messages with which processes began.
     begun: BTreeMap<Process, Bytes>,
-    /// Where the market stood behind each message that counts.
+    /// The market's sequence behind each message that counts.
     ends: BTreeSet<Sequence>,
-    /// What each process asked for last.
+    /// The last request of each process.
     asked: BTreeMap<Process, Asked>,
 }
 
 struct Asked {
     ops: Vec<Op>,
-    /// What is to be told, once a message with them counts.
+    /// The right answers, once a message with the request counts.
     told: Option<Vec<Told>>,
 }
 
@@ -50,27 +50,27 @@ impl Judge {
         }
     }
 
-    /// A process is about to ask for this.
+    /// Notes the request that a process is about to make.
     pub fn asks(&mut self, process: Process, ops: Vec<Op>) {
         self.asked.insert(process, Asked { ops, told: None });
     }
 
-    /// What it is to be told; none if no message of it counts.
+    /// The right answers; none if no message of the request counts.
     pub fn told(&mut self, process: Process) -> Option<Vec<Told>> {
         self.asked.remove(&process).and_then(|asked| asked.told)
     }
 
-    /// Whether a process began that is not the one that sent this to begin, and not before it.
+    /// Whether another process of this node has begun with a later or equal epoch than the process that sent `begin`.
     pub fn is_replaced(&self, (node, epoch): Process, begin: &Bytes) -> bool {
         self.begun.range((node, epoch)..=(node, u32::MAX)).any(|(_, begun)| begun != begin)
     }
 
-    /// Whether a market may stand there.
+    /// Whether a market may end at this sequence.
     pub fn has_end(&self, sequence: Sequence) -> bool {
         self.ends.contains(&sequence)
     }
 
-    /// The next message of the log. `is_watched`: all processes said what they ask for.
+    /// Reads the next message of the log. `is_watched` says that all processes announced their requests.
     pub fn hear(&mut self, time: Time, bytes: &Bytes, is_watched: bool, tally: &mut Tally) {
         let message = Message::read(bytes).expect("the log is whole");
         let Message { node, epoch, number, count, callers_bytes, written, .. } = message;
@@ -106,7 +106,7 @@ impl Judge {
         self.ends.insert(self.engine.sequence());
     }
 
-    /// Whether the one before it never came.
+    /// Whether the message before it never came.
     pub fn is_ahead(&self, message: &Message) -> bool {
         let (newest, last) = self.last(message.node);
         match message.number {
@@ -115,7 +115,8 @@ impl Judge {
         }
     }
 
-    /// All commands of the last batch, if it is whole: the last messages of its node that are parts are all of it.
+    /// All commands of the last batch, if it is complete: the last messages of its node that are parts must be all of
+    /// it.
     fn whole(&self) -> Option<Bytes> {
         let last = self.read.last()?;
         if last.parts == 1 {
@@ -131,7 +132,7 @@ impl Judge {
         is_whole.then(|| parts.into_values().flat_map(|part| part.to_vec()).collect())
     }
 
-    /// The newest epoch of a node, and the last number of it that counts.
+    /// The newest epoch of a node, and its last number that counts.
     fn last(&self, node: NodeId) -> (u32, u64) {
         let of_node = self.counted.iter().filter(|message| message.node == node);
         of_node.map(|message| (message.epoch, message.number)).max().unwrap_or((0, 0))
@@ -178,7 +179,7 @@ impl Judge {
         self.compare((reply, found), (model, expected))
     }
 
-    /// What the answer to a query is to be where the judge stands.
+    /// The right answer to a query at the judge's sequence.
     pub fn query(&self, op: &Op) -> Told {
         let Op::Query(query) = op else { panic!("{op:?} is no query") };
         let (mut found, mut expected) = (Vec::new(), Vec::new());
@@ -187,7 +188,7 @@ impl Judge {
         self.compare((reply, found), (model, expected))
     }
 
-    /// The engine does not keep what is done.
+    /// Compares the answers. The engine does not keep done orders.
     fn compare(&self, found: (Reply, Vec<Execution>), expected: (Reply, Vec<Execution>)) -> Told {
         let (told, expected) = (Told::of(&found.0, &found.1), Told::of(&expected.0, &expected.1));
         if let Reply::Done(order) = found.0 {
@@ -201,7 +202,7 @@ impl Judge {
         told
     }
 
-    /// Panics unless the model is sound and the engine is where it is.
+    /// Panics unless the model is sound and the engine equals it.
     pub fn check(&self) {
         self.model.check_invariants();
         let mut items = Vec::new();

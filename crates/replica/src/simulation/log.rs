@@ -1,5 +1,4 @@
-//! A log in memory, and what happens to the messages that are sent to it: they get lost, come late, in another order, or twice; who leads
-//! it changes.
+//! A log in memory whose messages get lost, or come late, in another order, or twice, and whose leader changes.
 
 use bytes::Bytes;
 use engine::{LogMessage, Time};
@@ -7,20 +6,20 @@ use model::workload::Random;
 
 use crate::message::{Message, checksum, market_time};
 
-/// Of more that are on their way some are lost.
+/// The number of messages on their way beyond which some are lost.
 const OUTSTANDING_MAX: usize = 100;
 
 /// How far a clock may be ahead that nobody guards: ten years.
 const YEARS_US: u64 = 10 * 365 * 86_400 * 1_000_000;
 
-/// What may happen, in a hundred cases.
+/// The probabilities of faults, in per cent.
 #[derive(Clone, Copy)]
 pub(super) struct Weather {
-    /// A message never comes.
+    /// A message is lost.
     pub lost: usize,
-    /// One that came comes again.
+    /// A message comes twice.
     twice: usize,
-    /// While somebody waits: the log gets another leader, another node goes on, the process that waits ends.
+    /// While a node waits, the log gets another leader, another node goes on, or the waiting process ends.
     pub leader: usize,
     pub others: usize,
     pub killed: usize,
@@ -40,13 +39,13 @@ impl Weather {
     }
 }
 
-/// What has come to the log, and what is on its way.
+/// The messages in the log, and those on their way.
 #[derive(Default)]
 pub(super) struct Log {
-    /// None for one that was removed.
+    /// The messages; none for one that was removed.
     pub messages: Vec<Option<(Time, Bytes)>>,
     outstanding: Vec<Bytes>,
-    /// Nothing comes, and nothing is given, before this time.
+    /// The time before which no message comes or is given.
     silent_until: u64,
     /// How far the leader's clock is behind the best, and ahead of it, in microseconds.
     behind: u64,
@@ -60,13 +59,13 @@ impl Log {
         self.messages.len() as u64
     }
 
-    /// Whether this message is in it, of this time.
+    /// Whether the log has this message, with this time.
     pub fn has(&self, (position, known, time): (u64, u32, Time)) -> bool {
         let message = self.messages.get(position as usize - 1).and_then(Option::as_ref);
         message.is_some_and(|(at, bytes)| checksum(bytes) == known && *at == time)
     }
 
-    /// Whether this message stands where a node took it, as far as its journal knows it.
+    /// Whether this message stands where a node took it, as far as the node's journal knows.
     pub fn holds(&self, taken: LogMessage, until: Time) -> bool {
         let LogMessage { position, node, epoch, number } = taken;
         let message = self.messages.get(position as usize - 1).and_then(Option::as_ref);
@@ -80,7 +79,8 @@ impl Log {
         now < self.silent_until
     }
 
-    /// What is on its way is lost, or was not: whoever sent it hears neither. After a while another one leads, by a clock of its own.
+    /// Changes the leader. Messages on their way are lost or come, and their senders do not learn which. After a while
+    /// another server leads, with a clock of its own.
     pub fn change_leader(&mut self, now: u64, random: &mut Random) -> Vec<Bytes> {
         let sent = std::mem::take(&mut self.outstanding);
         let came = sent.into_iter().filter(|_| random.percent(50)).collect();
@@ -90,7 +90,7 @@ impl Log {
         came
     }
 
-    /// One of those that are on their way, whichever it is; perhaps it comes again.
+    /// Lets any message on its way come; it may come again.
     fn arrives(&mut self, weather: Weather, random: &mut Random) -> Option<Bytes> {
         let count = self.outstanding.len();
         if count == 0 {
@@ -103,7 +103,7 @@ impl Log {
         }
     }
 
-    /// Some of those that are on their way come, or all.
+    /// Lets some of the messages on their way come, or all.
     pub fn some_arrive(&mut self, weather: Weather, random: &mut Random) -> Vec<Bytes> {
         let count = self.outstanding.len();
         let count = if random.percent(50) { count } else { random.below(count + 1) };
@@ -119,7 +119,7 @@ impl Log {
         std::mem::take(&mut self.outstanding)
     }
 
-    /// A message is on its way from now on.
+    /// Puts a message on its way.
     pub fn send(&mut self, message: Bytes, random: &mut Random) {
         if self.outstanding.len() >= OUTSTANDING_MAX {
             let one = random.below(OUTSTANDING_MAX);

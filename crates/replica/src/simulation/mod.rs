@@ -1,8 +1,8 @@
-//! Many nodes over one log in one thread: the loop, the ledger and the journal that serve, stepped in an order that a seed decides, while
-//! anything happens to messages, processes and disks. What every client is told, and what every node ends with, is compared with what the
-//! naive model does of the messages that count.
+//! Many nodes over one log in one thread: the real loop, ledger and journal, stepped in an order that a seed decides,
+//! with all kinds of faults of messages, processes and disks. Every answer to a client, and every node's final state,
+//! is compared with the naive model's result for the messages that count.
 //!
-//! `PRICETIME_SEED=7 PRICETIME_ROUNDS=1` runs one life again, and more rounds are a longer simulation.
+//! `PRICETIME_SEED=7 PRICETIME_ROUNDS=1` runs one life again; more rounds make a longer simulation.
 
 mod connection;
 mod damaged;
@@ -21,10 +21,10 @@ use market::recovery;
 use self::tally::Tally;
 use self::world::{State, World};
 
-/// Lives of the short form: some seconds.
+/// Lives of the short form, which takes some seconds.
 const ROUNDS: u64 = 300;
 
-/// What happened in a life. Panics, and names the seed, when something does not hold.
+/// Lives a life and returns what happened. Panics, and names the seed, when a check fails.
 fn live(seed: u64) -> Tally {
     named(seed, || {
         let world = World::new(seed);
@@ -55,7 +55,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// So many lives, from the seed of the environment on.
+/// Lives this many lives, from the seed of the environment on.
 fn many(rounds: u64, live: impl Fn(u64) -> Tally) -> (u64, Tally) {
     let (seed, rounds) = (number("PRICETIME_SEED", 1), number("PRICETIME_ROUNDS", rounds));
     let mut tally = Tally::default();

@@ -1,4 +1,4 @@
-//! A process of a node: the loop, the ledger and the journal that serve, on a simulated disk, over the simulated log.
+//! A process of a node: the real loop, ledger and journal, on a simulated disk, over the simulated log.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,16 +34,16 @@ pub(super) struct Node {
     inbox: Arc<Inbox>,
 }
 
-/// Why a process does not go on.
+/// The reason why a process does not go on.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// Its disk says so.
+    /// Its disk failed.
     Disk(String),
     Replica(ReplicaError),
 }
 
 impl Node {
-    /// Begins with what a disk holds. `floor`: what that has to hold at least.
+    /// Begins with the content of a disk, which must reach at least to `floor`.
     pub fn open(
         world: &Rc<Surroundings>,
         number: u16,
@@ -69,7 +69,7 @@ impl Node {
         maker.look();
         let node = NodeId::new(number).expect("above zero");
         let member = Member { cluster: CLUSTER, node, patience, send_again_after, marks_every, is_read_only: false };
-        // As a client of the real log does.
+        // A client of the real log makes the same check.
         if !engine.shared_log().all().all(|taken| world.log.borrow().holds(taken, engine.time())) {
             let lost = LogError("the log has lost what this node took of it".to_owned());
             return Err(Ended::Replica(ReplicaError::Log(lost)));
@@ -107,7 +107,7 @@ impl Node {
         self.turn.engine()
     }
 
-    /// Asks for this. `waiting` comes while the node is at it: what it is told.
+    /// Makes requests. `waiting` is an op that comes meanwhile, whose answer is returned, too.
     pub fn ask(&mut self, requests: &[Vec<Op>], waiting: Option<Op>) -> Result<(Vec<Told>, Option<Answer>), Ended> {
         let (back, answers) = channel();
         let mut batch = Batch::detached(back);
@@ -119,7 +119,8 @@ impl Node {
             self.inbox.push(batch);
         }
         self.turn.step(&mut vec![batch]).map_err(Ended::Replica)?;
-        // What was not refused meanwhile is not asked for. Until nothing waits, what others wrote need not be synced.
+        // Batches that were not refused meanwhile are dropped. While some wait, the messages of others need not be
+        // synced.
         if !self.inbox.take_waiting().is_empty() {
             self.turn.step(&mut Vec::new()).map_err(Ended::Replica)?;
         }
@@ -132,12 +133,12 @@ impl Node {
         Ok((told.collect(), refused))
     }
 
-    /// What the loop does when nothing comes.
+    /// Has the loop idle.
     pub fn idle(&mut self) -> Result<(), Ended> {
         self.turn.idle().map_err(Ended::Replica)
     }
 
-    /// What the thread beside the loop does.
+    /// Does the work of the thread beside the loop.
     pub fn make_a_snapshot(&mut self) {
         self.maker.step();
     }

@@ -1,4 +1,4 @@
-//! What all nodes of a life share: the log, the clock, the judge of what they tell, and chance.
+//! The surroundings that all nodes of a life share: the log, the clock, the judge of their answers, and chance.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -19,10 +19,10 @@ const CLOCK_START: u64 = 1_790_000_000_000_000;
 /// The nodes' clocks are no more than two seconds ahead.
 const AHEAD_US: u64 = 12_000_000;
 const YEAR_US: u64 = 365 * 86_400 * 1_000_000;
-/// What the messages of all nodes carry.
+/// The cluster's number, which the messages of all nodes carry.
 pub(super) const CLUSTER: u64 = 77;
 
-/// What is drawn for all processes of a life.
+/// The settings that all processes of a life share.
 #[derive(Clone, Copy)]
 pub(super) struct Settings {
     pub message_bytes_max: usize,
@@ -40,9 +40,9 @@ pub(super) struct Surroundings {
     pub weather: Cell<Weather>,
     pub settings: Settings,
     pub tally: RefCell<Tally>,
-    /// Whether something was done to the log: processes may end for it.
+    /// Whether the log was damaged, so that processes may end for it.
     pub is_damaged: Cell<bool>,
-    /// Whether it lost what came to it: then nobody judges what nodes are told.
+    /// Whether the log lost messages, so that no answers are judged.
     pub has_lost: Cell<bool>,
     calm: Cell<bool>,
     others: OnceCell<Box<dyn Fn() -> bool>>,
@@ -65,7 +65,7 @@ impl Surroundings {
         })
     }
 
-    /// This happens while a node waits.
+    /// Sets what happens while a node waits.
     pub fn on_wait(&self, others: impl Fn() -> bool + 'static) {
         assert!(self.others.set(Box::new(others)).is_ok(), "it is said once");
     }
@@ -74,7 +74,7 @@ impl Surroundings {
         self.others.get().expect("it is said at the beginning")();
     }
 
-    /// From now on all arrives, and nobody is killed.
+    /// Ends all faults: all messages arrive, and no process is killed.
     pub fn become_calm(&self) {
         self.weather.set(Weather::CALM);
         self.calm.set(true);
@@ -100,7 +100,7 @@ impl Surroundings {
         self.calm.get()
     }
 
-    /// A message comes to the log.
+    /// Brings a message to the log.
     pub fn arrives(&self, message: Bytes) {
         let (mut log, now) = (self.log.borrow_mut(), self.now());
         let time = log.time(now);
@@ -115,13 +115,13 @@ impl Surroundings {
         assert!(market.0 <= now + AHEAD_US, "a clock that nobody guards has moved the market to {}", market.0);
     }
 
-    /// So do all that are on their way.
+    /// Brings all messages on their way to the log.
     pub fn all_arrive(&self) {
         let all = self.log.borrow_mut().all_on_their_way();
         all.into_iter().for_each(|message| self.arrives(message));
     }
 
-    /// What a journal has ends where a message does, and is what the judge had there.
+    /// Checks that a journal ends where a message does, with the judge's state there.
     pub fn check_end(&self, engine: &Engine) {
         let judge = self.judge.borrow();
         if self.has_lost.get() {
