@@ -1,6 +1,6 @@
 // Requests and what they answer. A refusal is an exception with its facts; so is no answer at all.
 
-/** @import { Account, AccountLine, AccountsPage, AuditPage, CandlesPage, Cursor, ExecutionsPage, Interval, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, PastBook, PastEvents, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, TradesPage, VenueMode } from "./types.js" */
+/** @import { Account, AccountLine, AccountsPage, AuditPage, CandlesPage, Cursor, ExecutionsPage, Interval, KillGiven, Kills, Limits, ListKind, Member, MemberKey, MembersPage, Mode, NewOrder, Order, OrderPlace, OrdersPage, PastBook, PastEvents, Placed, Problem, Sandbox, ServerStatus, Session, StatusSeconds, SymbolFees, SymbolInfo, SymbolsPage, TradesPage, VenueMode } from "./types.js" */
 
 import { grouped } from "./decimal.js";
 
@@ -113,7 +113,7 @@ export const api = {
   /** What is killed. @returns {Promise<Kills>} */
   kills: () => request("GET", "/kill"),
 
-  /** Kills everything, or releases it. @param {boolean} killed @returns {Promise<{killed: boolean, canceled: number}>} */
+  /** Kills everything, or releases it. @param {boolean} killed @returns {Promise<KillGiven>} */
   killEverything: (killed) => request("PUT", "/kill", { killed }),
 
   /** @returns {Promise<Sandbox>} */
@@ -128,7 +128,7 @@ export const api = {
   /** @param {Mode} mode @returns {Promise<VenueMode>} */
   setMode: (mode) => request("PUT", "/mode", { mode }),
 
-  /** Kills a symbol, an account or a member, or releases it. @param {"symbols"|"accounts"|"members"} of @param {string} name @param {boolean} killed @returns {Promise<{killed: boolean, canceled: number}>} */
+  /** Kills a symbol, an account or a member, or releases it. @param {"symbols"|"accounts"|"members"} of @param {string} name @param {boolean} killed @returns {Promise<KillGiven>} */
   kill: (of, name, killed) => request("PUT", `/${of}/${at(name)}/kill`, { killed }),
 
   /** @param {string} symbol @param {"open"|"halted"|"auction"} phase @returns {Promise<{phase: string}>} */

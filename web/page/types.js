@@ -178,6 +178,8 @@
  * @property {string[]} accounts
  */
 
+/** The outcome of a kill or release. @typedef {{killed: boolean, canceled: number, goes_on?: boolean}} KillGiven `goes_on`: others are still being canceled */
+
 /**
  * What is killed: everything, or the symbols and accounts that are named.
  * @typedef {object} Kills

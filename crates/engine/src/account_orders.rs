@@ -1,14 +1,19 @@
-//! Finds the open orders of an account, for commands that end all of them. Knows nothing of books, prices or money.
+//! Finds the open orders of an account, the oldest first, for commands that end them. Knows nothing of books, prices or
+//! money.
 //!
-//! An order does not know the others of its account: a list of them would cost every order memory, and every cancel two waits for
-//! memory more. So nothing is kept here until somebody asks. Then the orders are entered that were placed since somebody asked the last
-//! time. Each is looked at once, so whatever is asked in whatever order costs a few steps for each order that was ever placed, 60 ns or
-//! so, and asking again costs nothing. So the first question after a start takes some 60 ms with a million open orders, and no other one takes
-//! that long before as many more were placed. What an account has is sorted by symbol when its orders of one symbol are asked for, once for
-//! each order, too. Who asks gets the orders to end them, so they are taken out. Entries of orders that ended otherwise are dropped where
-//! they are met, and all at once when there are twice as many entries as slots: 16 bytes each, in markets where somebody asks.
+//! An order does not know the others of its account: a list of them would cost every order memory, and every cancel two
+//! waits for memory more. So nothing is kept here until somebody asks. Then the orders are entered that were placed
+//! since somebody asked the last time, oldest first and no more than are needed for the answer. Each is looked at once,
+//! so whatever is asked in whatever order costs a few steps for each order that was ever placed, 60 ns or so, and
+//! asking again costs nothing. A question about an account that has few of many new orders takes that long for each of
+//! these: 60 ms for a million. After a start, or when many more orders were placed than are open, all open orders are
+//! entered at once. What an account has is sorted by symbol where its orders of one symbol are asked for, once for each
+//! order, too. Who asks gets the orders to end them, so they are taken out. Entries of orders that ended otherwise are
+//! dropped where they are met, and all at once when there are twice as many entries as slots: 16 bytes each, in markets
+//! where somebody asks.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::ids::{AccountIndex, OrderId, SymbolIndex};
 use crate::orders::Orders;
@@ -26,15 +31,47 @@ struct Entry {
     next: u32,
 }
 
+/// Entries by order id.
+#[derive(Clone, Copy)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    const EMPTY: List = List { first: NONE, last: NONE };
+}
+
+/// Orders that are asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct OrdersOf {
+    pub(crate) account: AccountIndex,
+    /// None for those of all symbols.
+    pub(crate) symbol: Option<SymbolIndex>,
+    /// The newest of them.
+    pub(crate) through: OrderId,
+}
+
+/// Orders that were taken out, the oldest first.
+pub(crate) struct Taken {
+    /// Their ids and slots.
+    pub(crate) orders: Vec<(OrderId, u32)>,
+    /// Whether others are left that were asked for.
+    pub(crate) is_cut: bool,
+}
+
 /// The open orders by account, as far as they were entered.
 pub(crate) struct AccountOrders {
     entries: Slab<Entry>,
-    /// By account the first of its orders that are not sorted by symbol.
-    unsorted: Vec<u32>,
-    sorted: BTreeMap<(AccountIndex, SymbolIndex), u32>,
+    /// By account those of its orders that are not sorted by symbol. They are newer than the sorted ones.
+    unsorted: Vec<List>,
+    sorted: BTreeMap<(AccountIndex, SymbolIndex), List>,
     /// Orders from here on were not entered yet.
     next: OrderId,
 }
+
+/// The oldest sorted orders of an account, with their symbols.
+type Heads = BinaryHeap<Reverse<(OrderId, SymbolIndex)>>;
 
 impl Default for AccountOrders {
     fn default() -> AccountOrders {
@@ -47,23 +84,102 @@ impl AccountOrders {
         AccountOrders { entries: Slab::new(), unsorted: Vec::new(), sorted: BTreeMap::new(), next: OrderId(1) }
     }
 
-    /// Enters what was placed since the last time. `next` is the id of the order that is placed next.
-    pub(crate) fn enter_new(&mut self, orders: &Orders, next: OrderId) {
+    /// Begins anew where that costs less than to go on. `next` is the id of the order that is placed next.
+    pub(crate) fn look_after(&mut self, orders: &Orders, next: OrderId) {
         let new = next.0.saturating_sub(self.next.0);
         let slots = orders.slots_used();
-        if new > slots.into() || self.entries.len() > (slots as usize).saturating_mul(2).saturating_add(FEW) {
-            *self = AccountOrders { next, ..AccountOrders::new() };
-            for slot in 0..slots {
-                self.enter(orders, slot);
-            }
+        if new <= slots.into() && self.entries.len() <= (slots as usize).saturating_mul(2).saturating_add(FEW) {
             return;
         }
-        for order in self.next.0..next.0 {
-            if let Some(slot) = orders.find(OrderId(order)) {
+        let open = (0..slots).map(|slot| (orders.get(slot), slot)).filter(|(order, _)| !order.open.is_zero());
+        let mut open: Vec<(OrderId, u32)> = open.map(|(order, slot)| (order.id, slot)).collect();
+        open.sort_unstable();
+        *self = AccountOrders { next, ..AccountOrders::new() };
+        self.put_back(orders, &open);
+    }
+
+    /// Takes out open orders of an account, as many as `most`, the oldest first. `symbol_of` says the symbol of an
+    /// order by its slot.
+    pub(crate) fn take(
+        &mut self,
+        orders: &Orders,
+        asked: OrdersOf,
+        most: usize,
+        symbol_of: impl Fn(u32) -> SymbolIndex,
+    ) -> Taken {
+        let mut heads = if asked.symbol.is_none() { self.heads(asked.account) } else { Heads::new() };
+        let mut taken = Taken { orders: Vec::new(), is_cut: false };
+        while let Some(entry) = self.next_of(orders, asked, &mut heads, &symbol_of) {
+            if taken.orders.len() < most && entry.order <= asked.through {
+                taken.orders.push((entry.order, entry.slot));
+                continue;
+            }
+            taken.is_cut = entry.order <= asked.through;
+            self.put_first((asked.account, symbol_of(entry.slot)), entry);
+            break;
+        }
+        taken
+    }
+
+    /// Enters open orders whose accounts have none entered, the oldest first.
+    pub(crate) fn put_back(&mut self, orders: &Orders, found: &[(OrderId, u32)]) {
+        found.iter().for_each(|&(_, slot)| self.enter(orders, slot));
+    }
+
+    /// Takes out the oldest one.
+    fn next_of(
+        &mut self,
+        orders: &Orders,
+        asked: OrdersOf,
+        heads: &mut Heads,
+        symbol_of: &impl Fn(u32) -> SymbolIndex,
+    ) -> Option<Entry> {
+        let account = asked.account;
+        loop {
+            let sorted = asked.symbol.or_else(|| heads.pop().map(|Reverse((_, symbol))| symbol));
+            if let Some(symbol) = sorted
+                && let Some(entry) = self.pop_sorted((account, symbol))
+            {
+                if asked.symbol.is_none() {
+                    heads.extend(self.head((account, symbol)));
+                }
+                if is_open(orders, &entry) {
+                    return Some(entry);
+                }
+                continue;
+            }
+            let Some(entry) = self.pop_unsorted(account) else {
+                if self.enter_next(orders, asked) {
+                    continue;
+                }
+                return None;
+            };
+            if !is_open(orders, &entry) {
+                continue;
+            }
+            let symbol = symbol_of(entry.slot);
+            if asked.symbol.is_none_or(|asked| asked == symbol) {
+                return Some(entry);
+            }
+            let mut list = self.sorted.get(&(account, symbol)).copied().unwrap_or(List::EMPTY);
+            self.append(&mut list, entry.order, entry.slot);
+            self.sorted.insert((account, symbol), list);
+        }
+    }
+
+    /// Enters orders until one of the account was. Gives whether one was.
+    fn enter_next(&mut self, orders: &Orders, asked: OrdersOf) -> bool {
+        while self.next <= asked.through {
+            let order = self.next;
+            self.next = OrderId(order.0.saturating_add(1));
+            if let Some(slot) = orders.find(order) {
                 self.enter(orders, slot);
+                if orders.get(slot).account == asked.account {
+                    return true;
+                }
             }
         }
-        self.next = next;
+        false
     }
 
     fn enter(&mut self, orders: &Orders, slot: u32) {
@@ -74,106 +190,67 @@ impl AccountOrders {
         }
         let account = order.account.0 as usize;
         if self.unsorted.len() <= account {
-            self.unsorted.resize(account.saturating_add(1), NONE);
+            self.unsorted.resize(account.saturating_add(1), List::EMPTY);
         }
-        let first = &mut self.unsorted[account];
-        *first = self.entries.insert(Entry { order: order.id, slot, next: *first });
+        let mut list = self.unsorted[account];
+        self.append(&mut list, order.id, slot);
+        self.unsorted[account] = list;
     }
 
-    /// Takes out the open orders of an account, of one symbol or of all, and gives their ids and slots, the oldest first. `symbol_of` says
-    /// the symbol of an order by its slot.
-    pub(crate) fn take(
-        &mut self,
-        orders: &Orders,
-        account: AccountIndex,
-        symbol: Option<SymbolIndex>,
-        symbol_of: impl Fn(u32) -> SymbolIndex,
-    ) -> Vec<(OrderId, u32)> {
-        let mut found = Vec::new();
-        match symbol {
-            Some(symbol) => {
-                self.sort(orders, account, symbol_of);
-                let first = self.sorted.remove(&(account, symbol));
-                self.take_list(orders, first, &mut found);
-            }
-            None => {
-                let unsorted = self.unsorted.get_mut(account.0 as usize).map(|first| std::mem::replace(first, NONE));
-                self.take_list(orders, unsorted, &mut found);
-                for of in self.symbols_of(account) {
-                    let first = self.sorted.remove(&of);
-                    self.take_list(orders, first, &mut found);
-                }
-            }
+    fn append(&mut self, list: &mut List, order: OrderId, slot: u32) {
+        let entry = self.entries.insert(Entry { order, slot, next: NONE });
+        match std::mem::replace(&mut list.last, entry) {
+            NONE => list.first = entry,
+            last => self.entries[last].next = entry,
         }
-        found.sort_unstable();
-        found
     }
 
-    /// Whether an account has an open order, of one symbol or at all.
-    pub(crate) fn has_any(
-        &mut self,
-        orders: &Orders,
-        account: AccountIndex,
-        symbol: Option<SymbolIndex>,
-        symbol_of: impl Fn(u32) -> SymbolIndex,
-    ) -> bool {
-        // Sorted, all that is left are lists by symbol: what is dropped of them is dropped for good.
-        self.sort(orders, account, symbol_of);
-        let symbols = match symbol {
-            Some(symbol) => vec![(account, symbol)],
-            None => self.symbols_of(account),
-        };
-        symbols.into_iter().any(|of| self.has_one(orders, of))
-    }
-
-    fn has_one(&mut self, orders: &Orders, of: (AccountIndex, SymbolIndex)) -> bool {
-        let Some(mut first) = self.sorted.get(&of).copied() else { return false };
-        while first != NONE {
-            let entry = self.entries[first];
-            if is_open(orders, &entry) {
-                self.sorted.insert(of, first);
-                return true;
-            }
-            self.entries.remove(first);
-            first = entry.next;
+    fn put_first(&mut self, of: (AccountIndex, SymbolIndex), entry: Entry) {
+        let list = self.sorted.entry(of).or_insert(List::EMPTY);
+        list.first = self.entries.insert(Entry { next: list.first, ..entry });
+        if list.last == NONE {
+            list.last = list.first;
         }
-        self.sorted.remove(&of);
-        false
     }
 
-    /// Enters orders again that were taken out and go on being open.
-    pub(crate) fn put_back(&mut self, orders: &Orders, found: &[(OrderId, u32)]) {
-        found.iter().for_each(|&(_, slot)| self.enter(orders, slot));
+    fn pop_unsorted(&mut self, account: AccountIndex) -> Option<Entry> {
+        let list = self.unsorted.get_mut(account.0 as usize)?;
+        pop(&mut self.entries, list)
     }
 
-    fn symbols_of(&self, account: AccountIndex) -> Vec<(AccountIndex, SymbolIndex)> {
+    fn pop_sorted(&mut self, of: (AccountIndex, SymbolIndex)) -> Option<Entry> {
+        let list = self.sorted.get_mut(&of)?;
+        let entry = pop(&mut self.entries, list);
+        if list.first == NONE {
+            self.sorted.remove(&of);
+        }
+        entry
+    }
+
+    fn head(&self, of: (AccountIndex, SymbolIndex)) -> Option<Reverse<(OrderId, SymbolIndex)>> {
+        let list = self.sorted.get(&of)?;
+        Some(Reverse((self.entries[list.first].order, of.1)))
+    }
+
+    fn heads(&self, account: AccountIndex) -> Heads {
         let all = (account, SymbolIndex(0))..=(account, SymbolIndex(u32::MAX));
-        self.sorted.range(all).map(|(&of, _)| of).collect()
+        self.sorted.range(all).filter_map(|(&of, _)| self.head(of)).collect()
     }
+}
 
-    /// Sorts what an account has by symbol.
-    fn sort(&mut self, orders: &Orders, account: AccountIndex, symbol_of: impl Fn(u32) -> SymbolIndex) {
-        let unsorted = self.unsorted.get_mut(account.0 as usize).map(|first| std::mem::replace(first, NONE));
-        let mut found = Vec::new();
-        self.take_list(orders, unsorted, &mut found);
-        for (order, slot) in found {
-            let first = self.sorted.entry((account, symbol_of(slot))).or_insert(NONE);
-            *first = self.entries.insert(Entry { order, slot, next: *first });
-        }
+/// Frees the first entry of a list, and gives it.
+fn pop(entries: &mut Slab<Entry>, list: &mut List) -> Option<Entry> {
+    let first = list.first;
+    if first == NONE {
+        return None;
     }
-
-    /// Frees the entries of a list, and gives those whose orders are open still.
-    fn take_list(&mut self, orders: &Orders, first: Option<u32>, found: &mut Vec<(OrderId, u32)>) {
-        let mut next = first.unwrap_or(NONE);
-        while next != NONE {
-            let entry = self.entries[next];
-            if is_open(orders, &entry) {
-                found.push((entry.order, entry.slot));
-            }
-            self.entries.remove(next);
-            next = entry.next;
-        }
+    let entry = entries[first];
+    entries.remove(first);
+    list.first = entry.next;
+    if entry.next == NONE {
+        list.last = NONE;
     }
+    Some(entry)
 }
 
 /// Whether the order that was entered is open: its slot may be another one's by now.
@@ -191,7 +268,8 @@ mod tests {
     use crate::amount::Shares;
     use crate::ids::Time;
 
-    /// Orders of 5 accounts and 3 symbols that come and go, of which now and then all of an account and symbol are taken, beside a plain list.
+    /// Orders of 5 accounts and 3 symbols that come and go, of which now and then some or all of an account and symbol
+    /// are taken, beside a plain list.
     #[test]
     fn it_gives_what_is_open_however_orders_came_and_went_and_does_not_grow() {
         let (mut orders, mut found) = (Orders::new(), AccountOrders::new());
@@ -226,17 +304,25 @@ mod tests {
             let expected: Vec<(OrderId, u32)> =
                 open.iter().filter(|(_, order)| is_meant(order)).map(|(&id, &(.., slot))| (id, slot)).collect();
             let symbol_of = |slot: u32| symbols[slot as usize];
-            found.enter_new(&orders, OrderId(id.0 + 1));
+            found.look_after(&orders, OrderId(id.0 + 1));
+            let through = if draw(4) == 0 { OrderId(draw(id.0) + 1) } else { id };
+            let expected: Vec<(OrderId, u32)> = expected.into_iter().filter(|(order, _)| *order <= through).collect();
+            let asked = OrdersOf { account, symbol, through };
+            let mut take = |most: usize| found.take(&orders, asked, most, symbol_of);
             if draw(2) == 0 {
-                assert_eq!(found.has_any(&orders, account, symbol, symbol_of), !expected.is_empty(), "{id}");
+                assert_eq!(take(0).is_cut, !expected.is_empty(), "{id}");
             }
-            assert_eq!(found.take(&orders, account, symbol, symbol_of), expected, "{id}");
+            let most = if draw(2) == 0 { usize::MAX } else { draw(20) as usize };
+            let taken = take(most);
+            assert_eq!(taken.is_cut, most < expected.len(), "{id}");
+            let expected: Vec<(OrderId, u32)> = expected.into_iter().take(most).collect();
+            assert_eq!(taken.orders, expected, "{id}");
             for (gone, slot) in expected {
                 open.remove(&gone);
                 orders.cancel(slot, Time::ZERO);
                 orders.remove(gone);
             }
-            assert!(found.entries.len() <= 2 * orders.slots_used() as usize + FEW + 1, "{}", found.entries.len());
+            assert!(found.entries.len() <= 3 * orders.slots_used() as usize + FEW + 1, "{}", found.entries.len());
         }
     }
 }

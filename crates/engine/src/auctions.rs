@@ -36,9 +36,9 @@ impl Engine {
         self.instruments.next_end().map(|(until, _)| until)
     }
 
-    /// Whether an `EndAuction` at this time would end one.
+    /// Whether an `EndAuction` at this time would end one. None ends while a kill goes on.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
-        self.next_auction_end().is_some_and(|until| until <= now)
+        self.next_auction_end().is_some_and(|until| until <= now) && !self.has_kills_going_on()
     }
 
     /// What the orders of a symbol would execute if they executed at one price now; none if they would not.
@@ -162,6 +162,9 @@ impl Engine {
         let (low, high) = self.rules(placed.symbol)?.band(last);
         let (mut left, mut crosses) = (placed.shares, false);
         self.look(placed.symbol, placed.side, &mut |price, maker| {
+            if self.is_killed_order(maker.account, placed.symbol) {
+                return true;
+            }
             let accepts = placed.accepts(price);
             crosses = accepts && !(low..=high).contains(&price);
             left = left.less(left.min(maker.open));
@@ -175,6 +178,9 @@ impl Engine {
     /// change.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) -> bool {
         let Some(AuctionPrice { price, .. }) = self.auction_price(symbol) else { return true };
+        if self.has_killed_orders(symbol) {
+            return false;
+        }
         let mut next = self.next_pair(symbol, price);
         while let Some((buy, sell)) = next.filter(|_| self.executions_left > 0) {
             self.executions_left = self.executions_left.saturating_sub(1);

@@ -11,14 +11,10 @@ use crate::reject::Reject;
 use crate::reply::{Reply, Status};
 use crate::slab::NONE;
 
-/// Orders that one command ends, at most, because their deadlines came. The others are ended by commands of their own, so that
-/// nobody waits long when many end at the same time.
-const EXPIRED_MAX: usize = 1_000;
-
 impl Engine {
-    /// Whether an `ExpireOrders` at this time would end an order.
-    pub fn has_passed_deadlines(&self, now: Time) -> bool {
-        self.deadlines.next_passed(now).is_some()
+    /// Whether an `ExpireOrders` at this time may end an order: one of a kill that goes on, or one whose deadline came.
+    pub fn has_orders_to_end(&self, now: Time) -> bool {
+        self.has_kills_going_on() || self.deadlines.next_passed(now).is_some()
     }
 
     /// When the next order ends that is open now; none if no open order has a deadline.
@@ -154,16 +150,25 @@ impl Engine {
         }
     }
 
-    /// Cancels orders whose deadlines came, the earliest first.
+    /// Cancels what is left of kills, and then orders whose deadlines came, the earliest first.
     #[cold]
     pub(crate) fn expire_orders(&mut self, events: &mut impl FnMut(Event)) {
-        for _ in 0..EXPIRED_MAX {
+        let killed = self.go_on_with_kills(events);
+        for _ in killed..self.cancels_max {
             let Some(order) = self.deadlines.next_passed(self.time) else { return };
             let slot = self.orders.find(order).expect("invariant: an order with a deadline is open");
-            self.cancel_partner(order, &self.standing_as(slot), events);
-            self.take_out(slot, CancelReason::Expired, events);
-            self.finish(slot, events);
+            self.end_order(slot, CancelReason::Expired, events);
         }
+    }
+
+    /// Cancels an open order, wherever it stands, with the one that it is linked with.
+    #[inline(never)]
+    pub(crate) fn end_order(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
+        if !self.links.is_empty() {
+            self.cancel_partner(self.orders.get(slot).id, &self.standing_as(slot), events);
+        }
+        self.take_out(slot, why, events);
+        self.finish(slot, events);
     }
 
     /// Whether an order may be placed on this condition by the command that is being applied.

@@ -331,7 +331,8 @@ pub enum Command {
     /// Activate orders whose triggers were reached, and that were too many for the command that reached them. Nobody asks for it: the
     /// market's loop gives it while there are such orders.
     ActivateReached,
-    /// Cancel orders whose deadlines came. Nobody asks for it: the market's loop gives it when there are such orders.
+    /// Cancel what kills that go on left open, and orders whose deadlines came, [`CANCELS_MAX`](crate::CANCELS_MAX) in
+    /// all. Nobody asks for it: the market's loop gives it when there are such orders.
     ExpireOrders,
     /// As `PlaceOrder`, if the command just before it canceled an order. Both stand in one request, in this order.
     PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
@@ -399,9 +400,11 @@ pub enum Command {
     /// id now, stands in no book until then, and holds nothing. The second of two is linked with the first one when they are placed.
     /// If it is refused the working order is canceled.
     PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// Cancel what is open of all orders of an account, or of those of one symbol, wherever they stand: the oldest first.
-    CancelAll { account: AccountId, symbol: Option<Symbol> },
-    /// Cancel all open orders of a scope, the oldest first, and have no new ones placed there until it is released.
+    /// Cancel what is open of the oldest [`CANCELS_MAX`](crate::CANCELS_MAX) orders of an account, or of those of one
+    /// symbol, wherever they stand. `through` is the newest order that is meant, if not all are.
+    CancelAll { account: AccountId, symbol: Option<Symbol>, through: Option<OrderId> },
+    /// Have no new orders placed in a scope until it is released, and cancel what is open there: the first
+    /// [`CANCELS_MAX`](crate::CANCELS_MAX) orders. `ExpireOrders` cancels the others.
     Kill { scope: KillScope },
     /// Have orders placed again in a scope that was killed.
     Release { scope: KillScope },

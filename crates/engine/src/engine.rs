@@ -1,7 +1,7 @@
 //! The exchange itself: what each command and query does. Checks everything, then changes.
 //! Matching stands in `matching.rs`, writing the state down and reading it back in `export.rs` and `import.rs`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use foldhash::fast::FixedState;
 
@@ -20,7 +20,7 @@ use crate::groups::Groups;
 use crate::icebergs::Icebergs;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, OrderId, Sequence, Symbol, SymbolIndex, Time};
 use crate::instruments::Instruments;
-use crate::kills::Kills;
+use crate::kills::{KillScope, Kills};
 use crate::limited::LimitedAccounts;
 use crate::links::Links;
 use crate::orders::Orders;
@@ -30,6 +30,12 @@ use crate::reject::Reject;
 use crate::reply::{OpenTerms, Reply, Status};
 use crate::shared_log::SharedLog;
 use crate::stops::Stops;
+
+/// Orders that one command ends, at most, where it was not asked for each of them: as a kill, a cancel of all orders of
+/// an account, or a cancel on disconnect, or because their deadlines came. Others that end with one of these, because
+/// they were linked with it or waited for it, are not counted. What is left other commands end, so that nobody waits
+/// long. It is part of what commands mean, as [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) is.
+pub const CANCELS_MAX: usize = 1_000;
 
 /// Ops looked at together: enough to overlap their waits, few enough that what they need stays in the nearest cache.
 pub const AHEAD: usize = 32;
@@ -62,6 +68,9 @@ pub struct Engine {
     pub(crate) groups: Groups,
     pub(crate) pendings: Pendings,
     pub(crate) kills: Kills,
+    /// Kills whose orders may not all be canceled yet: all others have none open. No part of the state, because it
+    /// follows from that.
+    pub(crate) kills_going_on: BTreeSet<KillScope<AccountIndex, SymbolIndex>>,
     /// Whose orders are canceled when nobody is there for them.
     pub(crate) protections: Protections,
     /// Accounts with limits. What is counted of them is no part of the state, because it follows from that.
@@ -76,6 +85,8 @@ pub struct Engine {
     /// What the commands of this time still may execute together. No part of the state that is written down: no two
     /// turns have the same time, and no state is written down inside of a turn.
     turn_executions_left: u32,
+    /// See [`CANCELS_MAX`].
+    pub(crate) cancels_max: usize,
     /// Slots of done orders that nobody took yet, in the order in which they were done.
     done: VecDeque<u32>,
     done_orders: DoneOrders,
@@ -118,6 +129,7 @@ impl Engine {
             groups: Groups::new(),
             pendings: Pendings::new(),
             kills: Kills::new(),
+            kills_going_on: BTreeSet::new(),
             protections: Protections::new(),
             limits: LimitedAccounts::default(),
             shared_log: SharedLog::new(),
@@ -125,6 +137,7 @@ impl Engine {
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
             turn_executions_left: ExecutionBounds::ALL.turn,
+            cancels_max: CANCELS_MAX,
             done: VecDeque::new(),
             done_orders,
             done_kept: 0,
@@ -140,6 +153,11 @@ impl Engine {
     /// As `with_execution_bounds`, where each command executes so often whatever others did.
     pub fn with_executions_max(self, executions_max: u32) -> Engine {
         self.with_execution_bounds(ExecutionBounds::of_command(executions_max))
+    }
+
+    /// Puts another number in the place of [`CANCELS_MAX`]: for tests.
+    pub fn with_cancels_max(self, cancels_max: usize) -> Engine {
+        Engine { cancels_max, ..self }
     }
 
     /// The last command applied.
@@ -330,7 +348,7 @@ impl Engine {
             Command::PlacePending { account, ref order, client_id, until } => {
                 self.place_pending(account, order, &Terms { client_id, until, ..Terms::NONE }, events)
             }
-            Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
+            Command::CancelAll { account, symbol, through } => self.cancel_all(account, symbol, through, events),
             Command::Kill { scope } => self.change_kill(scope, true, events),
             Command::Release { scope } => self.change_kill(scope, false, events),
             Command::Protect { account, grace } => self.protect(account, grace, events),

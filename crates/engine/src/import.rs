@@ -153,14 +153,12 @@ impl Importer {
         if self.engine.instruments.phases().any(|(symbol, _)| !self.engine.stops.is_watched(symbol)) {
             return fail("a phase of a symbol that is not watched");
         }
-        if !self.engine.are_kills_sound() {
-            return fail("an order is open where orders are killed");
-        }
         if !self.are_links_sound() {
             return fail("two orders are linked that are not open or are no pair");
         }
         self.engine.client_orders.sort_done();
         self.engine.count_limited();
+        self.engine.find_kills_going_on();
         Ok(self.engine)
     }
 

@@ -42,7 +42,7 @@ impl Engine {
     /// proportional to the state.
     pub fn check_invariants(&self) {
         assert!(self.are_limits_counted(), "what accounts with limits have open is counted");
-        assert!(self.are_kills_sound(), "nothing is open where orders are killed");
+        assert!(self.are_kills_sound(), "nothing is open where orders are killed, but where that goes on");
         assert!(self.are_levels_added_up(), "what is open at a limit is what is open of its orders");
         let mut money = Money::ZERO;
         let mut shares = vec![Position::ZERO; self.symbols.all().len()];

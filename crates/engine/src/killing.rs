@@ -1,12 +1,18 @@
-//! Throws the kill switch: cancels what is open in a scope with one command, and has new orders there refused until it
-//! is released. So nothing of a killed scope is open, waits, or comes to a book later. One that is to wait for another
-//! order is of its account and symbol. To kill takes as long as to cancel all orders of the scope, however many there
-//! once were; that it is killed already is answered at once.
+//! Throws the kill switch: cancels what is open in a scope, and has new orders there refused until it is released. One
+//! command cancels no more than [`CANCELS_MAX`](crate::CANCELS_MAX) orders, and while others are left the kill goes on:
+//! the loop gives `ExpireOrders`, which cancels the next ones, and changes nothing where a release came before it.
+//! Nothing of the scope executes meanwhile: an order of it that another one meets on its book is canceled then; so is
+//! one whose turn comes, that was reached, is under way or waited behind others; whoever looks at a book before it
+//! executes does not count it; and no auction ends where there is one. So nothing of a killed scope executes, or comes
+//! to a book later. Each command takes as long as to cancel its orders, however many there are or once were.
 
+use std::collections::BTreeSet;
+
+use crate::account_orders::Taken;
 use crate::command::{CancelReason, Side};
 use crate::engine::Engine;
 use crate::event::Event;
-use crate::ids::{AccountIndex, OrderId, SymbolIndex};
+use crate::ids::{AccountIndex, SymbolIndex};
 use crate::kills::{KillScope, Kills};
 use crate::reject::Reject;
 use crate::reply::Reply;
@@ -39,56 +45,125 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
         let scope = self.scope(scope)?;
-        let changes = self.kills.is_killed(scope) != is_killed;
-        if changes {
+        if self.kills.is_killed(scope) != is_killed {
+            if !is_killed && self.has_open_orders(scope) {
+                return Err(Reject::KillGoesOn);
+            }
             self.kills.set(scope, is_killed);
             events(Event::KillChanged { scope, is_killed });
+            self.kills_going_on.extend(Some(scope).filter(|_| is_killed));
         }
         if !is_killed {
+            self.kills_going_on.remove(&scope);
             return Ok(Reply::Created);
         }
-        let found = if changes { self.open_orders_of(scope) } else { Vec::new() };
-        self.cancel_each(&found, CancelReason::Asked, events);
-        Ok(Reply::CanceledAll { orders: found.len(), sequence: self.sequence })
+        let orders = self.cancel_killed(scope, self.cancels_max, events);
+        let left = self.kills_going_on.contains(&scope).then(|| self.newest_order());
+        Ok(Reply::CanceledAll { orders, left, sequence: self.sequence })
     }
 
-    /// The ids and slots of the open orders of a scope, the oldest first. Takes time proportional to what is open
-    /// there, and for everything to the symbols.
-    fn open_orders_of(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> Vec<(OrderId, u32)> {
-        let mut found = match scope {
-            KillScope::Account(account) => return self.take_orders_of(account, None),
-            KillScope::Symbol(symbol) => self.open_orders_of_symbol(symbol),
-            KillScope::Everything if self.open_order_count() == 0 => Vec::new(),
-            KillScope::Everything => {
-                self.symbol_indexes().flat_map(|symbol| self.open_orders_of_symbol(symbol)).collect()
-            }
-        };
-        found.sort_unstable();
-        found
-    }
-
-    fn symbol_indexes(&self) -> impl Iterator<Item = SymbolIndex> + use<> {
-        (0..).map(SymbolIndex).take(self.symbols.all().len())
-    }
-
-    /// The ids and slots of the open orders of a symbol, in no order that means anything.
-    fn open_orders_of_symbol(&self, symbol: SymbolIndex) -> Vec<(OrderId, u32)> {
-        let mut found = Vec::new();
-        for side in [Side::Buy, Side::Sell] {
-            self.books.walk(symbol, side, &self.orders, &mut |_, slot| found.push((self.orders.get(slot).id, slot)));
+    /// Cancels what is left of kills, one scope after the other, as far as one command goes. Gives how many orders.
+    pub(crate) fn go_on_with_kills(&mut self, events: &mut impl FnMut(Event)) -> usize {
+        let mut canceled = 0usize;
+        while let Some(&scope) = self.kills_going_on.first().filter(|_| canceled < self.cancels_max) {
+            let orders = self.cancel_killed(scope, self.cancels_max.saturating_sub(canceled), events);
+            canceled = canceled.saturating_add(orders);
         }
-        self.stops.walk_symbol(&self.orders, symbol, &mut |slot| found.push((self.orders.get(slot).id, slot)));
-        found.extend(self.pendings.of_symbol(symbol).map(|pending| (pending.order, pending.slot)));
-        found
+        canceled
     }
 
-    /// Whether nothing is open where orders are killed.
+    /// Cancels the first open orders of a scope if its kill goes on, which is over if there are no more. Gives how many.
+    fn cancel_killed(
+        &mut self,
+        scope: KillScope<AccountIndex, SymbolIndex>,
+        most: usize,
+        events: &mut impl FnMut(Event),
+    ) -> usize {
+        if !self.kills_going_on.contains(&scope) {
+            return 0;
+        }
+        let Taken { mut orders, is_cut } = self.first_open_orders(scope, most);
+        if !is_cut {
+            self.kills_going_on.remove(&scope);
+        }
+        orders.sort_unstable();
+        self.cancel_each(&orders, CancelReason::Asked, events);
+        orders.len()
+    }
+
+    /// Whether a kill may have orders left to be canceled.
+    pub fn has_kills_going_on(&self) -> bool {
+        !self.kills_going_on.is_empty()
+    }
+
+    /// Whether a kill of this scope may have orders left to be canceled. Errors: what a command is told that kills it.
+    pub fn goes_on(&self, scope: KillScope) -> Result<bool, Reject> {
+        Ok(self.kills_going_on.contains(&self.scope(scope)?))
+    }
+
+    fn has_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>) -> bool {
+        self.kills_going_on.contains(&scope) && self.first_open_orders(scope, 0).is_cut
+    }
+
+    /// The first open orders of a scope: of an account the oldest ones; of a symbol those on its book, of either side
+    /// the best price first, then those that wait for a price, then those that wait for their turn, the one under way
+    /// first, then those that wait for an order; and of everything symbol by symbol. Takes time proportional to what it
+    /// gives, and for everything to the symbols.
+    fn first_open_orders(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, most: usize) -> Taken {
+        match scope {
+            KillScope::Account(account) => self.take_orders_of(account, None, None, most),
+            KillScope::Symbol(symbol) => self.first_of(self.open_slots(symbol), most),
+            KillScope::Everything => {
+                let symbols = (0..).map(SymbolIndex).take(self.symbols.all().len());
+                self.first_of(symbols.flat_map(|symbol| self.open_slots(symbol)), most)
+            }
+        }
+    }
+
+    fn first_of(&self, mut slots: impl Iterator<Item = u32>, most: usize) -> Taken {
+        let orders = slots.by_ref().take(most).map(|slot| (self.orders.get(slot).id, slot)).collect();
+        Taken { orders, is_cut: slots.next().is_some() }
+    }
+
+    /// The slots of the open orders of a symbol.
+    fn open_slots(&self, symbol: SymbolIndex) -> impl Iterator<Item = u32> {
+        let on_book = [Side::Buy, Side::Sell].into_iter().flat_map(move |side| self.books.levels(symbol, side));
+        let first = on_book.map(|level| level.oldest).chain(self.stops.queues_of(symbol));
+        let pending = self.pendings.of_symbol(symbol).map(|pending| pending.slot);
+        first.flat_map(|first| self.orders.queue_from(first)).chain(pending)
+    }
+
+    /// Whether nothing is open where orders are killed, but where that goes on.
     pub(crate) fn are_kills_sound(&self) -> bool {
-        let is_stopped = |slot: u32| {
-            let order = self.orders.get(slot);
-            !order.open.is_zero() && self.kills.stops(order.account, self.standing_as(slot).symbol).is_some()
-        };
-        self.kills.is_empty() || !(0..self.orders.slots_used()).any(is_stopped)
+        self.killed_with_open_orders().is_subset(&self.kills_going_on)
+    }
+
+    /// Finds the kills that go on: after an import.
+    pub(crate) fn find_kills_going_on(&mut self) {
+        self.kills_going_on = self.killed_with_open_orders();
+    }
+
+    /// Takes time proportional to the state if anything is killed.
+    fn killed_with_open_orders(&self) -> BTreeSet<KillScope<AccountIndex, SymbolIndex>> {
+        let slots = if self.kills.is_empty() { 0 } else { self.orders.slots_used() };
+        let open = (0..slots).filter(|&slot| !self.orders.get(slot).open.is_zero());
+        open.flat_map(|slot| self.kills.of(self.orders.get(slot).account, self.standing_as(slot).symbol)).collect()
+    }
+
+    /// Whether an open order is left of a kill that goes on: it executes with nobody, and is canceled where it is met.
+    #[inline]
+    pub(crate) fn is_killed_order(&self, account: AccountIndex, symbol: SymbolIndex) -> bool {
+        self.has_kills_going_on() && self.kills.stops(account, symbol).is_some()
+    }
+
+    /// Whether orders are left in a symbol of a kill that goes on.
+    pub(crate) fn has_killed_orders(&mut self, symbol: SymbolIndex) -> bool {
+        let going_on: Vec<_> = self.kills_going_on.iter().copied().collect();
+        going_on.into_iter().any(|scope| match scope {
+            KillScope::Everything => self.open_slots(symbol).next().is_some(),
+            KillScope::Symbol(killed) => killed == symbol && self.open_slots(symbol).next().is_some(),
+            KillScope::Account(account) => self.take_orders_of(account, Some(symbol), None, 0).is_cut,
+        })
     }
 
     /// Errors: `Killed`.

@@ -69,8 +69,17 @@ impl Kills {
 
     /// The widest scope that keeps an account from placing orders in a symbol.
     pub fn stops(&self, account: AccountIndex, symbol: SymbolIndex) -> Option<KillScope<AccountIndex, SymbolIndex>> {
+        self.of(account, symbol).next()
+    }
+
+    /// All scopes that do, the widest first.
+    pub(crate) fn of(
+        &self,
+        account: AccountIndex,
+        symbol: SymbolIndex,
+    ) -> impl Iterator<Item = KillScope<AccountIndex, SymbolIndex>> {
         let scopes = [KillScope::Everything, KillScope::Symbol(symbol), KillScope::Account(account)];
-        scopes.into_iter().find(|&scope| self.is_killed(scope))
+        scopes.into_iter().filter(|&scope| self.is_killed(scope))
     }
 
     /// Everything first, then the accounts and the symbols by their indexes.

@@ -80,7 +80,7 @@ pub use command::{
     CancelReason, Command, Entry, FundsOrder, Manner, NewOrder, Op, OrderKind, OrderName, Query, SelfTrade, Side,
     Trigger,
 };
-pub use engine::{AHEAD, DoneOrders, Engine};
+pub use engine::{AHEAD, CANCELS_MAX, DoneOrders, Engine};
 pub use event::Event;
 pub use executed::{EXECUTIONS_KEPT, Executed, Execution};
 pub use execution_bounds::{EXECUTIONS_MAX, ExecutionBounds};

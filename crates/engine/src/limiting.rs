@@ -199,7 +199,7 @@ impl Engine {
 
     /// The ids and slots of the open orders of an account.
     fn open_orders_of_account(&mut self, account: AccountIndex) -> Vec<(OrderId, u32)> {
-        let found = self.take_orders_of(account, None);
+        let found = self.take_orders_of(account, None, None, usize::MAX).orders;
         self.account_orders.put_back(&self.orders, &found);
         found
     }

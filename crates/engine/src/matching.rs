@@ -467,7 +467,7 @@ impl Engine {
             if !within.accepts(price) {
                 return false;
             }
-            match self.counts(asked.self_trade, account, maker) {
+            match self.counts(asked.self_trade, account, symbol, maker) {
                 Counted::Nothing => return true,
                 Counted::NothingFromHere => return false,
                 Counted::Whole => {}
@@ -480,8 +480,8 @@ impl Engine {
         Shares::MAX.less(room)
     }
 
-    /// Visits the first [`LOOKED_AT_MAX`] orders that one of this side executes with, and their prices, until `visit` says that it
-    /// has seen enough. What they hide is executed, and visited, behind all that is shown at their price.
+    /// Visits the first [`LOOKED_AT_MAX`] orders on the other side, and their prices, until `visit` says that it has seen
+    /// enough. What they hide is executed, and visited, behind all that is shown at their price.
     pub(crate) fn look(&self, symbol: SymbolIndex, side: Side, visit: &mut impl FnMut(Price, &Order) -> bool) {
         let mut looked_at = 0usize;
         for level in self.books.levels(symbol, side.opposite()) {
@@ -568,7 +568,9 @@ impl Engine {
             while maker != NONE && !aggressor.wanted.is_zero() && left > 0 {
                 left = left.wrapping_sub(1);
                 let (newer, account) = (self.orders.get(maker).newer, self.orders.get(maker).account);
-                if self.is_own(placed.self_trade, aggressor.account, account) {
+                if self.is_killed_order(account, aggressor.symbol) {
+                    self.end_order(maker, CancelReason::Asked, events);
+                } else if self.is_own(placed.self_trade, aggressor.account, account) {
                     self.prevent(aggressor, placed, maker, price, events);
                 } else {
                     self.execute(aggressor, maker, price, events);

@@ -169,6 +169,12 @@ impl Orders {
         &mut self.slots[slot]
     }
 
+    /// The slots of an order and of those behind it in its queue.
+    pub(crate) fn queue_from(&self, first: u32) -> impl Iterator<Item = u32> {
+        let some = |slot: u32| Some(slot).filter(|&slot| slot != NONE);
+        std::iter::successors(some(first), move |&slot| some(self.slots[slot].newer))
+    }
+
     /// Takes executed shares off an order and notes the execution; gives what is left open.
     pub(crate) fn execute(&mut self, slot: u32, execution: Execution) -> Shares {
         self.note_execution(slot, execution);

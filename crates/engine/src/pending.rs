@@ -245,6 +245,10 @@ impl Engine {
             return Err(CancelReason::Expired);
         }
         let account = self.orders.get(slot).account;
+        // Placed, it would be refused.
+        if self.is_killed_order(account, placed.symbol) {
+            return Err(CancelReason::Refused);
+        }
         self.check_released(account, placed).map_err(|_| CancelReason::Refused)?;
         let terms = Terms { released: Some((order, slot)), ..Terms::NONE };
         // What its executions reach is activated by whoever called this.

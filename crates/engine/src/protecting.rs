@@ -1,6 +1,7 @@
 //! Cancel on disconnect: an account is protected, or no longer. Whether anybody is there for it is decided outside, before a command has
 //! its number: so a replay decides the same, and who was protected before a restart is protected after it.
 
+use crate::account_orders::Taken;
 use crate::command::CancelReason;
 use crate::engine::Engine;
 use crate::event::Event;
@@ -41,7 +42,8 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Protects an account no longer. If nobody was there for it any more its open orders are canceled, the oldest first.
+    /// Protects an account no longer. If nobody was there for it any more its open orders are canceled, the oldest
+    /// first. It stays protected while more are left than one command cancels, so that another one goes on.
     #[cold]
     pub(crate) fn unprotect(
         &mut self,
@@ -51,15 +53,18 @@ impl Engine {
     ) -> Result<Reply, Reject> {
         let account = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let is_protected = self.protections.of(account).is_some();
-        if is_protected {
+        let taken = match is_protected && is_lost {
+            true => self.take_orders_of(account, None, None, self.cancels_max),
+            false => Taken { orders: Vec::new(), is_cut: false },
+        };
+        if is_protected && !taken.is_cut {
             self.protections.set(account, None);
             events(Event::ProtectionChanged { account, grace: None });
         }
         if !is_lost {
             return Ok(Reply::Created);
         }
-        let found = if is_protected { self.take_orders_of(account, None) } else { Vec::new() };
-        self.cancel_each(&found, CancelReason::Disconnected, events);
-        Ok(Reply::CanceledAll { orders: found.len(), sequence: self.sequence })
+        let left = taken.is_cut.then(|| self.newest_order());
+        Ok(self.cancel_taken(&taken, left, CancelReason::Disconnected, events))
     }
 }

@@ -82,6 +82,8 @@ pub enum Reject {
     AmendsPending { working: OrderId },
     /// An order in a scope that is killed.
     Killed(KillScope<(), ()>),
+    /// A release of a scope whose orders are not all canceled yet.
+    KillGoesOn,
     /// An order past a limit of its account.
     PastLimit(PastLimit),
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
@@ -194,6 +196,9 @@ impl fmt::Display for Reject {
                     KillScope::Symbol(()) => "this symbol",
                 }
             ),
+            Reject::KillGoesOn => {
+                f.write_str("Kill switch: orders are still being canceled; release it again when that is over")
+            }
             Reject::PastLimit(past) => past.fmt(f),
             Reject::NothingOpen => f.write_str("Order has nothing open to cancel"),
             Reject::NothingToAmend => f.write_str("Order has nothing open to amend"),

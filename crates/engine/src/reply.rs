@@ -35,8 +35,10 @@ pub enum Reply {
     Amended { order: OrderId, open: Shares },
     /// What a canceled order came to.
     Canceled(Status),
-    /// All open orders that were meant were canceled: so many, by this command; zero where there was nothing to do, and so no command.
-    CanceledAll { orders: usize, sequence: Sequence },
+    /// So many of the open orders that were meant were canceled, by this command; zero where there was nothing to do,
+    /// and so no command. `left`: others may be left of those that were meant, and none of these is newer than this
+    /// one.
+    CanceledAll { orders: usize, left: Option<OrderId>, sequence: Sequence },
     /// This order, which was asked about, is done and the engine no longer keeps it: whoever keeps it answers, through
     /// [`DoneOrder::answer`].
     Done(OrderId),

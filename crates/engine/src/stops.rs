@@ -313,16 +313,10 @@ impl Stops {
         }
     }
 
-    /// Visits the slots of all orders of a symbol that wait, in no order that means anything.
-    pub(crate) fn walk_symbol(&self, orders: &Orders, symbol: SymbolIndex, visit: &mut impl FnMut(u32)) {
+    /// The slots of the first orders of all queues of a symbol, in the order of [`Stops::walk`].
+    pub(crate) fn queues_of(&self, symbol: SymbolIndex) -> impl Iterator<Item = u32> {
         let (first, last) = (Trigger::from_above(Price::MAX), Trigger::from_below(Price::MAX));
-        for trails in [false, true] {
-            for &queue in self.waiting.range((symbol, trails, first)..=(symbol, trails, last)).map(|(_, queue)| queue) {
-                self.walk_queue(orders, queue, visit);
-            }
-        }
-        for queue in self.turns.of_symbol(symbol) {
-            self.walk_queue(orders, queue, visit);
-        }
+        let waiting = self.waiting.range((symbol, false, first)..=(symbol, true, last)).map(|(_, &queue)| queue);
+        waiting.chain(self.turns.of_symbol(symbol)).map(|queue| self.queues[queue].oldest)
     }
 }

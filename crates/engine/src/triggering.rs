@@ -141,7 +141,16 @@ impl Engine {
         if self.is_too_much(fills) {
             return None;
         }
+        let turns = if turn == Some(Turn::Queued) { 1 } else { ACTIVATION };
         self.stops.remove(&mut self.orders, slot);
+        if self.is_killed_order(account, placed.symbol) {
+            if !self.links.is_empty() {
+                self.cancel_partner(order, &placed, events);
+            }
+            self.cancel_open(slot, &placed, CancelReason::Asked, events);
+            self.finish(slot, events);
+            return Some(turns);
+        }
         if turn != Some(Turn::Queued) && !self.links.is_empty() {
             self.cancel_partner(order, &placed, events);
         }
@@ -160,7 +169,6 @@ impl Engine {
         } else {
             self.come_to_book(slot, &placed, fills, events);
         }
-        let turns = if turn == Some(Turn::Queued) { 1 } else { ACTIVATION };
         Some(turns.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)))
     }
 

@@ -113,7 +113,7 @@ impl Engine {
                     return Err(filling.executions);
                 }
                 looked_at = looked_at.saturating_add(1);
-                let shown = match self.counts(placed.self_trade, account, maker) {
+                let shown = match self.counts(placed.self_trade, account, placed.symbol, maker) {
                     Counted::NothingFromHere => return Err(filling.executions),
                     Counted::Nothing => Shares::ZERO,
                     Counted::Whole => {
@@ -138,9 +138,11 @@ impl Engine {
         Err(filling.executions)
     }
 
-    /// The executions that an order of this kind needs if it executes wholly or not at all; none for others.
+    /// The executions that an order of this kind needs if it executes wholly or not at all; none for others, and for
+    /// those that are left of a kill.
     pub(crate) fn fills(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Option<Result<u32, u32>> {
-        (placed.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(account, placed))
+        let is_counted = placed.kind == OrderKind::FillOrKill && !self.is_killed_order(account, placed.symbol);
+        is_counted.then(|| self.executions_to_fill(account, placed))
     }
 
     /// Whether an order that is placed executes wholly or not at all, and has to wait for another command to do so: the

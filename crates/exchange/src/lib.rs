@@ -61,7 +61,9 @@ pub use histogram::Reading;
 pub use limits::{Limit, Limits};
 pub use linked::{PairFault, PlacedPair, Which, linked, placed_pair};
 pub use lookup::{Found, LookedUp, LookedUpOrder, Lookup, Wanted};
-pub use member_kill::{KILLED_TOGETHER_MAX, NotKilled, killed_together, member_kill};
+pub use member_kill::{
+    KILLED_AT_ONCE_MAX, KILLED_TOGETHER_MAX, KilledTogether, NotKilled, killed_together, member_kill,
+};
 pub use metrics::{Gauge, Metrics, Stage};
 pub use mode::{Mode, ModeSwitch};
 pub use outcome::{Kind, Outcome};

@@ -343,7 +343,7 @@ mod tests {
         let symbol = Symbol::parse(b"SPY").expect("letters");
         let order = Op::Command(place(NewOrder::market(symbol, Side::Buy, shares(1))));
         let cancel = Op::Command(Command::CancelOrder { account, order: OrderId(1).into() });
-        let all = Op::Command(Command::CancelAll { account, symbol: None });
+        let all = Op::Command(Command::CancelAll { account, symbol: None, through: None });
         let kill = Op::Command(Command::Kill { scope: engine::KillScope::Account(account) });
         assert_eq!([&order, &cancel, &cancel].map(|op| limits.lets_through(op)), [false, true, false]);
         assert!((0..100).all(|_| limits.lets_through(&all) && limits.lets_through(&kill)));

@@ -1,6 +1,6 @@
-//! The kill switch for a member: one request with a command for each of its accounts. No command of another request
-//! comes between them, and the answer leaves when the last of them is done, so no order of these accounts executes
-//! after it. The engine knows no members, and one command for many accounts would change no more than that.
+//! The kill switch for a member: a command for each of its accounts, in requests of at most [`KILLED_AT_ONCE_MAX`]. The
+//! answer leaves when the last of them is done, so no order of these accounts executes after it. The engine knows no
+//! members, and one command for many accounts would change no more than that.
 
 use engine::{AccountId, Command, KillScope, Op, Reject, Reply};
 
@@ -9,6 +9,18 @@ use crate::principal::Rights;
 
 /// The most accounts of a member that one request kills.
 pub const KILLED_TOGETHER_MAX: usize = 4096;
+
+/// Accounts of members that one request kills, at most: each kill may cancel many orders, and others wait meanwhile.
+pub const KILLED_AT_ONCE_MAX: usize = 100;
+
+/// The outcome of a kill of several accounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KilledTogether {
+    /// The orders that were canceled.
+    pub orders: usize,
+    /// Whether others are left to be canceled.
+    pub goes_on: bool,
+}
 
 /// The reason why a member is not killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,19 +66,21 @@ pub fn member_kill(asker: &Rights, member: Option<&Rights>, is_killed: bool) -> 
     }
 }
 
-/// The number of orders that these answers say were canceled. An account that does not exist yet has none. Errors: the
-/// first refusal.
-pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Result<usize, &'a Answer> {
-    answers.into_iter().try_fold(0, |canceled: usize, answer| match answer {
-        Answer::Reply(Reply::CanceledAll { orders, .. }) => Ok(canceled + orders),
-        Answer::Reply(Reply::Created | Reply::Rejected(Reject::UnknownAccount)) => Ok(canceled),
+/// Adds up what these answers say was canceled. An account that does not exist yet has no orders. Errors: the first
+/// refusal.
+pub fn killed_together<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Result<KilledTogether, &'a Answer> {
+    answers.into_iter().try_fold(KilledTogether::default(), |killed, answer| match answer {
+        Answer::Reply(Reply::CanceledAll { orders, left, .. }) => {
+            Ok(KilledTogether { orders: killed.orders + orders, goes_on: killed.goes_on || left.is_some() })
+        }
+        Answer::Reply(Reply::Created | Reply::Rejected(Reject::UnknownAccount)) => Ok(killed),
         Answer::Reply(_) | Answer::Unavailable(_) => Err(answer),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use engine::Sequence;
+    use engine::{OrderId, Sequence};
 
     use super::*;
     use crate::answer::Unavailable;
@@ -100,9 +114,12 @@ mod tests {
 
     #[test]
     fn answers_are_told_together() {
-        let canceled = |orders| Answer::Reply(Reply::CanceledAll { orders, sequence: Sequence(1) });
+        let canceled = |orders| Answer::Reply(Reply::CanceledAll { orders, left: None, sequence: Sequence(1) });
+        let left = Answer::Reply(Reply::CanceledAll { orders: 1, left: Some(OrderId(9)), sequence: Sequence(2) });
         let unknown = Answer::Reply(Reply::Rejected(Reject::UnknownAccount));
-        assert_eq!(killed_together(&[canceled(2), unknown, canceled(3)]), Ok(5));
+        let killed = |orders, goes_on| Ok(KilledTogether { orders, goes_on });
+        assert_eq!(killed_together(&[canceled(2), unknown, canceled(3)]), killed(5, false));
+        assert_eq!(killed_together(&[left, canceled(3)]), killed(4, true));
         let away = Answer::Unavailable(Unavailable::StoreAway);
         assert_eq!(killed_together(&[canceled(2), away.clone()]), Err(&away));
     }

@@ -216,6 +216,7 @@ impl Outcome {
             | Reject::AmendsPending { .. }
             | Reject::NotCanceled
             | Reject::Killed(_)
+            | Reject::KillGoesOn
             | Reject::ClientOrderIdTaken { .. }
             | Reject::WouldTake { .. }
             | Reject::TriggersAtOnce { .. }

@@ -71,6 +71,8 @@ const WORKING: u8 = 34;
 const PENDING: u8 = 35;
 /// A cancel of all orders of an account. The account follows, then one and a symbol, or zero for all symbols.
 const CANCEL_ALL: u8 = 40;
+const OF_SYMBOL: u8 = 1;
+const THROUGH: u8 = 2;
 /// The kill switch. What is killed, or released, follows.
 const KILL: u8 = 41;
 const RELEASE: u8 = 42;
@@ -209,12 +211,15 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             assert!(!shares.is_zero(), "invariant: a parsed amendment leaves shares");
             put_u64(out, shares.units().unsigned_abs());
         }
-        Command::CancelAll { account, symbol } => {
+        Command::CancelAll { account, symbol, through } => {
             out.push(CANCEL_ALL);
             put_account(out, account);
-            out.push(u8::from(symbol.is_some()));
+            out.push(if symbol.is_some() { OF_SYMBOL } else { 0 } | if through.is_some() { THROUGH } else { 0 });
             if let Some(symbol) = symbol {
                 put_symbol(out, symbol);
+            }
+            if let Some(through) = through {
+                put_u64(out, through.0);
             }
         }
         Command::Kill { scope } => {
@@ -416,12 +421,13 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
         }
         CANCEL_ALL => {
             let account = take_account(bytes)?;
-            let symbol = match take_u8(bytes)? {
-                0 => None,
-                1 => Some(take_symbol(bytes)?),
-                _ => return Err(CodecError::OutOfBounds("whether orders of one symbol are canceled")),
-            };
-            Ok(Command::CancelAll { account, symbol })
+            let which = take_u8(bytes)?;
+            if which > OF_SYMBOL | THROUGH {
+                return Err(CodecError::OutOfBounds("which orders are canceled"));
+            }
+            let symbol = if which & OF_SYMBOL != 0 { Some(take_symbol(bytes)?) } else { None };
+            let through = if which & THROUGH != 0 { Some(OrderId(take_u64(bytes)?)) } else { None };
+            Ok(Command::CancelAll { account, symbol, through })
         }
         KILL => Ok(Command::Kill { scope: take_scope(bytes)? }),
         RELEASE => Ok(Command::Release { scope: take_scope(bytes)? }),

@@ -213,9 +213,9 @@ impl Admission {
     /// Whether a command that cancels many orders cancels one; none for another command. Of orders whose own cancels this turn admitted
     /// before it, it may find none when its turn comes: then it is one too many for each of them. What is killed is killed once.
     fn frees_many(&mut self, engine: &mut Engine, command: &Command) -> Option<bool> {
-        if let Command::CancelAll { account, symbol } = *command {
+        if let Command::CancelAll { account, symbol, through } = *command {
             let is_new = [None, symbol].into_iter().all(|of| !self.turn.all_canceled.contains(&(account, of)));
-            let frees = is_new && engine.would_cancel_any(account, symbol) == Ok(true);
+            let frees = is_new && engine.would_cancel_any(account, symbol, through) == Ok(true);
             return Some(frees && self.turn.all_canceled.insert((account, symbol)));
         }
         let Command::Kill { scope } = *command else { return None };
@@ -672,7 +672,7 @@ mod tests {
             let entry = Entry { sequence: Sequence(number), time: Time(1), command };
             engine.apply(&entry, &mut Vec::new(), &mut |_| {});
         }
-        let all = |account, symbol| Op::Command(Command::CancelAll { account, symbol });
+        let all = |account, symbol| Op::Command(Command::CancelAll { account, symbol, through: None });
         let mut decide = |ops: &[Op]| {
             let mut requests = Requests::default();
             requests.push(ops);
@@ -693,11 +693,14 @@ mod tests {
         assert_eq!(decide(&kills.map(kill)), decided, "once each, and none that there is not");
         let release = Op::Command(Command::Release { scope: KillScope::Everything });
         assert_eq!(decide(&[release]), [Decision::Refused(Unavailable::DiskLow)]);
-        let entry =
-            Entry { sequence: Sequence(6), time: Time(2), command: Command::CancelAll { account, symbol: None } };
+        let entry = Entry {
+            sequence: Sequence(6),
+            time: Time(2),
+            command: Command::CancelAll { account, symbol: None, through: None },
+        };
         assert_eq!(
             engine.apply(&entry, &mut Vec::new(), &mut |_| {}),
-            Reply::CanceledAll { orders: 2, sequence: Sequence(6) }
+            Reply::CanceledAll { orders: 2, left: None, sequence: Sequence(6) }
         );
         let mut requests = Requests::default();
         requests.push(&[all(account, None)]);

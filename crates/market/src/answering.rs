@@ -94,18 +94,25 @@ pub fn answer(
     }
 }
 
-/// What a command is told that changes nothing: a cancel that finds nothing open.
+/// What a command is told that changes nothing: as a cancel that finds nothing open.
 #[cold]
 fn vain(engine: &mut Engine, command: &Command) -> Reply {
-    if let Command::CancelAll { account, symbol } = *command {
-        let found = engine.would_cancel_any(account, symbol);
-        assert!(found != Ok(true), "invariant: what would cancel something is let in");
-        return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO });
+    let newest = engine.newest_order();
+    let none = |is_left: bool, newest| Reply::CanceledAll {
+        orders: 0,
+        left: is_left.then_some(newest),
+        sequence: Sequence::ZERO,
+    };
+    // One of the same turn before it has canceled some, and may have left others.
+    if let Command::CancelAll { account, symbol, through } = *command {
+        let newest = through.map_or(newest, |through| through.min(newest));
+        let found = engine.would_cancel_any(account, symbol, through);
+        return found.map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
     }
     if let Command::Kill { scope } = *command {
         let found = engine.is_killed(scope);
         assert!(found != Ok(false), "invariant: what changes something is let in");
-        return found.map_or_else(Reply::Rejected, |_| Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO });
+        return engine.goes_on(scope).map_or_else(Reply::Rejected, |is_left| none(is_left, newest));
     }
     if let Some(told) = unchanging(engine, command) {
         return told;

@@ -9,7 +9,8 @@ use std::time::Duration;
 use engine::{AccountId, Engine, Grace};
 use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId, Rights};
 
-/// Accounts of which a turn finds that nobody came back, at most: each may have many orders, and others wait meanwhile.
+/// Accounts of which a turn finds that nobody came back, at most: of each it cancels many orders, and others wait
+/// meanwhile.
 const LOST_AT_ONCE: usize = 16;
 /// How often it is looked at whether those who are there may still be.
 const REVIEWED_EVERY: Duration = Duration::from_millis(250);
@@ -119,6 +120,21 @@ impl Presence {
             }
         }
         self.look_after(account);
+    }
+
+    /// Nobody came back for an account, and some of its orders are left: the next turn goes on, unless somebody is
+    /// there by now.
+    pub(crate) fn goes_on(&mut self, account: AccountId, grace: Grace) {
+        if !self.accounts.contains_key(&account) {
+            self.join(account, grace, None, None);
+        }
+        let Some(present) = self.accounts.get_mut(&account).filter(|present| present.protectors.is_empty()) else {
+            return;
+        };
+        if let Some(due) = present.due.replace(self.now) {
+            self.due.remove(&(due, account));
+        }
+        self.due.insert((self.now, account));
     }
 
     /// A connection protects an account no longer; none: nobody does.

@@ -85,6 +85,7 @@ pub(crate) fn unchanging(engine: &Engine, command: &Command) -> Option<Reply> {
     }
     let (account, _) = of(command);
     let is_lost = matches!(command, Command::Unprotect { is_lost: true, .. });
-    let told = if is_lost { Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO } } else { Reply::Created };
+    let told =
+        if is_lost { Reply::CanceledAll { orders: 0, left: None, sequence: Sequence::ZERO } } else { Reply::Created };
     Some(engine.balance(account).map_or(Reply::Rejected(Reject::UnknownAccount), |_| told))
 }

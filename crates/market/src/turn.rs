@@ -131,7 +131,7 @@ impl<L: Ledger> Turn<L> {
         let now = self.now();
         let scheduled = self.scheduled.next(now).filter(|_| !self.ledger.is_nearly_full());
         let next = [self.engine.next_deadline(), self.engine.next_auction_end(), scheduled].into_iter().flatten().min();
-        let own = match (self.activates(), next) {
+        let own = match (self.activates() || self.engine.has_kills_going_on(), next) {
             (true, _) => Some(BETWEEN_OWN_TURNS),
             (false, Some(deadline)) => {
                 let left = deadline.0.saturating_sub(now.0);
@@ -171,7 +171,7 @@ impl<L: Ledger> Turn<L> {
 
     /// What a turn at this time does by itself. To end orders frees something.
     fn own_commands(&self, now: Time) -> impl Iterator<Item = Command> + use<L> {
-        let expires = self.engine.has_passed_deadlines(now).then_some(Command::ExpireOrders);
+        let expires = self.engine.has_orders_to_end(now).then_some(Command::ExpireOrders);
         let activates = self.activates().then_some(Command::ActivateReached);
         let ends_auction = self.ends_auction(now).then_some(Command::EndAuction);
         expires.into_iter().chain(activates).chain(ends_auction)
@@ -240,8 +240,11 @@ impl<L: Ledger> Turn<L> {
             let mut tell = |event| ledger.event(sequence, time, event);
             let reply = engine.apply_told(&Entry { sequence, time, command }, &mut Vec::new(), &mut tell);
             ledger.request_applied(engine);
-            if let Reply::CanceledAll { orders, .. } = reply {
+            if let (Command::Unprotect { account, .. }, Reply::CanceledAll { orders, left, .. }) = (command, reply) {
                 self.disconnected += orders as u64;
+                if let Some(grace) = engine.grace(account).filter(|_| left.is_some()) {
+                    admission.presence.goes_on(account, grace);
+                }
             }
         }
         let mut decisions = admission.decisions();

@@ -4,9 +4,6 @@ use engine::{AccountId, BrokenRule, CancelReason, Deadline, Event, OrderId, Reje
 
 use crate::exchange::Model;
 
-/// The most orders that one command ends.
-const EXPIRED_MAX: usize = 1_000;
-
 impl Model {
     pub(crate) fn amend_order(
         &mut self,
@@ -65,16 +62,17 @@ impl Model {
         self.give_back(id, shares, events);
     }
 
-    /// Ends the orders whose deadlines are past, the earliest deadline first.
+    /// Cancels what is left of kills, and ends the orders whose deadlines are past, the earliest deadline first.
     pub(crate) fn expire_orders(&mut self, events: &mut Vec<Event>) {
+        let killed = self.go_on_with_kills(events);
         let mut ended: Vec<(Deadline, OrderId)> =
             self.open_orders().filter_map(|order| Some((order.until?, order.id))).collect();
         ended.sort();
         ended.retain(|(until, _)| until.time() <= self.time);
-        let mut canceled = 0;
+        let mut canceled = killed;
         for (_, order) in ended {
             // An order of this list may have ended already, together with its partner.
-            if self.order(order).open.is_zero() || canceled == EXPIRED_MAX {
+            if self.order(order).open.is_zero() || canceled == self.cancels_max {
                 continue;
             }
             canceled += 1;

@@ -130,6 +130,9 @@ impl Model {
         }
         let mut left = i128::from(shares.units());
         for maker in self.matching(symbol, side, limit).into_iter().take(LOOKED_AT_MAX) {
+            if self.is_killed_order(maker) {
+                continue;
+            }
             let maker = self.order(maker);
             if left > 0 && (maker.limit < low || maker.limit > high) {
                 let until = Some(self.time.later_by_us(1_000_000 * u64::from(pause.seconds())));
@@ -143,6 +146,9 @@ impl Model {
     /// Executes the gathered orders at one price. Returns whether one command was enough for all of them.
     fn uncross(&mut self, symbol: SymbolIndex, events: &mut Vec<Event>) -> bool {
         let Some(Uncrossed { price, .. }) = self.auction_price(symbol) else { return true };
+        if self.open_orders().any(|order| order.symbol == symbol && self.is_killed_order(order.id)) {
+            return false;
+        }
         let mut is_all = true;
         let willing = |model: &Model, side| {
             let queue = model.queue(symbol, side);

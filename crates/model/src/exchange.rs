@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
-    AccountId, AccountIndex, AccountLimits, CancelReason, Cancellation, ClientOrderId, Command, Deadline, Entry, Event,
-    Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId, OrderKind,
-    OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol, SymbolIndex,
-    SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
+    AccountId, AccountIndex, AccountLimits, CANCELS_MAX, CancelReason, Cancellation, ClientOrderId, Command, Deadline,
+    Entry, Event, Execution, ExecutionBounds, Fees, Grace, Group, KillScope, LogMessage, Money, OpenTerms, OrderId,
+    OrderKind, OrderName, Position, Price, Query, Reject, Reply, SelfTrade, Sequence, Shares, Side, Status, Symbol,
+    SymbolIndex, SymbolPhase, SymbolRules, Tier, Time, Trail, Trigger,
 };
 
 /// The time that a client order id still stands for its order after that order is done.
@@ -71,6 +71,8 @@ pub struct Model {
     pub(crate) execution_bounds: ExecutionBounds,
     pub(crate) executions_left: u64,
     pub(crate) executed_in_turn: u64,
+    /// How many orders one command ends, at most, where it was not asked for each of them.
+    pub(crate) cancels_max: usize,
 }
 
 /// A working order whose request may not be over yet.
@@ -226,7 +228,18 @@ impl Model {
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
             executed_in_turn: 0,
+            cancels_max: CANCELS_MAX,
         }
+    }
+
+    /// The same model with another bound of the orders that one command ends: for tests.
+    pub fn with_cancels_max(self, cancels_max: usize) -> Model {
+        Model { cancels_max, ..self }
+    }
+
+    /// The most orders that one command ends where it does not name each of them.
+    pub fn cancels_max(&self) -> usize {
+        self.cancels_max
     }
 
     /// The most executions of a command and of a turn.
@@ -374,7 +387,7 @@ impl Model {
                 order,
                 events,
             ),
-            Command::CancelAll { account, symbol } => self.cancel_all(account, symbol, events),
+            Command::CancelAll { account, symbol, through } => self.cancel_all(account, symbol, through, events),
             Command::Kill { scope } => self.kill(scope, events),
             Command::Release { scope } => self.release_killed(scope, events),
             Command::TakeMessage(message) => {

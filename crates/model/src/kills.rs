@@ -1,8 +1,9 @@
-//! The kill switch: a killed scope has no open orders, and takes none.
+//! The kill switch: a killed scope takes no orders, and its open orders execute no more: each command cancels a bounded
+//! number of them.
 
-use engine::{AccountIndex, CancelReason, Event, KillScope, OrderId, Reject, Reply, SymbolIndex};
+use engine::{AccountIndex, CancelReason, Event, KillScope, OrderId, Reject, Reply, Side, SymbolIndex};
 
-use crate::exchange::{Model, Order};
+use crate::exchange::{Delay, Model, Order};
 
 impl Model {
     /// The killed scopes, sorted.
@@ -25,24 +26,73 @@ impl Model {
 
     pub(crate) fn kill(&mut self, scope: KillScope, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let scope = self.scope(scope)?;
-        if self.kills.contains(&scope) {
-            return Ok(Reply::CanceledAll { orders: 0, sequence: self.sequence });
+        if !self.kills.contains(&scope) {
+            self.kills.push(scope);
+            self.kills.sort();
+            events.push(Event::KillChanged { scope, is_killed: true });
         }
-        self.kills.push(scope);
-        self.kills.sort();
-        events.push(Event::KillChanged { scope, is_killed: true });
-        let is_meant = |order: &Order| match scope {
-            KillScope::Everything => true,
-            KillScope::Account(account) => order.account == account,
-            KillScope::Symbol(symbol) => order.symbol == symbol,
-        };
-        let meant: Vec<OrderId> = self.open_orders().filter(|order| is_meant(order)).map(|order| order.id).collect();
-        Ok(self.cancel_each(meant, CancelReason::Asked, events))
+        Ok(self.cancel_first(self.open_in(scope), self.newest(), CancelReason::Asked, events))
+    }
+
+    /// Cancels what is left of kills, one scope after the other, as far as one command goes. Says how many orders.
+    pub(crate) fn go_on_with_kills(&mut self, events: &mut Vec<Event>) -> usize {
+        let mut canceled = 0;
+        for scope in self.kills.clone() {
+            let mut meant = self.open_in(scope);
+            meant.truncate(self.cancels_max - canceled);
+            canceled += meant.len();
+            self.cancel_each(meant, CancelReason::Asked, events);
+        }
+        canceled
+    }
+
+    /// The open orders of a scope, in the order in which they are canceled.
+    fn open_in(&self, scope: KillScope<AccountIndex, SymbolIndex>) -> Vec<OrderId> {
+        let symbols = (0..self.symbols.len() as u32).map(SymbolIndex);
+        match scope {
+            KillScope::Everything => symbols.flat_map(|symbol| self.open_in_symbol(symbol)).collect(),
+            KillScope::Symbol(symbol) => self.open_in_symbol(symbol),
+            KillScope::Account(account) => {
+                let its = self.open_orders().filter(|order| order.account == account);
+                let mut its: Vec<OrderId> = its.map(|order| order.id).collect();
+                its.sort();
+                its
+            }
+        }
+    }
+
+    /// The orders on the book, then those that wait for a price, those that wait for their turn, the one under way
+    /// first, and those that wait for another order.
+    fn open_in_symbol(&self, symbol: SymbolIndex) -> Vec<OrderId> {
+        let mut waiting: Vec<&Order> = self.waiting().filter(|order| order.symbol == symbol).collect();
+        waiting.sort_by_key(|order| (order.trail.is_some(), order.trigger, order.arrival));
+        let with_turns = self.reached.iter().map(|&order| self.order(order)).filter(|order| order.symbol == symbol);
+        let mut with_turns: Vec<&Order> = with_turns.collect();
+        with_turns.sort_by_key(|order| order.delayed != Some(Delay::UnderWay));
+        let pends = |order: &&Order| order.symbol == symbol && order.pends_on.is_some();
+        let mut pending: Vec<&Order> = self.open_orders().filter(pends).collect();
+        pending.sort_by_key(|order| order.id);
+        let books = [Side::Buy, Side::Sell].map(|side| self.queue(symbol, side)).concat();
+        books.into_iter().chain(waiting).chain(with_turns).chain(pending).map(|order| order.id).collect()
+    }
+
+    /// Whether it is only open because its kill goes on.
+    pub fn is_killed_order(&self, order: OrderId) -> bool {
+        let order = self.order(order);
+        self.check_not_killed(order.account, order.symbol).is_err()
+    }
+
+    /// What is killed and has orders open.
+    pub fn kills_going_on(&self) -> impl Iterator<Item = KillScope<AccountIndex, SymbolIndex>> {
+        self.kills.iter().copied().filter(|&scope| !self.open_in(scope).is_empty())
     }
 
     pub(crate) fn release_killed(&mut self, scope: KillScope, events: &mut Vec<Event>) -> Result<Reply, Reject> {
         let scope = self.scope(scope)?;
         if self.kills.contains(&scope) {
+            if !self.open_in(scope).is_empty() {
+                return Err(Reject::KillGoesOn);
+            }
             self.kills.retain(|&killed| killed != scope);
             events.push(Event::KillChanged { scope, is_killed: false });
         }

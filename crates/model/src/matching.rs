@@ -59,6 +59,10 @@ impl Model {
                 break;
             }
             self.executions_left -= 1;
+            if self.is_killed_order(maker) {
+                self.end_order(maker, CancelReason::Asked, events);
+                continue;
+            }
             if self.is_own(account, maker) && self_trade != SelfTrade::Allowed {
                 let told = events.len();
                 is_prevented = self.prevent(id, maker, shares, wanted, events);

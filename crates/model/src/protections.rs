@@ -40,12 +40,16 @@ impl Model {
         let account = self.account_named(account)?;
         let mut meant: Vec<OrderId> = Vec::new();
         if self.grace(account).is_some() {
-            self.protected.retain(|(protected, _)| *protected != account);
-            events.push(Event::ProtectionChanged { account, grace: None });
             let open = self.open_orders().filter(|order| is_lost && order.account == account);
             meant = open.map(|order| order.id).collect();
+            meant.sort();
+            // It is protected until a command finds no more than it cancels.
+            if meant.len() <= self.cancels_max {
+                self.protected.retain(|(protected, _)| *protected != account);
+                events.push(Event::ProtectionChanged { account, grace: None });
+            }
         }
-        let canceled = self.cancel_each(meant, CancelReason::Disconnected, events);
+        let canceled = self.cancel_first(meant, self.newest(), CancelReason::Disconnected, events);
         Ok(if is_lost { canceled } else { Reply::Created })
     }
 }

@@ -1,6 +1,6 @@
 //! Orders that wait for a price.
 
-use engine::{AccountIndex, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
+use engine::{AccountIndex, CancelReason, Event, NewOrder, OrderId, Price, Reject, Reply, Side, SymbolIndex, Trigger};
 
 use crate::exchange::{Delay, Model, Order, Terms};
 use crate::placing::pays_as_it_goes;
@@ -107,6 +107,10 @@ impl Model {
             }
             turns += self.turns(&[self.reached[next]]);
             let id = self.reached.remove(next);
+            if self.is_killed_order(id) {
+                self.end_order(id, CancelReason::Asked, events);
+                continue;
+            }
             let delayed = self.orders[id.0 as usize - 1].delayed.take();
             if delayed != Some(Delay::Queued) {
                 self.cancel_partner(id, events);

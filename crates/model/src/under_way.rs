@@ -81,14 +81,15 @@ impl Model {
                     looked_at += 1;
                 }
                 taken += 1;
-                let is_own = placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker.id);
+                let is_killed = self.is_killed_order(maker.id);
+                let is_own = !is_killed && placed.self_trade != SelfTrade::Allowed && self.is_own(account, maker.id);
                 if is_own && placed.self_trade != SelfTrade::CancelOldest
                     || executions == u64::from(self.execution_bounds.command)
                 {
                     return Err(executions);
                 }
                 executions += 1;
-                if is_own {
+                if is_own || is_killed {
                     continue;
                 }
                 left -= i128::from(shown.units());
@@ -104,11 +105,12 @@ impl Model {
         Err(executions)
     }
 
-    /// The result of `executions_to_fill` for a fill-or-kill, `None` for other kinds.
-    fn fills(&self, order: OrderId) -> Option<Result<u64, u64>> {
-        let order = self.order(order);
+    /// The result of `executions_to_fill` for a fill-or-kill, `None` for other kinds and for an order that a kill left.
+    fn fills(&self, id: OrderId) -> Option<Result<u64, u64>> {
+        let order = self.order(id);
         let placed = NewOrder { shares: order.open, ..order.as_placed() };
-        (order.kind == OrderKind::FillOrKill).then(|| self.executions_to_fill(order.account, &placed))
+        let is_counted = order.kind == OrderKind::FillOrKill && !self.is_killed_order(id);
+        is_counted.then(|| self.executions_to_fill(order.account, &placed))
     }
 
     /// Whether a new order is a fill-or-kill that needs more executions than this command has left, but no more than a

@@ -121,10 +121,11 @@ pub fn describe(command: &Command) -> String {
         Command::CancelOrder { account, order: OrderName::Client(id) } => {
             format!("cancel of account {account}: client order id {id}")
         }
-        Command::CancelAll { account, symbol } => match symbol {
-            Some(symbol) => format!("cancel of account {account}: all orders of {symbol}"),
-            None => format!("cancel of account {account}: all orders"),
-        },
+        Command::CancelAll { account, symbol, through } => {
+            let of = symbol.map(|symbol| format!(" of {symbol}")).unwrap_or_default();
+            let up_to = through.map(|order| format!(" up to {order}")).unwrap_or_default();
+            format!("cancel of account {account}: all orders{of}{up_to}")
+        }
         Command::Kill { scope } => format!("kill {}", scoped(scope)),
         Command::Release { scope } => format!("release {}", scoped(scope)),
         Command::Protect { account, grace } => format!("protect account {account} with a grace of {grace}"),
@@ -174,7 +175,7 @@ pub fn describe(command: &Command) -> String {
         }
         Command::EndAuction => "end the auction whose time came".to_owned(),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
-        Command::ExpireOrders => "end orders whose deadline came".to_owned(),
+        Command::ExpireOrders => "end orders whose deadline came, or that a kill left".to_owned(),
         Command::PlaceIceberg { display, .. } if command.unconditional().is_none() => {
             let asked = command.as_iceberg().expect("invariant: this command places one");
             let IcebergOrder { account, order, client_id, until, .. } = asked;

@@ -101,15 +101,16 @@ impl From<Problem> for Stopped {
     }
 }
 
-/// The orders that one command canceled.
+/// The orders that a cancel of all orders canceled.
 pub(crate) struct Canceled {
     /// The orders that it may have canceled, newest first.
     asked: VecDeque<OrderId>,
-    by: Sequence,
+    /// The commands that did it, in order.
+    by: Vec<Sequence>,
 }
 
 impl Canceled {
-    const NOTHING: Canceled = Canceled { asked: VecDeque::new(), by: Sequence::ZERO };
+    const NOTHING: Canceled = Canceled { asked: VecDeque::new(), by: Vec::new() };
 
     pub(crate) fn is_empty(&self) -> bool {
         self.asked.is_empty()
@@ -120,12 +121,14 @@ impl Canceled {
     pub(crate) async fn take_some(mut self, site: &Site) -> Result<(Vec<Past>, Option<Canceled>), Trouble> {
         let some = self.asked.drain(..self.asked.len().min(TOLD_AT_ONCE)).collect();
         let mut past = past::orders(site, some).await?;
-        past.retain(|past| past.order.ended.is_some_and(|ended| ended.sequence == self.by));
+        past.retain(|past| past.order.ended.is_some_and(|ended| self.by.binary_search(&ended.sequence).is_ok()));
         Ok((past, Some(self).filter(|left| !left.is_empty())))
     }
 }
 
-/// Cancels the open orders of an account, of one symbol or of all, with one command.
+/// Cancels the open orders of an account, of one symbol or of all. One command cancels
+/// [`CANCELS_MAX`](engine::CANCELS_MAX) orders at most; the next commands cancel the others, so that others' requests
+/// come between, and orders placed after the first command stay.
 pub(crate) async fn cancel(
     site: &Site,
     (account, index): (AccountId, AccountIndex),
@@ -136,14 +139,27 @@ pub(crate) async fn cancel(
     if open.is_empty() {
         return Ok(Canceled::NOTHING);
     }
-    let op = Op::Command(Command::CancelAll { account, symbol });
-    let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
-    let by = match answers.first() {
-        Some(Answer::Reply(Reply::CanceledAll { orders: 1.., sequence })) => *sequence,
-        Some(Answer::Reply(_)) => return Ok(Canceled::NOTHING),
-        Some(Answer::Unavailable(why)) => return Err(Stopped::Unavailable(*why)),
-        None => return Err(Stopped::Unknown),
-    };
+    let (mut by, mut left_through) = (Vec::new(), None);
+    loop {
+        let op = Op::Command(Command::CancelAll { account, symbol, through: left_through });
+        let answers = site.submitter()?.ask(&[op]).await.map_err(|_| Stopped::Unknown)?;
+        match answers.first() {
+            Some(Answer::Reply(Reply::CanceledAll { orders, left, sequence })) => {
+                by.extend(Some(*sequence).filter(|_| *orders > 0));
+                left_through = *left;
+            }
+            Some(Answer::Reply(_)) => left_through = None,
+            Some(Answer::Unavailable(why)) if by.is_empty() => return Err(Stopped::Unavailable(*why)),
+            // Some are canceled.
+            Some(Answer::Unavailable(_)) | None => return Err(Stopped::Unknown),
+        }
+        if left_through.is_none() {
+            break;
+        }
+    }
+    if by.is_empty() {
+        return Ok(Canceled::NOTHING);
+    }
     let mut asked = placed_behind(site, index, symbol_index, through).await.map_err(Stopped::Untold)?;
     asked.extend(open);
     Ok(Canceled { asked, by })

@@ -196,6 +196,7 @@ impl Problem {
             Reject::AmendsPending { .. } => (Is::CONFLICT, "amends-pending", "Not placed yet"),
             Reject::HaltedByRules => (Is::CONFLICT, "halted-by-rules", "Halted by its rules"),
             Reject::Killed(_) => (Is::CONFLICT, "killed", "Killed"),
+            Reject::KillGoesOn => (Is::CONFLICT, "kill-goes-on", "Orders are still being canceled"),
             Reject::PastLimit(past) => {
                 (Is::UNPROCESSABLE_ENTITY, past_account_limit(past.limit()), "Past a limit of the account")
             }

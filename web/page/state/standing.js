@@ -32,9 +32,9 @@ export function obstacles({ away, mode, is_operator, killed, account, symbol, ha
   if (away !== null) all.push(awayObstacle(away));
   else if (mode === "maintenance" && !is_operator) all.push(awayObstacle("maintenance"));
   else if (mode === "read-only" && !is_operator) all.push({ kind: "mode", title: "The venue is read-only.", text: "Nothing is taken, cancels neither, until an operator opens it.", button: "The venue is read-only" });
-  if (killed) all.push({ kind: "killed", title: "Everything is killed.", text: "All open orders were canceled, and none is taken until an operator releases it.", button: "Everything is killed" });
-  if (account !== null) all.push({ kind: "killed", title: `Account ${account} is killed.`, text: "Its open orders were canceled, and it takes none until an operator releases it.", button: "The account is killed" });
-  if (symbol !== null) all.push({ kind: "killed", title: `${symbol} is killed: it takes no orders.`, text: "Those that were open were canceled.", button: `${symbol} is killed` });
+  if (killed) all.push({ kind: "killed", title: "Everything is killed.", text: "All open orders are canceled, and none is taken until an operator releases it.", button: "Everything is killed" });
+  if (account !== null) all.push({ kind: "killed", title: `Account ${account} is killed.`, text: "Its open orders are canceled, and it takes none until an operator releases it.", button: "The account is killed" });
+  if (symbol !== null) all.push({ kind: "killed", title: `${symbol} is killed: it takes no orders.`, text: "Its open orders are canceled.", button: `${symbol} is killed` });
   if (halted !== null) all.push({ kind: "halted", title: `Trading in ${halted} is halted.`, text: "Orders can be canceled, and none is placed.", button: "Trading is halted" });
   return all;
 }

@@ -83,7 +83,7 @@ export function cancelAllButton(button, { api, listed }) {
   return draw;
 }
 
-/** All of an account, or of a symbol: one command, nothing comes between. @param {Api} api @param {Listed} listed */
+/** Cancels all orders of an account, or of a symbol, with one request. @param {Api} api @param {Listed} listed */
 async function cancelTogether(api, { account, symbol }) {
   try {
     const { canceled } = await api.cancelAll(account ?? "", symbol);

@@ -3,6 +3,7 @@
 import { fault, group, plain } from "../decimal.js";
 import { find, make, setText } from "../dom.js";
 import { plural } from "../format.js";
+import { killOutcome, killState } from "../state/kills.js";
 import { Refusal } from "../api.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
 import { sureButton } from "./sure.js";
@@ -46,7 +47,7 @@ export function accountControl({ api, attempt, follow, may }) {
   /** @param {Account} account */
   function draw({ account: id, balance, held, open_orders, positions, killed, tier, group: of_group, limits: has }) {
     root.hidden = false;
-    const parts = [`Account ${id}`, killed ? "killed: takes no orders" : "", `${group(balance)} dollars free, ${group(held)} held`, plural(open_orders, "open order"), positions.length > 0 ? positions.slice(0, 5).map(({ symbol, shares }) => `${group(shares)} ${symbol}`).join(", ") + (positions.length > 5 ? " and more" : "") : "", tier ? `tier ${tier}` : "", of_group ? `group ${of_group}` : ""];
+    const parts = [`Account ${id}`, killed ? killState("killed: takes no orders", open_orders) : "", `${group(balance)} dollars free, ${group(held)} held`, plural(open_orders, "open order"), positions.length > 0 ? positions.slice(0, 5).map(({ symbol, shares }) => `${group(shares)} ${symbol}`).join(", ") + (positions.length > 5 ? " and more" : "") : "", tier ? `tier ${tier}` : "", of_group ? `group ${of_group}` : ""];
     setText(find("control-account-text"), parts.filter(Boolean).join(" · "));
     const own = may().accounts.includes(id) && may().roles.includes("trader");
     // A trader may kill its own; an operator releases them.
@@ -55,8 +56,8 @@ export function accountControl({ api, attempt, follow, may }) {
       sureButton("Watch", id, () => follow({ accounts: [id] })),
       ...(kill ? [sureButton(killed ? "Release" : "Kill", id, async () => {
         await attempt(async () => {
-          const { canceled } = await api.kill("accounts", id, !killed);
-          return killed ? `Account ${id} is released` : `Account ${id} is killed; ${plural(canceled, "order")} canceled`;
+          const outcome = await api.kill("accounts", id, !killed);
+          return killed ? `Account ${id} is released` : killOutcome(`Account ${id}`, outcome);
         });
         await look(id);
       }, { sure: killed ? null : "Sure? Kill", danger: !killed })] : []));

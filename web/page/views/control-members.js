@@ -2,7 +2,7 @@
 
 import { Refusal } from "../api.js";
 import { find, make, setText } from "../dom.js";
-import { plural } from "../format.js";
+import { killOutcome } from "../state/kills.js";
 import { clearFaults, showFault, valueOf } from "./faults.js";
 import { keptRows, sureButton } from "./sure.js";
 
@@ -46,7 +46,7 @@ export function membersControl({ api, attempt, follow, may }) {
       make("span", { class: "control-buttons" },
         sureButton("Watch", name, () => follow({ member: name })),
         ...(operates ? [
-          sureButton("Kill", name, change(async () => `${name} is killed; ${plural((await api.kill("members", name, true)).canceled, "order")} canceled`), { sure: "Sure? Kill", danger: true }),
+          sureButton("Kill", name, change(async () => killOutcome(name, await api.kill("members", name, true))), { sure: "Sure? Kill", danger: true }),
           sureButton("Release", name, change(async () => (await api.kill("members", name, false), `${name} is released`))),
           sureButton("New key", name, change(async () => {
             const key = await api.addKey(name, { kind: "hmac" });

@@ -4,7 +4,8 @@
 import { Refusal } from "../api.js";
 import { find, make, setAttribute, setText } from "../dom.js";
 import { group } from "../decimal.js";
-import { plural, timeOfDay } from "../format.js";
+import { timeOfDay } from "../format.js";
+import { killOutcome } from "../state/kills.js";
 import { accountControl } from "./control-account.js";
 import { auditControl } from "./control-audit.js";
 import { membersControl } from "./control-members.js";
@@ -91,8 +92,8 @@ export function controlView({ api, symbols, vitals, shown, activity, frames }) {
   function killButton(of, name, killed) {
     return sureButton(killed ? "Release" : "Kill", name, async () => {
       await attempt(async () => {
-        const { canceled } = await api.kill(of, name, !killed);
-        return killed ? `${name} is released` : `${name} is killed; ${plural(canceled, "order")} canceled`;
+        const outcome = await api.kill(of, name, !killed);
+        return killed ? `${name} is released` : killOutcome(name, outcome);
       });
     }, { sure: killed ? null : "Sure? Kill", danger: !killed });
   }

@@ -3,6 +3,7 @@
 import { Refusal } from "../api.js";
 import { find, setText } from "../dom.js";
 import { plural } from "../format.js";
+import { killOutcome, killState } from "../state/kills.js";
 import { notice } from "./notices.js";
 
 /** @import { Api } from "../api.js" */
@@ -31,8 +32,8 @@ export function venueView({ api }) {
     clearTimeout(next);
     if (find("system").hidden) return;
     try {
-      const [kills, { mode }] = await Promise.all([api.kills(), api.mode()]);
-      draw(kills, mode);
+      const [kills, { mode }, { open_orders }] = await Promise.all([api.kills(), api.mode(), api.status()]);
+      draw(kills, mode, open_orders);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       // What was shown may not be so any more.
@@ -41,11 +42,11 @@ export function venueView({ api }) {
     next = setTimeout(look, EVERY_MS);
   }
 
-  /** @param {Kills} kills @param {Mode} mode */
-  function draw(kills, mode) {
+  /** @param {Kills} kills @param {Mode} mode @param {number} open orders of everybody */
+  function draw(kills, mode, open) {
     killed = kills.killed;
     const some = [named(kills.symbols ?? [], "symbol"), named(kills.accounts ?? [], "account")].filter(Boolean).join(", ");
-    const orders = killed ? "Everything is killed: no orders are taken" : some ? `Killed: ${some}` : "Nothing is killed";
+    const orders = killed ? killState("Everything is killed: no orders are taken", open) : some ? `Killed: ${some}` : "Nothing is killed";
     setText(text, mode === "normal" ? orders : `Mode: ${mode} · ${orders}`);
     root.dataset.state = killed || some || mode !== "normal" ? "held" : "open";
     setText(button, killed ? "Release everything" : "Kill everything…");
@@ -62,8 +63,8 @@ export function venueView({ api }) {
   async function change(kill) {
     button.disabled = sure.disabled = true;
     try {
-      const { canceled } = await api.killEverything(kill);
-      notice(kill ? `Everything is killed; ${plural(canceled, "order")} canceled` : "Everything is released");
+      const outcome = await api.killEverything(kill);
+      notice(kill ? killOutcome("Everything", outcome) : "Everything is released");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       notice(error.message, "fault");

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use engine::{
-    AccountId, Command, DoneOrders, Engine, Entry, KillScope, NewOrder, Op, Price, Reply, Sequence, Shares, Side,
-    Symbol, Time,
+    AccountId, CANCELS_MAX, Command, DoneOrders, Engine, Entry, KillScope, Money, NewOrder, Op, OrderId, Price, Reply,
+    Sequence, Shares, Side, Symbol, Time,
 };
 use model::workload::Random;
 
@@ -33,20 +33,46 @@ pub fn report() {
     // Whoever has 9,999 accounts.
     let started = Instant::now();
     for number in 1..flow::ACCOUNTS as u32 {
-        market.apply(Command::CancelAll { account: flow::account(number), symbol: None });
+        market.apply(Command::CancelAll { account: flow::account(number), symbol: None, through: None });
     }
     let seconds = started.elapsed().as_secs_f64();
     println!("cancel all: the orders of 9,999 accounts, {OTHERS} in all: {:.1} ms in 9,999 commands", seconds * 1e3);
     assert_eq!(market.engine.open_order_count(), 0);
-    market.rest(&mut |random| 1 + random.below(flow::ACCOUNTS - 1) as u32, MANY);
+    market.rest(&mut |random| 1 + random.below(flow::ACCOUNTS - 1) as u32, OTHERS);
     for (what, scope) in [("a symbol", KillScope::Symbol(flow::symbol(0))), ("everything", KillScope::Everything)] {
-        let open = market.engine.open_order_count();
-        let started = Instant::now();
-        let reply = market.apply(Command::Kill { scope });
-        let seconds = started.elapsed().as_secs_f64();
-        assert!(matches!(reply, Reply::CanceledAll { orders, .. } if orders == open), "{what}");
-        println!("kill: of {what}: {:.3} ms, {open} orders, {OTHERS} slots", seconds * 1e3);
+        market.report_steps(&format!("kill: of {what}"), &|_| Command::Kill { scope });
     }
+    market.apply(Command::Release { scope: KillScope::Everything });
+    market.apply(Command::Release { scope: KillScope::Symbol(flow::symbol(0)) });
+    for (what, symbol) in [("all", None), ("those of a symbol", Some(flow::symbol(0)))] {
+        market.rest(&mut |_| 0, OTHERS);
+        let cancel = |through| Command::CancelAll { account: mine, symbol, through };
+        market.report_steps(&format!("cancel all: {what}, of an account of a million"), &cancel);
+    }
+    for cancels_max in [100, CANCELS_MAX, 10_000] {
+        let mut market = Market::with(Engine::new(1, DoneOrders::Drop).with_cancels_max(cancels_max));
+        market.rest(&mut |random| random.below(flow::ACCOUNTS) as u32, OTHERS);
+        let kill = Command::Kill { scope: KillScope::Everything };
+        market.report_steps(&format!("kill: of everything, {cancels_max} orders with a command"), &|_| kill);
+    }
+    kill_many_symbols();
+}
+
+/// A kill of everything where each order stands in a symbol of its own.
+fn kill_many_symbols() {
+    let engine = Engine::new(1, DoneOrders::Drop);
+    let mut market = Market { engine, sequence: Sequence::ZERO, random: Random::new(1) };
+    let account = flow::account(0);
+    market.apply(Command::CreateAccount { account, balance: Money::CAP });
+    for number in 0..MANY {
+        let symbol = Symbol::parse(format!("S{number}").as_bytes()).expect("letters and digits");
+        market.apply(Command::CreateSymbol { symbol });
+        let (limit, shares) = (Price::from_units(1).expect("above zero"), Shares::from_units(1).expect("above zero"));
+        let order = NewOrder::limit(symbol, Side::Buy, limit, shares);
+        market.apply(Command::PlaceOrder { account, order, client_id: None, until: None });
+    }
+    let kill = Command::Kill { scope: KillScope::Everything };
+    market.report_steps("kill: of everything, 100,000 symbols", &|_| kill);
 }
 
 struct Market {
@@ -57,7 +83,10 @@ struct Market {
 
 impl Market {
     fn new() -> Market {
-        let engine = Engine::new(1, DoneOrders::Drop);
+        Market::with(Engine::new(1, DoneOrders::Drop))
+    }
+
+    fn with(engine: Engine) -> Market {
         let mut market = Market { engine, sequence: Sequence::ZERO, random: Random::new(1) };
         for op in flow::opening() {
             let Op::Command(command) = op else { panic!("the opening has no queries") };
@@ -89,10 +118,34 @@ impl Market {
     }
 
     fn cancel_all(&mut self, what: &str, account: AccountId, symbol: Option<Symbol>, orders: usize) {
-        let started = Instant::now();
-        let reply = self.apply(Command::CancelAll { account, symbol });
-        let seconds = started.elapsed().as_secs_f64();
-        assert!(matches!(reply, Reply::CanceledAll { orders: told, .. } if told == orders), "{what}");
-        println!("cancel all: {what}: {:.3} ms, {} others open", seconds * 1e3, self.engine.open_order_count());
+        let (most, canceled) = self.report_steps(&format!("cancel all: {what}"), &|through| Command::CancelAll {
+            account,
+            symbol,
+            through,
+        });
+        assert_eq!(canceled, orders, "{what}: {most}");
+    }
+
+    /// Gives a command again and again until nothing is left. Gives the longest time in ms that one took, and how many
+    /// orders were canceled.
+    fn report_steps(&mut self, what: &str, command: &dyn Fn(Option<OrderId>) -> Command) -> (f64, usize) {
+        let (mut through, mut most, mut sum, mut steps, mut canceled) = (None, 0f64, 0f64, 0usize, 0usize);
+        loop {
+            let started = Instant::now();
+            let reply = self.apply(command(through));
+            let ms = started.elapsed().as_secs_f64() * 1e3;
+            (most, sum, steps) = (most.max(ms), sum + ms, steps + 1);
+            let Reply::CanceledAll { orders, left, .. } = reply else { panic!("{what}: {reply:?}") };
+            canceled += orders;
+            through = left;
+            if left.is_none() {
+                break;
+            }
+        }
+        let others = self.engine.open_order_count();
+        println!(
+            "{what}: {canceled} orders in {steps} commands, {sum:.3} ms, {most:.3} ms at most, {others} others open"
+        );
+        (most, canceled)
     }
 }

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use engine::{
-    CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution, ExecutionBounds, Fee,
-    Importer, Op, OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem, SymbolIndex,
-    SymbolRules, Tier, Time,
+    CANCELS_MAX, CLIENT_ORDER_ID_KEPT_US, Command, DoneOrder, DoneOrders, Engine, Entry, Event, Execution,
+    ExecutionBounds, Fee, Importer, Op, OrderId, OrderName, Price, Query, Reject, Reply, Sequence, Shares, StateItem,
+    SymbolIndex, SymbolRules, Tier, Time,
 };
 use model::workload::Random;
 use model::{Model, completed};
@@ -49,10 +49,15 @@ impl Duel {
     }
 
     pub fn with_bounds(seed: u64, check_every: u64, bounds: ExecutionBounds) -> Duel {
+        Duel::with_cancels_max(seed, check_every, bounds, CANCELS_MAX)
+    }
+
+    pub fn with_cancels_max(seed: u64, check_every: u64, bounds: ExecutionBounds, cancels_max: usize) -> Duel {
+        let bounded = |engine: Engine| engine.with_execution_bounds(bounds).with_cancels_max(cancels_max);
         Duel {
-            engine: Engine::new(seed, DoneOrders::Keep).with_execution_bounds(bounds),
-            replica: Engine::new(!seed, DoneOrders::Drop).with_execution_bounds(bounds),
-            model: Model::with_execution_bounds(bounds),
+            engine: bounded(Engine::new(seed, DoneOrders::Keep)),
+            replica: bounded(Engine::new(!seed, DoneOrders::Drop)),
+            model: Model::with_execution_bounds(bounds).with_cancels_max(cancels_max),
             mirror: Mirror::default(),
             archive: BTreeMap::new(),
             taken: Vec::new(),
@@ -80,10 +85,10 @@ impl Duel {
         self.steps += 1;
         let entry = self.entry(&op);
         self.situations.before(&op, entry.as_ref().map_or(self.time, |entry| entry.time), &self.model);
-        if let Op::Command(Command::CancelAll { account, symbol }) = op {
-            let expected = self.model.clone().cancel_all(account, symbol, &mut Vec::new());
+        if let Op::Command(Command::CancelAll { account, symbol, through }) = op {
+            let expected = self.model.clone().cancel_all(account, symbol, through, &mut Vec::new());
             let expected = expected.map(|reply| !matches!(reply, Reply::CanceledAll { orders: 0, .. }));
-            assert_eq!(self.engine.would_cancel_any(account, symbol), expected, "whether {op:?} cancels one");
+            assert_eq!(self.engine.would_cancel_any(account, symbol, through), expected, "whether {op:?} cancels one");
         }
         let mut found = ask_engine(&mut self.engine, &op, entry.as_ref());
         let replica = ask_engine(&mut self.replica, &op, entry.as_ref());
@@ -179,7 +184,8 @@ impl Duel {
         let imported = importer.finish().expect("what was exported is sound");
         assert_eq!(imported.state_hash(), self.engine.state_hash(), "an import has the hash of its export");
         assert_eq!(self.replica.state_hash(), self.engine.state_hash(), "the same commands give the same hash");
-        self.engine = imported.with_execution_bounds(self.model.execution_bounds());
+        self.engine =
+            imported.with_execution_bounds(self.model.execution_bounds()).with_cancels_max(self.model.cancels_max());
         // What is written down is written between turns, and the next one has a later time.
         self.earliest = Time(self.time.0 + 1);
         self.situations.count("state: exported and imported");
@@ -199,6 +205,9 @@ impl Duel {
         }
         if !self.model.kills().is_empty() {
             self.situations.count("state: imported with kills");
+        }
+        if self.model.kills_going_on().next().is_some() {
+            self.situations.count("state: imported while a kill goes on");
         }
         if !self.model.protections().is_empty() {
             self.situations.count("state: imported with protections");
@@ -248,6 +257,9 @@ impl Duel {
         self.check_phases();
         self.check_limits();
         assert!(self.engine.kills().all().eq(self.model.kills().iter().copied()), "what is killed");
+        if self.model.kills_going_on().next().is_some() {
+            assert!(self.engine.has_kills_going_on(), "a kill goes on");
+        }
         assert!(self.engine.protections().all().eq(self.model.protections()), "who is protected");
         self.model.check_invariants();
         self.engine.check_invariants();

@@ -3,7 +3,7 @@
 use engine::{Command, Event, KillScope, Op, Reject, Reply};
 use model::Model;
 
-pub const ALL: [&str; 18] = [
+pub const ALL: [&str; 26] = [
     "kill: of an account",
     "kill: of a symbol",
     "kill: of everything",
@@ -22,6 +22,14 @@ pub const ALL: [&str; 18] = [
     "rejected: everything killed",
     "client order: repeated while killed",
     "state: imported with kills",
+    "state: imported while a kill goes on",
+    "kill: leaves orders for the next command",
+    "kill: goes on",
+    "kill: goes on with orders that another scope kills, too",
+    "kill: goes on by itself",
+    "killed: reached",
+    "killed: an auction waits for it",
+    "rejected: a kill goes on",
 ];
 
 pub fn rejected(scope: KillScope<(), ()>) -> &'static str {
@@ -30,6 +38,13 @@ pub fn rejected(scope: KillScope<(), ()>) -> &'static str {
         KillScope::Symbol(()) => "rejected: symbol killed",
         KillScope::Everything => "rejected: everything killed",
     }
+}
+
+/// A kill goes on while everything is killed, and a part of it by itself.
+fn among_others(model: &Model) -> Option<&'static str> {
+    let is_part = |scope: &KillScope<_, _>| matches!(scope, KillScope::Account(_) | KillScope::Symbol(_));
+    let is_so = model.kills().contains(&KillScope::Everything) && model.kills().iter().any(is_part);
+    is_so.then_some("kill: goes on with orders that another scope kills, too")
 }
 
 /// What `op` came to; `model` stands after it.
@@ -41,12 +56,18 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             if let Event::OrderCanceled { order, .. } = event { Some(model.order(*order)) } else { None }
         })
     };
+    let is_asked = |event: &Event| matches!(event, Event::OrderCanceled { why: engine::CancelReason::Asked, .. });
+    let canceled_as_asked = events.iter().any(is_asked);
     match (op, reply) {
         (Op::Command(Command::Kill { .. }), Reply::Rejected(Reject::UnknownAccount)) => {
             met.push("kill: of an unknown account")
         }
         (Op::Command(Command::Kill { .. }), Reply::Rejected(Reject::UnknownSymbol)) => {
             met.push("kill: of an unknown symbol")
+        }
+        (Op::Command(Command::Kill { .. }), _) if !is_changed && canceled().next().is_some() => {
+            met.push("kill: goes on");
+            met.extend(among_others(model));
         }
         (Op::Command(Command::Kill { .. }), _) if !is_changed => met.push("kill: of what is killed"),
         (Op::Command(Command::Kill { scope }), _) => {
@@ -60,6 +81,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
                 return met;
             };
             let situations = [
+                (matches!(reply, Reply::CanceledAll { left: Some(_), .. }), "kill: leaves orders for the next command"),
                 (canceled().any(|order| order.account != first.account), "kill: cancels orders of several accounts"),
                 (canceled().any(|order| order.waits), "kill: cancels one that waits"),
                 (
@@ -78,6 +100,16 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'s
             if model.kills().contains(&KillScope::Everything) =>
         {
             met.push("client order: repeated while killed");
+        }
+        (Op::Command(Command::ActivateReached), _) if canceled_as_asked => met.push("killed: reached"),
+        (Op::Command(Command::ExpireOrders), _) if canceled_as_asked => {
+            met.push("kill: goes on by itself");
+            met.extend(among_others(model));
+        }
+        (Op::Command(Command::ChangePhase { .. } | Command::EndAuction), _)
+            if matches!(events, [Event::PhaseChanged { .. }, Event::PhaseChanged { .. }]) =>
+        {
+            met.push("killed: an auction waits for it");
         }
         _ => {}
     }

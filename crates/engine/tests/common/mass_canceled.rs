@@ -3,7 +3,7 @@
 use engine::{AccountIndex, Command, Op, OrderId, Phase, SymbolIndex};
 use model::{Model, Order};
 
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 18] = [
     "cancel all: none open",
     "cancel all: one",
     "cancel all: several",
@@ -20,11 +20,13 @@ pub const ALL: [&str; 16] = [
     "cancel all: of one with a client order id",
     "cancel all: of one that ends at a time",
     "cancel all: where orders gather",
+    "cancel all: of more than one command cancels",
+    "cancel all: of those that are old",
 ];
 
 /// What `op` is about to meet.
 pub fn before(op: &Op, model: &Model) -> Vec<&'static str> {
-    let Op::Command(Command::CancelAll { account, symbol }) = *op else { return Vec::new() };
+    let Op::Command(Command::CancelAll { account, symbol, through }) = *op else { return Vec::new() };
     let Some(account) = model.accounts().position(|other| other == account) else {
         return vec!["cancel all: of an unknown account"];
     };
@@ -47,6 +49,11 @@ pub fn before(op: &Op, model: &Model) -> Vec<&'static str> {
         (meant.len() > 1, "cancel all: several"),
         (!meant.is_empty() && meant.len() < own.len(), "cancel all: of a symbol, and others stay"),
         (meant.is_empty() && !own.is_empty(), "cancel all: of a symbol, and none is of that"),
+        (meant.len() > model.cancels_max(), "cancel all: of more than one command cancels"),
+        (
+            through.is_some_and(|through| meant.iter().any(|order| order.id > through)),
+            "cancel all: of those that are old",
+        ),
         (any(&|order| rests(order) && !order.executions.is_empty()), ALL[7]),
         (any(&|order| order.waits), "cancel all: of one that waits"),
         (any(&|order| order.waits && order.trail.is_some()), "cancel all: of one that follows the market"),

@@ -90,9 +90,10 @@ impl Market {
         if self.seed & 3072 == 3072 {
             workload = workload.with_funding();
         }
-        // In a quarter of them one command does little, and in most of these one turn does little, too.
+        // In half of them one command does little, and in most of a quarter one turn does little, too.
         let mut duel = match self.seed & 49_152 {
-            16_384 => Duel::with_bounds(self.seed, self.check_every, small_bounds(self.seed >> 16)),
+            16_384 => Duel::with_cancels_max(self.seed, self.check_every, small_bounds(self.seed >> 16), 3),
+            32_768 => Duel::with_cancels_max(self.seed, self.check_every, ExecutionBounds::ALL, 2),
             _ => Duel::new(self.seed, self.check_every),
         };
         for _ in 0..self.ops {

@@ -3,7 +3,7 @@
 use engine::{AccountIndex, CancelReason, Command, Event, Op, Reject, Reply};
 use model::Model;
 
-pub const ALL: [&str; 14] = [
+pub const ALL: [&str; 15] = [
     "protection: of an account that had none",
     "protection: with another grace",
     "protection: with the same grace",
@@ -16,6 +16,7 @@ pub const ALL: [&str; 14] = [
     "lost: cancels one that waits",
     "lost: cancels two that are linked",
     "lost: cancels one that waits for another one",
+    "lost: leaves orders for the next command",
     "link: canceled with the other, which nobody was there for",
     "state: imported with protections",
 ];
@@ -46,7 +47,8 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], was: bool, model: &Model)
         Op::Command(Command::Unprotect { account, is_lost }) => (*account, *is_lost),
         _ => return Vec::new(),
     };
-    assert_eq!(changed, was, "what is told has changed");
+    let is_cut = matches!(reply, Reply::CanceledAll { left: Some(_), .. });
+    assert_eq!(changed, was && !is_cut, "what is told has changed, unless others are left to be canceled");
     if !is_lost {
         return vec![if was { "protection: ends" } else { "protection: ends of nobody who is protected" }];
     }
@@ -67,6 +69,7 @@ pub fn after(op: &Op, reply: &Reply, events: &[Event], was: bool, model: &Model)
     let is_why = |wanted| move |(_, why): (_, CancelReason)| why == wanted;
     let situations = [
         (canceled().any(is_why(CancelReason::Disconnected)), "lost: cancels orders"),
+        (is_cut, "lost: leaves orders for the next command"),
         (canceled().any(|(order, _)| order.waits), "lost: cancels one that waits"),
         (canceled().any(is_why(CancelReason::Linked)), "lost: cancels two that are linked"),
         (canceled().any(|(order, _)| order.pends_on.is_some()), "lost: cancels one that waits for another one"),

@@ -813,6 +813,7 @@ fn rejected(reject: &Reject) -> &'static str {
         }
         Reject::HaltedByRules => "rejected: halted by rules",
         Reject::Killed(scope) => killed::rejected(*scope),
+        Reject::KillGoesOn => "rejected: a kill goes on",
         Reject::PastLimit(_) => panic!("they are counted by their orders"),
         Reject::Full => panic!("it is not counted"),
     }

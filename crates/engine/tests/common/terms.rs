@@ -264,10 +264,9 @@ impl Situations {
         let mut count = 0;
         for event in events {
             let Event::OrderCanceled { order, why, .. } = *event else { continue };
-            if why == CancelReason::Linked {
+            if why != CancelReason::Expired {
                 continue;
             }
-            assert_eq!(why, CancelReason::Expired);
             let order = model.order(order);
             count += 1;
             self.count(if order.waits { "expired: of one that waits" } else { "expired: of one that rests" });

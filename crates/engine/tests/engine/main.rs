@@ -11,6 +11,7 @@ mod icebergs;
 mod large;
 mod limits;
 mod linked;
+mod mass_cancels;
 mod moving;
 mod replacement;
 mod rules;

@@ -196,6 +196,7 @@ impl Trader {
                     }
                 }
                 Asked::CancelAll { cl_ord_id, symbol, kind, .. } => {
+                    let answer = self.cancel_all_of(op, answer).await?;
                     session.tell("r", canceled_all(cl_ord_id, *symbol, kind, &answer));
                 }
                 Asked::Status { change, symbol, side } => {
@@ -217,6 +218,22 @@ impl Trader {
         Ok(())
     }
 
+    /// Goes on with a cancel of all orders, of which one command ends no more than so many, until none is left of those
+    /// that were there. Gives one answer for all.
+    async fn cancel_all_of(&mut self, op: Op, first: Answer) -> Result<Answer, Unknown> {
+        let Op::Command(Command::CancelAll { account, symbol, .. }) = op else { return Ok(first) };
+        let Answer::Reply(Reply::CanceledAll { mut orders, mut left, sequence }) = first else { return Ok(first) };
+        while left.is_some() {
+            let op = Op::Command(Command::CancelAll { account, symbol, through: left });
+            let (answers, _) = self.market.have_done(&[op], &self.who()).await?;
+            let Some(Answer::Reply(Reply::CanceledAll { orders: more, left: others, .. })) = answers.first() else {
+                break;
+            };
+            (orders, left) = (orders.saturating_add(*more), *others);
+        }
+        Ok(Answer::Reply(Reply::CanceledAll { orders, left, sequence }))
+    }
+
     /// Remembers the names for the report of a change. Each change is reported, so few wait: more would be a fault.
     fn remember(&mut self, change: Change) {
         if self.changes.len() >= CHANGES_MAX {
@@ -236,7 +253,7 @@ impl Trader {
                 Op::Command(Command::CancelOrder { account: change.account, order: self.known(&change.order).name() })
             }
             Asked::CancelAll { account, symbol, .. } => {
-                Op::Command(Command::CancelAll { account: *account, symbol: *symbol })
+                Op::Command(Command::CancelAll { account: *account, symbol: *symbol, through: None })
             }
             Asked::Status { change, .. } => {
                 Op::Query(Query { account: change.account, order: self.known(&change.order).name() })
@@ -610,9 +627,11 @@ fn none_open(account: AccountId, text: &str) -> Fields {
 }
 
 fn canceled_all(cl_ord_id: &str, symbol: Option<Symbol>, kind: &str, answer: &Answer) -> Fields {
-    let (id, orders) = match answer {
-        Answer::Reply(Reply::CanceledAll { orders, sequence }) => (format!("M{}", sequence.0), Some(*orders)),
-        Answer::Reply(_) | Answer::Unavailable(_) => ("NONE".to_owned(), None),
+    let (id, orders, is_cut) = match answer {
+        Answer::Reply(Reply::CanceledAll { orders, left, sequence }) => {
+            (format!("M{}", sequence.0), Some(*orders), left.is_some())
+        }
+        Answer::Reply(_) | Answer::Unavailable(_) => ("NONE".to_owned(), None, false),
     };
     let fields = Fields::new()
         .add(tags::ORDER_ID, id)
@@ -620,7 +639,10 @@ fn canceled_all(cl_ord_id: &str, symbol: Option<Symbol>, kind: &str, answer: &An
         .add_some(tags::SYMBOL, symbol)
         .add(tags::MASS_CANCEL_REQUEST_TYPE, kind);
     match orders {
-        Some(orders) => fields.add(tags::MASS_CANCEL_RESPONSE, kind).add(tags::TOTAL_AFFECTED_ORDERS, orders),
+        Some(orders) => fields
+            .add(tags::MASS_CANCEL_RESPONSE, kind)
+            .add(tags::TOTAL_AFFECTED_ORDERS, orders)
+            .add_some(tags::TEXT, is_cut.then_some("others were not canceled: ask again")),
         None => fields
             .add(tags::MASS_CANCEL_RESPONSE, 0)
             .add(tags::MASS_CANCEL_REJECT_REASON, 99)

@@ -141,7 +141,8 @@ fn command() -> impl Strategy<Value = Command> {
             grace: Grace::from_millis(millis).unwrap(),
         }),
         1 => (account(), any::<bool>()).prop_map(|(account, is_lost)| Command::Unprotect { account, is_lost }),
-        1 => (account(), proptest::option::of(symbol())).prop_map(|(account, symbol)| Command::CancelAll { account, symbol }),
+        1 => (account(), proptest::option::of(symbol()), proptest::option::of(any::<u64>().prop_map(OrderId)))
+            .prop_map(|(account, symbol, through)| Command::CancelAll { account, symbol, through }),
         1 => symbol().prop_map(|symbol| Command::CreateOldSymbol { symbol }),
         1 => symbol().prop_map(|symbol| Command::CreateSymbol { symbol }),
         1 => (account(), account(), balance)
@@ -393,19 +394,23 @@ fn limits_have_one_encoding() {
 }
 
 #[test]
-fn a_cancel_of_all_orders_names_an_account_and_a_symbol_or_all() {
+fn a_cancel_of_all_orders_names_an_account_a_symbol_or_all_and_the_newest_order() {
     let account = AccountId::parse(b"7").unwrap();
     let of_one = Some(Symbol::parse(b"SPY").unwrap());
-    for (symbol, written) in [(None, &[0][..]), (of_one, &[1, 3, b'S', b'P', b'Y'])] {
+    for (symbol, through, written) in [
+        (None, None, &[0][..]),
+        (of_one, None, &[1, 3, b'S', b'P', b'Y']),
+        (None, Some(OrderId(300)), &[2, 0xac, 2]),
+        (of_one, Some(OrderId(5)), &[3, 3, b'S', b'P', b'Y', 5]),
+    ] {
         let mut bytes = Vec::new();
-        encode(&Command::CancelAll { account, symbol }, &mut bytes);
+        let command = Command::CancelAll { account, symbol, through };
+        encode(&command, &mut bytes);
         assert_eq!(bytes, [&[40, 0xc1, 3][..], written].concat());
+        assert_eq!(decode(&mut &bytes[..]), Ok(command));
     }
-    let neither = [40, 0xc1, 3, 2];
-    assert_eq!(
-        decode(&mut &neither[..]).unwrap_err(),
-        CodecError::OutOfBounds("whether orders of one symbol are canceled")
-    );
+    let neither = [40, 0xc1, 3, 4];
+    assert_eq!(decode(&mut &neither[..]).unwrap_err(), CodecError::OutOfBounds("which orders are canceled"));
 }
 
 #[test]

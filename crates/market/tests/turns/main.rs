@@ -3,4 +3,5 @@
 
 mod disconnect;
 mod fairness;
+mod mass_cancels;
 mod turn_options;

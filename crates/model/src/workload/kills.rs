@@ -1,23 +1,27 @@
 //! The kill switch as a workload uses it: it soon releases what it killed, so that not everything ends.
 
-use engine::{Command, KillScope};
+use engine::{AccountIndex, Command, KillScope, NewOrder, Phase, SymbolIndex};
 
 use super::Workload;
 use crate::exchange::Model;
 
-/// Draws a kill, rarely; while a scope is killed, often a release.
+/// Draws a kill, rarely, and often its next step while it goes on; while a scope is killed, often a release.
 pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
+    if model.kills_going_on().next().is_some() && workload.random.percent(20) {
+        return meet(workload, model);
+    }
+    if model.kills_going_on().next().is_some() && workload.random.percent(6) {
+        let at = workload.random.below(model.kills_going_on().count());
+        let scope = model.kills_going_on().nth(at).expect("there are so many");
+        if workload.random.percent(60) {
+            return Some(Command::ExpireOrders);
+        }
+        return Some(Command::Kill { scope: named(model, scope) });
+    }
     let killed = model.kills().len();
     if killed > 0 && workload.random.percent(12) {
         let scope = model.kills()[workload.random.below(killed)];
-        let account = |at: u32| model.accounts().nth(at as usize).expect("it was killed");
-        let symbol = |at: u32| model.symbols().nth(at as usize).expect("it was killed");
-        let scope = match scope {
-            KillScope::Everything => KillScope::Everything,
-            KillScope::Account(of) => KillScope::Account(account(of.0)),
-            KillScope::Symbol(of) => KillScope::Symbol(symbol(of.0)),
-        };
-        return Some(Command::Release { scope });
+        return Some(Command::Release { scope: named(model, scope) });
     }
     if !workload.random.percent(1) {
         return None;
@@ -28,4 +32,29 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Option<Command> {
         _ => KillScope::Everything,
     };
     Some(if workload.random.percent(10) { Command::Release { scope } } else { Command::Kill { scope } })
+}
+
+/// What meets an order that is killed and not canceled yet: one on the other side of its book, or a turn of those that
+/// were reached, or the end of the auction that it gathers in.
+fn meet(workload: &mut Workload, model: &Model) -> Option<Command> {
+    let killed = || model.open_orders().filter(|order| model.is_killed_order(order.id));
+    let killed = killed().nth(workload.random.below(killed().count()))?;
+    let symbol = model.symbols().nth(killed.symbol.0 as usize)?;
+    if !model.is_open(killed.symbol) {
+        return Some(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    }
+    if killed.waits || killed.pends_on.is_some() {
+        return Some(Command::ActivateReached);
+    }
+    let shares = workload.random.pick(&workload.sizes);
+    let order = NewOrder::limit(symbol, killed.side.opposite(), killed.limit, shares);
+    Some(Command::PlaceOrder { account: workload.account(), order, client_id: None, until: None })
+}
+
+fn named(model: &Model, scope: KillScope<AccountIndex, SymbolIndex>) -> KillScope {
+    match scope {
+        KillScope::Everything => KillScope::Everything,
+        KillScope::Account(of) => KillScope::Account(model.accounts().nth(of.0 as usize).expect("it was killed")),
+        KillScope::Symbol(of) => KillScope::Symbol(model.symbols().nth(of.0 as usize).expect("it was killed")),
+    }
 }

@@ -1,6 +1,6 @@
 //! Cancels of all orders of an account as a workload draws them.
 
-use engine::Command;
+use engine::{Command, OrderId};
 
 use super::Workload;
 use crate::exchange::Model;
@@ -16,5 +16,11 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     };
     let (account, symbol) = aimed.unwrap_or_else(|| (workload.account(), workload.symbol()));
     let symbol = if workload.random.percent(15) { workload.symbol() } else { symbol };
-    Command::CancelAll { account, symbol: Some(symbol).filter(|_| workload.random.percent(50)) }
+    // Now and then of those alone that are no newer than some order.
+    let through = OrderId(1 + workload.random.below(model.orders_placed() as usize + 1) as u64);
+    Command::CancelAll {
+        account,
+        symbol: Some(symbol).filter(|_| workload.random.percent(50)),
+        through: Some(through).filter(|_| workload.random.percent(40)),
+    }
 }

@@ -165,8 +165,9 @@ impl Crowd {
     /// All of them take their orders back. None when the market has ended.
     pub(super) fn close(&mut self, venue: &mut impl Venue) -> Option<()> {
         let traders = Crowd::accounts().filter(|(_, _, strategy)| strategy.is_some());
-        let ops: Vec<Op> =
-            traders.map(|(account, ..)| Op::Command(Command::CancelAll { account, symbol: None })).collect();
+        let ops: Vec<Op> = traders
+            .map(|(account, ..)| Op::Command(Command::CancelAll { account, symbol: None, through: None }))
+            .collect();
         venue.send(&ops)?;
         for market in &mut self.markets {
             market.quotes.iter_mut().for_each(Vec::clear);

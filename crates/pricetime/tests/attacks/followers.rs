@@ -89,7 +89,10 @@ fn sessions_that_read_nothing_cost_what_one_does() {
     };
     let held: Vec<Fix<TcpStream>> = (0..sessions).map(hears).collect();
     place(&mut client, 1, "<order sym=\"S\" amount=\"1\" limit=\"1\"/>", orders);
-    client.ask("<transactions id=\"1\"><cancel-all/></transactions>");
+    for _ in 0..orders.div_ceil(100_000) {
+        // Each cancels a thousand.
+        client.ask(&format!("<transactions id=\"1\">{}</transactions>", "<cancel-all/>".repeat(100)));
+    }
     followed(&attack);
     drop(held);
     attack.end(&format!("{sessions} sessions, {orders} orders"));

@@ -22,6 +22,7 @@ mod executions;
 mod floods;
 mod followers;
 mod http;
+mod kills;
 mod lookups;
 mod market;
 mod places;

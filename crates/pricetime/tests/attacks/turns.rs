@@ -62,7 +62,8 @@ fn forty_connections_that_pipeline_requests_of_9000_commands_let_others_have_the
     let told = trader.ask(&format!("<create>{accounts}<symbol sym=\"S\"/></create>"));
     assert!(!told.contains("<error"), "{told}");
     let orders = "<order sym=\"S\" amount=\"1\" limit=\"1\"/>".repeat(ORDERS);
-    let request = frame(&format!("<transactions id=\"1\">{orders}<cancel-all/></transactions>"));
+    let all = "<cancel-all/>".repeat(ORDERS.div_ceil(1_000));
+    let request = frame(&format!("<transactions id=\"1\">{orders}{all}</transactions>"));
     let attack = scene.attack();
     let (streams, stop) = (connect_many(attack.server().xml, CONNECTIONS), AtomicBool::new(false));
     let (replies, passed) = std::thread::scope(|scope| {

@@ -228,6 +228,29 @@ fn orders_that_follow_each_other_are_all_told_of() {
     server.stop();
 }
 
+/// A mass cancel of more orders than one command cancels is reported once, when none is left.
+#[test]
+fn a_mass_cancel_goes_on_until_none_is_left() {
+    let folder = Folder::new("fix-mass");
+    let (server, address) = serve(&folder);
+    let order = r#"<order sym="SPY" amount="1" limit="0.01"/>"#.repeat(2_500);
+    server.ask(&format!("<transactions id=\"1\">{order}</transactions>"));
+    let http = Http::new(server.http);
+    let sequence = || http.read("/api/v1/status")["sequence"].as_u64().unwrap();
+    let before = sequence();
+    let mut fix = Fix::log_on(address, "A");
+    fix.send("q", "11=all|1=1|530=7|");
+    let told = loop {
+        let told = fix.next();
+        if told.contains("|35=r|") {
+            break told;
+        }
+    };
+    assert!(told.contains("|531=7|") && told.contains("|533=2500|"), "{told}");
+    assert_eq!((sequence() - before, &http.read("/api/v1/status")["open_orders"]), (3, &json!(0)));
+    server.stop();
+}
+
 /// What was done before a restart is there after it, and is asked for by name.
 #[test]
 fn orders_of_before_a_restart_are_found() {

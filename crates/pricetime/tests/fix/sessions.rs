@@ -218,7 +218,9 @@ fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
     for _ in 0..ORDERS / TOGETHER {
         client.ask(&format!("<transactions id=\"1\">{}</transactions>", order.repeat(TOGETHER)));
     }
-    client.ask("<transactions id=\"1\"><cancel-all/></transactions>");
+    // One cancels a thousand.
+    let all = "<cancel-all/>".repeat(ORDERS.div_ceil(1_000) + 1);
+    client.ask(&format!("<transactions id=\"1\">{all}</transactions>"));
     // Behind all that was followed.
     assert_eq!(Http::new(server.http).read("/api/v1/accounts/1")["open_orders"], 0);
     let made = reports();

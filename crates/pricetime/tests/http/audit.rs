@@ -126,7 +126,7 @@ fn what_the_server_gives_by_itself_is_nobodys() {
     olga.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "100"}));
     let order = json!({"account": "1", "symbol": "SPY", "side": "sell", "shares": "1", "limit": "10", "until": micros() + 1_000_000});
     olga.make("/api/v1/orders", &order);
-    let ended = "end orders whose deadline came";
+    let ended = "end orders whose deadline came, or that a kill left";
     wait_until("it ends by itself", Duration::from_secs(20), || dump(&folder.data(), &[]).contains(ended));
     server.stop();
     let rows = dumped(&folder.data(), &[]);

@@ -40,6 +40,7 @@ mod large_market;
 mod limits;
 mod listen_keys;
 mod manual;
+mod mass_cancels;
 mod member_kills;
 mod members;
 mod message_limits;

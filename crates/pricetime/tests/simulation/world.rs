@@ -172,7 +172,7 @@ impl World {
                 }
                 Some(LowWater::Vain(reject)) => Told::of(&Reply::Rejected(reject), &[]),
                 Some(LowWater::VainOfMany) => {
-                    Told::of(&Reply::CanceledAll { orders: 0, sequence: Sequence::ZERO }, &[])
+                    Told::of(&Reply::CanceledAll { orders: 0, left: None, sequence: Sequence::ZERO }, &[])
                 }
                 Some(LowWater::Cancels(frees)) => {
                     return Err(Stop::Wrong(format!("{op:?} was not let in, and would end {frees:?}")));
@@ -331,8 +331,8 @@ fn below_low_water(model: &Model, op: &Op) -> Option<LowWater> {
     let asked = match *op {
         Op::Query(_) => return None,
         Op::Command(Command::CancelOrder { account, order }) => model.query(&Query { account, order }, executions),
-        Op::Command(Command::CancelAll { account, symbol }) => {
-            return Some(of_many(Frees::OfAccount(account, symbol), model.would_cancel_any(account, symbol)));
+        Op::Command(Command::CancelAll { account, symbol, through }) => {
+            return Some(of_many(Frees::OfAccount(account, symbol), model.would_cancel_any(account, symbol, through)));
         }
         Op::Command(Command::Kill { scope }) => {
             return Some(of_many(Frees::Scope(scope), model.is_killed(scope).map(|is_killed| !is_killed)));

@@ -57,7 +57,7 @@ pub(super) async fn cancelable(
     })
 }
 
-/// Cancels all open orders of a pair with one command. Orders that end with these are among the canceled.
+/// Cancels all open orders of a pair. Orders that end with these are among the canceled.
 pub(super) async fn cancel_open(State(site): State<Site>, asked: Parameters) -> Result<Response, Refusal> {
     let id = asked.account(&site).await?;
     asked.only_signed(&["symbol"])?;

@@ -261,7 +261,7 @@ impl Refusal {
             Reject::DisplayOutOfBounds { .. } => Refusal::filter("ICEBERG_PARTS"),
             Reject::DisplayOffLot { .. } => Refusal::filter("LOT_SIZE"),
             Reject::HaltedByRules => Refusal::new(-2010, format!("{reject}.")),
-            Reject::Killed(_) => Refusal::new(-2010, format!("{reject}.")),
+            Reject::Killed(_) | Reject::KillGoesOn => Refusal::new(-2010, format!("{reject}.")),
             Reject::PastLimit(_) => Refusal::new(-2010, format!("{reject}.")),
             Reject::NotCanceled => Refusal::new(-2010, format!("{reject}.")),
             Reject::AccountExists

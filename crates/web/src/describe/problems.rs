@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// The code, the status, and when it comes.
-const CODES: [(&str, u16, &str); 89] = [
+const CODES: [(&str, u16, &str); 90] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -49,6 +49,7 @@ const CODES: [(&str, u16, &str); 89] = [
     ),
     ("halted-by-rules", 409, "The rules of the symbol halt it, so it cannot open"),
     ("killed", 409, "The kill switch is on for the account, the symbol or everything."),
+    ("kill-goes-on", 409, "Orders of what is to be released are still being canceled: release it when that is over."),
     ("nothing-to-trail", 409, "Nothing of the symbol was executed yet, so that a stop has no price to follow"),
     ("no-longer-kept", 410, "It was there, and is older than what the server keeps"),
     ("too-large", 413, "The body is longer than 64 KiB"),
@@ -226,6 +227,7 @@ mod tests {
             Reject::BreaksRule(BrokenRule::Auction),
             Reject::HaltedByRules,
             Reject::Killed(engine::KillScope::Everything),
+            Reject::KillGoesOn,
             Reject::PastLimit(PastLimit::OpenOrders { most: std::num::NonZeroU32::MIN }),
             Reject::PastLimit(PastLimit::OrderShares { most: Shares::MIN }),
             Reject::PastLimit(PastLimit::OrderValue { most: Money::CAP }),

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{Command, KillScope, Op, Reply};
-use exchange::{NotKilled, killed_together, member_kill};
+use exchange::{KILLED_AT_ONCE_MAX, KilledTogether, NotKilled, killed_together, member_kill};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -37,6 +37,22 @@ pub(crate) struct KillGiven {
     /// Orders that were canceled.
     #[schema(value_type = values::Count)]
     canceled: u64,
+    /// Others are left to be canceled: that goes on by itself, and none of them executes. Absent if none is left.
+    #[serde(skip_serializing_if = "is_not")]
+    #[schema(required = false)]
+    goes_on: bool,
+}
+
+fn is_not(flag: &bool) -> bool {
+    !flag
+}
+
+impl KillGiven {
+    /// With what became of other accounts.
+    fn and(self, killed: KilledTogether) -> KillGiven {
+        let canceled = self.canceled + killed.orders as u64;
+        KillGiven { canceled, goes_on: self.goes_on || killed.goes_on, ..self }
+    }
 }
 
 /// Kills everything, or releases it. Accounts and symbols that are killed themselves stay so.
@@ -44,6 +60,7 @@ pub(crate) struct KillGiven {
     put, path = "/kill", operation_id = "killEverything", tag = "Accounts",
     request_body = KillAsked,
     responses((status = 200, description = "Whether orders are taken, and how many were canceled", body = KillGiven)),
+    extensions(("x-refusals" = json!(["kill-goes-on"]))),
 )]
 pub(crate) async fn everything(
     State(site): State<Site>,
@@ -106,7 +123,7 @@ pub(crate) async fn is_everything(State(site): State<Site>) -> Result<Json<Kille
     params(("account" = values::Account, Path, description = "The account's id")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether it takes orders, and how many were canceled", body = KillGiven)),
-    extensions(("x-refusals" = json!(["unknown-account"]))),
+    extensions(("x-refusals" = json!(["unknown-account", "kill-goes-on"]))),
 )]
 pub(crate) async fn account(
     State(site): State<Site>,
@@ -123,7 +140,7 @@ pub(crate) async fn account(
     params(("symbol" = values::Symbol, Path, description = "The symbol's name")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether it takes orders, and how many were canceled", body = KillGiven)),
-    extensions(("x-refusals" = json!(["unknown-symbol"]))),
+    extensions(("x-refusals" = json!(["unknown-symbol", "kill-goes-on"]))),
 )]
 pub(crate) async fn symbol(
     State(site): State<Site>,
@@ -140,7 +157,7 @@ pub(crate) async fn symbol(
     params(("member" = values::Name, Path, description = "The member's name")),
     request_body = KillAsked,
     responses((status = 200, description = "Whether its accounts take orders, and how many were canceled", body = KillGiven)),
-    extensions(("x-refusals" = json!(["no-members", "unknown-member", "no-accounts", "too-many-accounts"]))),
+    extensions(("x-refusals" = json!(["no-members", "unknown-member", "no-accounts", "too-many-accounts", "kill-goes-on"]))),
 )]
 pub(crate) async fn member(
     State(site): State<Site>,
@@ -150,11 +167,15 @@ pub(crate) async fn member(
     let access = site.members().ok_or_else(no_members)?.access();
     let asker = asking::asker().map(|asker| asker.rights()).unwrap_or_default();
     let ops = member_kill(&asker, access.rights_of(&name).as_deref(), asked.killed).map_err(not_killed)?;
-    let answers = site.submitter()?.ask(&ops).await.map_err(|_| Problem::unknown_outcome())?;
-    match killed_together(&answers) {
-        Ok(orders) => Ok(Json(KillGiven { killed: asked.killed, canceled: orders as u64 })),
-        Err(why) => Err(problem::reply(why.clone()).err().unwrap_or_else(Problem::unknown_outcome)),
+    let mut given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
+    for some in ops.chunks(KILLED_AT_ONCE_MAX) {
+        let answers = site.submitter()?.ask(some).await.map_err(|_| Problem::unknown_outcome())?;
+        match killed_together(&answers) {
+            Ok(killed) => given = given.and(killed),
+            Err(why) => return Err(problem::reply(why.clone()).err().unwrap_or_else(Problem::unknown_outcome)),
+        }
     }
+    Ok(Json(given))
 }
 
 fn not_killed(why: NotKilled) -> Problem {
@@ -169,6 +190,9 @@ fn not_killed(why: NotKilled) -> Problem {
 async fn change(site: &Site, scope: KillScope, asked: &KillAsked) -> Result<Json<KillGiven>, Problem> {
     let command = if asked.killed { Command::Kill { scope } } else { Command::Release { scope } };
     let reply = ask(site, Op::Command(command)).await?;
-    let canceled = if let Reply::CanceledAll { orders, .. } = reply { orders as u64 } else { 0 };
-    Ok(Json(KillGiven { killed: asked.killed, canceled }))
+    let mut given = KillGiven { killed: asked.killed, canceled: 0, goes_on: false };
+    if let Reply::CanceledAll { orders, left, .. } = reply {
+        given = given.and(KilledTogether { orders, goes_on: left.is_some() });
+    }
+    Ok(Json(given))
 }

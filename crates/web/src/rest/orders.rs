@@ -321,8 +321,8 @@ pub(crate) struct CanceledShape {
     canceled: Vec<OrderShape>,
 }
 
-/// Cancels all open orders with one command, so that nothing comes between. Orders that end with these are among the
-/// canceled.
+/// Cancels all open orders. One command cancels 1,000, the oldest first; if there are more, the requests of others come
+/// between, and orders placed meanwhile stay. Orders that end with these are among the canceled.
 #[utoipa::path(
     delete, path = "/accounts/{account}/orders", operation_id = "cancelOrders", tag = "Orders",
     params(("account" = values::Account, Path, description = "The account's id"), OfSymbol),

@@ -2,7 +2,7 @@
 //! Source: docs/PROTOCOL.md, kill switch.
 
 use engine::{Command, KillScope, Op};
-use exchange::KILLED_TOGETHER_MAX;
+use exchange::KILLED_AT_ONCE_MAX;
 
 use super::documents::{Part, PartKind, Span};
 use super::fault::{ChildFault, Refusal};
@@ -11,7 +11,7 @@ use super::reader::{Tag, Value};
 use super::request::Grammar;
 
 const NAMES: [&str; 3] = ["account", "sym", "member"];
-const TOO_MANY: &str = "the members of one request have too many accounts to be killed together; send another one";
+const TOO_MANY: &str = "the members of one request have more accounts than it kills or releases; at most 100, so name the accounts in several requests, or use the HTTP API";
 
 impl<'a> Grammar<'a, '_> {
     pub(super) fn kill(&mut self, tag: &Tag<'a>, is_killed: bool) -> Result<(), Refusal<'a>> {
@@ -55,7 +55,7 @@ impl<'a> Grammar<'a, '_> {
         let ops = (self.of_member)(name, is_killed).map_err(ChildFault::Member)?;
         self.of_members += ops.len();
         // Only here may a few bytes of a request ask for many ops.
-        if self.of_members > KILLED_TOGETHER_MAX { Err(ChildFault::Order(TOO_MANY)) } else { Ok(ops) }
+        if self.of_members > KILLED_AT_ONCE_MAX { Err(ChildFault::Order(TOO_MANY)) } else { Ok(ops) }
     }
 }
 

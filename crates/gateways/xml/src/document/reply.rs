@@ -4,7 +4,7 @@
 use std::fmt;
 
 use engine::{Executed, Execution, OpenTerms, OrderId, Reject, Reply, Status, Time};
-use exchange::{Answer, Unavailable, Which, killed_together, placed_pair, placed_tree};
+use exchange::{Answer, KilledTogether, Unavailable, Which, killed_together, placed_pair, placed_tree};
 
 use super::day_ends::DayEnds;
 use super::documents::{Documents, Part, PartKind};
@@ -222,7 +222,15 @@ impl Writer<'_> {
                 self.out.extend_from_slice(open.text().as_bytes());
                 self.out.extend_from_slice(b"\"/></amended>");
             }
-            Answer::Reply(Reply::CanceledAll { orders, .. }) => self.canceled_all(b"<canceled-all", part, *orders),
+            Answer::Reply(Reply::CanceledAll { orders, left, .. }) => {
+                self.canceled_all(b"<canceled-all", part, *orders);
+                if let Some(left) = left {
+                    self.out.extend_from_slice(b" left-through=\"");
+                    push_decimal(self.out, left.0);
+                    self.out.push(b'"');
+                }
+                self.out.extend_from_slice(b"/>");
+            }
             Answer::Reply(Reply::Activated | Reply::Expired | Reply::Freed(_)) => {
                 panic!("invariant: nobody asks for that")
             }
@@ -265,7 +273,9 @@ impl Writer<'_> {
     fn changed(&mut self, part: &Part, answer: &Answer) {
         match (refusal(answer), answer) {
             (Some(why), _) => self.error(part, &why),
-            (None, Answer::Reply(Reply::CanceledAll { orders, .. })) => self.canceled_all(b"<killed", part, *orders),
+            (None, Answer::Reply(Reply::CanceledAll { orders, left, .. })) => {
+                self.killed(part, KilledTogether { orders: *orders, goes_on: left.is_some() });
+            }
             (None, _) => {
                 self.out.extend_from_slice(b"<changed");
                 self.echo(part);
@@ -290,17 +300,23 @@ impl Writer<'_> {
         match killed_together(answers.iter().copied()) {
             Err(why) => self.changed(part, why),
             Ok(_) if is_release => self.changed(part, &Answer::Reply(Reply::Created)),
-            Ok(orders) => self.canceled_all(b"<killed", part, orders),
+            Ok(killed) => self.killed(part, killed),
         }
     }
 
-    /// Writes how many orders were canceled.
+    /// Writes how many orders a kill canceled, and whether it goes on.
+    fn killed(&mut self, part: &Part, killed: KilledTogether) {
+        self.canceled_all(b"<killed", part, killed.orders);
+        self.out.extend_from_slice(if killed.goes_on { b" goes-on=\"true\"/>" } else { b"/>" });
+    }
+
+    /// Writes how many orders were canceled: all but the end of the tag.
     fn canceled_all(&mut self, element: &[u8], part: &Part, orders: usize) {
         self.out.extend_from_slice(element);
         self.echo(part);
         self.out.extend_from_slice(b" orders=\"");
         push_decimal(self.out, orders as u64);
-        self.out.extend_from_slice(b"\"/>");
+        self.out.push(b'"');
     }
 
     /// Repeats the attributes of the child, as the client sent them.

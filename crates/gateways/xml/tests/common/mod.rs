@@ -36,7 +36,7 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
         Op::Command(Command::CancelOrder { .. }) => Reply::Canceled(nothing.clone()),
         Op::Command(Command::AmendOrder { shares, .. }) => Reply::Amended { order: OrderId(7), open: *shares },
         Op::Command(Command::CancelAll { .. } | Command::Kill { .. }) => {
-            Reply::CanceledAll { orders: 3, sequence: Sequence(1) }
+            Reply::CanceledAll { orders: 3, left: None, sequence: Sequence(1) }
         }
         Op::Command(Command::FreeClientOrderId { .. }) => Reply::Freed(OrderId(7)),
         Op::Command(

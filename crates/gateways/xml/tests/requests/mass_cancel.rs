@@ -1,7 +1,7 @@
 //! `cancel-all` in `transactions`: its command and its answer. Source: docs/PROTOCOL.md, canceling all orders.
 
 use crate::common::{check_transactions, commands, parse, reply_with};
-use engine::{AccountId, Command, Reject, Reply, Sequence, Symbol};
+use engine::{AccountId, Command, OrderId, Reject, Reply, Sequence, Symbol};
 use exchange::Answer;
 use xml::{Documents, Limits};
 
@@ -9,18 +9,25 @@ use xml::{Documents, Limits};
 fn all_orders_of_the_account_are_meant_or_those_of_a_symbol() {
     let account = AccountId::parse(b"1").unwrap();
     let spy = Symbol::parse(b"SPY").unwrap();
-    for (element, symbol) in
-        [("<cancel-all/>", None), ("<cancel-all sym=' SPY '/>", Some(spy)), ("<cancel-all></cancel-all>", None)]
-    {
+    let nine = Some(OrderId(9));
+    for (element, symbol, through) in [
+        ("<cancel-all/>", None, None),
+        ("<cancel-all sym=' SPY '/>", Some(spy), None),
+        ("<cancel-all></cancel-all>", None, None),
+        ("<cancel-all through=' 9 '/>", None, nine),
+        ("<cancel-all through='9' sym='SPY'/>", Some(spy), nine),
+    ] {
         let request = format!("<transactions id='1'>{element}</transactions>");
-        assert_eq!(commands(request), [Command::CancelAll { account, symbol }]);
+        assert_eq!(commands(request), [Command::CancelAll { account, symbol, through }]);
     }
     check_transactions("<cancel-all/>", r#"<canceled-all orders="3"/>"#);
     check_transactions("<cancel-all sym='SPY'/>", r#"<canceled-all sym="SPY" orders="3"/>"#);
     let documents = parse("<transactions id='1'><cancel-all sym='SPY'/></transactions>");
     let refused = [Answer::Reply(Reply::Rejected(Reject::UnknownSymbol))];
     assert_eq!(reply_with(&documents, &refused), r#"<error sym="SPY">Unknown symbol</error>"#);
-    let none = [Answer::Reply(Reply::CanceledAll { orders: 0, sequence: Sequence(1) })];
+    let some = [Answer::Reply(Reply::CanceledAll { orders: 1_000, left: nine, sequence: Sequence(1) })];
+    assert_eq!(reply_with(&documents, &some), r#"<canceled-all sym="SPY" orders="1000" left-through="9"/>"#);
+    let none = [Answer::Reply(Reply::CanceledAll { orders: 0, left: None, sequence: Sequence(1) })];
     assert_eq!(reply_with(&documents, &none), r#"<canceled-all sym="SPY" orders="0"/>"#);
 }
 
@@ -31,6 +38,10 @@ fn what_cannot_be_is_an_error() {
         (
             r#"<cancel-all sym="S-Y"/>"#,
             r#"<error sym="S-Y">sym has characters other than ASCII letters and digits</error>"#,
+        ),
+        (
+            r#"<cancel-all through="-3"/>"#,
+            r#"<error through="-3">through is no order id: a whole number above zero</error>"#,
         ),
         (r#"<cancel-all id="3"/>"#, "<error>cancel-all has an unknown attribute id</error>"),
     ] {

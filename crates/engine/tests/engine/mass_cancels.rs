@@ -1,0 +1,323 @@
+//! Kills, cancels of all orders and cancels on disconnect of more orders than one command cancels: each goes on with
+//! the next command, and what is killed executes no more meanwhile. Each step is compared with the model.
+
+use engine::{
+    AccountId, CANCELS_MAX, Command, DOLLAR, Deadline, EXECUTIONS_MAX, ExecutionBounds, FundsOrder, Grace, KillScope,
+    Money, NewOrder, Op, OrderId, OrderKind, Phase, Position, Price, SelfTrade, Shares, Side, Symbol, Trigger,
+};
+
+use crate::common::duel::Duel;
+
+/// Orders that one command cancels here.
+const MOST: usize = 3;
+
+struct Market {
+    duel: Duel,
+    symbol: Symbol,
+}
+
+impl Market {
+    fn new() -> Market {
+        Market::with_executions_max(EXECUTIONS_MAX)
+    }
+
+    fn with_executions_max(executions_max: u32) -> Market {
+        let symbol = Symbol::parse(b"SPY").unwrap();
+        let mut market =
+            Market { duel: Duel::with_cancels_max(1, 1, ExecutionBounds::of_command(executions_max), MOST), symbol };
+        market.play(Command::CreateSymbol { symbol });
+        for number in 1..=3 {
+            let account = account(number);
+            market.play(Command::CreateAccount { account, balance: Money::from_units(DOLLAR) });
+            market.play(Command::IssueShares { symbol, account, shares: Position::from_units(1_000) });
+        }
+        market
+    }
+
+    fn play(&mut self, command: Command) {
+        self.duel.play(Op::Command(command));
+    }
+
+    fn place(&mut self, number: u32, order: NewOrder) {
+        self.play(Command::PlaceOrder { account: account(number), order, client_id: None, until: None });
+    }
+
+    fn limit(&mut self, number: u32, side: Side, price: i64, shares: i64) {
+        self.place(number, NewOrder::limit(self.symbol, side, units(price), of(shares)));
+    }
+
+    fn of_kind(&mut self, number: u32, kind: OrderKind, price: i64, shares: i64) {
+        self.place(number, NewOrder::of_kind(kind, self.symbol, Side::Buy, units(price), of(shares)));
+    }
+
+    /// Open orders of an account.
+    fn open(&self, number: u32) -> usize {
+        let owner = |order: &model::Order| self.duel.model().accounts().nth(order.account.0 as usize);
+        self.duel.model().open_orders().filter(|order| owner(order) == Some(account(number))).count()
+    }
+
+    /// How often orders of an account executed.
+    fn executions(&self, number: u32) -> usize {
+        let model = self.duel.model();
+        let all = (1..=model.orders_placed()).map(|order| model.order(OrderId(order)));
+        let owner = |order: &&model::Order| model.accounts().nth(order.account.0 as usize) == Some(account(number));
+        all.filter(owner).map(|order| order.executions.len()).sum()
+    }
+}
+
+fn account(number: u32) -> AccountId {
+    AccountId::parse(number.to_string().as_bytes()).unwrap()
+}
+
+fn units(price: i64) -> Price {
+    Price::from_units(price).unwrap()
+}
+
+fn of(shares: i64) -> Shares {
+    Shares::from_units(shares).unwrap()
+}
+
+#[test]
+fn nothing_of_a_killed_account_executes_while_its_kill_goes_on() {
+    let mut market = Market::new();
+    for price in 10..22 {
+        market.limit(1, Side::Sell, price, 5);
+    }
+    let stop = NewOrder::limit(market.symbol, Side::Sell, units(9), of(5));
+    market.place(1, stop.triggered_by(Trigger::from_below(units(22))));
+    market.limit(2, Side::Sell, 18, 7);
+    market.limit(2, Side::Sell, 22, 7);
+    let scope = KillScope::Account(account(1));
+    market.play(Command::Kill { scope });
+    assert_eq!(market.open(1), 13 - MOST, "the first ones are canceled, and the others go on being open");
+    market.play(Command::Release { scope });
+    assert_eq!(market.duel.model().kills().len(), 1, "it cannot be released yet");
+    market.duel.export_and_import();
+    // It does not count on the orders of the account.
+    market.of_kind(3, OrderKind::FillOrKill, 20, 8);
+    assert_eq!(market.open(1), 13 - MOST);
+    let symbol = market.symbol;
+    let funds = Money::from_units(18);
+    let order = FundsOrder { symbol, side: Side::Buy, funds, self_trade: SelfTrade::Allowed };
+    market.play(Command::PlaceByFunds { account: account(3), order, client_id: None });
+    assert!(market.open(1) < 13 - MOST && market.executions(2) == 1);
+    market.play(Command::Kill { scope });
+    market.duel.export_and_import();
+    // Its stop is reached, and is not activated.
+    market.limit(3, Side::Buy, 22, 20);
+    market.play(Command::ActivateReached);
+    assert_eq!((market.executions(1), market.open(1)), (0, 0));
+    market.play(Command::Kill { scope });
+    market.play(Command::Release { scope });
+    assert_eq!(market.duel.model().kills().len(), 0);
+    market.limit(1, Side::Sell, 10, 5);
+    assert_eq!(market.executions(1), 1, "released, it trades again");
+    market.duel.end();
+}
+
+#[test]
+fn a_killed_order_that_is_under_way_or_waits_behind_it_does_not_go_on() {
+    let mut market = Market::with_executions_max(2);
+    for _ in 0..6 {
+        market.limit(2, Side::Sell, 10, 1);
+    }
+    for _ in 0..2 * MOST {
+        market.limit(1, Side::Buy, 5, 1);
+    }
+    market.limit(1, Side::Buy, 10, 5);
+    market.limit(3, Side::Buy, 10, 1);
+    market.limit(1, Side::Buy, 10, 1);
+    market.limit(3, Side::Buy, 10, 1);
+    assert_eq!((market.executions(1), market.open(1)), (2, 2 * MOST + 2), "one is under way, and one behind it");
+    market.play(Command::Kill { scope: KillScope::Account(account(1)) });
+    assert_eq!(market.open(1), MOST + 2, "the oldest ones are canceled first");
+    market.duel.export_and_import();
+    market.play(Command::ActivateReached);
+    assert_eq!((market.executions(1), market.open(1)), (2, MOST), "both are canceled when their turn comes");
+    assert_eq!(market.executions(3), 2, "and whoever waited behind them is next");
+    market.duel.end();
+}
+
+#[test]
+fn a_kill_of_a_symbol_cancels_an_order_under_way_and_those_behind_it() {
+    let mut market = Market::with_executions_max(1);
+    let symbol = market.symbol;
+    for _ in 0..4 {
+        market.limit(2, Side::Sell, 10, 1);
+    }
+    market.limit(1, Side::Buy, 10, 4);
+    for nth in 0..3 {
+        market.limit(3, Side::Buy, 10 + nth, 1);
+    }
+    let scope = KillScope::Symbol(symbol);
+    for open in [4, 1, 0] {
+        market.play(Command::Kill { scope });
+        assert_eq!(market.duel.model().open_orders().len(), open);
+        market.duel.export_and_import();
+    }
+    market.play(Command::ActivateReached);
+    assert_eq!((market.executions(1), market.executions(3)), (1, 0));
+    market.play(Command::Release { scope });
+    market.limit(2, Side::Sell, 10, 1);
+    market.limit(3, Side::Buy, 10, 1);
+    assert_eq!(market.executions(3), 1, "nobody waits behind what was canceled");
+    market.duel.end();
+}
+
+#[test]
+fn a_fill_or_kill_that_meets_killed_orders_executes_wholly_or_not_at_all() {
+    let mut market = Market::with_executions_max(4);
+    for _ in 0..2 * MOST {
+        market.limit(1, Side::Sell, 10, 1);
+    }
+    for _ in 0..4 {
+        market.limit(2, Side::Sell, 11, 1);
+    }
+    market.play(Command::Kill { scope: KillScope::Account(account(1)) });
+    market.of_kind(3, OrderKind::FillOrKill, 11, 4);
+    assert_eq!((market.executions(3), market.open(1)), (0, MOST), "to cancel what it meets takes of its command, too");
+    market.of_kind(3, OrderKind::FillOrKill, 11, 1);
+    assert_eq!((market.executions(3), market.open(1)), (1, 0));
+    market.duel.end();
+}
+
+#[test]
+fn kills_of_a_symbol_and_of_everything_go_on_with_the_best_orders_first() {
+    let mut market = Market::new();
+    for nth in 0..5 {
+        market.limit(1, Side::Buy, 5 + nth, 1);
+        market.limit(2, Side::Sell, 20 + nth, 1);
+        let stop = NewOrder::limit(market.symbol, Side::Sell, units(3), of(1));
+        market.place(3, stop.triggered_by(Trigger::from_above(units(4 - nth / 2))));
+    }
+    let symbol = market.symbol;
+    for scope in [KillScope::Symbol(symbol), KillScope::Everything] {
+        market.play(Command::Kill { scope });
+    }
+    assert_eq!(market.duel.model().open_orders().len(), 15 - 2 * MOST);
+    let best = market.duel.model().book(engine::SymbolIndex(0), Side::Buy);
+    assert!(best.is_empty(), "buys go first");
+    for _ in 0..5 {
+        market.play(Command::Kill { scope: KillScope::Symbol(symbol) });
+        market.duel.export_and_import();
+        market.play(Command::Kill { scope: KillScope::Everything });
+        market.play(Command::Release { scope: KillScope::Everything });
+    }
+    assert_eq!(market.duel.model().open_orders().len(), 0);
+    assert_eq!(market.duel.model().kills().len(), 1);
+    market.duel.end();
+}
+
+#[test]
+fn kills_go_on_by_themselves_one_after_the_other_before_orders_that_end_at_a_time() {
+    let mut market = Market::new();
+    let until = market.duel.model().time().later_by_us(10_000 * 3_600_000_000);
+    for number in [1, 2] {
+        for _ in 0..MOST + 1 {
+            market.limit(number, Side::Sell, 20, 1);
+        }
+    }
+    for _ in 0..MOST {
+        let order = NewOrder::limit(market.symbol, Side::Sell, units(20), of(1));
+        market.play(Command::PlaceOrder { account: account(3), order, client_id: None, until: Deadline::new(until) });
+    }
+    for number in [1, 2] {
+        market.play(Command::Kill { scope: KillScope::Account(account(number)) });
+    }
+    assert_eq!([1, 2, 3].map(|number| market.open(number)), [1, 1, MOST]);
+    while market.duel.model().time() < until {
+        market.play(Command::CreateSymbol { symbol: market.symbol });
+    }
+    market.duel.export_and_import();
+    market.play(Command::ExpireOrders);
+    assert_eq!([1, 2, 3].map(|number| market.open(number)), [0, 0, MOST - 1], "one command ends as many as any");
+    let scope = KillScope::Account(account(1));
+    market.play(Command::Release { scope });
+    market.limit(1, Side::Sell, 20, 1);
+    market.play(Command::ExpireOrders);
+    assert_eq!([1, 3].map(|number| market.open(number)), [1, 0], "it cancels nothing of what was released");
+    market.duel.end();
+}
+
+#[test]
+fn an_auction_waits_until_the_orders_of_a_killed_account_are_canceled() {
+    let mut market = Market::new();
+    let symbol = market.symbol;
+    market.play(Command::ChangePhase { symbol, phase: Phase::Auction, due: None });
+    for nth in 0..8 {
+        market.limit(1, Side::Sell, 10, 1 + nth);
+    }
+    market.limit(2, Side::Sell, 12, 4);
+    market.limit(3, Side::Buy, 15, 4);
+    let scope = KillScope::Account(account(1));
+    market.play(Command::Kill { scope });
+    market.play(Command::ChangePhase { symbol, phase: Phase::Open, due: None });
+    assert_eq!(
+        market.duel.model().phase(engine::SymbolIndex(0)).phase,
+        Phase::Auction,
+        "it is to end, and does not yet"
+    );
+    market.play(Command::Kill { scope });
+    market.duel.export_and_import();
+    market.play(Command::EndAuction);
+    assert_eq!(market.executions(3), 0);
+    market.play(Command::Kill { scope });
+    market.play(Command::EndAuction);
+    assert_eq!((market.executions(1), market.executions(2), market.executions(3)), (0, 1, 1));
+    market.duel.end();
+}
+
+#[test]
+fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
+    let mut market = Market::new();
+    for nth in 0..8 {
+        market.limit(1, Side::Buy, 5 + nth, 1);
+    }
+    let cancel = |through| Command::CancelAll { account: account(1), symbol: None, through };
+    market.play(cancel(None));
+    assert_eq!(market.open(1), 8 - MOST);
+    market.limit(1, Side::Buy, 9, 1);
+    let newest = Some(OrderId(8));
+    market.duel.export_and_import();
+    market.play(cancel(newest));
+    market.play(cancel(newest));
+    market.play(cancel(newest));
+    assert_eq!(market.open(1), 1, "the one that was placed meanwhile stays");
+    market.play(cancel(Some(OrderId(u64::MAX))));
+    assert_eq!(market.open(1), 0);
+    market.duel.end();
+}
+
+#[test]
+fn an_account_stays_protected_until_all_its_orders_are_canceled() {
+    let mut market = Market::new();
+    let account = account(1);
+    market.play(Command::Protect { account, grace: Grace::from_millis(1_000).unwrap() });
+    for nth in 0..7 {
+        market.limit(1, Side::Buy, 5 + nth, 1);
+    }
+    let lost = Command::Unprotect { account, is_lost: true };
+    for left in [4, 1] {
+        market.play(lost);
+        market.duel.export_and_import();
+        assert_eq!((market.open(1), market.duel.model().protections().len()), (left, 1));
+    }
+    market.play(lost);
+    assert_eq!((market.open(1), market.duel.model().protections().len()), (0, 0));
+    market.duel.end();
+}
+
+#[test]
+fn one_command_cancels_a_thousand_orders_and_says_that_others_are_left() {
+    let symbol = Symbol::parse(b"SPY").unwrap();
+    let mut market = Market { duel: Duel::new(1, 1_000_000), symbol };
+    market.play(Command::CreateSymbol { symbol });
+    market.play(Command::CreateAccount { account: account(1), balance: Money::from_units(DOLLAR) });
+    for _ in 0..CANCELS_MAX + 1 {
+        market.limit(1, Side::Buy, 5, 1);
+    }
+    market.play(Command::Kill { scope: KillScope::Everything });
+    assert_eq!(market.open(1), 1);
+    market.play(Command::Kill { scope: KillScope::Everything });
+    assert_eq!(market.open(1), 0);
+}

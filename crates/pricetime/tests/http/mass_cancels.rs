@@ -1,0 +1,132 @@
+//! Kills and cancels of more orders than one command cancels, over XML, REST and the compatible interface: what is told
+//! of them, that others come between, that a kill goes on by itself and over a crash, and that nothing of it executes.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::http::Http;
+use crate::common::keys::KeyFile;
+use crate::common::server::{Launch, Server};
+use crate::common::wait::wait_until;
+
+const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
+    <symbol sym="SPY"><account id="1">100000</account><account id="2">100</account></symbol></create>"#;
+/// Orders that one command cancels.
+const MOST: usize = 1_000;
+const SOON: Duration = Duration::from_secs(60);
+
+fn transactions(account: &str, children: &str) -> String {
+    format!("<transactions id=\"{account}\">{children}</transactions>")
+}
+
+/// Has account 1 sell so often.
+fn sell(server: &Server, orders: usize) {
+    for count in (0..orders).step_by(9_000).map(|begun| (orders - begun).min(9_000)) {
+        let told = server.ask(&transactions("1", &r#"<order sym="SPY" amount="-1" limit="6"/>"#.repeat(count)));
+        assert_eq!(told.matches("<opened").count(), count);
+    }
+}
+
+fn ask(server: &Server, account: &str, child: &str) -> String {
+    let told = server.ask(&transactions(account, child));
+    told.trim_end().replace("<results>", "").replace("</results>", "")
+}
+
+fn sequence(http: &Http) -> u64 {
+    http.read("/api/v1/status")["sequence"].as_u64().unwrap()
+}
+
+fn open_orders(http: &Http, account: &str) -> Value {
+    http.read(&format!("/api/v1/accounts/{account}"))["open_orders"].clone()
+}
+
+fn put(http: &Http, path: &str, killed: bool) -> (u16, Value) {
+    let body = json!({"killed": killed}).to_string();
+    let answer = http.send("PUT", &format!("/api/v1/{path}"), Some(&body), &[("content-type", "application/json")]);
+    (answer.status, answer.body)
+}
+
+/// A cancel of a million orders was one command, for which everybody waited 1.2 s.
+#[test]
+fn a_cancel_of_all_orders_goes_on_with_those_that_were_there() {
+    let folder = Folder::new("mass-cancels");
+    let (server, http, keys) = KeyFile::serve(&folder, MARKET);
+    sell(&server, 2_500);
+    assert_eq!(ask(&server, "1", "<cancel-all/>"), r#"<canceled-all orders="1000" left-through="2500"/>"#);
+    // Somebody else is answered before it goes on, and what is placed meanwhile stays.
+    assert!(ask(&server, "2", r#"<order sym="SPY" amount="1" limit="5"/>"#).contains("<opened"));
+    assert!(ask(&server, "1", r#"<order sym="SPY" amount="-1" limit="6"/>"#).contains("<opened"));
+    let goes_on = r#"<cancel-all through="2500"/>"#;
+    assert_eq!(ask(&server, "1", goes_on), r#"<canceled-all through="2500" orders="1000" left-through="2500"/>"#);
+    assert_eq!(ask(&server, "1", goes_on), r#"<canceled-all through="2500" orders="500"/>"#);
+    assert_eq!((open_orders(&http, "1"), open_orders(&http, "2")), (json!(1), json!(1)));
+    // REST and the compatible interface ask as often as it takes, and tell all of it.
+    sell(&server, 2_499);
+    let before = sequence(&http);
+    let canceled = http.delete("/api/v1/accounts/1/orders").body;
+    assert_eq!(canceled["canceled"].as_array().unwrap().len(), 2_500);
+    assert_eq!(sequence(&http) - before, 3, "a thousand, a thousand and 500");
+    sell(&server, 2_500);
+    let before = sequence(&http);
+    let canceled = keys.send(&http, "DELETE", "openOrders", "symbol=SPYUSD").body;
+    assert_eq!(canceled.as_array().unwrap().len(), 2_500);
+    assert_eq!(sequence(&http) - before, 3);
+    assert_eq!((open_orders(&http, "1"), open_orders(&http, "2")), (json!(0), json!(1)));
+    server.stop();
+}
+
+/// The server dies while a kill goes on. It goes on after the start, and nothing of the account executed behind the
+/// answer to the kill.
+#[test]
+fn a_kill_goes_on_by_itself_also_over_a_crash_and_nothing_of_it_executes() {
+    const ORDERS: usize = 60_000;
+    let folder = Folder::new("mass-kill");
+    let launch = Launch::new(&folder.data());
+    let server = launch.start();
+    server.ask(MARKET);
+    sell(&server, ORDERS);
+    ask(&server, "2", r#"<order sym="SPY" amount="-1" limit="7"/>"#);
+    let told = server.ask(r#"<create><kill account="1"/></create>"#);
+    assert!(told.contains(&format!("<killed account=\"1\" orders=\"{MOST}\" goes-on=\"true\"/>")), "{told}");
+    // It buys from nobody but itself: the account's better price is passed.
+    assert!(ask(&server, "2", r#"<order sym="SPY" amount="1" limit="7"/>"#).contains("<opened"));
+    server.kill();
+    let server = launch.start();
+    let http = Http::new(server.http);
+    wait_until("the orders are canceled", SOON, || open_orders(&http, "1") == json!(0));
+    let account = http.read("/api/v1/accounts/1");
+    assert_eq!((&account["balance"], &account["killed"]), (&json!("1000"), &json!(true)), "it sold nothing");
+    let traded = http.read("/api/v1/symbols/SPY/trades")["trades"].clone();
+    assert_eq!(traded.as_array().unwrap().len(), 1, "{traded}");
+    assert_eq!(put(&http, "accounts/1/kill", false), (200, json!({"killed": false, "canceled": 0})));
+    let before = sequence(&http);
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(sequence(&http), before, "it is over");
+    server.stop();
+}
+
+/// All that is left when a kill is answered is canceled in turns of the loop, and a release waits for that.
+#[test]
+fn what_a_kill_leaves_is_told_and_it_is_released_when_it_is_over() {
+    let folder = Folder::new("mass-kill-rest");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    sell(&server, 40_000);
+    assert_eq!(put(&http, "kill", true), (200, json!({"killed": true, "canceled": MOST, "goes_on": true})));
+    let mut refused = 0;
+    wait_until("it is released", SOON, || match put(&http, "kill", false) {
+        (200, _) => true,
+        (409, problem) => {
+            assert_eq!(problem["code"], "kill-goes-on");
+            assert_ne!(open_orders(&http, "1"), json!(40_000));
+            refused += 1;
+            false
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(open_orders(&http, "1"), json!(0), "after {refused} refusals");
+    server.stop();
+}
