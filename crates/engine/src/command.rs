@@ -48,14 +48,15 @@ pub enum OrderKind {
     Limit,
     /// Never executes when it arrives: it is refused if it would.
     PostOnly,
-    /// The same, but where it would execute it gets the next price at which it does not. Placed, it is [`OrderKind::PostOnly`].
+    /// The same, but where it would execute it gets the next price at which it does not. Placed, it is
+    /// [`OrderKind::PostOnly`].
     PostOnlyMove,
     /// Executes up to its limit; the rest is canceled at once.
     ImmediateOrCancel,
     /// Executes all of its shares up to its limit, or none: then it is canceled at once.
     FillOrKill,
-    /// Executes at whatever prices there are; the rest is canceled at once. A buy holds nothing and ends where its account's
-    /// money does.
+    /// Executes at whatever prices there are; the rest is canceled at once. A buy holds nothing and ends where its
+    /// account's money does.
     Market,
 }
 
@@ -115,8 +116,8 @@ impl OrderKind {
 
 /// The price of an execution at which an order that waits becomes active.
 ///
-/// They are ranked so that of one direction the nearest comes first: those that are reached from above by falling price, then
-/// those that are reached from below by rising price.
+/// They are ranked so that of one direction the nearest comes first: those that are reached from above by falling
+/// price, then those that are reached from below by rising price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trigger(NonZeroI64);
 
@@ -163,7 +164,8 @@ impl Trigger {
         if self.is_from_below() { price >= self.price() } else { price <= self.price() }
     }
 
-    /// The number that stands for it wherever orders are written down: its price, negative if it is reached from above. Zero is none.
+    /// The number that stands for it wherever orders are written down: its price, negative if it is reached from above.
+    /// Zero is none.
     pub fn code(trigger: Option<Trigger>) -> i64 {
         trigger.map_or(0, |trigger| trigger.0.get())
     }
@@ -240,7 +242,8 @@ pub enum CancelReason {
     Asked,
     /// It is of a kind that does not rest, or it executed as often as one order may, and would have gone on.
     NotResting,
-    /// It was triggered, or its turn came after the order that it waited for, and it would have been refused had it been placed then.
+    /// It was triggered, or its turn came after the order that it waited for, and it would have been refused had it
+    /// been placed then.
     Refused,
     /// Its deadline came.
     Expired,
@@ -308,37 +311,38 @@ pub enum Command {
     CreateAccount { account: AccountId, balance: Money },
     /// Create a symbol unless it exists.
     CreateSymbol { symbol: Symbol },
-    /// The same, as programs journaled it that knew no orders that wait: the symbol's executions are noted from its first such order
-    /// on, so that a journal gives the same state whether or not a snapshot of such a program is at hand.
+    /// The same, as programs journaled it that knew no orders that wait: the symbol's executions are noted from its
+    /// first such order on, so that a journal gives the same state whether or not a snapshot of such a program is at
+    /// hand.
     CreateOldSymbol { symbol: Symbol },
     /// Give an account new shares of a symbol.
     IssueShares { symbol: Symbol, account: AccountId, shares: Position },
-    /// Create an account with dollars of another one. Nobody asks for it in these words: it is what `CreateAccount` is of somebody who may
-    /// give no more than that account has.
+    /// Create an account with dollars of another one. Nobody asks for it in these words: it is what `CreateAccount` is
+    /// of somebody who may give no more than that account has.
     FundAccount { payer: AccountId, account: AccountId, balance: Money },
     /// Give an account shares of another one. Likewise what `IssueShares` is.
     GiveShares { payer: AccountId, symbol: Symbol, account: AccountId, shares: Position },
-    /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it. What is open of
-    /// it when its deadline comes is canceled.
+    /// Place an order. While the id that its client gives it stands for an order, no second one is placed under it.
+    /// What is open of it when its deadline comes is canceled.
     PlaceOrder { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Place a market order for money. What it executes is all of it: how many shares, the engine says.
     PlaceByFunds { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
     /// Cancel what is still open of an order.
     CancelOrder { account: AccountId, order: OrderName },
-    /// Take shares off an open order, which keeps its place among the others of its price: it has so many from now on, those included
-    /// that were executed.
+    /// Take shares off an open order, which keeps its place among the others of its price: it has so many from now on,
+    /// those included that were executed.
     AmendOrder { account: AccountId, order: OrderName, shares: Shares },
-    /// Activate orders whose triggers were reached, and that were too many for the command that reached them. Nobody asks for it: the
-    /// market's loop gives it while there are such orders.
+    /// Activate orders whose triggers were reached, and that were too many for the command that reached them. Nobody
+    /// asks for it: the market's loop gives it while there are such orders.
     ActivateReached,
     /// Cancel what kills that go on left open, and orders whose deadlines came, [`CANCELS_MAX`](crate::CANCELS_MAX) in
     /// all. Nobody asks for it: the market's loop gives it when there are such orders.
     ExpireOrders,
     /// As `PlaceOrder`, if the command just before it canceled an order. Both stand in one request, in this order.
     PlaceIfCanceled { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
-    /// As `PlaceOrder`, as the second of a pair whose first was placed by the command just before, in the same request: whatever happens
-    /// to one of them first cancels the other one. Both are of one symbol, side and number of shares, and one of them waits for a price.
-    /// If it is refused the first one is canceled.
+    /// As `PlaceOrder`, as the second of a pair whose first was placed by the command just before, in the same request:
+    /// whatever happens to one of them first cancels the other one. Both are of one symbol, side and number of shares,
+    /// and one of them waits for a price. If it is refused the first one is canceled.
     PlaceLinked { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// As `PlaceByFunds`, on the same condition.
     PlaceByFundsIfCanceled { account: AccountId, order: FundsOrder, client_id: Option<ClientOrderId> },
@@ -346,8 +350,8 @@ pub enum Command {
     ChangeRules { symbol: Symbol, rules: SymbolRules },
     /// Have a client order id stand for nothing, if its order is done, so that another order can be placed under it.
     FreeClientOrderId { account: AccountId, id: ClientOrderId },
-    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that shows so many shares at a time. Its parts stand
-    /// here one by one so that they take no more room than those of others: see [`IcebergOrder`].
+    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that shows so many shares at a
+    /// time. Its parts stand here one by one so that they take no more room than those of others: see [`IcebergOrder`].
     ///
     /// [`IcebergOrder`]: crate::IcebergOrder
     PlaceIceberg {
@@ -361,20 +365,21 @@ pub enum Command {
         client_id: Option<ClientOrderId>,
         until: Option<Deadline>,
     },
-    /// Have the accounts of a tier pay these fees for executions in a symbol from now on, in place of those that they pay.
+    /// Have the accounts of a tier pay these fees for executions in a symbol from now on, in place of those that they
+    /// pay.
     ChangeFees { symbol: Symbol, tier: Tier, fees: Option<Fees> },
     /// Put an account into a tier.
     ChangeTier { account: AccountId, tier: Tier },
-    /// Put a symbol into this phase. The orders that gathered execute when it opens. `due`: when a calendar says so; none where somebody asks
-    /// for it now. Where several nodes share a log, a change that was due is passed over if the phase was changed since, or by the same line
-    /// of another node's calendar.
+    /// Put a symbol into this phase. The orders that gathered execute when it opens. `due`: when a calendar says so;
+    /// none where somebody asks for it now. Where several nodes share a log, a change that was due is passed over if
+    /// the phase was changed since, or by the same line of another node's calendar.
     ChangePhase { symbol: Symbol, phase: Phase, due: Option<Time> },
     /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
     EndAuction,
     /// Put an account into a group, or into none.
     ChangeGroup { account: AccountId, group: Group },
-    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that waits for a price which follows the market at a
-    /// distance: see [`TrailingOrder`].
+    /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that waits for a price which
+    /// follows the market at a distance: see [`TrailingOrder`].
     ///
     /// [`TrailingOrder`]: crate::TrailingOrder
     PlaceTrailing {
@@ -387,8 +392,8 @@ pub enum Command {
         client_id: Option<ClientOrderId>,
         until: Option<Deadline>,
     },
-    /// As `PlaceOrder`, a limit or post-only order that others wait for: they are the next commands of the same request, two if `two_wait`,
-    /// else one.
+    /// As `PlaceOrder`, a limit or post-only order that others wait for: they are the next commands of the same
+    /// request, two if `two_wait`, else one.
     PlaceWorking {
         account: AccountId,
         order: NewOrder,
@@ -396,9 +401,9 @@ pub enum Command {
         until: Option<Deadline>,
         two_wait: bool,
     },
-    /// As `PlaceOrder`, an order that is placed when the working order of its request, of the same symbol, is executed wholly. It gets its
-    /// id now, stands in no book until then, and holds nothing. The second of two is linked with the first one when they are placed.
-    /// If it is refused the working order is canceled.
+    /// As `PlaceOrder`, an order that is placed when the working order of its request, of the same symbol, is executed
+    /// wholly. It gets its id now, stands in no book until then, and holds nothing. The second of two is linked with
+    /// the first one when they are placed. If it is refused the working order is canceled.
     PlacePending { account: AccountId, order: NewOrder, client_id: Option<ClientOrderId>, until: Option<Deadline> },
     /// Cancel what is open of the oldest [`CANCELS_MAX`](crate::CANCELS_MAX) orders of an account, or of those of one
     /// symbol, wherever they stand. `through` is the newest order that is meant, if not all are.
@@ -408,21 +413,23 @@ pub enum Command {
     Kill { scope: KillScope },
     /// Have orders placed again in a scope that was killed.
     Release { scope: KillScope },
-    /// Have the open orders of an account canceled when nobody is there for them any more and does not come back within this grace.
+    /// Have the open orders of an account canceled when nobody is there for them any more and does not come back within
+    /// this grace.
     Protect { account: AccountId, grace: Grace },
-    /// Protect an account no longer. If it `is_lost`, nobody came back: what is open of its orders is canceled, wherever they stand, the
-    /// oldest first. The loop alone says so.
+    /// Protect an account no longer. If it `is_lost`, nobody came back: what is open of its orders is canceled,
+    /// wherever they stand, the oldest first. The loop alone says so.
     Unprotect { account: AccountId, is_lost: bool },
-    /// Give an account these limits in place of those that it has. They hold for what is placed or comes to its book from now on.
+    /// Give an account these limits in place of those that it has. They hold for what is placed or comes to its book
+    /// from now on.
     ChangeLimits { account: AccountId, limits: AccountLimits },
-    /// Note that this message of the shared log was taken: the commands behind it, of the same batch of the journal, are those that it
-    /// holds. Changes nothing if it is not the next one of its writer. The loop alone says so.
+    /// Note that this message of the shared log was taken: the commands behind it, of the same batch of the journal,
+    /// are those that it holds. Changes nothing if it is not the next one of its writer. The loop alone says so.
     TakeMessage(LogMessage),
 }
 
 impl Command {
-    /// The same order, to be placed if the command just before it canceled one. None for what places no order, or has that
-    /// condition.
+    /// The same order, to be placed if the command just before it canceled one. None for what places no order, or has
+    /// that condition.
     pub fn if_canceled(self) -> Option<Command> {
         match self {
             Command::PlaceOrder { account, order, client_id, until } => {
@@ -509,12 +516,13 @@ impl Command {
     }
 }
 
-/// The side and the kind of an order, how it prevents self-trades, and whether it is placed on the condition that the command before it
-/// canceled an order: one byte.
+/// The side and the kind of an order, how it prevents self-trades, and whether it is placed on the condition that the
+/// command before it canceled an order: one byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Manner(pub(crate) u8);
 
-/// How far a trigger stays behind the best price: so much money, or a part of that price. What it comes to stands in `trail.rs`.
+/// How far a trigger stays behind the best price: so much money, or a part of that price. What it comes to stands in
+/// `trail.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trail(pub(crate) NonZeroI64);
 
@@ -551,8 +559,8 @@ pub(crate) enum Condition {
     Canceled,
 }
 
-/// An order as it is asked for. The symbol goes by its name, and behind the engine by its index. The client's id is not part of
-/// it: few orders have one, and an event of every order is copied.
+/// An order as it is asked for. The symbol goes by its name, and behind the engine by its index. The client's id is not
+/// part of it: few orders have one, and an event of every order is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder<S = Symbol> {
     pub symbol: S,
@@ -612,7 +620,8 @@ pub struct FundsOrder {
     pub side: Side,
     /// Above zero.
     pub funds: Money,
-    /// As of every order. Where it says so, open orders of the own account are not counted among those that can be traded with.
+    /// As of every order. Where it says so, open orders of the own account are not counted among those that can be
+    /// traded with.
     pub self_trade: SelfTrade,
 }
 

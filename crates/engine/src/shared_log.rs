@@ -44,7 +44,8 @@ pub struct LogMessage {
     pub number: u64,
 }
 
-/// The last messages that were taken, by the nodes that wrote them, and when the phases of symbols were changed since the first one.
+/// The last messages that were taken, by the nodes that wrote them, and when the phases of symbols were changed since
+/// the first one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedLog {
     last: BTreeMap<NodeId, LogMessage>,
@@ -88,7 +89,8 @@ impl SharedLog {
         self.last.insert(message.node, message);
     }
 
-    /// The phase of a symbol was changed: it was due then, or asked for. One server alone needs not know that: nobody acts later than it.
+    /// The phase of a symbol was changed: it was due then, or asked for. One server alone needs not know that: nobody
+    /// acts later than it.
     pub(crate) fn note_phase(&mut self, symbol: SymbolIndex, at: Time) {
         if !self.last.is_empty() {
             let noted = self.phases.entry(symbol).or_insert(at);

@@ -1,4 +1,5 @@
-//! A calendar: at which times of the day symbols are put into which phases, what of it is due, and when the days of symbols end. It reads no file and no clock.
+//! A calendar: at which times of the day symbols are put into which phases, what of it is due, and when the days of
+//! symbols end. It reads no file and no clock.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,7 +23,8 @@ pub struct Calendar {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
-    /// Since midnight. Of lines at one time each is a microsecond behind the one before it, so that each has a time of its own.
+    /// Since midnight. Of lines at one time each is a microsecond behind the one before it, so that each has a time of
+    /// its own.
     at_us: u64,
     /// None for every symbol.
     symbol: Option<Symbol>,
@@ -46,7 +48,8 @@ impl fmt::Display for CalendarFault {
 impl std::error::Error for CalendarFault {}
 
 impl Calendar {
-    /// Lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`, and `TIME SYMBOL day-ends`; `#` begins a comment.
+    /// Lines `TIME SYMBOL PHASE`, such as `09:00 SPY open` or `17:30:00 * auction`, and `TIME SYMBOL day-ends`; `#`
+    /// begins a comment.
     pub fn parse(text: &str) -> Result<Calendar, CalendarFault> {
         let mut calendar = Calendar::default();
         let mut count = 0;
@@ -175,9 +178,10 @@ impl Scheduled {
         if self.is_due(now) { Some(now) } else { self.next }
     }
 
-    /// The commands that do the next of what is due. What is at the same time comes one line a turn: a line is about what the one before
-    /// made. Where several nodes share a log each has a calendar: a line is left out where one of them did it, or somebody changed the phase
-    /// since it was due, and else says when it was due, so that the same is seen to where the command is applied.
+    /// The commands that do the next of what is due. What is at the same time comes one line a turn: a line is about
+    /// what the one before made. Where several nodes share a log each has a calendar: a line is left out where one of
+    /// them did it, or somebody changed the phase since it was due, and else says when it was due, so that the same is
+    /// seen to where the command is applied.
     pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
         if self.next.is_some_and(|next| next <= now) {
             self.due.extend(self.calendar.between(self.through, now).map(|(due, line)| Step { line, due, next: 0 }));
@@ -284,7 +288,8 @@ mod tests {
         assert_eq!((turns, engine.phase(SymbolIndex(1)).phase), (4, Phase::Auction));
     }
 
-    /// A node that was asleep at nine did what its calendar had for nine when it woke, whatever an operator had done meanwhile.
+    /// A node that was asleep at nine did what its calendar had for nine when it woke, whatever an operator had done
+    /// meanwhile.
     #[test]
     fn where_nodes_share_a_log_a_line_that_comes_late_undoes_nothing() {
         let mut engine = with_symbols(&["SPY", "IBM"]);

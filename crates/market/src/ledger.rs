@@ -25,8 +25,8 @@ pub trait Ledger {
         Writers::This
     }
 
-    /// The time that a command would have which is given now, when the loop's clock shows this; not before that of the last one. What is
-    /// due is due by it.
+    /// The time that a command would have which is given now, when the loop's clock shows this; not before that of the
+    /// last one. What is due is due by it.
     fn now(&mut self, engine: &Engine, shows: Time) -> Time {
         shows.max(engine.time())
     }

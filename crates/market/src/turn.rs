@@ -1,12 +1,12 @@
-//! The one loop of a market, over any ledger: it orders what gateways hand in, stamps it with the time, has the ledger keep it, applies
-//! it and has the ledger release the answers. The only holder of `&mut Engine`. It can be stepped: it owns no thread, and tests give
-//! it the clock.
+//! The one loop of a market, over any ledger: it orders what gateways hand in, stamps it with the time, has the ledger
+//! keep it, applies it and has the ledger release the answers. The only holder of `&mut Engine`. It can be stepped: it
+//! owns no thread, and tests give it the clock.
 //!
 //! ```text
 //! inbox ─► admission ─► ledger: order ─► engine: apply ─► ledger: release
 //! ```
-//! All batches of a turn share one time, and no two turns have the same. With a journal the order is known when it is durable, so nothing derived from a command
-//! leaves before the command is durable: nothing is derived from it before.
+//! All batches of a turn share one time, and no two turns have the same. With a journal the order is known when it is
+//! durable, so nothing derived from a command leaves before the command is durable: nothing is derived from it before.
 
 use std::time::{Duration, Instant};
 
@@ -22,11 +22,12 @@ use crate::ledger::{Ledger, Measured, Writers};
 use crate::timekeeper::{Clock, Timekeeper, next_turn};
 use crate::turn_budget::TurnBudget;
 
-/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their activation, the orders
-/// that have ended, and the auctions.
+/// While no batches come, what the loop has to do by itself gets a turn so often: the next orders that wait for their
+/// activation, the orders that have ended, and the auctions.
 const BETWEEN_OWN_TURNS: Duration = Duration::from_millis(1);
 
-/// The time that the loop sleeps at most while an order has a deadline or an auction an end: the market's time may leap.
+/// The time that the loop sleeps at most while an order has a deadline or an auction an end: the market's time may
+/// leap.
 const UNTIL_DEADLINE_MAX: Duration = Duration::from_secs(1);
 
 /// Settings of the loop.
@@ -65,7 +66,8 @@ pub struct Turn<L: Ledger> {
     disconnected: u64,
 }
 
-/// Runs until the inbox is closed and all that it held is answered. Errors: the ledger's; then nothing more may be acknowledged.
+/// Runs until the inbox is closed and all that it held is answered. Errors: the ledger's; then nothing more may be
+/// acknowledged.
 pub fn run<L: Ledger>(mut turn: Turn<L>, inbox: &Inbox) -> Result<(Engine, L), L::Error> {
     let mut batches = Vec::new();
     loop {
@@ -94,8 +96,8 @@ impl<L: Ledger> Turn<L> {
         Turn { engine, ledger, limits, bounds, admission, timekeeper, scheduled, metrics, audit, budget, disconnected }
     }
 
-    /// The server's own journal ended at this time, and what was written elsewhere since then brought the engine to its time: what its
-    /// calendar has in between is due, too.
+    /// The server's own journal ended at this time, and what was written elsewhere since then brought the engine to its
+    /// time: what its calendar has in between is due, too.
     pub fn away_since(mut self, last: Time) -> Turn<L> {
         self.scheduled.begin_at(last);
         self
@@ -111,8 +113,8 @@ impl<L: Ledger> Turn<L> {
         &self.ledger
     }
 
-    /// Takes all of `batches`, in order and as many at once as the ledger has room for, and gives them to the ledger with their
-    /// answers. Errors: the ledger's; batches that are left were not answered.
+    /// Takes all of `batches`, in order and as many at once as the ledger has room for, and gives them to the ledger
+    /// with their answers. Errors: the ledger's; batches that are left were not answered.
     pub fn step(&mut self, batches: &mut Vec<Box<Batch>>) -> Result<(), L::Error> {
         while !batches.is_empty() {
             match self.ledger.room() {
@@ -144,8 +146,8 @@ impl<L: Ledger> Turn<L> {
         [self.ledger.patience(), own, lost].into_iter().flatten().min()
     }
 
-    /// The time of the next command. The clock alone does not say it where it is behind market time: what is added to it there would be
-    /// added again and again.
+    /// The time of the next command. The clock alone does not say it where it is behind market time: what is added to
+    /// it there would be added again and again.
     fn now(&mut self) -> Time {
         let shows = self.timekeeper.now(Time::ZERO);
         self.ledger.now(&self.engine, shows)
@@ -159,7 +161,8 @@ impl<L: Ledger> Turn<L> {
         }
     }
 
-    /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees something.
+    /// Whether the next turn activates orders. While the disk is nearly full nothing is written but what frees
+    /// something.
     fn activates(&self) -> bool {
         self.engine.reached_orders() > 0 && !self.ledger.is_nearly_full()
     }
@@ -177,7 +180,8 @@ impl<L: Ledger> Turn<L> {
         expires.into_iter().chain(activates).chain(ends_auction)
     }
 
-    /// The same with what the calendar has due, and what ends because nobody is there for its account: each is given once.
+    /// The same with what the calendar has due, and what ends because nobody is there for its account: each is given
+    /// once.
     fn take_own_commands(&mut self, time: Time) -> Vec<Command> {
         let scheduled = match self.ledger.is_nearly_full() {
             true => Vec::new(),
@@ -213,7 +217,8 @@ impl<L: Ledger> Turn<L> {
         Ok((self.engine, self.ledger))
     }
 
-    /// Orders, applies and answers the first `count` of `batches`, and leaves the others. What the loop does by itself comes first.
+    /// Orders, applies and answers the first `count` of `batches`, and leaves the others. What the loop does by itself
+    /// comes first.
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
     fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
         let begun = Instant::now();
@@ -316,5 +321,6 @@ impl<L: Ledger> Told for Telling<'_, L> {
     }
 }
 
-/// Who gets events that nobody needs. Not a closure: with a name the engine that calls it is in the program once, and not once a ledger.
+/// Who gets events that nobody needs. Not a closure: with a name the engine that calls it is in the program once, and
+/// not once a ledger.
 fn nobody(_: Sequence, _: Event) {}

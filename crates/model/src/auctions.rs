@@ -48,7 +48,8 @@ impl Model {
         Ok(Reply::Created)
     }
 
-    /// Whether somebody asked for a change of its phase then or later, or a calendar had one due, where nodes share a log.
+    /// Whether somebody asked for a change of its phase then or later, or a calendar had one due, where nodes share a
+    /// log.
     pub fn phase_was_changed_since(&self, symbol: SymbolIndex, time: Time) -> bool {
         self.phase_changes.iter().any(|(of, at)| *of == symbol && *at >= time)
     }

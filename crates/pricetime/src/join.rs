@@ -1,9 +1,9 @@
-//! How a node begins with nothing: with a copy of another node's data folder, where the log does not reach back to its beginning. And how
-//! it gives such copies to others.
+//! How a node begins with nothing: with a copy of another node's data folder, where the log does not reach back to its
+//! beginning. And how it gives such copies to others.
 //!
-//! A copy is taken into a folder within the data folder, checked, and renamed; only then its files become the node's. A start that finds
-//! the folder under its first name removes it, and under its second name goes on moving what is in it. Each step is on the disk before
-//! the next one: a power cut leaves the folder under one name, and no file under none.
+//! A copy is taken into a folder within the data folder, checked, and renamed; only then its files become the node's. A
+//! start that finds the folder under its first name removes it, and under its second name goes on moving what is in it.
+//! Each step is on the disk before the next one: a power cut leaves the folder under one name, and no file under none.
 
 use std::fs;
 use std::io;
@@ -52,7 +52,8 @@ pub fn join(url: &LogUrl, data: &Path) -> Result<Option<String>, String> {
     Ok(Some(format!("note       began with a copy of node {node}'s data folder: {what}{kept}")))
 }
 
-/// A folder without a journal may have the history of a market that was there: the copy has its own. Gives the name that it has now.
+/// A folder without a journal may have the history of a market that was there: the copy has its own. Gives the name
+/// that it has now.
 fn set_history_aside(data: &Path) -> io::Result<Option<String>> {
     let history = data.join(HISTORY_FOLDER);
     if !history.try_exists()? {

@@ -1,4 +1,5 @@
-//! A stream of NATS JetStream as a log. One thread talks to the servers; the loop's thread gets messages through a channel.
+//! A stream of NATS JetStream as a log. One thread talks to the servers; the loop's thread gets messages through a
+//! channel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,8 +31,9 @@ use crate::stream_config::{LogTerms, subject, weaknesses};
 use crate::survey::ask;
 use crate::upgrade::Written;
 
-/// A message was sent, and for so long nothing came: perhaps the server that delivers is gone. Another one is asked, and asked again when it
-/// has not answered for so long: the servers answer nobody while they choose a leader, also later.
+/// A message was sent, and for so long nothing came: perhaps the server that delivers is gone. Another one is asked,
+/// and asked again when it has not answered for so long: the servers answer nobody while they choose a leader, also
+/// later.
 const SILENCE: Duration = Duration::from_millis(1500);
 /// The most messages that wait for the loop. At that number no more are read.
 const WAITING_MAX: usize = 256;

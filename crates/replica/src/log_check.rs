@@ -22,7 +22,8 @@ use crate::standing::Standing;
 const EVERY: Duration = Duration::from_millis(500);
 /// How long an answer may take until the next try.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
-/// A log is away that gave no answer for the node's patience, and never sooner than this: its servers may choose a leader, or be busy.
+/// A log is away that gave no answer for the node's patience, and never sooner than this: its servers may choose a
+/// leader, or be busy.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 /// A log is lost that is not there for so long.
 const LOST_AFTER: Duration = Duration::from_secs(3);
@@ -117,8 +118,8 @@ pub(crate) struct Told {
     pub patience: Duration,
 }
 
-/// Tells the node whether its log is away, also when it has nothing for it; and when the log does not have the last message any more that
-/// was given to the node, or is not there at all. Ends then.
+/// Tells the node whether its log is away, also when it has nothing for it; and when the log does not have the last
+/// message any more that was given to the node, or is not there at all. Ends then.
 pub(crate) async fn watch((client, stream): (Client, Stream), last: LastGiven, told: Told) {
     let patience = told.patience.max(ANSWERED_WITHIN);
     let (mut answered, mut missing, mut was_away) = (Instant::now(), None, false);

@@ -1,5 +1,5 @@
-//! The time that a message would have which is written now, as far as a node knows the log's clock. What is due is due by it: a node
-//! whose own clock is ahead would ask for it again and again, and each time in vain.
+//! The time that a message would have which is written now, as far as a node knows the log's clock. What is due is due
+//! by it: a node whose own clock is ahead would ask for it again and again, and each time in vain.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ impl LogTime {
         LogTime { own: (shows, passed), log: None }
     }
 
-    /// A message was taken that came to the log when its clock showed a time. One of the node's own came a moment ago; one of another node
-    /// may have come long ago.
+    /// A message was taken that came to the log when its clock showed a time. One of the node's own came a moment ago;
+    /// one of another node may have come long ago.
     pub fn hear(&mut self, arrived: Time, passed: Duration, is_own: bool) {
         let is_news = self.log.is_none_or(|log| arrived > later(log, passed));
         if is_own || is_news {

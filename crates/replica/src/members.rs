@@ -79,8 +79,8 @@ pub struct CommonLog {
 }
 
 impl CommonLog {
-    /// A signed request is refused when the servers have not said for `patience` whether it is new. Errors: there is no such log, its
-    /// servers do not answer, or one of the streams beside it is not kept as it has to be.
+    /// A signed request is refused when the servers have not said for `patience` whether it is new. Errors: there is no
+    /// such log, its servers do not answer, or one of the streams beside it is not kept as it has to be.
     pub fn open(url: &LogUrl, patience: Duration, metrics: Metrics) -> Result<CommonLog, LogError> {
         let (runtime, client, mut context) = connect(url)?;
         let stream = runtime.block_on(stream(&context, url))?;
@@ -141,7 +141,8 @@ impl CommonLog {
         }
     }
 
-    /// Errors, once: another stream stands where one was. As many editions may be in it as in that one, so somebody has to look at them.
+    /// Errors, once: another stream stands where one was. As many editions may be in it as in that one, so somebody has
+    /// to look at them.
     fn same(&self, made: i128) -> Result<(), LogError> {
         let before = self.made.lock().unwrap_or_else(PoisonError::into_inner).replace(made);
         match before.is_some_and(|before| before != made) {

@@ -15,8 +15,9 @@
 //!
 //! Integers are little-endian.
 //!
-//! By the version of a message its writer says by which rules its commands are to be applied: so all nodes apply them by the same rules,
-//! whichever they know beside those. Messages of a version are written only when all nodes know it ([`crate::upgrade`]).
+//! By the version of a message its writer says by which rules its commands are to be applied: so all nodes apply them
+//! by the same rules, whichever they know beside those. Messages of a version are written only when all nodes know it
+//! ([`crate::upgrade`]).
 
 use std::time::Duration;
 
@@ -32,8 +33,9 @@ const HEAD_BYTES: usize = BEHIND_AT + 8 + 4 + 4;
 const CHECKSUM_BYTES: usize = 4;
 /// The length of a message without its commands.
 pub(crate) const OVERHEAD_BYTES: usize = HEAD_BYTES + CHECKSUM_BYTES;
-/// Market time is ahead of the clock of who writes a message by no more than this, whatever the log's clock shows. Clocks that are
-/// set by the network are nearer to each other, and a message that is sent again while the log chooses a leader is not much older.
+/// Market time is ahead of the clock of who writes a message by no more than this, whatever the log's clock shows.
+/// Clocks that are set by the network are nearer to each other, and a message that is sent again while the log chooses
+/// a leader is not much older.
 pub(crate) const AHEAD_MAX: Duration = Duration::from_secs(10);
 
 /// A decoded message.
@@ -133,7 +135,8 @@ pub(crate) fn readable() -> String {
     }
 }
 
-/// The time of a message that came to the log when its clock showed `arrived`: nobody guards that clock, and its writer's is guarded.
+/// The time of a message that came to the log when its clock showed `arrived`: nobody guards that clock, and its
+/// writer's is guarded.
 pub(crate) fn market_time(arrived: Time, written: Time) -> Time {
     let bound = u64::try_from(AHEAD_MAX.as_micros()).unwrap_or(u64::MAX);
     arrived.min(Time(written.0.saturating_add(bound)))

@@ -78,7 +78,8 @@ mod tests {
         }
     }
 
-    /// A node that begins in the middle of the log does not have parts that are older, and has to decide as those that do.
+    /// A node that begins in the middle of the log does not have parts that are older, and has to decide as those that
+    /// do.
     #[test]
     fn a_part_counts_with_those_that_are_near_and_with_none_that_is_older() {
         let mut parts = Parts::default();

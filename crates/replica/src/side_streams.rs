@@ -79,7 +79,8 @@ pub(crate) async fn make(context: &Context, url: &LogUrl, cluster: u64, replicas
     Ok(())
 }
 
-/// Errors: one of the streams, where it is there and can be asked for, is kept with other settings than it has to be, and with which ones.
+/// Errors: one of the streams, where it is there and can be asked for, is kept with other settings than it has to be,
+/// and with which ones.
 pub(crate) async fn check(context: &Context, url: &LogUrl, cluster: u64) -> Result<(), LogError> {
     for needed in needed(url, cluster, 1) {
         let Ok(found) = context.get_stream(&needed.name).await else { continue };

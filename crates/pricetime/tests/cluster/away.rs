@@ -36,7 +36,8 @@ fn without_its_log_a_node_refuses_what_is_new_and_answers_what_was_on_its_way_wh
     assert!(told.contains("<open shares=\"1\""), "{told}");
     servers.restart(0);
     wait_until("the node is ready", Duration::from_secs(20), || node.readiness().contains("\"ok\""));
-    // The server stops so that it takes what is sent and says nothing: what is on its way then is answered when it is back.
+    // The server stops so that it takes what is sent and says nothing: what is on its way then is answered when it is
+    // back.
     servers.signal(0, Signal::STOP);
     first.send_request(&sell(2)).unwrap();
     thread::sleep(Duration::from_millis(300));

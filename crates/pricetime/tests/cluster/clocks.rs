@@ -1,4 +1,5 @@
-//! Clocks and calendars of nodes that are not those of the others, and nodes that sleep through a time of their calendar.
+//! Clocks and calendars of nodes that are not those of the others, and nodes that sleep through a time of their
+//! calendar.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -36,7 +37,8 @@ fn put_into(server: &Server, phase: &str) {
     assert!(told.contains("<changed"), "{told}");
 }
 
-/// A node was asleep when its calendar opened a symbol, an operator halted the symbol, and the node woke up and opened it.
+/// A node was asleep when its calendar opened a symbol, an operator halted the symbol, and the node woke up and opened
+/// it.
 #[test]
 fn a_node_that_slept_through_its_calendar_undoes_no_halt() {
     let folder = Folder::new("cluster-asleep");

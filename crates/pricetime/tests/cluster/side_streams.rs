@@ -1,4 +1,5 @@
-//! The two streams beside the log: settings that lose something, another stream in place of one, and none of their servers leading.
+//! The two streams beside the log: settings that lose something, another stream in place of one, and none of their
+//! servers leading.
 
 use std::fs;
 use std::path::Path;
