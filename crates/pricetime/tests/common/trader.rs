@@ -98,7 +98,7 @@ impl Trader {
         }
     }
 
-    /// Creates the first accounts. Panics unless that is answered.
+    /// Creates the first accounts. Panics if the server does not answer.
     pub fn open_accounts(&mut self, xml: SocketAddr) {
         let mut client = connect(xml);
         for _ in 0..2 {
@@ -109,7 +109,7 @@ impl Trader {
         }
     }
 
-    /// Sends requests, several at a time unanswered, until the connection ends or so many are answered.
+    /// Sends requests, with several unanswered at a time, until the connection ends or all `requests` are answered.
     pub fn trade(&mut self, xml: SocketAddr, requests: usize) -> End {
         let depth = 1 + self.random.below(12);
         let Ok(mut client) = Client::connect(xml, PATIENCE) else { return End::Reset };
@@ -124,7 +124,7 @@ impl Trader {
                 to_send -= 1;
             }
             if !bytes.is_empty() && client.send(&bytes).is_err() {
-                // Replies may still be there to be read.
+                // There may still be replies to read.
                 sending = false;
             }
             if self.pending.is_empty() {
@@ -146,7 +146,7 @@ impl Trader {
         }
     }
 
-    /// Takes note of the answer to the oldest request.
+    /// Checks the answer to the oldest request and notes what it says.
     pub fn answered(&mut self, reply: &str) {
         let request = self.pending.pop_front().expect("a request for each reply");
         let elements = Element::parse(reply).children;
@@ -175,7 +175,7 @@ impl Trader {
                 Item::Order(placed) => {
                     assert_eq!(element.name, "opened", "{}", told());
                     let id: u64 = element.get("id").parse().unwrap();
-                    // No other request's order stands between those of one request.
+                    // The orders of one request have consecutive ids.
                     assert!(last_id.is_none_or(|last| id == last + 1), "{}", told());
                     last_id = Some(id);
                     self.add(id, Order::new(placed));
@@ -195,7 +195,7 @@ impl Trader {
                         self.look(id, status);
                     } else {
                         assert_eq!(element.text, "Order has nothing open to cancel", "{}", told());
-                        // Unless an earlier reply said already that it is done.
+                        // An earlier reply may have said already that this order is done.
                         if let Some(order) = self.live.get_mut(&id) {
                             order.nothing_open = true;
                         }
@@ -213,7 +213,7 @@ impl Trader {
         }
     }
 
-    /// Forgets that something was asked for, which is refused and changed nothing.
+    /// Forgets the client order id of a request that was refused and changed nothing.
     fn not_asked(&mut self, item: &Item) {
         if let Item::Cancel(id) = item
             && let Some(order) = self.live.get_mut(id)
@@ -222,21 +222,21 @@ impl Trader {
         }
     }
 
-    /// Takes note of an order that exists.
+    /// Notes an order that exists.
     pub fn add(&mut self, id: u64, order: Order) {
         self.new_ids.push(id);
         let before = self.live.insert(id, order);
         assert!(before.is_none(), "order id {id} was given twice");
     }
 
-    /// Takes note of a status of an order that was live when last seen.
+    /// Notes the status of an order that was open when its status was last seen.
     pub fn look(&mut self, id: u64, status: Status) {
         match self.live.get_mut(&id) {
             Some(order) => {
                 order.look(id, status);
                 self.archive_if_done(id);
             }
-            // It was seen done by an earlier request of the same connection.
+            // An earlier request of the same connection saw that the order is done.
             None => {
                 let done = self.done.iter().rev().find(|done| done.id == id).expect("an order of this trader");
                 assert_eq!(digest(&status), done.digest, "done order {id} changed to {status:?}");
@@ -348,7 +348,7 @@ impl Item {
     }
 }
 
-/// Adds what an order bought, or takes off what it sold; what is zero is left out.
+/// Adds the shares that an order bought, or subtracts those that it sold. Sums of zero are removed.
 pub fn count_executions(traded: &mut BTreeMap<(usize, i64, u64), i128>, placed: &Placed, status: &Status) {
     for executed in &status.executed {
         let key = (placed.symbol, executed.price, executed.time);

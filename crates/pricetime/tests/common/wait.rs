@@ -1,8 +1,8 @@
-//! Waiting for a condition, never for a length of time alone.
+//! Tests wait for a condition, never just for a length of time.
 
 use std::time::{Duration, Instant};
 
-/// Looks every few milliseconds until `found` gives something. Panics after `patience`, saying what was awaited.
+/// Calls `found` every few milliseconds until it returns a value. Panics after `patience` and names what was awaited.
 pub fn wait_for<T>(what: &str, patience: Duration, mut found: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -14,7 +14,7 @@ pub fn wait_for<T>(what: &str, patience: Duration, mut found: impl FnMut() -> Op
     }
 }
 
-/// Waits until something holds.
+/// Waits until `holds` returns true.
 pub fn wait_until(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
     wait_for(what, patience, || holds().then_some(()));
 }

@@ -1,5 +1,5 @@
-//! A disk that fails or is full under the real binary: it stops without a false acknowledgement, says why, and what it
-//! acknowledged before is there after the next start.
+//! Disks that fail or are full, under the real program: the server stops without a false acknowledgement and says why,
+//! and everything that it acknowledged before is there after the next start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use serde_json::json;
 
 const TRADERS: usize = 3;
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --disk-low 0";
-/// Requests a trader sends at most: past every fault that is injected.
+/// The most requests that a trader sends: more than it takes to reach any injected fault.
 const REQUESTS: usize = 3_000;
 const FAILING: Duration = Duration::from_secs(20);
 
-/// Traders with all that they know, on one data folder.
+/// The traders of a data folder, and all that they know of its market.
 struct Past {
     traders: Vec<Trader>,
     known: KnownOrders,
@@ -34,7 +34,7 @@ impl Past {
         Past { traders, known: KnownOrders::default() }
     }
 
-    /// Trades until the server ends its connections, or all is answered.
+    /// Trades until the server ends its connections, or until all requests are answered.
     fn trade(&mut self, server: &Server) {
         let xml = server.xml;
         std::thread::scope(|scope| {
@@ -49,14 +49,15 @@ impl Past {
     }
 }
 
-/// Whether it ended by itself with an error that names the cause.
+/// Panics unless the server ended by itself with an error that names the cause.
 fn check_end(ended: &Ended, cause: &str, fault: &str) {
     assert!(ended.status.code().is_some_and(|code| code != 0), "{fault}: ends with an error: {ended:?}");
     assert!(ended.stderr.contains(cause), "{fault}: says {cause:?}: {ended:?}");
     assert!(!ended.stderr.contains("panicked"), "{fault}: a failing disk is no fault of the program: {ended:?}");
 }
 
-/// Starts, trades until the fault strikes, checks the end, starts without the fault and checks what is there.
+/// Starts the server, trades until the fault strikes, checks how the server ends, starts it again without the fault,
+/// and checks what it kept.
 fn check_fault(wrapper: &[&str], data: &Path, cause: &str) {
     let fault = wrapper.join(" ");
     let healthy = Launch::new(data).with(SMALL);
@@ -79,7 +80,7 @@ fn check_fault(wrapper: &[&str], data: &Path, cause: &str) {
     server.stop();
 }
 
-/// The nth call of each thread fails.
+/// Lets the nth such call of each thread fail.
 fn check_injection(call: &str, error: &str, nth: u32, cause: &str) {
     require_strace();
     let folder = Folder::new("injected");
@@ -114,7 +115,7 @@ fn a_limit_on_the_size_of_files_stops_the_server_without_a_false_acknowledgement
     for limit in [40_000, 70_000] {
         let folder = Folder::new("file-limit");
         let limit = format!("--fsize={limit}");
-        // Beyond the limit the kernel would end the process with a signal, unless it is ignored.
+        // Beyond the limit the kernel would end the process with a signal, unless the signal is ignored.
         check_fault(&["prlimit", &limit], &folder.data(), "File too large");
     }
 }
@@ -170,13 +171,13 @@ fn below_the_low_water_mark_only_queries_and_cancels_are_taken() {
     );
 }
 
-/// Cancels that find nothing to cancel were journaled below the low water as above it: until the disk was full, and then the
+/// Cancels that found nothing to cancel once were journaled even when the disk was low, until it was full and the
 /// server ended.
 #[test]
 fn vain_cancels_below_the_low_water_are_answered_and_take_nothing_of_the_disk() {
     let Some(disk) = SmallDisk::mount("32m") else { return };
     let data = disk.path().join("data");
-    // A flood that is journaled is of more than four times what is free.
+    // If the cancels were journaled, they would take more than four times the free space.
     let launch = Launch::new(&data).with("--segment-size 64KiB --snapshot-every 100000 --disk-low 2MiB");
     let server = launch.start();
     let http = Http::new(server.http);
@@ -220,7 +221,7 @@ fn vain_cancels_below_the_low_water_are_answered_and_take_nothing_of_the_disk() 
     }
     assert_eq!(server.state()["sequence"], before, "what changes nothing is not journaled");
 
-    // What frees something goes on: once.
+    // A cancel that frees something is still done, once.
     let request = format!("<transactions id=\"1\">{}</transactions>", "<cancel id=\"2\"/>".repeat(10_000));
     let told = client.ask(&request);
     let vain = "<error id=\"2\">Order has nothing open to cancel</error>".repeat(9_999);

@@ -1,4 +1,4 @@
-//! A disk that fails, and the order of system calls: both are seen from outside.
+//! Disks that fail, and the order of system calls, both observed from outside of the server.
 //! Not quick: needs strace.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

@@ -1,5 +1,5 @@
-//! The order of system calls: no reply leaves before the sync that covers its command has succeeded. The same check must
-//! fail on a server that is told not to sync, or it would prove nothing.
+//! The order of system calls: no reply leaves before the sync that covers its command has succeeded. The same check
+//! must fail for a server that is told not to sync; otherwise it would prove nothing.
 
 use crate::common::folder::Folder;
 use crate::common::load::{Asked, load_together};
@@ -11,7 +11,7 @@ const CLIENTS: usize = 4;
 const ROUNDS: usize = 60;
 const CALLS: &str = "trace=pwrite64,fdatasync,fsync,sendto,sendmsg,write,writev";
 
-/// Runs clients against a traced server and gives the trace with all that they asked for.
+/// Runs clients against a traced server. Returns the trace and the requests that were sent.
 fn traced(purpose: &str, arguments: &str) -> (Folder, Trace, Asked) {
     require_strace();
     let folder = Folder::new(purpose);
@@ -27,7 +27,7 @@ fn traced(purpose: &str, arguments: &str) -> (Folder, Trace, Asked) {
 
 #[test]
 fn every_reply_leaves_after_the_sync_of_its_command() {
-    // Small journal files, so that files are changed on the way.
+    // Journal files are small, so that the server changes files during the test.
     let (_folder, trace, asked) = traced("synced", "--segment-size 64KiB --snapshot-every 100 --workers 2");
     let checked = trace.check(&asked.all).unwrap_or_else(|why| panic!("{why}"));
     assert_eq!((checked, asked.answered), (asked.all.len(), CLIENTS * (1 + ROUNDS + ROUNDS / 3)));

@@ -1,4 +1,4 @@
-//! Backups of a server that goes on meanwhile: neither waits for the other for long, and what is copied is whole.
+//! Backups of a server that goes on serving: neither waits long for the other, and the copy is complete.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,16 +12,16 @@ use crate::common::trace::require_strace;
 use crate::common::wait::{wait_for, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Small files and frequent snapshots, so that a short test has all of them.
+/// Files are small and snapshots frequent, so that a short test has all of them.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
 
-/// Snapshots in a data folder.
+/// The number of snapshots in a data folder.
 fn snapshots(data: &Path) -> usize {
     let names = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name());
     names.filter(|name| name.to_string_lossy().ends_with(".snap")).count()
 }
 
-/// Places an order and cancels it, so that there is a done one; gives its id.
+/// Places an order and cancels it, so that there is a done order. Returns its id.
 fn done_order(client: &mut Client) -> String {
     let placed = client.ask(r#"<transactions id="1"><order sym="S" amount="-1" limit="7"/></transactions>"#);
     let id = placed.split(" id=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
@@ -38,7 +38,7 @@ fn with_an_account(launch: &Launch) -> Server {
     server
 }
 
-/// A process that is ended with the test.
+/// A process that is killed when the test ends.
 struct Running(Child);
 
 impl Running {
@@ -103,7 +103,7 @@ fn backups_of_a_server_where_orders_are_done_all_the_time_are_whole() {
     server.stop();
 }
 
-/// A journal copied before the rest may end before the snapshot, or before what the history holds.
+/// A journal that was copied before the other files may end before the snapshot does, or before the history does.
 #[test]
 fn the_journal_is_copied_behind_all_else() {
     require_strace();
@@ -125,14 +125,14 @@ fn the_journal_is_copied_behind_all_else() {
     server.stop();
     let text = std::fs::read_to_string(&trace).unwrap();
     let begin = format!("\"{}/", copy.display());
-    // What is opened to be written alone is a copy; the check afterwards reads, too.
+    // Only copies are opened for writing alone. The check that follows the copying opens files for reading, too.
     let copied: Vec<&str> = text
         .lines()
         .filter(|line| line.contains("O_WRONLY"))
         .filter_map(|line| line.split_once(&begin)?.1.split('"').next())
         .collect();
     let last = |start: &str| copied.iter().rposition(|name| name.starts_with(start));
-    // What the checkpoint counts is brought up to date behind it.
+    // The records up to which the checkpoint counts are copied after it.
     let order = ["snapshot-", "history/checkpoint", "history/orders-"].map(last);
     assert!(order.is_sorted() && order[0].is_some(), "{copied:?}");
     let journal = copied.iter().position(|name| name.starts_with("journal-"));

@@ -1,5 +1,5 @@
-//! Kills the server at any moment, again and again on one data folder, and holds everything that was ever acknowledged
-//! against what the restarted server says. `proof/crash` runs the same at length.
+//! Kills the server at random moments, again and again on one data folder, and compares everything that it ever
+//! acknowledged with what the restarted server says. `proof/crash` runs the same for longer.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::common::trader::Trader;
 use model::workload::Random;
 
 const TRADERS: usize = 4;
-/// Small, so that journal files are closed, snapshots taken and files retired all the time.
+/// Settings that make the server close journal files, take snapshots and remove journal files all the time.
 const SMALL: &str = "--segment-size 256KiB --snapshot-every 2000 --disk-low 0";
-/// Done orders of each trader that are asked for after each kill; all of them after the last.
+/// How many done orders of each trader are queried after each kill. After the last one all of them are queried.
 const SAMPLE: usize = 300;
 
-/// What a run of kills came to.
+/// What happened in a run of kills.
 #[derive(Debug, Default)]
 struct Report {
     kills: usize,
@@ -26,13 +26,13 @@ struct Report {
     applied: usize,
     not_applied: usize,
     recoveries: Vec<Duration>,
-    /// Snapshots and first journal files that were seen.
+    /// The names of the snapshots that were seen, and of the first journal files.
     snapshots: BTreeSet<String>,
     oldest_segments: BTreeSet<String>,
 }
 
 impl Report {
-    /// Whether snapshots were taken and journal files retired.
+    /// Whether snapshots were taken and journal files removed.
     fn saw_enough(&self) -> bool {
         self.snapshots.len() >= 2 && self.oldest_segments.len() >= 2
     }
@@ -49,7 +49,7 @@ fn nothing_acknowledged_is_lost_or_doubled_however_often_the_server_is_killed() 
     assert!(report.saw_enough() || kills < 20, "no snapshots taken or no journal files retired: {report:?}");
 }
 
-/// Without syncs a crash of the machine may lose what was acknowledged, but a crash of the server alone may not.
+/// Without syncs a crash of the machine may lose acknowledged commands, but a crash of the server alone may not.
 #[test]
 fn what_is_only_written_survives_a_crash_of_the_server() {
     kill_again_and_again(
@@ -59,7 +59,8 @@ fn what_is_only_written_survives_a_crash_of_the_server() {
     );
 }
 
-/// The kill loop, on one data folder; somewhat longer where a busy machine takes its time with snapshots. Panics at the first thing that is not as it was acknowledged.
+/// The loop of kills on one data folder. It takes longer on a busy machine, where snapshots take longer. Panics at the
+/// first difference from what was acknowledged.
 fn kill_again_and_again(arguments: &str, kills: usize, seed: u64) -> Report {
     println!("seed {seed} (PRICETIME_SEED={seed} runs the same)");
     let folder = Folder::new("crash");
@@ -94,7 +95,7 @@ fn kill_again_and_again(arguments: &str, kills: usize, seed: u64) -> Report {
 
 /// Lets all traders trade and kills the server at a random moment, now and then while it writes a snapshot.
 fn kill_under_load(mut server: Server, traders: &mut [Trader], random: &mut Random, data: &Path, report: &mut Report) {
-    // Mostly soon; now and then late enough for a snapshot to be taken and journal files to be retired before.
+    // Mostly the kill comes soon. Sometimes it comes late enough for a snapshot and for the removal of journal files.
     let longest_us = if random.percent(30) { 1_000_000 } else { 150_000 };
     let moment = Duration::from_micros(random.below(longest_us) as u64);
     let in_snapshot = random.percent(25);
@@ -106,7 +107,8 @@ fn kill_under_load(mut server: Server, traders: &mut [Trader], random: &mut Rand
         }
         let started = Instant::now();
         let mut seen = false;
-        // A moment that is drawn, not a condition that is awaited; a snapshot that never begins is not waited for.
+        // The moment of the kill is drawn, so the test awaits no condition. It does not wait for a snapshot that never
+        // begins.
         while started.elapsed() < moment || (in_snapshot && !seen && started.elapsed() < Duration::from_secs(2)) {
             if in_snapshot {
                 seen = seen || snapshot_is_being_written(data);

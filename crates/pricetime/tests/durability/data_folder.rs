@@ -1,5 +1,5 @@
-//! What an operator may do to a data folder, and what a disk may do to it: snapshots that are damaged, files that are removed
-//! while the server runs, folders that may only be read, a disk without room for the next journal file.
+//! What operators and disks may do to a data folder: damaged snapshots, files that are removed while the server runs,
+//! read-only folders, and a disk without room for the next journal file.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,7 +14,7 @@ use crate::common::trace::require_strace;
 use crate::common::wait::wait_until;
 use rustix::process::Signal;
 
-/// Small files and frequent snapshots, so that a short test has all of them.
+/// Files are small and snapshots frequent, so that a short test has all of them.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
 
 fn named(folder: &Path, start: &str, end: &str) -> Vec<PathBuf> {
@@ -33,7 +33,8 @@ fn snapshots(data: &Path) -> Vec<PathBuf> {
     named(data, "snapshot-", ".snap")
 }
 
-/// Loads until a snapshot is there that is newer than one, then some more, so that what it makes needless goes.
+/// Sends load until there is a snapshot newer than `newer_than`, and then some more, so that the files which it makes
+/// superfluous are removed.
 fn load_past_a_snapshot(server: &Server, data: &Path, newer_than: Option<&PathBuf>) {
     wait_until("a newer snapshot", PATIENCE, || {
         load_together(server.xml, 2, 200);
@@ -51,8 +52,8 @@ fn damage(file: &Path) {
     std::fs::write(file, bytes).unwrap();
 }
 
-/// A journal that is retired behind the newest snapshot alone leaves nothing to start from when that one is damaged. And a
-/// damaged one was once taken for a generation: the next had the sound one removed.
+/// When journal files are removed up to the newest snapshot, a start has nothing to begin from if that snapshot is
+/// damaged. Once a damaged snapshot counted as a generation, and the next snapshot caused the removal of the sound one.
 #[test]
 fn one_damaged_snapshot_after_the_other_is_survived() {
     let folder = Folder::new("damaged-snapshots");
@@ -78,7 +79,7 @@ fn one_damaged_snapshot_after_the_other_is_survived() {
     }
 }
 
-/// Removes or replaces something of a running server's folder.
+/// Removes or replaces a file of a running server's folder.
 fn displace(what: &str, displace: impl FnOnce(&Path) -> PathBuf) {
     let folder = Folder::new("displaced");
     let data = folder.data();
@@ -89,7 +90,7 @@ fn displace(what: &str, displace: impl FnOnce(&Path) -> PathBuf) {
     let displaced = displace(&data);
     let ended = server.process.wait_for_end(PATIENCE);
     assert!(ended.status.code().is_some_and(|code| code != 0), "{what}: {ended:?}");
-    // Who needed the file may have missed it before it was looked for.
+    // A thread that needed the file may have missed it before the server checked its files.
     let name = displaced.file_name().unwrap().to_str().unwrap();
     assert!(ended.stderr.lines().any(|line| line.contains("ERROR") && line.contains(name)), "{what}: {ended:?}");
 }
@@ -99,7 +100,7 @@ fn removed(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Such a server once went on acknowledging into files that nobody would ever find again.
+/// Such a server once went on acknowledging commands, in files that no start would ever find.
 #[test]
 fn a_server_that_loses_a_file_says_so_and_stops() {
     displace("the journal file being written", |data| removed(named(data, "journal-", ".log").pop().unwrap()));
@@ -150,7 +151,7 @@ fn traced(trace: &Path, calls: &str, words: &[&str], folders: &[&Path]) -> Strin
     std::fs::read_to_string(trace).unwrap()
 }
 
-/// Everything in a folder, with what shows that it was touched.
+/// All files of a folder with their sizes, times and modes, which show whether something touched them.
 fn listing(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64, u32)> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -171,14 +172,14 @@ fn change_modes(folder: &Path, file: u32, directory: u32) {
     }
 }
 
-/// Copies of folders are looked at on disks that take no writes.
+/// Operators inspect copies of folders on disks that are mounted read-only.
 #[test]
 fn commands_that_read_write_nothing() {
     let folder = Folder::new("read-only");
     let data = folder.data();
     let server = Launch::new(&data).with(SMALL).start();
     load_past_a_snapshot(&server, &data, None);
-    // A crash leaves what a start would mend.
+    // After a crash the folder contains things that a start would repair.
     server.kill();
     change_modes(&data, 0o400, 0o500);
     let before = listing(&data);
@@ -194,7 +195,7 @@ fn commands_that_read_write_nothing() {
     ];
     for (words, folders) in commands {
         let trace = traced(&folder.path().join("trace"), calls, words, folders);
-        // Quoted paths are arguments; those of open files stand in angles.
+        // Paths in quotes are arguments, and paths in angle brackets belong to open files.
         let inside = [format!("\"{}", data.display()), format!("<{}", data.display())];
         let touching = trace.lines().filter(|line| inside.iter().any(|path| line.contains(path)));
         let (reading, writing): (Vec<&str>, Vec<&str>) = touching
@@ -235,7 +236,7 @@ fn what_is_made_is_its_owners_alone_unless_asked_otherwise() {
     }
 }
 
-/// A folder whose name is not durable takes all that was made durable in it.
+/// If a new folder's name is not durable, a crash loses all files in it, although they are durable.
 #[test]
 fn a_new_folder_is_durable_in_the_one_above() {
     require_strace();
@@ -265,7 +266,7 @@ fn check_durable(trace: &str, folders: &[&Path]) {
     }
 }
 
-/// Its last write was once allowed to fail without a word.
+/// The last write of a stopping server once failed without an error.
 #[test]
 fn a_write_that_fails_while_stopping_is_an_error() {
     let folder = Folder::new("failed-stop");
@@ -275,12 +276,12 @@ fn a_write_that_fails_while_stopping_is_an_error() {
     let orders = r#"<order sym="S" amount="-1" limit="5"/>"#.repeat(300);
     server.ask(&format!(r#"<transactions id="1">{orders}</transactions>"#));
     let journal = folder.data().join("journal-00000000000000000001.log");
-    // With nothing left to write in the journal it is the history's write that fails.
+    // The journal has nothing left to write, so that it is the history's write which fails.
     wait_until("the journal's mark", PATIENCE, || {
         let bytes = std::fs::read(&journal).unwrap();
         bytes.windows(4).filter(|window| *window == b"PTBA").count() >= 3
     });
-    // Enough for the log and for what the journal has.
+    // The limit allows the log and the present size of the journal.
     let limited =
         Command::new("prlimit").args(["--fsize=16384", &format!("--pid={}", server.process.id())]).status().unwrap();
     assert!(limited.success());
@@ -313,7 +314,7 @@ fn a_log_that_takes_nothing_stops_nobody() {
     server.stop();
 }
 
-/// Room for what was to stay free is no room for the next journal file: making it once ended the server.
+/// The space that should remain free once did not suffice for the next journal file, and creating it ended the server.
 #[test]
 fn orders_are_refused_before_there_is_no_room_for_the_next_journal_file() {
     let Some(disk) = SmallDisk::mount("64m") else { return };

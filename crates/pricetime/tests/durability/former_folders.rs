@@ -1,7 +1,8 @@
-//! Data folders that the version before left, which kept done orders in an archive beside the history: what it told of its orders
-//! is told by this version, too, and the archive is gone. `folders/` has one whose feed was off, so that the archive alone has the
-//! done orders, and one whose feed was on. In both: 1 a sell of 10 at 5 of account 1 with executions of 4, 2 and 3, by orders 2, 5
-//! and 6 of account 2; order 3 of account 2 and order 4 of account 1 are canceled. A third one has orders that waited, before there
+//! Data folders of the previous version, which kept done orders in an archive beside the history: this version tells
+//! the same of their orders, and removes the archive. `folders/` has one folder whose feed was off, so that only the
+//! archive has the done orders, and one whose feed was on. In both, order 1 is a sell of 10 at 5 by account 1, with
+//! executions of 4, 2 and 3 by orders 2, 5 and 6 of account 2; order 3 of account 2 and order 4 of account 1 are
+//! canceled. A third folder has orders that waited, from before there were notes.
 //! were notes.
 
 use std::path::Path;
@@ -79,8 +80,8 @@ fn a_folder_that_has_all_in_its_history_goes_on() {
     goes_on("looked", "");
 }
 
-/// The version before kept no notes: of its three orders that waited one was triggered and is done, one was triggered and rests,
-/// and one waits still.
+/// The previous version kept no notes. Of the three orders that waited, one was triggered and is done, one was
+/// triggered and is in the book, and one still waits.
 #[test]
 fn a_folder_whose_history_has_no_notes_goes_on_and_gets_them() {
     let folder = Folder::new("former-waited");
@@ -103,7 +104,8 @@ fn a_folder_whose_history_has_no_notes_goes_on_and_gets_them() {
     server.stop();
     assert_eq!(version(), 4, "an older program reads what has no notes");
     let server = launch.start();
-    // The second order sells its four. One more share is sold for 15, which triggers the third one: it buys what is left.
+    // The second order sells its four shares. Then one more share is sold for 15, which triggers the third order, and
+    // that one buys the rest.
     server.ask(r#"<transactions id="2"><order sym="S" amount="-6" limit="15"/><order sym="S" amount="5" limit="15"/></transactions>"#);
     let after = shown(&server);
     let time = after[2][2].as_u64().expect("it was triggered by this version");
@@ -131,7 +133,8 @@ fn a_folder_whose_history_has_no_notes_goes_on_and_gets_them() {
     assert!(String::from_utf8_lossy(&checked.stdout).contains("notes up to command"), "{checked:?}");
 }
 
-/// Whatever bit of it changed: it is told rightly, or the start is refused with the file's name and leaves it where it is.
+/// Whichever of its bits flips: the archive is read correctly, or the start fails with the file's name and leaves the
+/// file in place.
 #[test]
 fn a_damaged_archive_is_told_rightly_or_refused_by_name() {
     let folder = Folder::new("former-damaged");

@@ -1,5 +1,6 @@
-//! A history that begins anew behind open orders: the snapshot has no single executions of an order with more than
-//! eight. What is not known is told as a sum, over every interface, and never as if what is known were all.
+//! Histories that begin anew while there are open orders: snapshots have no single executions of orders with more than
+//! eight. The unknown executions are told as a sum over every interface, and the known ones are never told as if they
+//! were all.
 
 use crate::common::fix::Fix;
 use crate::common::folder::Folder;
@@ -10,16 +11,16 @@ use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 use serde_json::json;
 
-/// Small files and frequent snapshots, so that the first journal file goes soon.
+/// Files are small and snapshots frequent, so that the first journal file is removed soon.
 pub(crate) const SMALL: &str = "--segment-size 64KiB --snapshot-every 500 --fix 127.0.0.1:0";
 const MARKET: &str = r#"<create><account id="1" balance="100000"/><symbol sym="A"><account id="1">1000</account></symbol><symbol sym="B"><account id="1">1000</account></symbol><symbol sym="C"><account id="1">1000</account></symbol></create>"#;
 
-/// Has account 1 do these in one request.
+/// Lets account 1 do these things in one request.
 fn trade(server: &Server, children: &str) -> String {
     server.ask(&format!("<transactions id=\"1\">{children}</transactions>"))
 }
 
-/// A buy of so many shares at 11, which so many sells of one share execute with. Gives its id.
+/// A buy of this many shares at 11, which is executed by `times` sells of one share. Returns its id.
 fn executed_buy(server: &Server, symbol: &str, shares: usize, times: usize) -> String {
     let opened = trade(server, &format!("<order sym=\"{symbol}\" amount=\"{shares}\" limit=\"11\"/>"));
     trade(server, &sells(symbol, times));
@@ -30,7 +31,7 @@ fn sells(symbol: &str, times: usize) -> String {
     format!("<order sym=\"{symbol}\" amount=\"-1\" limit=\"11\"/>").repeat(times)
 }
 
-/// Loses the history behind snapshots that the journal cannot rebuild it from, and starts again.
+/// Removes the history when the journal does not go back far enough to rebuild it, and starts the server again.
 pub(crate) fn without_history(launch: &Launch, folder: &Folder, server: Server) -> Server {
     wait_until("a retired journal file", PATIENCE, || {
         fill(&server);
@@ -43,7 +44,7 @@ pub(crate) fn without_history(launch: &Launch, folder: &Folder, server: Server) 
     server
 }
 
-/// Once the executions since the history began were told as if they were all.
+/// The executions since the beginning of the history once were told as if they were all.
 #[test]
 fn executions_before_a_history_that_begins_anew_are_told_as_a_sum() {
     let folder = Folder::new("lost-executions");
@@ -69,7 +70,7 @@ fn executions_before_a_history_that_begins_anew_are_told_as_a_sum() {
     let canceled = trade(&server, &format!("<cancel id=\"{many}\"/>"));
     assert!(canceled.contains("<canceled shares=\"65\""), "{canceled}");
     assert!(canceled.contains("<error>15 executions are left out"), "{canceled}");
-    // The engine kept five singly, so nothing is lost of these, however many come.
+    // The engine kept these five executions singly, so none of this order's are lost, however many follow.
     trade(&server, &sells("B", 6));
     assert_eq!(query(&server, &few).matches("<executed shares=\"1\" price=\"11\"").count(), 11);
     trade(&server, &format!("<cancel id=\"{few}\"/>{}", sells("C", 2)));
@@ -103,7 +104,7 @@ fn executions_before_a_history_that_begins_anew_are_told_as_a_sum() {
     server.stop();
 }
 
-/// Once REST and the compatible interface took it for an order that never was.
+/// REST and the compatible interface once took such an order for one that never existed.
 #[test]
 fn an_order_that_was_done_before_the_history_began_is_told_as_no_longer_kept() {
     let folder = Folder::new("lost-orders");
@@ -122,8 +123,8 @@ fn an_order_that_was_done_before_the_history_began_is_told_as_no_longer_kept() {
     server.stop();
 }
 
-/// Once an order of anybody that had been done before took whole answers with it: all open lists, a list, and its
-/// cancel.
+/// A single order that was done before the history began once made whole answers fail: the list of all open lists, an
+/// order list, and the list's cancel.
 #[test]
 fn an_order_that_is_no_longer_kept_takes_nothing_from_a_list_beside_it() {
     let folder = Folder::new("lost-neighbours");
@@ -142,7 +143,7 @@ fn an_order_that_is_no_longer_kept_takes_nothing_from_a_list_beside_it() {
     assert!(open.as_array().is_some_and(|open| open.len() == 1 && open[0]["orderListId"] == list), "{open}");
     let one = keys.send(&http, "GET", "orderList", &format!("orderListId={list}")).body;
     assert_eq!(one, open[0]);
-    // Nobody knows whether it began a list.
+    // Nobody knows whether this order began a list.
     let gone = keys.send(&http, "GET", "orderList", &format!("orderListId={done}")).body;
     assert_eq!(gone["code"], -2026, "{gone}");
     let canceled = keys.send(&http, "DELETE", "orderList", &format!("symbol=BUSD&orderListId={list}")).body;

@@ -1,5 +1,5 @@
-//! What was acknowledged is there: after kills, with damaged or changed files, in backups and copies, in folders of the version
-//! before, and whatever the threads of a server do.
+//! Everything that was acknowledged is kept: after kills, with damaged or changed files, in backups and copies, in
+//! folders of the previous version, and whatever the server's threads do.
 //! Not quick: kills servers for half a minute.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

@@ -1,4 +1,4 @@
-//! What `pricetime state` shows of a market, sum by sum.
+//! The sums that `pricetime state` shows of a market.
 
 use crate::common::folder::Folder;
 use crate::common::server::Launch;

@@ -1,4 +1,4 @@
-//! The server's threads among themselves: one that panics ends all, and the sequencer waits for a history that is slow.
+//! The server's threads: a panic in one of them ends the server, and the sequencer waits for a slow history.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -27,11 +27,11 @@ use pricetime::serve;
 use pricetime::settings::{Given, ServeArgs};
 use xml::{Documents, Limits};
 
-/// Tells the process that the test starts where its server keeps its data.
+/// Environment variable by which the test tells its child process where the server keeps its data.
 const DATA: &str = "PANICKING_SERVER_DATA";
 const CONTAINS: &str = "CONTAINING_PROCESS";
 
-/// A server whose history, say, is nobody's any more would go on acknowledging.
+/// Otherwise a server whose history thread has ended, for example, would go on acknowledging commands.
 #[test]
 fn a_panic_in_any_thread_ends_the_server() {
     let folder = Folder::new("panic");
@@ -59,7 +59,7 @@ fn a_server_with_a_thread_that_panics_runs_here_when_told_so() {
     std::process::exit(0);
 }
 
-/// A panic in what runs for one client ended the process, with all other clients.
+/// A panic in code that runs for one client once ended the process, and all other clients with it.
 #[test]
 fn a_panic_in_what_runs_for_one_client_ends_nothing_else() {
     let output = Command::new(std::env::current_exe().unwrap())
@@ -92,7 +92,7 @@ fn a_process_that_contains_panics_runs_here_when_told_so() {
     std::process::exit(0);
 }
 
-/// A disk on which the orders of the history take no writes while it is held.
+/// A disk on which the history's files of orders accept no writes while they are held.
 #[derive(Clone)]
 struct Held {
     disk: Disk,
@@ -182,7 +182,7 @@ impl File for HeldFile {
     }
 }
 
-/// Hands a request in; its answer comes back.
+/// Hands a request in. Returns the receiver of its answer.
 fn ask(exchange: &dyn Exchange, body: &str) -> Receiver<Box<Batch>> {
     let (back, answered) = channel();
     let mut batch = Batch::detached(back);
@@ -195,11 +195,12 @@ fn ask(exchange: &dyn Exchange, body: &str) -> Receiver<Box<Batch>> {
 }
 
 const DONE_AT_ONCE: usize = 10_000;
-/// Events that may wait for the history; an order that is placed and canceled makes four. Some more wait in its buffers.
+/// How many events may wait for the history. An order that is placed and canceled makes four; some more wait in the
+/// history's buffers.
 const WAITING_MAX: usize = 1 << 20;
 const EVENTS_OF_AN_ORDER: usize = 4;
 
-/// Orders that are done at once, each canceled as soon as it is placed, from this id on.
+/// A request with orders that are done at once: each is canceled as soon as it is placed. Their ids begin with `first`.
 fn done_orders(first: usize) -> String {
     let each = (first..first + DONE_AT_ONCE)
         .map(|id| format!("<order sym=\"S\" amount=\"-1\" limit=\"5\"/><cancel id=\"{id}\"/>"))
@@ -207,7 +208,8 @@ fn done_orders(first: usize) -> String {
     format!("<transactions id=\"1\">{each}</transactions>")
 }
 
-/// Memory holds what happened and is not written down: without an end to that, a slow disk ends the server for want of memory.
+/// Events wait in memory until the history has written them. If their number had no bound, a slow disk would use up all
+/// memory.
 #[test]
 fn the_sequencer_waits_for_a_history_that_is_slow() {
     let folder = Folder::new("slow-history");
@@ -248,14 +250,15 @@ fn the_sequencer_waits_for_a_history_that_is_slow() {
         r#"<create><account id="1" balance="1"/><symbol sym="S"><account id="1">5</account></symbol></create>"#;
     ask(&*exchange, create).recv().unwrap();
     storage.hold.set(true);
-    // A few megabytes of orders wait in memory before any is written, and a turn is let in before anybody looks how much waits.
+    // Some megabytes of orders wait in memory before any are written, and a turn is let in before the sequencer looks
+    // how much waits.
     let orders_max = WAITING_MAX / EVENTS_OF_AN_ORDER;
     let (at_least, bound) = (orders_max / DONE_AT_ONCE, 2 * orders_max / DONE_AT_ONCE);
     let mut answered = 0;
     let waiting = loop {
         assert!(answered <= bound, "{answered} times {DONE_AT_ONCE} orders are done, and none is on the disk");
         let reply = ask(&*exchange, &done_orders(1 + answered * DONE_AT_ONCE));
-        // So many are answered, however long that takes; the last one never is.
+        // At least this many requests are answered, however long that takes. The last one is never answered.
         let patience = if answered < at_least { PATIENCE } else { Duration::from_secs(3) };
         match reply.recv_timeout(patience) {
             Ok(_) => answered += 1,

@@ -1,4 +1,5 @@
-//! The commands that read a data folder, on folders of a real server: backup, journal, state; and folders that lack a part.
+//! The commands that read data folders (backup, journal, state), on folders of a real server and on folders that lack a
+//! part.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -13,7 +14,7 @@ use engine::{AccountId, ClientOrderId, Decimal, NewOrder, Sequence, Side, Symbol
 use journal::{Disk, Journal, JournalPoint, Options};
 use signal_hook::consts::SIGPIPE;
 
-/// Small files and frequent snapshots, so that a short test has all of them.
+/// Files are small and snapshots frequent, so that a short test has all of them.
 const SMALL: &str = "--segment-size 64KiB --snapshot-every 500";
 
 fn pricetime(words: &[&str], folders: &[&Path]) -> Output {
@@ -33,7 +34,7 @@ fn files(folder: &Path, ending: &str) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// A tool whose print nobody read once panicked.
+/// Commands whose output nobody read once panicked.
 #[test]
 fn a_tool_ends_when_nobody_reads_what_it_prints() {
     let folder = Folder::new("unread");
@@ -114,7 +115,7 @@ fn the_journal_commands_say_what_a_folder_holds() {
     assert!(text.contains("account 1: balance 1000 (held 0)") && text.contains("SPY: 5.5 (held 0)"), "{text}");
 }
 
-/// A data folder whose journal holds these commands, a second apart.
+/// Makes a data folder whose journal holds these commands, a second apart.
 fn write_journal(folder: &Path, commands: &[engine::Command]) {
     let disk = Disk::open(folder).unwrap();
     let options = Options::default();
@@ -167,13 +168,13 @@ fn client_order_ids_are_dumped_shown_and_kept_by_a_server() {
     let before = state_of(&folder.data());
     assert_eq!(before["orders"][0]["client_order_id"], "mine/1");
     assert_eq!(before["client_order_ids_of_done_orders"][0]["order"], 2);
-    // Its last command is years old.
+    // The journal's last command is years old.
     let launch = Launch::new(&folder.data()).with("--max-clock-leap 36500d");
     let server = launch.start();
     server.stop();
     assert!(!files(&folder.data(), ".snap").is_empty(), "a stop leaves a snapshot");
     assert_eq!(state_of(&folder.data()), before, "read from the snapshot");
-    // The day of the done one is over long ago: the first command shows it.
+    // The day of the done order ended long ago, as the first command shows.
     let server = launch.start();
     server.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#);
     server.stop();
@@ -233,7 +234,8 @@ fn with_every_journal_file_kept_all_else_can_be_rebuilt() {
     assert_eq!(state_of(&folder.data())["state_hash"], before["state_hash"]);
 }
 
-/// The market goes on from its snapshot; of what was done before nothing is known any more, and who asks is told so.
+/// The market goes on from its snapshot. Nothing is known any more of the orders that were done before, and clients who
+/// ask for them are told so.
 #[test]
 fn a_lost_history_is_named_when_the_journal_cannot_rebuild_it() {
     let folder = Folder::new("lost-history");
@@ -259,7 +261,7 @@ fn a_lost_history_is_named_when_the_journal_cannot_rebuild_it() {
         server.ask(&format!(r#"<transactions id="777"><query id="{id}"/><cancel id="{id}"/></transactions>"#))
     };
     assert_eq!(query(ids[0]).matches(r#"">no longer kept</error>"#).count(), 2, "{}", query(ids[0]));
-    // One that was open goes on, and is found when it is done.
+    // An order that was open stays so, and is found when it is done.
     let canceled = query(ids[1]);
     assert!(canceled.contains("<open shares=\"2\"/>") && canceled.contains("<canceled shares=\"2\""), "{canceled}");
     assert!(query(ids[1]).contains("<canceled shares=\"2\""));

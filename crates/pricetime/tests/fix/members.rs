@@ -1,4 +1,4 @@
-//! Where members are known: who logs on, as whom, and what they are told.
+//! FIX on a server with members: who may log on, as which member, and what they are told.
 
 use crate::common::fix::Fix;
 use crate::common::folder::Folder;
@@ -14,7 +14,7 @@ fn proof(member: &str) -> String {
     format!("553={member}-key|554={}|", secret(member))
 }
 
-/// One who guessed a secret kept everybody of the same address from logging on, for up to half a minute.
+/// A client that guessed a secret once kept everybody at its address from logging on, for up to half a minute.
 #[test]
 fn whoever_guesses_waits_and_keeps_nobody_with_another_key_from_logging_on() {
     let folder = Folder::new("fix-guesses");
@@ -25,7 +25,7 @@ fn whoever_guesses_waits_and_keeps_nobody_with_another_key_from_logging_on() {
         fix.send("A", &format!("98=0|108=30|{fields}"));
         fix.expect_end(text);
     };
-    // A few cost nothing: people mistype.
+    // A few wrong secrets cost nothing, since people mistype.
     for _ in 0..4 {
         refused("553=alice-key|554=wrong|", "is not the secret of any key");
     }
@@ -53,7 +53,7 @@ fn members_trade_for_their_own_accounts_and_hear_of_no_others() {
     let (mut alice, mut bob) = (Fix::connect(address, "ALICE"), Fix::connect(address, "BOB"));
     alice.log_on_with(&proof("alice"));
     bob.log_on_with(&proof("bob"));
-    // Her account is meant where she names none.
+    // An order without an account is for alice's own.
     alice.send("D", "11=a|55=SPY|54=1|38=1|40=2|59=1|44=100|");
     alice.expect(&["150=0", "11=a", "1=1"]);
     bob.send("D", "11=theft|1=1|55=SPY|54=1|38=1|40=2|59=1|44=100|");
@@ -68,14 +68,14 @@ fn members_trade_for_their_own_accounts_and_hear_of_no_others() {
     bob.expect(&["150=0", "11=b", "1=2"]);
     bob.expect(&["150=F", "39=2", "11=b"]);
     alice.expect(&["150=F", "39=2", "11=a"]);
-    // Whose each command was is kept, with the protocol.
+    // The audit trail says whose each command was and over which protocol it came.
     let audit = Http::new(server.http);
     let basic = basic("otto-key", &secret("otto"));
     let trail = audit.send("GET", "/api/v1/audit?limit=100", None, &[("authorization", &basic)]);
     assert_eq!(trail.status, 200, "{:?}", trail.body);
     let trail = trail.body.to_string();
     assert!(trail.contains("\"fix\"") && trail.contains("alice"), "{trail}");
-    // The session of a member that is gone ends.
+    // The session of a removed member ends.
     access.write(&AccessFile::text(&["alice"]));
     wait_for("alice has no rights", PATIENCE, || {
         alice.send("D", &buy("late", "1"));
@@ -86,7 +86,7 @@ fn members_trade_for_their_own_accounts_and_hear_of_no_others() {
     server.stop();
 }
 
-/// The members' file in which alice has these limits.
+/// The access file in which alice has these limits.
 fn limited(limits: &str) -> String {
     AccessFile::text(&[]).replace("accounts = [\"1\"]\n", &format!("accounts = [\"1\"]\nlimits = {{ {limits} }}\n"))
 }
@@ -100,7 +100,8 @@ fn each_message_counts_among_those_of_its_member() {
     let address = server.fix.unwrap();
     market(&Http::new(server.http));
     let past = "too many messages: this member may send 4 a second; try again";
-    // What asks no exchange: all open orders, whether the server is there, what was sent, and what is no message.
+    // Messages that ask nothing of the exchange count, too: all open orders, a test request, a resend request, and an
+    // invalid message.
     for (kind, fields) in
         [("AF", "584=all|585=7|1=1|"), ("1", "112=there?|"), ("2", "7=1|16=0|"), ("D", "11=x|"), ("V", "262=a|")]
     {
@@ -115,7 +116,7 @@ fn each_message_counts_among_those_of_its_member() {
         }
         wait_for("one too many to be refused", PATIENCE, || alice.next().contains(past).then_some(()));
     }
-    // So is a logon.
+    // A logon counts, too.
     wait_for("a logon too many", PATIENCE, || {
         let mut alice = Fix::connect(address, "ALICE");
         alice.send("A", &format!("98=0|108=30|141=Y|{}", proof("alice")));
@@ -138,7 +139,7 @@ fn under_maintenance_a_session_ends_and_none_begins() {
     let olgas = Client { http: &http, member: "olga" };
     let mode = olgas.send("PUT", "/api/v1/mode", Some(&json!({"mode": "maintenance"})));
     assert_eq!(mode.status, 200, "{}", mode.text);
-    // What an operator does to her account is not told to her.
+    // Alice's session is not told what an operator does to her account.
     olgas.make("/api/v1/orders", &json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"}));
     alice.expect_end("the venue is under maintenance");
     let mut late = Fix::connect(address, "ALICE");

@@ -1,4 +1,4 @@
-//! What was: what is no longer kept, and reports of what a client missed, from files and from rows.
+//! The market's past: what is no longer kept, and the reports that a client missed, from files and from a database.
 //! Not quick: needs PostgreSQL, and parts of the history are large.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

@@ -1,5 +1,6 @@
-//! The `orders` channel from a sequence on: whoever was away, however often and for however long, hears of everything
-//! that happened to an account's orders, in order and once, through restarts and retired journal files.
+//! The `orders` channel from a given sequence on: a client that was away is told everything that happened to an
+//! account's orders, however often and long it was away, in order and once, after restarts and after the removal of
+//! journal files.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 const MARKET: &str = r#"<create><account id="1" balance="100000000"/><account id="2" balance="100000000"/>
     <symbol sym="SPY"><account id="1">1000000</account><account id="2">1000000</account></symbol></create>"#;
 
-/// What happened to the orders of an account, as the answers to whoever traded say; nothing of it is known to the channel.
+/// What happened to an account's orders, taken from the answers to trading requests and not from the channel.
 #[derive(Default)]
 struct Ledger {
     reports: [Vec<Value>; 2],
@@ -26,15 +27,15 @@ struct Open {
     order: u64,
     account: usize,
     side: &'static str,
-    /// Of ten.
+    /// In tenths of a dollar.
     limit: u64,
-    /// What is open of it, and what it has, those included that were executed.
+    /// The order's open shares, and its shares including the executed ones.
     shares: u64,
     size: u64,
 }
 
 impl Ledger {
-    /// An order of a naive book: the best limit first, then the one that was there first.
+    /// Adds an order to a simple book, in which the best limit executes first, and of equal limits the oldest order.
     fn place(
         &mut self,
         order: u64,
@@ -91,7 +92,7 @@ fn kind(rests: bool) -> &'static str {
     if rests { "limit" } else { "immediate_or_cancel" }
 }
 
-/// A number of tenths of a dollar.
+/// The price of so many tenths of a dollar.
 fn price(tenths: u64) -> String {
     match tenths % 10 {
         0 => (tenths / 10).to_string(),
@@ -99,10 +100,10 @@ fn price(tenths: u64) -> String {
     }
 }
 
-/// Does something random, and writes down what must be told of it.
+/// Does something random, and notes what the channel must tell of it.
 fn act(http: &Http, ledger: &mut Ledger, random: &mut Random, number: u64) {
     if random.percent(30) && !ledger.open.is_empty() {
-        // One that was placed long ago, as often as not.
+        // Half of the time this is an order that was placed long ago.
         let at = random.below(ledger.open.len());
         let Open { order, account, .. } = ledger.open[at];
         let canceled = http.delete(&format!("/api/v1/orders/{order}?account={}", account + 1));
@@ -136,7 +137,7 @@ fn act(http: &Http, ledger: &mut Ledger, random: &mut Random, number: u64) {
     ledger.place(placed["order_id"].as_u64().unwrap(), (account, side), rests, (limit, shares), name.as_deref());
 }
 
-/// Someone who follows one account, and remembers up to where everything was told.
+/// A client that follows one account, and remembers the sequence up to which it was told everything.
 struct Follower {
     account: usize,
     through: u64,
@@ -152,7 +153,7 @@ impl Follower {
 
     fn connect(&mut self, http: &Http) -> &mut Socket {
         if self.socket.is_none() {
-            // What came behind `through` comes again.
+            // Reports after `through` are told again.
             let through = self.through;
             self.reports.retain(|report| report["sequence"].as_u64().unwrap() <= through);
             let mut socket = http.listen();
@@ -167,7 +168,7 @@ impl Follower {
         self.socket.as_mut().unwrap()
     }
 
-    /// Takes one message. True when it says that the past is told.
+    /// Takes one message. Returns true when the message says that the replay is complete.
     fn listen(&mut self, http: &Http) -> bool {
         let message = self.connect(http).next();
         assert_eq!((&message["type"], &message["channel"]), (&json!("reports"), &json!("orders")), "{message}");
@@ -186,7 +187,7 @@ impl Follower {
         self.socket = None;
     }
 
-    /// Listens until as much is known as the ledger says, and that it is just that.
+    /// Listens until it knows as much as the ledger, and compares the two.
     fn check(&mut self, http: &Http, ledger: &Ledger) {
         let expected = &ledger.reports[self.account];
         while self.reports.len() < expected.len() {
@@ -203,7 +204,7 @@ impl Follower {
     }
 }
 
-/// Without what whoever traded was not told.
+/// Removes what the answers to trading requests do not contain.
 fn bare(report: &Value) -> Value {
     let mut report = report.clone();
     let fields = report.as_object_mut().unwrap();
@@ -227,7 +228,7 @@ fn in_database(folder: &Folder) -> Launch {
 #[test]
 fn who_was_away_hears_of_everything_once() {
     let folder = Folder::new("order-reports");
-    // Journal files are retired all the time.
+    // Journal files are removed all the time.
     let launch = Launch::new(&folder.data()).with("--segment-size 64KiB --snapshot-every 300");
     let first = folder.data().join("journal-00000000000000000001.log");
     hears_of_everything_once(&launch, Some(&first));
@@ -239,7 +240,7 @@ fn who_was_away_hears_of_everything_once_from_a_database() {
     hears_of_everything_once(&in_database(&folder), None);
 }
 
-/// `first` is a file that is gone when only the history knows how the market began.
+/// `first` is a file that has been removed once only the history knows how the market began.
 fn hears_of_everything_once(launch: &Launch, first: Option<&Path>) {
     let seed = std::env::var("PRICETIME_SEED").map_or(7, |seed| seed.parse().unwrap());
     let (mut random, mut ledger) = (Random::new(seed), Ledger::default());
@@ -258,13 +259,14 @@ fn hears_of_everything_once(launch: &Launch, first: Option<&Path>) {
             match random.below(3) {
                 0 => follower.hang_up(),
                 1 => follower.check(&http, &ledger),
-                // In the middle of it, as often as not. Who has heard of everything would wait for ever.
+                // Half of the time the follower leaves in the middle of the replay. One that was told everything would
+                // wait for ever.
                 _ if follower.has_more_to_hear(&ledger) => drop(follower.listen(&http)),
                 _ => {}
             }
         }
         followers.iter_mut().take(2).for_each(|follower| follower.check(&http, &ledger));
-        // Who listens is cut off, with messages on the way.
+        // The followers lose their connections, with messages on their way.
         end(server, &mut random);
         followers.iter_mut().for_each(Follower::hang_up);
         server = launch.start();
@@ -300,7 +302,8 @@ fn what_is_triggered_is_told_once_and_in_its_place_from_a_database() {
     tells_what_is_triggered(&in_database(&folder));
 }
 
-/// Who listens all the time, who comes and goes, and who comes at last hear the same, and it is what orders say of themselves.
+/// Clients that listen all the time, that come and go, and that come at the end are told the same, and it agrees with
+/// what the orders show.
 fn tells_what_is_triggered(launch: &Launch) {
     let mut random = Random::new(23);
     let [mut lasting, mut fleeting, mut late] = [0, 0, 0].map(Follower::new);
@@ -355,7 +358,8 @@ fn tells_what_is_triggered(launch: &Launch) {
         triggered += 1;
     }
     assert!(triggered > 10, "{triggered} were triggered");
-    // Behind an execution of the same command that brought it about, where the account had part in one.
+    // The trigger is told after the execution that caused it, of the same command, if the account took part in that
+    // execution.
     let behind = late.reports.windows(2).filter(|pair| pair[1]["report"] == "triggered").filter(|pair| {
         let [before, told] = [&pair[0], &pair[1]];
         before["report"] == "executed" && before["sequence"] == told["sequence"]
@@ -364,7 +368,7 @@ fn tells_what_is_triggered(launch: &Launch) {
     server.stop();
 }
 
-/// Does something random in a market in which many orders wait. What is refused does not matter.
+/// Does something random in a market with many waiting orders. Refusals are ignored.
 fn act_with_stops(http: &Http, random: &mut Random) {
     let account = (1 + random.below(2)).to_string();
     if random.percent(15) {
@@ -427,7 +431,7 @@ fn comes_and_goes(launch: &Launch) {
         let at_the_end = Stop(&stop);
         let mut random = Random::new(12);
         for _ in 0..80 {
-            // Into the replay, or as far as what happens now and a little further.
+            // It listens to a part of the replay, or until the present and a little longer.
             for _ in 0..random.below(4) {
                 follower.listen(&http);
             }
@@ -463,7 +467,7 @@ fn a_long_replay_comes_in_pieces_from_a_database_too() {
 fn replays_at_length(launch: &Launch) {
     let server = launch.start();
     server.ask(MARKET);
-    // 20,000 orders of which half are executed at once: 40,000 reports and more, several megabytes.
+    // 20,000 orders, half of them executed at once, make more than 40,000 reports: several megabytes.
     let mut client = server.client();
     for _ in 0..200 {
         let pair = r#"<order sym="SPY" amount="1" limit="10"/><order sym="SPY" amount="-1" limit="10"/>"#;
@@ -475,7 +479,7 @@ fn replays_at_length(launch: &Launch) {
     book.subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
     let mut pieces = 0;
     follower.connect(&http);
-    // Meanwhile: the market answers and its watchers are told.
+    // Meanwhile the market answers and its followers are told.
     let mut placed = 0;
     loop {
         pieces += 1;
@@ -529,14 +533,14 @@ fn what_cannot_be_replayed_is_refused_and_says_why() {
     );
     server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="10"/></transactions>"#);
     server.stop();
-    // A history that was moved away is made again from a journal that has all of it.
+    // A history that was moved away is made again from a journal that goes back to the beginning.
     std::fs::remove_dir_all(folder.data().join("history")).unwrap();
     let server = launch.start();
     let mut socket = Http::new(server.http).listen();
     socket.send(&from(json!(0)));
     assert_eq!(socket.next()["type"], "subscribed");
     server.stop();
-    // That version kept none: what was before is not known.
+    // That version kept no history, so what happened before is not known.
     let server = Launch::new(&unpack("quiet", &folder)).start();
     let http = Http::new(server.http);
     assert_eq!(refused(&http, from(json!(0))), "history-begins-later");

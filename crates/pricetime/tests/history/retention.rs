@@ -1,4 +1,5 @@
-//! What is no longer kept, over the wire: the oldest orders go, and whoever asks for one is told so over every interface.
+//! Removal of the oldest orders, over the wire: a client that asks for a removed order is told over every interface
+//! that it is no longer kept.
 
 use std::time::Duration;
 
@@ -7,9 +8,9 @@ use crate::common::http::Http;
 use crate::common::server::Launch;
 use crate::common::wait::wait_until;
 
-/// Of each side of a request.
+/// How many orders of each side a request has.
 const AT_ONCE: u64 = 4_000;
-/// Enough for three parts of orders.
+/// These fill three parts of the orders' table.
 const ORDERS: u64 = 800_000;
 
 #[test]
@@ -19,7 +20,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_over_the_wire() {
     let server = Launch::new(&folder.data()).with(settings).start();
     server.ask(r#"<create><account id="1" balance="9"/><symbol sym="S"><account id="1">9</account></symbol></create>"#);
     let mut client = server.client();
-    // The second one stays open: what is open is kept, however old.
+    // The second order stays open, and open orders are kept however old they are.
     client.ask(r#"<transactions id="1"><order sym="S" amount="-1" limit="5"/><cancel id="1"/><order sym="S" amount="-1" limit="9"/></transactions>"#);
     let mut last = 2;
     while last < ORDERS {
