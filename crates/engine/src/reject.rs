@@ -86,6 +86,8 @@ pub enum Reject {
     KillGoesOn,
     /// An order past a limit of its account.
     PastLimit(PastLimit),
+    /// An order that would wait behind others of its symbol, one of which is under way: so many do already.
+    TooManyWaiting { most: u32 },
     /// There is no room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
@@ -281,6 +283,10 @@ impl fmt::Display for Reject {
                 f,
                 "Order waits for order {working} to be executed, and cannot be amended before: cancel it, and place another one"
             ),
+            Reject::TooManyWaiting { most } => write!(
+                f,
+                "Too many orders of this symbol wait while the server executes a large one: at most {most} may, so try again in a moment"
+            ),
             Reject::Full => f.write_str("The exchange is full"),
         }
     }
@@ -291,6 +297,15 @@ impl std::error::Error for Reject {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_order_that_may_not_wait_is_told_what_is_full_and_what_to_do() {
+        let told = Reject::TooManyWaiting { most: 100_000 }.to_string();
+        assert_eq!(
+            told,
+            "Too many orders of this symbol wait while the server executes a large one: at most 100000 may, so try again in a moment"
+        );
+    }
 
     #[test]
     fn a_taken_client_order_id_is_refused_with_the_order_and_what_differs() {

@@ -55,8 +55,8 @@ impl Filling {
 }
 
 impl Engine {
-    /// Places an order that comes to its book behind others, when these are done. Errors: `Full`; what it holds is not
-    /// there; of a market buy, which holds nothing, that it can pay for nothing at the best price.
+    /// Places an order that comes to its book behind others, when these are done. Errors: `TooManyWaiting`; what it
+    /// holds is not there; of a market buy, which holds nothing, that it can pay for nothing at the best price.
     #[cold]
     pub(crate) fn place_behind_others(
         &mut self,
@@ -65,10 +65,9 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        if self.stops.delayed_orders(placed.symbol)
-            >= self.execution_bounds.command.saturating_mul(WAITING_PER_EXECUTION) as usize
-        {
-            return Err(Reject::Full);
+        let most = self.execution_bounds.command.saturating_mul(WAITING_PER_EXECUTION);
+        if self.stops.delayed_orders(placed.symbol) >= most as usize {
+            return Err(Reject::TooManyWaiting { most });
         }
         if placed.pays_as_it_goes() {
             self.arriving(account, placed)?;

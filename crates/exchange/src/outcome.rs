@@ -222,9 +222,8 @@ impl Outcome {
             | Reject::TriggersAtOnce { .. }
             | Reject::NothingToTrail
             | Reject::FundsTradeNothing { .. } => Outcome::Conflict,
-            Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) | Reject::Full => {
-                Outcome::Limit
-            }
+            Reject::TooMuchMoney { .. } | Reject::TooManyShares { .. } | Reject::BreaksRule(_) => Outcome::Limit,
+            Reject::TooManyWaiting { .. } | Reject::Full => Outcome::Limit,
             Reject::PastLimit(_) | Reject::DisplayOutOfBounds { .. } | Reject::DisplayOffLot { .. } => Outcome::Limit,
             Reject::TrailTooFar { .. } | Reject::TooManyTrails { .. } => Outcome::Limit,
         }

@@ -25,8 +25,9 @@ impl Model {
     ) -> Result<Reply, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = placed;
         let waiting = self.open_orders().filter(|order| order.symbol == symbol && order.delayed.is_some());
-        if waiting.count() as u64 >= 10 * u64::from(self.execution_bounds.command) {
-            return Err(Reject::Full);
+        let most = 10 * self.execution_bounds.command;
+        if waiting.count() >= most as usize {
+            return Err(Reject::TooManyWaiting { most });
         }
         match pays_as_it_goes(&placed) {
             true => self.refusal_on_arrival(account, &placed).map_or(Ok(()), Err)?,

@@ -200,6 +200,7 @@ impl Problem {
             Reject::PastLimit(past) => {
                 (Is::UNPROCESSABLE_ENTITY, past_account_limit(past.limit()), "Past a limit of the account")
             }
+            Reject::TooManyWaiting { .. } => (Is::SERVICE_UNAVAILABLE, "too-many-waiting", "Too many orders wait"),
             Reject::Full => (Is::SERVICE_UNAVAILABLE, "full", "The exchange is full"),
         };
         Problem::new(status, code, title, reject.to_string())

@@ -295,7 +295,7 @@ impl Situations {
         // What becomes of orders that wait for others is counted there alone.
         if let Op::Command(Command::PlacePending { .. }) = op {
             if let Reply::Rejected(reject) = reply
-                && !matches!(reject, Reject::PastLimit(_) | Reject::Full)
+                && !matches!(reject, Reject::PastLimit(_) | Reject::TooManyWaiting { .. } | Reject::Full)
             {
                 self.count(rejected(reject));
             }
@@ -372,7 +372,7 @@ impl Situations {
             }
             Reply::Done(_) => panic!("the history's answer is counted, not that it was asked"),
             // So many wait only where one command does little.
-            Reply::Rejected(Reject::PastLimit(_) | Reject::Full) => {}
+            Reply::Rejected(Reject::PastLimit(_) | Reject::TooManyWaiting { .. } | Reject::Full) => {}
             Reply::Rejected(reject) => self.count(rejected(reject)),
         }
     }
@@ -815,7 +815,7 @@ fn rejected(reject: &Reject) -> &'static str {
         Reject::Killed(scope) => killed::rejected(*scope),
         Reject::KillGoesOn => "rejected: a kill goes on",
         Reject::PastLimit(_) => panic!("they are counted by their orders"),
-        Reject::Full => panic!("it is not counted"),
+        Reject::TooManyWaiting { .. } | Reject::Full => panic!("it is not counted"),
     }
 }
 

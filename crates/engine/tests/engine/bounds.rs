@@ -200,7 +200,7 @@ fn orders_that_wait_behind_one_under_way_are_bounded() {
     let behind: Vec<OrderId> = (1..20).map(|_| market.place(2, order(Side::Buy, 400, 1))).collect();
     let asked =
         Command::PlaceOrder { account: account(2), order: order(Side::Buy, 400, 1), client_id: None, until: None };
-    assert_eq!(market.apply(asked), Reply::Rejected(Reject::Full));
+    assert_eq!(market.apply(asked), Reply::Rejected(Reject::TooManyWaiting { most: 20 }));
     market.apply(Command::CancelOrder { account: account(2), order: behind[7].into() });
     assert!(matches!(market.apply(asked), Reply::Opened(_)), "there is room again");
     market.check();

@@ -268,6 +268,7 @@ impl Refusal {
             | Reject::UnknownPayer
             | Reject::TooMuchMoney { .. }
             | Reject::TooManyShares { .. }
+            | Reject::TooManyWaiting { .. }
             | Reject::Full => Refusal::new(-2010, format!("{reject}.")),
         }
     }

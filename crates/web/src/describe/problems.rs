@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// The code, the status, and when it comes.
-const CODES: [(&str, u16, &str); 90] = [
+const CODES: [(&str, u16, &str); 91] = [
     ("malformed", 400, "Not JSON, or a field or parameter is missing, unknown or of the wrong form: `field`"),
     ("unauthenticated", 401, "Nobody has proven who asks, or the proof is wrong, over or used before"),
     ("foreign-host", 403, "The header `Host` does not name this server"),
@@ -139,6 +139,7 @@ const CODES: [(&str, u16, &str); 90] = [
         503,
         "The server has not applied the command yet that `pricetime-at-least` names: ask again, or another server",
     ),
+    ("too-many-waiting", 503, "100,000 orders of the symbol wait already while the server executes a large one"),
     ("full", 503, "The exchange cannot hold more"),
     ("too-many-connections", 503, "All connections are taken: only /health, /ready and /metrics are answered"),
     (
@@ -261,6 +262,7 @@ mod tests {
             Reject::DisplayOutOfBounds { display: Shares::MIN, least: Shares::MAX, most: Shares::MAX },
             Reject::DisplayOffLot { display: Shares::MIN, lot: Shares::MAX },
             Reject::NotCanceled,
+            Reject::TooManyWaiting { most: 100_000 },
             Reject::Full,
         ];
         let others = [
