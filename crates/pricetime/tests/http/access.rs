@@ -1,4 +1,5 @@
-//! Who may do what over REST: every operation of the description, as a member of each role, on their own and on others' accounts.
+//! Permissions over REST: every operation of the description, asked by members of each role about their own and other
+//! accounts.
 
 use serde_json::{Value, json};
 
@@ -22,7 +23,8 @@ struct Request {
     body: Option<Value>,
 }
 
-/// Every operation of the description, about this account and this order. Panics where nobody thought of an operation's body.
+/// Every operation of the description, about this account and this order. Panics for an operation whose body is not
+/// written here.
 fn requests(http: &Http, account: &str, order: u64) -> Vec<Request> {
     let description = http.read("/api/v1/openapi.json");
     let mut requests = Vec::new();
@@ -85,7 +87,7 @@ fn ask(client: &Client<'_>, request: &Request) -> Answer {
     client.send(&request.method, &request.path, request.body.as_ref())
 }
 
-/// What anybody may ask.
+/// The paths that anybody may read.
 const FOR_ANYBODY: [&str; 8] =
     ["getHealth", "getReady", "getTime", "getOpenApi", "getAsyncApi", "getSession", "logIn", "logOut"];
 
@@ -115,7 +117,8 @@ fn whoever_has_proven_nothing_gets_nothing() {
     server.stop();
 }
 
-/// Of an account of others nobody learns whether it is there: what is asked of it is answered as of one that is not, byte for byte.
+/// Nobody learns whether an account of others exists: a request about it gets the same answer, byte for byte, as one
+/// about an account that does not exist.
 #[test]
 fn an_account_of_others_is_as_one_that_is_not_there() {
     let folder = Folder::new("access-others");
@@ -146,7 +149,7 @@ fn an_account_of_others_is_as_one_that_is_not_there() {
     server.stop();
 }
 
-/// An encoded path, or an account that is named twice, is no way around.
+/// Encoding the path, or naming the account twice, does not get around the check.
 #[test]
 fn an_account_is_found_however_it_is_written() {
     let folder = Folder::new("access-written");
@@ -179,7 +182,7 @@ fn each_role_does_its_part() {
     let (server, http, orders) = start(&folder);
     let operator = Client { http: &http, member: "olga" };
     let sequence = || operator.get("/api/v1/status").body["sequence"].as_u64().unwrap();
-    // Those who only look change nothing, and see their own.
+    // Viewers change nothing, and see their own accounts.
     let before = sequence();
     for (member, own, order) in [("otto", "1", orders[0]), ("vera", "2", orders[1])] {
         for request in requests(&http, own, order) {
@@ -200,7 +203,7 @@ fn each_role_does_its_part() {
         }
     }
     assert_eq!(sequence(), before);
-    // A trader trades, and does nothing to the venue.
+    // A trader trades, and cannot administer the venue.
     let bob = Client { http: &http, member: "bob" };
     for request in requests(&http, "2", orders[1]) {
         let is_for_others = [
@@ -246,7 +249,7 @@ fn each_role_does_its_part() {
     server.stop();
 }
 
-/// Who gets the fees is an account, too.
+/// The account that receives the fees is an account like any other.
 #[test]
 fn fees_are_for_everybody_and_who_gets_them_is_not() {
     let folder = Folder::new("access-fees");
@@ -288,7 +291,7 @@ fn the_list_of_accounts_is_of_those_that_may_be_looked_at() {
     server.stop();
 }
 
-/// What whoever asks nobody gets is what was before there were members.
+/// Without members, an anonymous client gets what it got before the server knew members.
 #[test]
 fn without_an_access_file_nobody_is_asked_for() {
     let folder = Folder::new("access-none");

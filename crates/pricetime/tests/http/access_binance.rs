@@ -1,5 +1,5 @@
-//! Who may do what over the compatible interface: every route of it, asked by nobody, by a member about what is others', and by roles
-//! that trade nothing.
+//! Permissions over the compatible interface: every route, asked without a key, by members about the orders of others,
+//! and by roles that do not trade.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::common::http::{Answer, Http};
 use crate::common::keys::now;
 use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
 
-/// The table of routes itself, so that a new route is asked here, too.
+/// The source of the table of routes, so that a new route is asked here, too.
 const POLICY: &str = include_str!("../../../web/src/policy.rs");
 
 /// Method, path and need of each route.
@@ -27,7 +27,7 @@ fn routes() -> Vec<(&'static str, &'static str, &'static str)> {
     routes
 }
 
-/// What a signed request says, about an order and a list of orders. Panics where nobody thought of a route.
+/// The parameters of a signed request about an order and a list of orders. Panics for a route that is not written here.
 fn parameters(method: &str, path: &str, order: u64, list: u64) -> String {
     const PLACED: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9";
     let of_order = format!("symbol=SPYUSD&orderId={order}");
@@ -62,14 +62,14 @@ fn parameters(method: &str, path: &str, order: u64, list: u64) -> String {
     }
 }
 
-/// Signed by the key of a member.
+/// Sends a request that is signed with the member's key.
 fn signed(http: &Http, member: &str, (method, path): (&str, &str), text: &str) -> Answer {
     let timed = format!("{text}{}timestamp={}", if text.is_empty() { "" } else { "&" }, now());
     let path = format!("/binance{path}?{timed}&signature={}", hmac_hex(&secret(member), &timed));
     http.send(method, &path, None, &[("x-mbx-apikey", &format!("{member}-key"))])
 }
 
-/// Of a listen key, which needs no signature.
+/// Whether the route is about listen keys, which needs no signature.
 fn is_listen_key(path: &str) -> bool {
     path.ends_with("/userDataStream")
 }
@@ -99,7 +99,7 @@ fn whoever_has_no_key_gets_nothing_of_the_compatible_interface() {
         let answer = http.send(method, &asked, None, &[]);
         match need {
             "Nothing" => assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text),
-            // It is no WebSocket's first request; what somebody hears on one is asked in `access_topics`.
+            // The request does not open a WebSocket; what members are told on one is tested in `access_topics`.
             "Topics" => assert!([400, 401].contains(&answer.status), "{method} {path}: {}", answer.text),
             _ => assert!(
                 [400, 401].contains(&answer.status) && answer.body.get("code").is_some(),
@@ -108,7 +108,7 @@ fn whoever_has_no_key_gets_nothing_of_the_compatible_interface() {
             ),
         }
     }
-    // With all that it takes but a right signature. Each further wrong one would have to wait.
+    // The requests are complete but for a right signature. Each further wrong signature would have to wait.
     for (key, method, path) in [("alice-key", "POST", "/api/v3/order"), ("nobodys-key", "DELETE", "/api/v3/openOrders")]
     {
         let text = format!("{}&timestamp={}", parameters(method, path, order, 1), now());
@@ -163,12 +163,12 @@ fn who_only_looks_changes_nothing_over_the_compatible_interface() {
         let text = parameters(method, path, own, 1);
         let answer = signed(&http, "vera", (method, path), &text);
         let is_read = method == "GET";
-        // There is no list to look at, prevented matches are not kept, and a test places nothing.
+        // There is no order list to look at, prevented matches are not kept, and a test order is not placed.
         let is_other = ["/orderList", "/myPreventedMatches", "/order/test"].iter().any(|end| path.ends_with(end));
         if !is_other {
             assert_eq!(answer.status < 400, is_read, "{method} {path}: {}", answer.text);
         }
-        // Lists that are always empty are told to whoever names a key, and are nobody's.
+        // Lists that are always empty are told to any client that names a key, and belong to nobody.
         if ["/delist-schedule", "/allPairs"].iter().any(|end| path.ends_with(end)) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! How somebody proves who they are over HTTP: signatures, sessions, cookies; and what wrong proofs come to.
+//! Proofs over HTTP: signatures, sessions, cookies, and what happens to wrong proofs.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ fn start(folder: &Folder) -> (Server, Http, AccessFile) {
     (server, http, file)
 }
 
-/// Sends a request that its key has signed.
+/// Sends a request that is signed with the key.
 fn signed(
     http: &Http,
     key: &str,
@@ -58,12 +58,12 @@ fn a_signed_request_is_taken_once_and_while_it_is_of_now() {
     for time in [now - 6_000_000, now + 60_000_000, now / 1000] {
         assert_eq!(by_hmac(&http, "alice", place, time).code(), (401, "unauthenticated"), "{time}");
     }
-    // Whatever is changed on the way is not what was signed.
+    // A request that is changed on its way does not match its signature.
     let sign = |text: &str| hmac_hex(&secret("alice"), &text.replace("\"1\",\"limit", "\"2\",\"limit"));
     assert_eq!(signed(&http, "alice-key", sign, place, micros()).status, 401);
     let sign = |text: &str| hmac_hex(&secret("alice"), &text.replacen("/orders", "/order", 1));
     assert_eq!(signed(&http, "alice-key", sign, place, micros()).status, 401);
-    // Of Ed25519 keys, too.
+    // The same for Ed25519 keys.
     let key = SigningKey::from_bytes(&[7; 32]);
     let public = BASE64_STANDARD.encode(key.verifying_key().to_bytes());
     let more = format!(
@@ -76,7 +76,7 @@ fn a_signed_request_is_taken_once_and_while_it_is_of_now() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the file is not followed");
         std::thread::sleep(Duration::from_millis(300));
     }
-    // Over the compatible interface it signs requests, and logs on.
+    // Over the compatible interface this key signs requests, and logs on.
     let timed = format!("timestamp={}", micros() / 1000);
     let signature = sign(&timed).replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
     let ask = |signature: &str| {
@@ -114,7 +114,7 @@ fn a_session_is_a_token_or_a_cookie_and_ends_when_it_is_logged_out() {
     assert_eq!((ask(&token).status, ask(&other).status, ask("x").status, ask("").status), (200, 200, 401, 401));
     let who = http.send("GET", "/api/v1/sessions", None, &[("authorization", &format!("Bearer {token}"))]);
     assert_eq!(who.body, json!({"members": true, "member": "alice", "roles": ["trader"], "accounts": ["1"]}));
-    // A token is no cookie, and begets no other session.
+    // A token does not count as a cookie, and cannot begin another session.
     assert_eq!(
         http.send("GET", "/api/v1/accounts/1", None, &[("cookie", &format!("{}={token}", cookie_name(&server)))])
             .status,
@@ -136,7 +136,7 @@ fn cookie_name(server: &Server) -> String {
     format!("pricetime-session-{}", server.http.port())
 }
 
-/// Logs in as a page does, and gives the cookie.
+/// Logs in as a page does. Returns the cookie.
 fn cookie(server: &Server, member: &str, sent: &str) -> String {
     let body = json!({"member": member, "password": PASSWORD, "cookie": true}).to_string();
     let request = format!(
@@ -161,7 +161,8 @@ fn a_cookie_counts_for_what_this_page_asks_and_is_new_with_each_login() {
     let sent = format!("{}=planted", cookie_name(&server));
     let planted = cookie(&server, "alice", &format!("cookie: {sent}\r\n"));
     assert!(first != fixed && planted != sent);
-    // Another server of this host has another name for its own; and of two nobody knows whose each is.
+    // Another server on this host has another name for its cookie. Of two cookies of the same name nobody knows which
+    // server's each is.
     let ask = |cookies: &str| http.send("GET", "/api/v1/accounts/1", None, &[("cookie", cookies)]).status;
     let other = first.replacen(&cookie_name(&server), "pricetime-session-1", 1);
     assert_eq!((ask(&first), ask(&other), ask(&format!("{other}; {first}"))), (200, 401, 200));
@@ -187,7 +188,7 @@ fn a_cookie_counts_for_what_this_page_asks_and_is_new_with_each_login() {
     server.stop();
 }
 
-/// Many addresses with a few guesses each took all turns at comparing passwords, and nobody could log in.
+/// Many addresses with a few guesses each once used up all turns at comparing passwords, so that nobody could log in.
 #[test]
 fn whoever_logged_in_from_an_address_before_does_so_while_many_addresses_guess() {
     let folder = Folder::new("access-passwords");
@@ -214,7 +215,7 @@ fn whoever_logged_in_from_an_address_before_does_so_while_many_addresses_guess()
     server.stop();
 }
 
-/// How many of these have been told something that begins so.
+/// How many of these streams received an answer that begins like this.
 fn told_so(streams: &[TcpStream], begin: &[u8; 12]) -> usize {
     let is_told = |stream: &&TcpStream| {
         let mut told = [0; 12];
@@ -224,7 +225,7 @@ fn told_so(streams: &[TcpStream], begin: &[u8; 12]) -> usize {
     streams.iter().filter(is_told).count()
 }
 
-/// One address guessed a password of as many names as it liked, as fast as they are compared.
+/// A single address once guessed the passwords of as many names as it liked, as fast as passwords are compared.
 #[test]
 fn whoever_guesses_over_many_names_waits_and_who_logged_in_there_does_not() {
     let folder = Folder::new("access-spraying");
@@ -240,7 +241,7 @@ fn whoever_guesses_over_many_names_waits_and_who_logged_in_there_does_not() {
     let told = |stream: TcpStream| raw::status(&raw::ask_on(stream, ""));
     let (room, elsewhere) = ([127, 0, 0, 5], [127, 0, 0, 6]);
     assert_eq!(told(asks(room, "alice", PASSWORD)), 201);
-    // Each lot is fewer than may wait to be compared: what is refused is refused for the budget of its address.
+    // Each lot has fewer guesses than may wait for a comparison, so refusals come from the budget of the address alone.
     let (begun, mut guesses, mut names) = (Instant::now(), Vec::new(), 0..);
     while told_so(&guesses, b"HTTP/1.1 429") == 0 {
         assert!(begun.elapsed() < PATIENCE, "no guess is refused");
@@ -256,7 +257,7 @@ fn whoever_guesses_over_many_names_waits_and_who_logged_in_there_does_not() {
     server.stop();
 }
 
-/// Wrong keys and wrong secrets are answered in the same words, and take longer and longer; what is right does not wait.
+/// Wrong keys and wrong secrets get the same answer, which takes longer and longer. A right proof is answered at once.
 #[test]
 fn whoever_guesses_waits_and_learns_nothing() {
     let folder = Folder::new("access-guesses");
@@ -267,12 +268,12 @@ fn whoever_guesses_waits_and_learns_nothing() {
     let (begun, wrong_secret, wrong_key) = (Instant::now(), ask("alice-key", "wrong"), ask("no-key", &secret("alice")));
     assert_eq!(wrong_secret.text, wrong_key.text);
     assert_eq!(wrong_secret.code(), (401, "unauthenticated"));
-    // A few cost nothing: people mistype.
+    // A few wrong secrets cost nothing, since people mistype.
     for _ in 0..4 {
         assert_eq!(ask("no-key", "wrong").status, 401);
     }
     assert!(begun.elapsed() >= Duration::from_millis(700), "{:?}", begun.elapsed());
-    // What is right waits for nothing: by now each of them would wait for 1.75 s and more, however busy the machine is.
+    // A right secret does not wait: by now a wrong one would wait for 1.75 s and longer, however busy the machine is.
     let right = (0..3).map(|_| {
         let begun = Instant::now();
         assert_eq!(ask("alice-key", &secret("alice")).status, 200);

@@ -1,4 +1,4 @@
-//! Who is told what over WebSockets, until when; and the compatible interface with keys of the access file.
+//! Permissions on WebSockets, and when they end; and the compatible interface with keys of the access file.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ fn refused(socket: &mut Socket, request: Value) -> Value {
     told["code"].clone()
 }
 
-/// The connection ends within a second of this, or not for a while.
+/// Waits for the end of the connection. Returns whether it came within two seconds.
 fn ends_soon(mut socket: Socket) -> bool {
     let begun = Instant::now();
     socket.patience(Duration::from_millis(2500));
@@ -67,14 +67,14 @@ fn whoever_is_revoked_is_told_nothing_more_within_a_second() {
     let token = Client { http: &http, member: "bob" }.log_in();
     let bearer = format!("Bearer {token}");
     let by_token = http.listen_with("/ws/v1", &[("authorization", &bearer)]);
-    // The viewer stays, the trader goes.
+    // The viewer stays in the file, and the trader is removed.
     file.write(&AccessFile::text(&["bob"]));
     assert!(ends_soon(bob) && ends_soon(by_token));
     assert_eq!(http.send("GET", "/api/v1/accounts/2", None, &[("authorization", &bearer)]).status, 401);
     assert_eq!(Client { http: &http, member: "bob" }.get("/api/v1/accounts/2").status, 401);
     vera.send(&json!({"op": "ping", "id": 9}));
     assert_eq!(vera.next()["type"], "pong");
-    // Logging out ends what listens by the session, and no other.
+    // Logging out ends the WebSockets that were opened with this session, and no others.
     let alice = Client { http: &http, member: "alice" };
     let bearer = format!("Bearer {}", alice.log_in());
     let mut by_token = http.listen_with("/ws/v1", &[("authorization", &bearer)]);
@@ -105,7 +105,7 @@ fn a_session_that_a_later_one_pushes_out_is_told_nothing_more() {
     server.stop();
 }
 
-/// A request of the compatible interface that a member's key has signed.
+/// Sends a request of the compatible interface that is signed with the member's key.
 fn compatible(http: &Http, member: &str, (method, path): (&str, &str), text: &str) -> (u16, Value) {
     let signature = hmac_hex(&secret(member), text);
     let path = format!("/binance/api/v3/{path}?{text}&signature={signature}");
@@ -123,13 +123,13 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
     assert_eq!(placed, 200, "{sent}");
     let again = compatible(&http, "alice", ("POST", "order"), &order);
     assert_eq!((again.0, &again.1["code"]), (400, &json!(-1022)), "the same request again: {}", again.1);
-    // What only looks may come again within a millisecond.
+    // A request that only reads may be repeated within a millisecond.
     let look = timed("omitZeroBalances=true");
     for _ in 0..2 {
         let (status, account) = compatible(&http, "alice", ("GET", "account"), &look);
         assert_eq!((status, &account["uid"]), (200, &json!(1)), "{account}");
     }
-    // An unknown key is answered as a wrong signature.
+    // An unknown key gets the same answer as a wrong signature.
     let wrong = |key: &str| {
         http.send(
             "GET",
@@ -140,12 +140,12 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
         .text
     };
     assert_eq!(wrong("alice-key"), wrong("no-key"));
-    // A viewer looks, and trades nothing; an auditor has no account of its own.
+    // A viewer reads and does not trade, and an auditor has no account of its own.
     assert_eq!(compatible(&http, "vera", ("GET", "account"), &timed("omitZeroBalances=true")).0, 200);
     let order = timed("symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=8");
     assert!(compatible(&http, "vera", ("POST", "order"), &order).0 >= 400);
     assert_eq!(compatible(&http, "otto", ("GET", "account"), &timed("omitZeroBalances=true")).1["code"], -2015);
-    // The market is for members; the stream of an account is for whoever has its listen key.
+    // The market's streams are for members; an account's stream is for any client that has its listen key.
     let (_, listen_key) = compatible(&http, "alice", ("POST", "userDataStream"), &format!("timestamp={}", now()));
     let path = format!("/binance/ws/{}", listen_key["listenKey"].as_str().unwrap_or_else(|| panic!("{listen_key}")));
     let stream = http.listen_at(&path).await_streams();
@@ -166,7 +166,7 @@ fn keys_of_the_access_file_sign_for_the_compatible_interface() {
     server.stop();
 }
 
-/// The same routes, asked at the root: what they need is found there, too.
+/// At the root of an address of its own, the interface's routes need the same permissions.
 #[test]
 fn the_compatible_interface_at_the_root_asks_who_it_is() {
     let folder = Folder::new("access-root");

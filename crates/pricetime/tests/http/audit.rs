@@ -1,4 +1,5 @@
-//! Who asked for which command, in the journal: over each interface, after restarts, after files are retired and after a key is revoked.
+//! The callers of commands in the journal: over each interface, after restarts, after the removal of files and of a
+//! key.
 
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ fn sessions_of_after_a_restart_and_in_files_that_are_left_are_known_and_a_revoke
     for _ in 0..60 {
         alice.ask(&many);
     }
-    // The oldest files go, and the first commands with them.
+    // The oldest files are removed, and the first commands with them.
     let mut rows = Vec::new();
     wait_until("journal files are retired", Duration::from_secs(120), || {
         alice.ask(&many);
@@ -79,7 +80,7 @@ fn sessions_of_after_a_restart_and_in_files_that_are_left_are_known_and_a_revoke
     }
     file.write(&AccessFile::text(&["alice"]));
     wait_until("her key is gone", Duration::from_secs(10), || alice.ask(&many).contains("Unknown account"));
-    // By its number, since older files may be retired meanwhile.
+    // The command is found by its number, since older files may be removed meanwhile.
     let last = || dumped(&folder.data(), &["--member", "alice"]).last().unwrap()["command"].clone();
     let before = last();
     alice.ask(&many);
@@ -107,7 +108,7 @@ fn without_members_it_is_kept_where_it_is_asked_for_and_an_older_journal_goes_on
             [protocol, "", "", "127.0.0.1"]
         );
     }
-    // And it is left out again.
+    // The next start no longer notes callers.
     let server = Launch::new(&folder.data()).start();
     server.ask("<create><account id=\"4\" balance=\"1000\"/></create>");
     server.stop();

@@ -1,4 +1,4 @@
-//! Who asked for which command, over REST: the same as the journal has, page by page, to those who may know it.
+//! The audit trail over REST: it equals the journal's, page by page, for those who may read it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::common::members::{AccessFile, Client};
 use crate::common::server::Launch;
 use crate::common::wait::wait_until;
 
-/// A page as somebody gets it. Panics unless it is answered.
+/// A page of the trail. Panics if the request is refused.
 fn page(client: &Client<'_>, query: &str) -> (Vec<Value>, Value) {
     let answer = client.get(&format!("/api/v1/audit{query}"));
     assert_eq!(answer.status, 200, "{query}: {}", answer.text);
@@ -30,7 +30,7 @@ fn all(client: &Client<'_>, query: &str) -> Vec<Value> {
     commands
 }
 
-/// As `pricetime journal dump` prints it, newest first.
+/// The commands as `pricetime journal dump` prints them, newest first.
 fn as_dumped(commands: &[Value]) -> Vec<Value> {
     let words =
         |one: &Value| json!({"command": one["sequence"], "time_us": one["time"], "what": one["what"], "by": one["by"]});
@@ -72,7 +72,7 @@ fn the_trail_is_that_of_the_journal_in_pages_and_by_member_session_and_account()
     }
     assert_eq!(olga.get("/api/v1/audit?before=x").code(), (400, "malformed"));
     assert_eq!(page(&olga, "?before=1"), (Vec::new(), Value::Null));
-    // What is ahead of the last command is as the last one.
+    // A sequence beyond the last command is treated as the last command's.
     assert_eq!(page(&olga, "?before=999999").0, told);
     server.stop();
 }
@@ -115,7 +115,8 @@ fn pages_go_through_all_files_of_a_journal_that_is_written_meanwhile_and_end_whe
     let http = Http::new(server.http);
     let otto = Client { http: &http, member: "otto" };
     let (newest, next) = page(&otto, "?limit=1000");
-    // What was just answered is told, and what comes while pages are read is in none of them.
+    // The command that was just answered is in the trail, and commands that come while pages are read are in none of
+    // them.
     let last = newest[0]["sequence"].as_u64().unwrap();
     assert_eq!(last, ASKED.len() as u64 + 12_000);
     let (mut before, mut read, mut short) = (next.as_u64(), newest.len(), 0);
@@ -146,7 +147,7 @@ fn pages_go_through_all_files_of_a_journal_that_is_written_meanwhile_and_end_whe
         alice.ask(&many);
         otto.get("/api/v1/audit?before=2").status == 410
     });
-    // The last page that is kept says where the list goes on, and that page is refused.
+    // The last page that is kept says where the list continues, and that page is refused.
     let mut next = page(&otto, "?limit=1000").1;
     let refused = loop {
         let answer = otto.get(&format!("/api/v1/audit?limit=1000&before={next}"));

@@ -1,4 +1,4 @@
-//! The compatible interface over the real wire: who may sign, what is refused and how, guards, and REST.
+//! The compatible interface over the real wire: who may sign, refusals and their codes, guards, and REST.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ fn start(folder: &Folder) -> (Server, Http, KeyFile) {
     KeyFile::serve(folder, MARKET)
 }
 
-/// The code of a refusal; panics unless it is one, in the form of refusals.
+/// The status and the code of a refusal. Panics unless the answer has the form of refusals.
 fn code(answer: &Answer) -> (u16, i64) {
     assert!(answer.status >= 400 && answer.kind == "application/json", "{answer:?}");
     assert!(answer.body["msg"].is_string() && answer.body.as_object().unwrap().len() == 2, "{answer:?}");
@@ -60,7 +60,7 @@ fn signed_requests_need_a_key_a_time_and_the_right_signature() {
     }
     assert_eq!(account(&keys.sign_at("recvWindow=60000", now() - 20_000), &key).status, 200);
     assert_eq!(code(&account(&keys.sign("recvWindow=60001"), &key)), (400, -1131));
-    // A signature is of what stands behind the `?` and in the body together, as it is written.
+    // The signature covers the text after the `?` and the body together, as they are written.
     let text = format!("side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=1&timestamp={}", now());
     let body = format!("{text}&signature={}", keys.signature(&format!("symbol=SPY%55SD{text}")));
     let form = [key[0], ("content-type", "application/x-www-form-urlencoded")];
@@ -86,7 +86,7 @@ fn without_a_key_file_it_is_said_how_to_make_one() {
     std::fs::set_permissions(&keys.path, PermissionsExt::from_mode(0o644)).unwrap();
     let ended = keys.launch(&folder).try_start().err().expect("a file that others may read is refused");
     assert!(ended.status.code() == Some(2) && ended.stderr.contains("its mode is 644"), "{ended:?}");
-    // A key of an account that is not there yet.
+    // The key's account does not exist yet.
     std::fs::set_permissions(&keys.path, PermissionsExt::from_mode(0o600)).unwrap();
     let server = keys.launch(&folder).start();
     assert_eq!(code(&keys.send(&Http::new(server.http), "GET", "account", "")), (401, -2015));
@@ -144,7 +144,7 @@ fn refusals_have_the_codes_that_clients_know() {
         let twice = keys.send(&http, "POST", "order", &again);
         assert_eq!(twice.body, json!({"code": -2010, "msg": "Duplicate order sent."}));
     }
-    // The name is free as soon as nothing is open of the order, and leads to the newest.
+    // The name is free as soon as the order has nothing open, and then leads to the newest order of that name.
     let named = |order: &str| keys.send(&http, "GET", "order", &format!("symbol=SPYUSD&{order}"));
     for _ in 0..3 {
         let canceled = keys.send(&http, "DELETE", "order", "symbol=SPYUSD&origClientOrderId=mine");
@@ -170,12 +170,12 @@ fn refusals_have_the_codes_that_clients_know() {
     assert_eq!(signed("GET", "order", "symbol=SPYUSD&origClientOrderId=none"), (400, -2013));
     assert_eq!(signed("DELETE", "order", "symbol=SPYUSD&orderId=99"), (400, -2011));
     assert_eq!(signed("DELETE", "order", "symbol=SPYUSD&origClientOrderId=none"), (400, -2011));
-    // The order of somebody else.
+    // This is another account's order.
     let reply = server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="99"/></transactions>"#);
     let other = reply.split("id=\"").nth(1).unwrap().split('"').next().unwrap();
     assert_eq!(signed("GET", "order", &format!("symbol=SPYUSD&orderId={other}")), (400, -2013));
     assert_eq!(signed("DELETE", "order", &format!("symbol=SPYUSD&orderId={other}")), (400, -2011));
-    // An order of another symbol than is said.
+    // The order is one of another symbol than the request says.
     server.ask(r#"<create><symbol sym="QQQ"><account id="2">1</account></symbol></create>"#);
     assert_eq!(signed("DELETE", "order", "symbol=QQQUSD&origClientOrderId=mine"), (400, -2011));
     assert_eq!(signed("DELETE", "openOrders", "symbol=QQQUSD"), (400, -2011));

@@ -1,4 +1,5 @@
-//! Amendments by the compatible interface, the names by which requests mean an order, and what else clients ask about their orders.
+//! The compatible interface's amendments, the names by which requests identify an order, and other requests about
+//! orders.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -49,7 +50,7 @@ fn an_amended_order_keeps_its_place_and_its_name() {
     let [five, four, two] = ["5.00000000", "4.00000000", "2.00000000"];
     assert_eq!(reports[1], json!(["TRADE", "PARTIALLY_FILLED", five, two, "mine", ""]));
     assert_eq!(reports[2], json!(["REPLACED", "PARTIALLY_FILLED", four, two, "mine", "mine"]));
-    // It is found again by the number that all three tell.
+    // The execution is found again by the number that all three tell.
     assert!(execution.as_u64() > Some(0) && amended["executionId"] == execution, "{amended}");
     let amendments = |http: &Http, words: &str| {
         keys.send(http, "GET", "order/amendments", &format!("symbol=SPYUSD&orderId={id}{words}")).body
@@ -57,7 +58,7 @@ fn an_amended_order_keeps_its_place_and_its_name() {
     let first = json!({"symbol": "SPYUSD", "orderId": id, "executionId": execution, "origClientOrderId": "mine",
         "newClientOrderId": "mine", "origQty": five, "newQty": four, "time": amended["transactTime"]});
     assert_eq!(amendments(&http, ""), json!([first]));
-    // It is still the first, and what was taken off it is free again.
+    // The order is still the first at its price, and the money for the shares that were taken off it is free again.
     let get = |http: &Http| keys.send(http, "GET", "order", "symbol=SPYUSD&origClientOrderId=mine").body;
     other(r#"amount="-1" limit="10""#);
     assert_eq!([&get(&http)["executedQty"], &get(&http)["origQty"]], ["3.00000000", four]);
@@ -132,7 +133,7 @@ fn amendments_that_cannot_be_are_refused_and_change_nothing() {
     assert_eq!(told["result"]["amendedOrder"]["qty"], "3.00000000", "{told}");
     let told = call("order.amend.keepPriority", &format!("symbol=SPYUSD&orderId={id}&newQty=3"));
     assert_eq!((&told["status"], &told["error"]["code"]), (&json!(400), &json!(-2038)), "{told}");
-    // The connection's other methods of orders.
+    // These are the connection's other methods about orders.
     let counts = call("account.rateLimits.orders", "recvWindow=5000")["result"].clone();
     assert_eq!((&counts[1]["interval"], &counts[1]["count"]), (&json!("DAY"), &json!(1)), "{counts}");
     assert_eq!(keys.send(&http, "GET", "rateLimit/order", "").body, counts);

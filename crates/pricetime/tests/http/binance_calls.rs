@@ -1,5 +1,5 @@
-//! The WebSocket API over the real wire: each method answers what REST answers, and a connection that has logged on
-//! signs no more.
+//! The WebSocket API over the real wire: each method gets the same answer as REST gives, and a connection that has
+//! logged on need not sign any more.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
@@ -23,14 +23,14 @@ fn order() -> Value {
     json!({"symbol": "SPYUSD", "side": "BUY", "type": "LIMIT", "timeInForce": "GTC", "quantity": 1, "price": 10})
 }
 
-/// Some parameters, and others besides.
+/// The parameters, with further ones added.
 fn with(parameters: &Value, more: Value) -> Value {
     let mut all = parameters.as_object().unwrap().clone();
     all.extend(more.as_object().unwrap().clone());
     Value::Object(all)
 }
 
-/// Parameters with a key, the time and the signature, as the documentation has it.
+/// The parameters with a key, the time and the signature, as the documentation describes.
 fn signed(keys: &KeyFile, parameters: &Value) -> Value {
     let all = with(parameters, json!({"apiKey": keys.key, "timestamp": now()}));
     let sorted: BTreeMap<&String, &Value> = all.as_object().unwrap().iter().collect();
@@ -54,13 +54,13 @@ fn result(answer: &Value) -> &Value {
     &answer["result"]
 }
 
-/// Status and code of a refusal; panics unless it is one.
+/// The status and the code of a refusal. Panics unless the answer is one.
 fn code(answer: &Value) -> (u64, i64) {
     assert!(answer["error"]["msg"].is_string() && answer.get("result").is_none(), "{answer}");
     (answer["status"].as_u64().unwrap(), answer["error"]["code"].as_i64().unwrap())
 }
 
-/// Without what the clock alone says.
+/// Removes what depends on the clock alone.
 fn timeless(mut shown: Value) -> Value {
     for name in ["serverTime", "openTime", "closeTime"] {
         match &mut shown {
@@ -136,7 +136,7 @@ fn each_method_answers_what_rest_answers() {
         assert_eq!((rest.status, result(&answer)), (200, &rest.body), "{method}");
         assert!(!rest.body.to_string().is_empty() && rest.body != json!([]), "{method} shows something");
     }
-    // Refusals, too.
+    // The same for refusals.
     for (method, parameters, path) in [
         ("depth", json!({}), "depth"),
         ("depth", json!({"symbol": "NONEUSD"}), "depth?symbol=NONEUSD"),
@@ -211,7 +211,7 @@ fn orders_are_placed_looked_up_and_canceled_over_a_connection() {
     );
     let new = json!({"symbol": "SPYUSD", "orderId": both["result"]["newOrderResponse"]["orderId"]});
     assert_eq!(result(&call(&mut socket, "order.cancel", signed(&keys, &new)))["status"], "CANCELED");
-    // A number is what it is written as, to its last digit.
+    // A number is read exactly as it is written, to its last digit.
     let exact = r#""symbol":"SPYUSD","side":"SELL","type":"LIMIT","timeInForce":"GTC","quantity":0.00000001,"price":12345678901.12345678"#;
     let text = format!(
         "apiKey={}&price=12345678901.12345678&quantity=0.00000001&side=SELL&symbol=SPYUSD&timeInForce=GTC&timestamp={}&type=LIMIT",
@@ -235,13 +235,13 @@ fn orders_are_placed_looked_up_and_canceled_over_a_connection() {
         code(&call(&mut socket, "openOrders.cancelAll", signed(&keys, &json!({"symbol": "SPYUSD"})))),
         (400, -2011)
     );
-    // Some clients sign what they would send behind a `?`.
+    // Some clients sign the text that they would send after a `?`.
     let text = format!("apiKey={}&origClientOrderId=a%2Fb%3Ac&symbol=SPYUSD&timestamp={}", keys.key, now());
     let at = text.rsplit('=').next().unwrap().parse::<u64>().unwrap();
     let own = json!({"apiKey": keys.key, "origClientOrderId": "a/b:c", "symbol": "SPYUSD", "timestamp": at});
     let own = with(&own, json!({"signature": keys.signature(&text)}));
     assert_eq!(code(&call(&mut socket, "order.status", own)), (400, -2013));
-    // A signature is of all that is sent.
+    // The signature covers all parameters.
     let moved = with(&signed(&keys, &order()), json!({"price": 11}));
     assert_eq!(code(&call(&mut socket, "order.place", moved)), (400, -1022));
     assert_eq!(http.read("/api/v1/status")["open_orders"], 0);
@@ -258,7 +258,7 @@ fn a_connection_that_has_logged_on_signs_no_more() {
     assert_eq!(code(&call(&mut socket, "userDataStream.subscribe", json!({}))), (401, -2014));
     let nobody = call(&mut socket, "session.status", json!({}));
     assert_eq!((&result(&nobody)["apiKey"], &nobody["result"]["authorizedSince"]), (&Value::Null, &Value::Null));
-    // Whoever logs on signs; with another kind of key, too, nobody gets in.
+    // A logon must be signed; one with another kind of key is refused, too.
     let good = signed(&keys, &json!({}));
     let base64 = format!("{}==", "A".repeat(86));
     for (wrong, refused) in [
@@ -296,7 +296,7 @@ fn a_connection_that_has_logged_on_signs_no_more() {
         ["executionReport", "outboundAccountPosition"]
     );
     assert_eq!(result(&call(&mut socket, "session.subscriptions", json!({}))), &json!([{"subscriptionId": number}]));
-    // It still says when, and may still ask for itself.
+    // On a connection that has logged on, a request still says its time, and may still be signed by itself.
     assert_eq!(code(&call(&mut socket, "order.place", order())), (400, -1102));
     assert_eq!(
         code(&call(&mut socket, "order.place", with(&order(), json!({"timestamp": now() - 6_000})))),
@@ -307,7 +307,7 @@ fn a_connection_that_has_logged_on_signs_no_more() {
     }
     result(&call(&mut socket, "account.status", signed(&keys, &json!({}))));
     result(&call(&mut socket, "account.status", json!({"timestamp": now(), "recvWindow": 6_000})));
-    // Nobody else has logged on by that.
+    // This logs on no other connection.
     assert_eq!(code(&call(&mut http.listen_at(PATH), "account.status", json!({"timestamp": now()}))), (401, -2014));
     socket.send(&json!({"id": 2, "method": "session.logout"}));
     let ended = socket.next();
@@ -350,7 +350,7 @@ fn a_stream_that_was_signed_for_outlives_the_session() {
     server.stop();
 }
 
-/// The account can pay for one of its orders at a time: each is placed only if the one before was canceled before.
+/// The account can pay for one of its orders at a time, so each is placed only if the one before it has been canceled.
 #[test]
 fn orders_and_cancels_of_a_connection_are_done_as_they_come() {
     let folder = Folder::new("binance-calls-turns");
@@ -364,7 +364,7 @@ fn orders_and_cancels_of_a_connection_are_done_as_they_come() {
         socket.send(&json!({"id": 2 * round + 1, "method": "openOrders.cancelAll", "params": params}));
     }
     (0..200).for_each(|_| drop(result(&socket.next()).clone()));
-    // Orders beside one another get their numbers in the order that they come in.
+    // Orders that are sent together get their numbers in the order in which they came.
     for id in 0..90 {
         let params = with(&order(), json!({"timestamp": now()}));
         socket.send(&json!({"id": id, "method": "order.place", "params": params}));
@@ -388,7 +388,7 @@ fn an_answer_tells_what_its_address_used_unless_nobody_wants_to_know() {
     let expected = json!([{"rateLimitType": "REQUEST_WEIGHT", "interval": "MINUTE", "intervalNum": 1, "limit": 1_000_000_000, "count": count(&first)}]);
     assert_eq!(first["rateLimits"], expected);
     let second = call(&mut socket, "nonsense", json!({}));
-    // A minute may have begun in between.
+    // A new minute may have begun in between.
     assert!([count(&first) + 1, 1].contains(&count(&second)), "{first} {second}");
     let hidden = call(&mut socket, "ping", json!({"returnRateLimits": false}));
     assert_eq!(hidden, json!({"id": "ping", "status": 200, "result": {}}));

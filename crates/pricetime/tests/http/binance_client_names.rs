@@ -1,4 +1,4 @@
-//! What orders are called by `clientOrderId` whose clients gave them no name: each is found by it, and by no other.
+//! The `clientOrderId` of orders to which their clients gave no name: each order is found by its own, and by no other.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -22,13 +22,13 @@ fn an_order_without_a_name_is_called_by_its_number() {
     assert_eq!((&shown["orderId"], &shown["clientOrderId"]), (&json!(1), &json!(name)));
     assert_eq!(send("GET", "order", &by_name("%7E1")).body, shown);
     assert_eq!(send("GET", "openOrders", "").body, json!([shown]));
-    // Nobody calls an order of its own so.
+    // No order can be given such a name.
     let taken = send("POST", "order", &format!("{ORDER}&newClientOrderId={name}"));
     assert_eq!(taken.body["code"], -1100, "{taken:?}");
     let native =
         json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "1", "shares": "1", "client_order_id": name});
     assert_eq!(http.post("/api/v1/orders", &native).code(), (400, "malformed"));
-    // An order with a name of its own has no other, nor has one of another account.
+    // An order with a name of its own is not found by another one, nor is an order of another account.
     let own = send("POST", "order", &format!("{ORDER}&newClientOrderId=mine")).body;
     assert_eq!((&own["orderId"], &own["clientOrderId"]), (&json!(2), &json!("mine")));
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="99"/></transactions>"#);
@@ -36,7 +36,7 @@ fn an_order_without_a_name_is_called_by_its_number() {
         assert_eq!(send("GET", "order", &by_name(nobodys)).body["code"], -2013, "{nobodys}");
         assert_eq!(send("DELETE", "order", &by_name(nobodys)).body["code"], -2011, "{nobodys}");
     }
-    // It stays when the order is done, and when the server starts again.
+    // The name remains when the order is done, and when the server starts again.
     let canceled = send("DELETE", "order", &by_name(&name)).body;
     assert_eq!((&canceled["orderId"], &canceled["origClientOrderId"]), (&json!(1), &json!(name)));
     assert_eq!(send("DELETE", "order", &by_name("mine")).status, 200);
@@ -69,7 +69,7 @@ fn reports_call_an_order_as_answers_do() {
             return event;
         }
     };
-    // Also one that came over XML.
+    // An order that came over XML has such a name, too.
     server.ask(r#"<transactions id="1"><order sym="SPY" amount="-1" limit="99"/></transactions>"#);
     assert_eq!(report()["c"], "~1");
     let placed = keys.send(&http, "POST", "order", &format!("{ORDER}&newOrderRespType=ACK")).body;

@@ -1,5 +1,5 @@
-//! Streams of the compatible interface that whole clients open: of names that nobody knows, of all symbols, of windows, with
-//! a listen key among others, and in an envelope that is changed on the way.
+//! Streams of the compatible interface as real clients open them: with unknown names, for all symbols, for windows,
+//! with a listen key among others, and with an envelope that is changed meanwhile.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
@@ -50,18 +50,18 @@ fn a_name_that_nobody_knows_refuses_no_connection() {
     ] {
         let mut socket = http.listen_at(path);
         assert_eq!(ask(&mut socket, "LIST_SUBSCRIPTIONS", json!([]))["result"], json!([]), "{path}");
-        // What is asked for later is told.
+        // A stream that is subscribed to later is told.
         assert_eq!(ask(&mut socket, "SUBSCRIBE", json!(["spyusd@trade"]))["result"], Value::Null, "{path}");
         trade(&server);
         let told = socket.next();
         let event = if path.contains("stream") { &told["data"] } else { &told };
         assert_eq!(event["e"], "trade", "{path}: {told}");
     }
-    // With others, those are told.
+    // An unknown name among others does not disturb them.
     let mut socket = http.listen_at("/binance/ws/nonsense/spyusd@trade").await_streams();
     trade(&server);
     assert_eq!(socket.next()["e"], "trade");
-    // Who asks over the connection is told that there is no such stream.
+    // A subscription on the open connection is answered that there is no such stream.
     assert_eq!(ask(&mut socket, "SUBSCRIBE", json!(["nonsense"]))["error"]["code"], 2);
     let many = vec!["nonsense"; 201].join("/");
     for path in [format!("/binance/ws/{many}"), format!("/binance/stream?streams={many}")] {
@@ -105,7 +105,7 @@ fn a_listen_key_is_followed_with_others_and_each_event_names_it() {
     let of_key = of_both.iter().filter(|message| message["stream"] == *key).count();
     assert_eq!((of_key, of_both.iter().filter(|message| message["stream"] == "spyusd@trade").count()), (3, 1));
     assert_eq!(ask(&mut mixed, "LIST_SUBSCRIPTIONS", json!([]))["result"], json!(["spyusd@trade", key]));
-    // A connection leaves one of two, and the other goes on.
+    // When the connection leaves one of two streams, the other one goes on.
     assert_eq!(ask(&mut mixed, "UNSUBSCRIBE", json!(["spyusd@trade"]))["result"], Value::Null);
     drop((alone, raw));
     trade(&server);
@@ -207,7 +207,7 @@ fn tickers_of_all_symbols_tell_of_those_that_changed() {
     let kinds = ["24hrTicker", "24hrMiniTicker", "1hTicker", "4hTicker", "1dTicker"];
     let expected: Vec<(String, String)> = names.iter().zip(kinds).map(|(n, k)| (n.to_string(), k.to_owned())).collect();
     assert_eq!(seen, expected);
-    // Who left is told nothing, and the others go on.
+    // Streams that were left are told no more, and the others go on.
     assert_eq!(ask(&mut all, "UNSUBSCRIBE", json!(&names[1..]))["result"], Value::Null);
     server.ask(r#"<transactions id="2"><order sym="QQQ" amount="-1" limit="5"/></transactions>"#);
     until(&mut all, &mut |told| {

@@ -1,5 +1,5 @@
-//! Orders that show a part of their shares at a time by the compatible interface: which orders may, what is answered and told, and the
-//! filter that bounds their parts.
+//! Orders that show a part of their shares at a time, over the compatible interface: which orders may do so, what is
+//! answered and told, and the filter that limits the number of parts.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;

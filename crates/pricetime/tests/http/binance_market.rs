@@ -1,4 +1,4 @@
-//! What whole clients ask of the compatible interface before and beside trading, over the real wire.
+//! Requests that clients make of the compatible interface before and beside trading, over the real wire.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
@@ -20,7 +20,7 @@ fn code(answer: &Answer) -> (u16, i64) {
     (answer.status, answer.body["code"].as_i64().unwrap())
 }
 
-/// Sends signed parameters to any path.
+/// Sends signed parameters to a path.
 fn signed(http: &Http, keys: &KeyFile, path: &str, parameters: &str) -> Answer {
     let path = format!("{path}?{}", keys.sign(parameters));
     http.send("GET", &path, None, &[("x-mbx-apikey", &keys.key)])
@@ -48,11 +48,11 @@ fn every_answer_says_how_much_was_asked_for_in_this_minute() {
         told.push(used("/binance/api/v3/ping", &[("host", "evil.example")], 403));
         let (_, opened) = tungstenite::connect(format!("ws://{}/binance/ws", server.http)).unwrap();
         told.push(opened.headers()["x-mbx-used-weight-1m"].to_str().unwrap().parse().unwrap());
-        // What is not of this interface does not count.
+        // Requests to other interfaces do not count.
         let (_, native) = http.head("/api/v1/symbols", &[]);
         assert!(!native.contains_key("x-mbx-used-weight"));
     }
-    // At most one minute ends meanwhile, and then they are counted anew.
+    // At most one minute ends meanwhile, and then the count begins anew.
     let anew = told.iter().rposition(|used| *used == 1).unwrap();
     let expected: Vec<u64> = (1..=anew as u64).chain(1..=(told.len() - anew) as u64).collect();
     assert_eq!(told, expected);
@@ -113,7 +113,7 @@ fn times_come_in_the_unit_that_is_asked_for() {
     };
     assert_eq!([count(time, time), count(time + 1, time + 1), count(time - 1, time - 1)], [1, 0, 0]);
     assert_eq!([count(time / 1000, time / 1000), count(time / 1000 + 1, time / 1000 + 1)], [1, 0]);
-    // So is the time of a signed request, and its window has decimals.
+    // So is the time of a signed request, and its window may have decimals.
     let account = |parameters: String| http.send("GET", &parameters, None, &[("x-mbx-apikey", &keys.key)]);
     let at = |window: &str, time: u64| account(format!("/binance/api/v3/account?{}", keys.sign_at(window, time)));
     assert_eq!(at("", now() * 1000).status, 200);
@@ -178,7 +178,7 @@ fn no_parameter_is_passed_over_in_silence() {
     };
     assert_eq!(code(&listen("POST", "?symbol=SPYUSD")), (400, -1104));
     assert_eq!(code(&listen("PUT", "?listenKey=x&symbol=SPYUSD")), (400, -1104));
-    // What is known, and asks for something that is not done.
+    // These parameters are known, and ask for something that this server does not do.
     let get = |path: &str| code(&http.get(&format!("/binance/api/v3/{path}")));
     assert_eq!(get("klines?symbol=SPYUSD&interval=1m&timeZone=15"), (400, -1130));
     assert_eq!(get("klines?symbol=SPYUSD&interval=1m&timeZone=5:40"), (400, -1130));
@@ -214,7 +214,7 @@ fn an_order_is_canceled_only_as_it_may_be() {
     let cancel = |order: &Value, restriction: &str| {
         keys.send(&http, "DELETE", "order", &format!("symbol=SPYUSD&orderId={order}&cancelRestrictions={restriction}"))
     };
-    // The first of the two comes first.
+    // Of the two orders, the first one is in front.
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1.5" limit="10"/></transactions>"#);
     let (fresh, gone) = (place(), fresh);
     assert_eq!(code(&cancel(&fresh, "ALWAYS")), (400, -1145));
@@ -324,7 +324,7 @@ fn the_interface_is_at_the_root_of_an_address_of_its_own() {
     let (status, headers) = root.head("/api/v3/ping", &[]);
     assert!(status == 200 && headers.contains_key("x-mbx-used-weight-1m"), "{headers:?}");
     assert_eq!(code(&root.get("/api/v3/depth?symbol=NONEUSD")), (400, -1121));
-    // Nothing but this interface, and guarded as the other address is.
+    // The address serves this interface alone, and has the same guards as the other address.
     for path in
         ["/", "/health", "/metrics", "/api/v1/accounts/1", "/api/v1/symbols", "/ws/v1/x", "/binance/api/v3/ping"]
     {
@@ -335,7 +335,7 @@ fn the_interface_is_at_the_root_of_an_address_of_its_own() {
     assert_eq!(code(&foreign), (403, -1002));
     let large = root.send("POST", "/api/v3/order", Some(&"x".repeat(70_000)), &[("x-mbx-apikey", &keys.key)]);
     assert_eq!(code(&large), (413, -1130));
-    // Its orders are in the same market, and its streams tell of all of it.
+    // Orders that are placed here are in the same market, and the streams here tell of the whole market.
     let mut trades = root.listen_at("/ws/spyusd@trade").await_streams();
     let mut combined = root.listen_at("/stream?streams=spyusd@trade").await_streams();
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
@@ -347,7 +347,7 @@ fn the_interface_is_at_the_root_of_an_address_of_its_own() {
     let mut calls = root.listen_at("/ws-api/v3");
     calls.send(&json!({"id": 1, "method": "ping"}));
     assert_eq!(calls.next()["status"], 200);
-    // A second server cannot have the same address, and says which setting names it.
+    // A second server cannot use the same address, and says which setting names it.
     let other = Folder::new("binance-at-root-other");
     let ended = Launch::new(&other.data()).with(&format!("--binance-at {at}")).try_start().err().unwrap();
     assert!(ended.stderr.contains("--binance-at"), "{ended:?}");

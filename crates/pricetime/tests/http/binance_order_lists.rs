@@ -1,5 +1,5 @@
-//! Order lists by the compatible interface: placed in both words, looked up, canceled, and told on the account's stream; and after a
-//! restart.
+//! Order lists over the compatible interface: placed with the old and the new names of parameters, looked up, canceled,
+//! told on the account's stream, and after a restart.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
@@ -20,7 +20,7 @@ const LIST: [&str; 6] =
     ["orderListId", "contingencyType", "listStatusType", "listOrderStatus", "listClientOrderId", "symbol"];
 const ORDER: [&str; 5] = ["orderId", "orderListId", "type", "status", "clientOrderId"];
 
-/// So many events of the stream that are of an order or a list.
+/// The next `count` events of the stream that are about orders or lists.
 fn events(socket: &mut Socket, count: usize) -> Vec<Value> {
     let mut found = Vec::new();
     while found.len() < count {
@@ -65,7 +65,7 @@ fn a_list_is_placed_looked_up_and_told_until_all_of_it_is_done() {
     assert_eq!(keys.send(&http, "GET", "allOrderList", "").body, json!([told]));
     let order = keys.send(&http, "GET", "order", "symbol=SPYUSD&orderId=2").body;
     assert_eq!(fields(&order, ORDER), json!([2, 1, "STOP_LOSS", "NEW", "below"]));
-    // Sent again it is the same list, and refused as an order is.
+    // A list that is sent again is the same list, and refused as an order is.
     let again = keys.send(&http, "POST", "orderList/oco", &format!("{TWO}&{named}")).body;
     assert_eq!(again, json!({"code": -2010, "msg": "Duplicate order sent."}));
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="4" limit="30"/></transactions>"#);
@@ -140,7 +140,7 @@ fn a_list_in_older_words_is_canceled_as_one() {
         placed["orderReports"].as_array().unwrap().iter().map(|report| fields(report, ORDER)).collect();
     let expected = [json!([1, 1, "STOP_LOSS_LIMIT", "NEW", "~1"]), json!([2, 1, "LIMIT_MAKER", "NEW", "low"])];
     assert_eq!((&placed["listClientOrderId"], reports), (&json!("~1"), expected.to_vec()), "{placed}");
-    // The dearer one is held.
+    // The more expensive of the two orders determines what is held.
     assert_eq!(http.read("/api/v1/accounts/1")["held"], "255");
     let mut socket = keys.follow(&http);
     let canceled = keys.send(&http, "DELETE", "orderList", "symbol=SPYUSD&orderListId=1&newClientOrderId=away").body;
@@ -168,7 +168,7 @@ fn a_list_in_older_words_is_canceled_as_one() {
     unknown("GET", "orderListId=7", -2013);
     unknown("GET", "orderListId=2", -2013);
     unknown("GET", "", -1102);
-    // An order that is in no list, with the number of one.
+    // The order is in no list, and a list request names its number.
     keys.send(&http, "POST", "order", "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=9");
     unknown("GET", "orderListId=3", -2013);
     server.stop();

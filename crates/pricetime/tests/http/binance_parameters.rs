@@ -1,5 +1,5 @@
-//! Every request of the compatible interface with every parameter that its public description knows: it is done as the parameter says,
-//! or refused with its name; so is one that nobody knows. Nothing is passed over.
+//! Every request of the compatible interface with every parameter that its public description has: the parameter is
+//! obeyed, or the request is refused with the parameter's name. So is a parameter that nobody knows. None is ignored.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http, Socket};
@@ -17,12 +17,13 @@ enum Proof {
 }
 use Proof::{Key, Open, Signed};
 
-/// A request: its method and path, its name over the WebSocket API, the parameters that it needs, and all others that it may have.
+/// A request: its method and path, its name over the WebSocket API, its proof, the parameters that it needs, and all
+/// others that it may have.
 type Known = (&'static str, &'static str, Option<&'static str>, Proof, &'static str, &'static str);
 
 const SPY: &str = "symbol=SPYUSD";
 const NEW: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=1";
-/// What an order may have besides.
+/// Parameters that an order may have besides.
 const OF_NEW: &str = "quoteOrderQty=5 newClientOrderId=NAME strategyId=1 strategyType=1000000 stopPrice=5 trailingDelta=10 icebergQty=0.5 \
     newOrderRespType=ACK selfTradePreventionMode=EXPIRE_TAKER pegPriceType=PRIMARY_PEG pegOffsetValue=1 pegOffsetType=PRICE_LEVEL recvWindow=6000";
 const REPLACED: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=1&cancelReplaceMode=ALLOW_FAILURE&cancelOrderId=1";
@@ -229,7 +230,8 @@ const ALL: [Known; 50] = [
     ("DELETE", "api/v3/openOrders", Some("openOrders.cancelAll"), Signed, SPY, "recvWindow=6000"),
 ];
 
-/// Answers that tell of orders and keys that are not there, or not to be changed so: the parameter was read.
+/// Codes of answers about orders and keys that do not exist or cannot be changed so: they show that the parameter was
+/// read.
 const READ: [i64; 7] = [-1125, -2010, -2011, -2013, -2021, -2022, -2038];
 
 fn send(keys: &KeyFile, http: &Http, (method, path, _, proof, ..): &Known, parameters: &str) -> Answer {
@@ -239,7 +241,7 @@ fn send(keys: &KeyFile, http: &Http, (method, path, _, proof, ..): &Known, param
     http.send(method, &format!("/binance/{path}?{parameters}"), None, headers)
 }
 
-/// A call over the WebSocket API. Gives its status and its refusal.
+/// Makes a call over the WebSocket API. Returns its status and its refusal.
 fn call(keys: &KeyFile, socket: &mut Socket, (_, _, method, proof, ..): &Known, parameters: &str) -> (Value, Value) {
     let mut all: Vec<String> = parameters.split('&').filter(|part| !part.is_empty()).map(str::to_owned).collect();
     if *proof == Signed {
@@ -254,7 +256,7 @@ fn call(keys: &KeyFile, socket: &mut Socket, (_, _, method, proof, ..): &Known, 
     (told["status"].clone(), told["error"].clone())
 }
 
-/// The parameters with this one in the place of one of its name.
+/// The parameters, in which this one replaces any of the same name.
 fn with(parameters: &str, name: &str, value: &str) -> String {
     let others = parameters.split('&').filter(|part| !part.is_empty() && part.split('=').next() != Some(name));
     others.map(str::to_owned).chain([format!("{name}={value}")]).collect::<Vec<_>>().join("&")
@@ -293,14 +295,14 @@ fn no_parameter_is_passed_over() {
             let code = answer.body["code"].as_i64().unwrap_or_default();
             if answer.status != 200 && !READ.contains(&code) {
                 refused += 1;
-                // What there is nothing of refuses all.
+                // If there is nothing of the kind, the request is refused for that.
                 if code != -1020 && !names(&answer.body, name) {
                     faults.push(format!("{} is refused, and not named: {}", what(parameter), answer.body));
                 }
                 continue;
             }
             done += 1;
-            // Where it is read, it matters what it says.
+            // If a parameter is read, a wrong value of it is noticed.
             let wrong = send(&keys, &http, known, &with(needed, name, "%3F%21"));
             if wrong.status == 200 {
                 faults.push(format!("{} is passed over: {}", what(name), wrong.text));

@@ -1,5 +1,5 @@
-//! Candles of every interval, and tickers of every window, of a market that was traded in for months: on a clock that the
-//! test moves, and counted again from its trades. Also after a restart.
+//! Candles of every interval and tickers of every window, for a market that was traded in for months on a clock that
+//! the test sets. They are compared with sums over its trades, also after a restart.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// What was traded; times are in milliseconds.
+/// A trade. Times are in milliseconds.
 struct Traded {
     id: u64,
     time: u64,
@@ -33,7 +33,7 @@ fn start(folder: &Folder, now: &Arc<AtomicU64>) -> (Here, Http) {
     (here, http)
 }
 
-/// Trades one lot with oneself: that is allowed, and moves the price.
+/// Trades one lot with itself, which is allowed and sets the last price.
 fn trade(http: &Http, now: &AtomicU64, cents: u64, shares: u64) -> Traded {
     for side in ["sell", "buy"] {
         let limit = format!("{}.{:02}", cents / 100, cents % 100);
@@ -53,7 +53,7 @@ fn days_of_month(year: u64, month: usize) -> u64 {
     [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month]
 }
 
-/// The start and the end of the candle that a time is in, in days since 1970.
+/// The first and the last day of the month that contains a day, in days since 1970.
 fn month_of(day: u64) -> (u64, u64) {
     let (mut start, mut year, mut month) = (0, 1970, 0);
     loop {
@@ -73,7 +73,7 @@ fn bounds_of(interval: &str, time: u64) -> (u64, u64) {
     match interval {
         "1s" => of(1000),
         "1w" => {
-            // A Monday.
+            // The week begins on this Monday.
             let first = 4 * DAY;
             let start = (time - first) / (7 * DAY) * 7 * DAY + first;
             (start, start + 7 * DAY)
@@ -98,7 +98,7 @@ fn money(cents: u64) -> String {
     price(cents)
 }
 
-/// All candles by a clock that is so far ahead of UTC, counted from the trades.
+/// All candles, summed up from the trades, on a clock that is `ahead` of UTC.
 fn candles(trades: &[Traded], interval: &str, ahead: i64) -> Vec<Value> {
     let mut candles: Vec<Value> = Vec::new();
     let bounds = |trade: &Traded| {
@@ -144,7 +144,7 @@ fn check_klines_of(http: &Http, trades: &[Traded], zone: &str, ahead: i64) {
         };
         assert_eq!(ask("&limit=1000"), all, "{interval}");
         assert_eq!(ask("&limit=3"), all[all.len().saturating_sub(3)..], "{interval}");
-        // Through months of seconds nobody looks for one answer.
+        // The server does not search months of seconds for one answer.
         match interval {
             "1s" => assert_eq!(ask("&limit=10&startTime=0"), all[..10]),
             _ => assert_eq!(ask("&limit=1000&startTime=0"), all, "{interval}"),
@@ -181,7 +181,7 @@ fn check_windows(http: &Http, trades: &[Traded]) {
         assert_eq!(ticker["highPrice"], price(inside.iter().map(|trade| trade.cents).max().unwrap()), "{ticker}");
         assert_eq!(ticker["lowPrice"], price(inside.iter().map(|trade| trade.cents).min().unwrap()), "{ticker}");
         assert_eq!((&ticker["lastPrice"], &ticker["lastId"]), (&json!(price(last.cents)), &json!(last.id)), "{ticker}");
-        // Memory has some of the last trades, and after a restart a hundred.
+        // Memory has some of the last trades, and a hundred after a restart.
         if inside.len() <= 100 {
             assert_eq!(ticker["firstId"], inside[0].id, "{ticker}");
         }
@@ -229,7 +229,7 @@ fn check_windows(http: &Http, trades: &[Traded]) {
 fn candles_and_windows_are_counted_from_the_trades() {
     let folder = Folder::new("binance-past");
     let end = system_time().0;
-    // Over the turn of a month, or of two.
+    // The trades go over one or two ends of months.
     let now = Arc::new(AtomicU64::new(end - 70 * DAY * 1000));
     let (here, http) = start(&folder, &now);
     http.make("/api/v1/accounts", &json!({"account": "1", "balance": "1000000"}));
@@ -244,7 +244,7 @@ fn candles_and_windows_are_counted_from_the_trades() {
         now.fetch_add(1 + random.below(longest) as u64, Ordering::SeqCst)
     };
     for at in 0..400u64 {
-        // Days apart at first, and less and less.
+        // The trades are days apart at first, and then less and less.
         pause(match at {
             0..70 => DAY,
             70..120 => 4 * HOUR,

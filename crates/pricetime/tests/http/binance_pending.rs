@@ -1,4 +1,4 @@
-//! Order lists of an order and those that wait until it is executed, by the compatible interface.
+//! Order lists over the compatible interface in which orders wait until another one is executed.
 
 use crate::common::folder::Folder;
 use crate::common::http::Socket;
@@ -19,7 +19,7 @@ fn fields<const N: usize>(of: &Value, names: [&str; N]) -> Value {
 const LIST: [&str; 5] = ["orderListId", "contingencyType", "listStatusType", "listOrderStatus", "listClientOrderId"];
 const ORDER: [&str; 4] = ["orderId", "orderListId", "type", "status"];
 
-/// So many events of the stream that are of an order or a list.
+/// The next `count` events of the stream that are about orders or lists.
 fn events(socket: &mut Socket, count: usize) -> Vec<Value> {
     let mut found = Vec::new();
     while found.len() < count {
@@ -73,7 +73,7 @@ fn two_orders_wait_for_a_third_and_are_a_list_of_their_own_then() {
     ];
     assert_eq!(told, expected);
     assert_eq!(fields(&order(2), ["status", "orderListId", "isWorking"]), json!(["NEW", 2, true]));
-    // Nothing waits any more, so the list is done; it is found all the same, and the two are a list of their own.
+    // No order waits any more, so the list is done. It is still found, and the two orders are a list of their own.
     let mut done = list;
     (done["listStatusType"], done["listOrderStatus"]) = (json!("ALL_DONE"), json!("ALL_DONE"));
     assert_eq!(one("orderListId=1"), done);

@@ -1,5 +1,5 @@
-//! Self-trade prevention by the compatible interface: what becomes of both orders, what answers and the account's stream say of
-//! that, and what is known of it after a restart.
+//! Self-trade prevention over the compatible interface: what happens to both orders, what answers and the account's
+//! stream tell of it, and what is known after a restart.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;
 
-/// So many of the next reports: of which order, what happened, what the order is then, its quantity, what is executed, and what was
-/// prevented.
+/// The next `count` reports. Each has the order, what happened, the order's status, its quantity, its executed
+/// quantity, and its prevented quantity.
 fn reports(socket: &mut Socket, count: usize) -> Vec<Value> {
     let mut found = Vec::new();
     while found.len() < count {
@@ -24,15 +24,15 @@ fn reports(socket: &mut Socket, count: usize) -> Vec<Value> {
 
 fn shown(keys: &KeyFile, http: &Http, order: &Value) -> Value {
     let order = keys.send(http, "GET", "order", &format!("symbol=SPYUSD&orderId={order}")).body;
-    // Of what ended so, all that was not executed was prevented.
+    // If the prevention ended an order, the prevented quantity is all that was not executed.
     let amount = |field: &str| order[field].as_str().unwrap().parse::<f64>().unwrap();
     let prevented = (order["status"] == ENDED).then(|| amount("origQty") - amount("executedQty"));
     assert_eq!(order["preventedQuantity"].as_str().map(|text| text.parse::<f64>().unwrap()), prevented, "{order}");
     json!([order["status"], order["origQty"], order["executedQty"], order["selfTradePreventionMode"]])
 }
 
-/// A mode, what arrives at an own bid for five shares; what that is told; the reports of both behind that the second is new; and what
-/// both are shown as.
+/// A mode, and what happens to an order that meets an own bid for five shares: its answer, the reports of both orders
+/// after the report that the second one is new, and what is shown of both.
 struct Scenario {
     mode: &'static str,
     arriving: &'static str,
@@ -177,10 +177,10 @@ fn every_request_that_places_an_order_takes_the_mode_and_no_other_one() {
     let new = &both["newOrderResponse"];
     assert_eq!([&new["status"], &new["selfTradePreventionMode"]], ["EXPIRED_IN_MATCH", "EXPIRE_TAKER"], "{both}");
     assert_eq!(both["cancelResponse"]["selfTradePreventionMode"], "NONE", "{both}");
-    // For money: there is nobody else to trade with.
+    // An order for money: there is nobody else to trade with.
     let funds = place("order", "side=SELL&type=MARKET&quoteOrderQty=20&selfTradePreventionMode=EXPIRE_TAKER");
     assert_eq!(funds["code"], -2010, "{funds}");
-    // Of one who is behind the own order, the rest is not met.
+    // Another account's bid is in front of the own one: the order executes with it, and its rest expires.
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="2" limit="11"/></transactions>"#);
     let part = place("order", &format!("{sell}&selfTradePreventionMode=EXPIRE_TAKER"));
     let told = ["status", "executedQty", "origQty"].map(|field| part[field].clone());
@@ -190,7 +190,7 @@ fn every_request_that_places_an_order_takes_the_mode_and_no_other_one() {
     assert_eq!(info["allowedSelfTradePreventionModes"], json!(modes));
     assert_eq!(info["defaultSelfTradePreventionMode"], "NONE");
     server.stop();
-    // The mode is known when the server starts again, of what is open and of what is done.
+    // The modes of open and done orders are known when the server starts again.
     let server = keys.launch(&folder).start();
     let http = Http::new(server.http);
     assert_eq!(shown(&keys, &http, &first), json!(["NEW", FIVE, ZERO, "EXPIRE_BOTH"]));

@@ -1,5 +1,5 @@
-//! Streams of the compatible interface over the real wire: the documented procedure always gives the market's book, and an
-//! account's reports add up to its orders.
+//! Streams of the compatible interface over the real wire: the documented procedure always yields the market's book,
+//! and an account's reports add up to its orders.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -20,7 +20,8 @@ fn start(folder: &Folder) -> (Server, Http, KeyFile) {
     KeyFile::serve(folder, MARKET)
 }
 
-/// Random orders of accounts 1 and 2 around ten dollars, some of them canceled: at least so many, and until told to stop.
+/// Sends random orders of accounts 1 and 2 around ten dollars, some of which are canceled: at least `least` of them,
+/// and until told to stop.
 fn trade(xml: SocketAddr, seed: u64, stop: &AtomicBool, least: usize) {
     let mut client = connect(xml);
     let (mut random, mut sent) = (seed, 0);
@@ -42,18 +43,18 @@ fn trade(xml: SocketAddr, seed: u64, stop: &AtomicBool, least: usize) {
 
 type Levels = [BTreeMap<String, String>; 2];
 
-/// A book, followed as the documentation of these streams says.
+/// A book that is followed as the documentation of these streams describes.
 struct Followed {
-    /// `lastUpdateId` of the snapshot, then `u` of the last event.
+    /// `lastUpdateId` of the snapshot, and later `u` of the last event.
     last: u64,
     events: usize,
     levels: Levels,
 }
 
 impl Followed {
-    /// Opens the stream first, then asks for the snapshot, and drops what the snapshot covers.
+    /// Opens the stream, asks for the snapshot, and drops the events that the snapshot contains.
     fn begin(http: &Http, socket: &mut Socket) -> Followed {
-        // The first event is waited for, so that some of them are older than the snapshot.
+        // The first event is awaited, so that some events are older than the snapshot.
         let mut buffered = vec![next_depth(socket)];
         let snapshot = http.read("/binance/api/v3/depth?symbol=SPYUSD&limit=5000");
         let last = snapshot["lastUpdateId"].as_u64().unwrap();
@@ -97,7 +98,7 @@ impl Followed {
     }
 }
 
-/// The next change of the book, whatever else is told in between.
+/// The next change of the book. Other events are skipped.
 fn next_depth(socket: &mut Socket) -> Value {
     loop {
         let event = socket.next();
@@ -107,7 +108,7 @@ fn next_depth(socket: &mut Socket) -> Value {
     }
 }
 
-/// The book as REST has it.
+/// The book as REST shows it.
 fn asked(http: &Http) -> Levels {
     let depth = http.read("/binance/api/v3/depth?symbol=SPYUSD&limit=5000");
     let mut book = Followed { last: 0, events: 0, levels: Levels::default() };
@@ -119,7 +120,7 @@ fn numbers(event: &Value) -> (u64, u64) {
     (event["U"].as_u64().unwrap(), event["u"].as_u64().unwrap())
 }
 
-/// The levels that the engine's open orders make, by its own account: `pricetime state`.
+/// The levels of the engine's open orders, as `pricetime state` tells them.
 fn of_the_engine(state: &Value) -> Levels {
     let mut levels: [BTreeMap<String, f64>; 2] = Default::default();
     for order in state["orders"].as_array().unwrap() {
@@ -155,7 +156,7 @@ fn a_followed_book_is_the_engines() {
             })
         });
         let followers = followers.map(|follower| follower.join());
-        // Also when one of them failed.
+        // The trading stops even if a follower failed.
         stop.store(true, Ordering::Relaxed);
         trading.join().unwrap();
         followers.map(|follower| follower.unwrap())
@@ -210,7 +211,7 @@ fn reports_of_an_account_add_up_to_its_orders() {
 
     let stop = AtomicBool::new(true);
     trade(server.xml, 0xFEED, &stop, 400);
-    // The last order says when all was told.
+    // This last order shows when everything has been told.
     let marker =
         keys.send(&http, "POST", "order", "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=1").body;
     let orders = http.read("/api/v1/accounts/1/orders?status=all&limit=1000");
@@ -251,20 +252,20 @@ fn reports_of_an_account_add_up_to_its_orders() {
         assert_eq!(kinds.len(), 4, "all of this happened: {kinds:?}");
     }
     assert_eq!(listen("DELETE", &format!("?listenKey={listen_key}")).body, json!({}));
-    // A listen key that is over is one of the names that nothing is told of.
+    // A listen key that has ended is treated like a name that nobody knows.
     let mut late = http.listen_at(&format!("/binance/ws/{listen_key}"));
     late.send(&json!({"method": "LIST_SUBSCRIPTIONS", "id": 1}));
     assert_eq!(late.next(), json!({"result": [], "id": 1}));
     server.stop();
 }
 
-/// Amounts of the native interface, as they are written here.
+/// An amount of the native interface, written as the compatible one writes it.
 fn eight(amount: &Value) -> String {
     let (whole, decimals) = amount.as_str().unwrap().split_once('.').unwrap_or((amount.as_str().unwrap(), ""));
     format!("{whole}.{decimals:0<8}")
 }
 
-/// An order is new first, then executes by as much as is said, and is canceled at most once.
+/// Checks that an order is new first, executes by as much as the event says, and is canceled at most once.
 fn check_step(before: Option<&Value>, event: &Value) {
     let number = |event: &Value, name: &str| event[name].as_str().unwrap().parse::<f64>().unwrap();
     let Some(before) = before else {
@@ -290,7 +291,7 @@ fn streams_are_asked_for_and_left_as_clients_do() {
     let folder = Folder::new("binance-asked");
     let (server, http, _) = start(&folder);
     let mut other = server.client();
-    // Some clients number their connections so.
+    // Some clients number their connections in this way.
     let mut socket = http.listen_at("/binance/ws/0");
     let mut ask = |request: Value| {
         socket.send(&request);
@@ -366,7 +367,7 @@ fn streams_are_asked_for_and_left_as_clients_do() {
     server.stop();
 }
 
-/// Streams that tell of all that happens to the symbol and to account 1.
+/// The streams that tell everything about the symbol and account 1.
 fn all_streams(http: &Http, keys: &KeyFile) -> String {
     let key = [("x-mbx-apikey", keys.key.as_str())];
     let made = http.send("POST", "/binance/api/v3/userDataStream", None, &key).body;
@@ -380,7 +381,7 @@ fn check_whole(told: &[Value]) {
     let depth: Vec<(u64, u64)> = of("depthUpdate").map(numbers).collect();
     assert!(depth.windows(2).all(|pair| pair[1].0 == pair[0].1 + 1), "{depth:?}");
     let trades: Vec<u64> = of("trade").map(|trade| trade["t"].as_u64().unwrap()).collect();
-    // There is only one symbol, so that there are no gaps.
+    // There is only one symbol, so the trades' numbers have no gaps.
     assert!(trades.windows(2).all(|pair| pair[1] == pair[0] + 1), "{trades:?}");
 }
 
@@ -415,7 +416,7 @@ fn whoever_does_not_read_is_dropped_holds_nobody_up_and_can_begin_again() {
             }
             followed
         });
-        // Whoever orders is answered, and whoever reads is told of it, also while others do not read.
+        // Orders are answered, and clients that read are told of them, while other clients do not read.
         let asking = scope.spawn(|| {
             let mut client = connect(xml);
             while !stop.load(Ordering::Relaxed) {
@@ -431,7 +432,7 @@ fn whoever_does_not_read_is_dropped_holds_nobody_up_and_can_begin_again() {
             wait_until("the slow ones are dropped", 4 * PATIENCE, || subscribers() == 3);
             rounds.load(Ordering::Relaxed)
         }));
-        // Also when that was in vain. One more order, should a follower wait for one.
+        // The trading stops even if a reader failed. One more order follows, in case a follower waits for one.
         stop.store(true, Ordering::Relaxed);
         traders.into_iter().for_each(|trader| trader.join().unwrap());
         server.ask(r#"<transactions id="1"><order sym="SPY" amount="0.125" limit="9.7"/></transactions>"#);
@@ -481,30 +482,30 @@ fn whoever_reads_again_at_once_is_told_why_it_was_dropped() {
     let mut client = server.client();
     let reason = wait_for("the reason", 4 * PATIENCE, || {
         let slow = http.listen_at(&path);
-        // Far more than the system and the server keep for a connection.
+        // Far more than the system and the server buffer for a connection.
         for _ in 0..4 {
             client.ask(&orders(10_000));
         }
-        // By the time that somebody else is told how the book is, everybody was told of these orders.
+        // When another client is told the book, these orders have been told to all clients.
         http.listen().subscribe(json!({"op": "subscribe", "id": 1, "channel": "book", "symbol": "SPY"}));
         let (told, reason) = slow.read_to_end();
         println!("{} events, then {reason:?}", told.len());
         assert!(!told.is_empty());
         check_whole(&told);
-        // None, if this machine took longer than a server waits.
+        // None if this machine took longer than the server waits.
         reason
     });
     assert_eq!(reason, (1013, "too-slow".to_owned()));
     server.stop();
 }
 
-/// A request with so many orders of account 1, each second of which executes with the one before.
+/// A request with `count` orders of account 1, each second of which executes with the one before it.
 fn orders(count: usize) -> String {
     let two = r#"<order sym="SPY" amount="0.125" limit="9.8"/><order sym="SPY" amount="-0.125" limit="9.8"/>"#;
     format!(r#"<transactions id="1">{}</transactions>"#, two.repeat(count / 2))
 }
 
-/// Of one large request a client was told more at once than could wait for it: it was dropped, although it read.
+/// A client was once told more about one large request than its queue could hold, and was dropped although it read.
 #[test]
 fn whoever_reads_is_told_all_of_a_request_at_once() {
     const ORDERS: usize = 4_000;
@@ -514,7 +515,7 @@ fn whoever_reads_is_told_all_of_a_request_at_once() {
     let mut client = server.client();
     for _ in 0..5 {
         client.ask(&orders(ORDERS));
-        // Each is told as new and as executed, and each second one brings about a trade.
+        // Each order is told as new and as executed, and each second one makes a trade.
         let (mut trades, mut reports) = (0, 0);
         while trades < ORDERS / 2 || reports < 2 * ORDERS {
             let event = reader.next();

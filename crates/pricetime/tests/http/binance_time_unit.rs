@@ -1,4 +1,5 @@
-//! Over WebSockets the address says in which unit times are told: of streams, of accounts, and of the answers to calls.
+//! The address of a WebSocket says in which unit times are told: in streams, in account events, and in answers to
+//! calls.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/>
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;
 
-/// The next event of this kind, out of its envelope.
+/// The next event of this kind, without its envelope.
 fn next(socket: &mut Socket, kind: &str) -> Value {
     loop {
         let mut event = socket.next();
@@ -23,7 +24,7 @@ fn next(socket: &mut Socket, kind: &str) -> Value {
     }
 }
 
-/// Of a time in microseconds the milliseconds, as another socket tells it.
+/// Converts a time in microseconds to the milliseconds that another socket tells.
 fn thousandth(event: &Value, field: &str) -> Value {
     json!(event[field].as_u64().unwrap_or_else(|| panic!("{field} of {event}")) / 1000)
 }
@@ -61,14 +62,14 @@ fn times_of_events_are_told_in_the_unit_of_the_address() {
     let depth = next(&mut fine, "depthUpdate");
     assert!((depth["E"].as_u64().unwrap() / 1000).abs_diff(server_now) < 60_000, "{depth}");
     let [one, other] = [&mut fine, &mut coarse].map(|socket| {
-        // Telling begins with what the order before did.
+        // The stream begins with what the order before did.
         keys.send(&http, "POST", "order", order);
         server.ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
         next(socket, "kline")["k"].take()
     });
     assert_eq!(thousandth(&one, "t"), other["t"]);
     assert_eq!(one["T"].as_u64().unwrap() + 1 - one["t"].as_u64().unwrap(), 60_000_000, "{one}");
-    // An account's: one that is new, one that waits, and an execution.
+    // Three events of the account: a new order, one that waits, and an execution.
     let told = accounts.each_mut().map(|socket| {
         let reports = [(); 3].map(|()| next(socket, "executionReport"));
         (reports, next(socket, "outboundAccountPosition"))

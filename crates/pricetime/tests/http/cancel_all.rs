@@ -1,4 +1,5 @@
-//! A cancel of all open orders over REST, the compatible interface and its WebSocket: one command, and what it is told.
+//! A cancel of all open orders over REST, the compatible interface and its WebSocket: it is one command, and all of its
+//! effects are told.
 
 use crate::common::folder::Folder;
 use crate::common::keys::KeyFile;
@@ -8,7 +9,7 @@ const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" 
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol>
     <symbol sym="QQQ"><account id="1">100</account></symbol></create>"#;
 
-/// Three orders of SPY, of which two cancel each other, one of QQQ, and one of somebody else.
+/// Three orders of SPY, two of which cancel each other, one order of QQQ, and one of another account.
 const ORDERS: &str = r#"<transactions id="1"><order sym="SPY" amount="10" limit="4"/>
     <oco><order sym="SPY" amount="-5" limit="6" post-only="true"/><order sym="SPY" amount="-5" type="market" stop="3"/></oco>
     <order sym="QQQ" amount="-1" limit="9"/></transactions>"#;
@@ -18,8 +19,8 @@ fn numbers(orders: &Value, name: &str) -> Vec<u64> {
     orders.as_array().unwrap().iter().map(|order| order[name].as_u64().unwrap()).collect()
 }
 
-/// Cancels of all orders were single cancels, one by one: others could come between, and a crash left some of them open. And of two
-/// orders of which one canceled the other only one was told.
+/// A cancel of all orders once was a sequence of single cancels: other commands could come between them, and a crash
+/// left some orders open. And if one order's cancel canceled another one, only one of the two was told.
 #[test]
 fn all_orders_are_canceled_by_one_command_and_each_is_told() {
     let folder = Folder::new("cancel-all");
@@ -38,7 +39,7 @@ fn all_orders_are_canceled_by_one_command_and_each_is_told() {
     assert_eq!(sequence(), before + 1);
     assert_eq!(numbers(&canceled, "orderId"), [8, 7, 6], "{canceled}");
     assert!(canceled.as_array().unwrap().iter().all(|order| order["status"] == "CANCELED"), "{canceled}");
-    // Of all symbols. Where nothing is open there is nothing to do.
+    // A cancel for all symbols. When nothing is open, nothing is to be done.
     let before = sequence();
     let canceled = http.delete("/api/v1/accounts/1/orders").body;
     assert_eq!(numbers(&canceled["canceled"], "order_id"), [9, 4], "{canceled}");

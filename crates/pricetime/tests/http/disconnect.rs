@@ -1,5 +1,5 @@
-//! Cancel on disconnect over XML and WebSockets: what becomes of the orders of those who are gone, come back, or leave as they should, also
-//! when the server itself was gone.
+//! Cancel on disconnect over XML and WebSockets: what happens to the orders of clients that disconnect, come back, or
+//! leave properly, also when the server itself was stopped.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ fn act(client: &mut Client, account: &str, children: &str) -> String {
     reply.trim_end().replace("<results>", "").replace("</results>", "")
 }
 
-/// A client that protects account 1, and its reply.
+/// A client whose connection protects account 1. Its request has been answered.
 fn protected(server: &Server, grace: &str) -> Client {
     let mut client = server.client();
     let told = act(&mut client, "1", &format!("<protect grace=\"{grace}\"/>"));
@@ -57,7 +57,7 @@ fn are_lost(http: &Http) {
     assert_eq!(grace_of(http, "1"), Value::Null, "it is over with the orders");
 }
 
-/// For so long nothing is canceled.
+/// Checks that nothing is canceled during this time.
 fn stay(http: &Http, span: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < span {
@@ -90,7 +90,7 @@ fn whoever_is_gone_loses_all_orders_of_the_account_and_nobody_else_does() {
     assert_eq!(why, [(&json!(1), &disconnected), (&json!(3), &disconnected)]);
     let text = http.get("/metrics").text;
     assert!(text.contains("pricetime_disconnected_orders_total 2") && text.contains("pricetime_protected_accounts 0"));
-    // Whoever places orders now does so without protection.
+    // This client places its orders without protection.
     place(&mut other, "1");
     stay(&http, Duration::from_millis(500));
     server.stop();
@@ -136,7 +136,7 @@ fn whoever_comes_back_in_time_keeps_the_orders() {
     }
     assert_eq!(http.read("/api/v1/status")["sequence"], before, "what changes nothing leaves no trace");
     stay(&http, Duration::from_millis(3_500));
-    // Two are there: the last one counts.
+    // Two connections protect the account, and the last one to end counts.
     drop(client);
     stay(&http, Duration::from_millis(3_500));
     act(&mut again, "1", "<protect grace=\"0s\"/>");

@@ -1,4 +1,5 @@
-//! The drop copy: everything that some accounts do, in the order of the commands, whenever its reader goes and comes back.
+//! The drop copy: everything that some accounts do, in the order of the commands, for a reader that disconnects and
+//! comes back.
 
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2
     <account id="3" balance="100000"/>
     <symbol sym="SPY"><account id="1">1000</account><account id="2">1000</account></symbol></create>"#;
 
-/// So many orders of three accounts, some of which execute and some of which are canceled: two to a request.
+/// Sends orders of three accounts, two in each request. Some of them execute and some are canceled.
 fn trade(client: &mut crate::common::client::Client, rounds: usize) {
     for round in 0..rounds {
         let limit = 10 + round % 3;
@@ -33,7 +34,8 @@ fn subscribe(socket: &mut Socket, from: u64, accounts: &Value) {
     assert_eq!(socket.next()["type"], "subscribed");
 }
 
-/// Reads messages until all up to a command was told, or so many came. Gives the reports and what is told whole.
+/// Reads messages until everything up to the command `until` has been told, or for at most `messages` messages. Returns
+/// the reports, and the command up to which everything has been told.
 fn read(socket: &mut Socket, until: u64, messages: usize) -> (Vec<Value>, u64) {
     let (mut reports, mut through) = (Vec::new(), 0);
     for _ in 0..messages {
@@ -53,7 +55,7 @@ fn sequence(http: &Http) -> u64 {
     http.read("/api/v1/status")["sequence"].as_u64().unwrap()
 }
 
-/// What the channel of one account replays.
+/// The reports that the channel of one account replays.
 fn reports_of(http: &Http, account: &str, until: u64) -> Vec<Value> {
     let mut socket = http.listen();
     socket.send(&json!({"op": "subscribe", "channel": "orders", "account": account, "from": 0}));
@@ -77,7 +79,7 @@ fn a_reader_that_goes_and_comes_back_is_told_everything_once_and_in_order() {
     let http = Http::new(server.http);
     let accounts = json!(["3", "1"]);
     let (mut all, mut from) = (Vec::new(), 0);
-    // It is cut off again and again, also while more happens.
+    // The reader is disconnected again and again, also while more happens.
     for part in 0..6 {
         let mut socket = http.listen();
         subscribe(&mut socket, from, &accounts);
@@ -100,7 +102,7 @@ fn a_reader_that_goes_and_comes_back_is_told_everything_once_and_in_order() {
         assert_eq!(its.collect::<Vec<Value>>(), reports_of(&http, account, end), "account {account}");
     }
     assert!(all.iter().all(|told| told["account"] != "2") && all.len() > 1_500, "{}", all.len());
-    // What happens from now on comes by itself.
+    // From now on reports come without a question.
     trade(&mut client, 1);
     let (reports, _) = read(&mut socket, sequence(&http), usize::MAX);
     assert!(reports.iter().any(|told| told["report"]["report"] == "executed"), "{reports:?}");
@@ -156,7 +158,7 @@ fn a_member_is_told_of_its_accounts_as_the_access_file_has_them() {
     let mut bob = listen("bob");
     bob.send(&json!({"op": "subscribe", "channel": "drop-copy", "accounts": ["1"]}));
     assert_eq!(bob.next()["code"], "unknown-account");
-    // By the member's name it is the same, for whoever may look at all of its accounts.
+    // An operator that may look at all of the member's accounts is told the same under the member's name.
     let mut by_name = listen("otto");
     by_name.send(&json!({"op": "subscribe", "channel": "drop-copy", "from": 0, "member": "alice"}));
     assert_eq!(by_name.next()["member"], "alice");
@@ -173,7 +175,7 @@ fn a_member_is_told_of_its_accounts_as_the_access_file_has_them() {
         socket.send(&asked);
         assert_eq!(socket.next()["code"], code, "{who} {asked}");
     }
-    // Another account counts from then on.
+    // From then on another account belongs to the member.
     let wider = AccessFile::text(&[]).replace("accounts = [\"1\"]", "accounts = [\"1\", \"3\"]");
     file.write(&wider);
     std::thread::sleep(std::time::Duration::from_millis(1_500));

@@ -1,5 +1,5 @@
-//! Every numeric field of every protocol at its extremes, in pairs: within one request, and in two of which the second
-//! depends on the first. Whatever is sent, it is answered, no code of ours panics, and others trade on.
+//! Pairs of extreme values in the numeric fields of every protocol, within one request, and in two requests of which
+//! the second depends on the first. Every request is answered, no code of ours panics, and other clients go on trading.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::common::server::{Launch, Server};
 use crate::common::talk::order;
 use serde_json::{Map, Value, json};
 
-/// Numbers around the bounds of all integers that a program may read them into.
+/// Numbers around the bounds of all integer types that a program may use for them.
 const WHOLE: [&str; 8] = [
     "0",
     "1",
@@ -46,7 +46,7 @@ fn set_up(server: &Server) {
     assert!(!told.contains("<error"), "{told}");
 }
 
-/// A bystander trades, the server is well, and none of its code panicked.
+/// Checks that another client can trade, the server is well, and no code panicked.
 fn goes_on(server: &Server, after: &str) {
     let http = Http::new(server.http);
     assert_eq!(http.read("/health")["status"], "ok", "after {after}");
@@ -68,7 +68,7 @@ fn pairs(fields: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..fields).flat_map(move |one| (one..fields).map(move |other| (one, other)))
 }
 
-/// A field of a request of REST that takes numbers.
+/// A numeric field of a REST request.
 #[derive(Clone, Debug)]
 struct Field {
     name: String,
@@ -83,18 +83,18 @@ enum Place {
     Body,
 }
 
-/// An operation of REST: its fields that take numbers, and what a request has beside them.
+/// A REST operation: its numeric fields, and what else its requests contain.
 struct Operation {
     fields: Vec<Field>,
     body: Map<String, Value>,
     parameters: Vec<(String, Value)>,
 }
 
-/// A description of what REST takes.
+/// The description of REST.
 struct Description(Value);
 
 impl Description {
-    /// A schema without references, and of several the one that is no null.
+    /// The schema without references. Of several alternatives it is the one that is not null.
     fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let mut schema = schema;
         loop {
@@ -110,7 +110,7 @@ impl Description {
         }
     }
 
-    /// The extremes of a field; none of one that takes no numbers.
+    /// The extreme values of a field. Empty for a field that is not numeric.
     fn values(&self, schema: &Value, is_text: bool) -> Vec<Value> {
         let schema = self.resolved(schema);
         let is_type = |name: &str| {
@@ -159,7 +159,7 @@ impl Description {
             if !values.is_empty() {
                 fields.push(Field { name: name.clone(), place: Place::Body, values });
             }
-            // An order has a limit and shares, though its description does not ask for them.
+            // An order must have a limit and shares here, though its description does not require them.
             if required.contains(&json!(name)) || ["limit", "shares"].contains(&name.as_str()) {
                 base.insert(name.clone(), self.example(name, schema));
             }
@@ -168,7 +168,7 @@ impl Description {
     }
 }
 
-/// The address and the body of a request with the values of one field or two.
+/// The address and the body of a request with values for one or two fields.
 fn rest_request(
     path: &str,
     (base, parameters): (&Map<String, Value>, &[(String, Value)]),
@@ -241,7 +241,7 @@ fn rest_answers_every_pair_of_numbers_that_its_description_names() {
     server.stop();
 }
 
-/// Elements of XML requests: the root that they are children of, their name, what they have beside, and their numbers.
+/// Elements of XML requests: their parent element, their name, their other attributes, and their numeric attributes.
 const ELEMENTS: [(&str, &str, &str, &[&str]); 14] = [
     (
         "transactions",
@@ -298,7 +298,7 @@ fn xml_answers_every_pair_of_extreme_amounts() {
     server.stop();
 }
 
-/// Requests of the compatible interface: method, path, what it has beside, whether it is signed, and its numbers.
+/// Requests of the compatible interface: method, path, other parameters, whether it is signed, and numeric parameters.
 const COMPATIBLE: [(&str, &str, &str, bool, &[&str]); 18] = [
     ("GET", "depth", "symbol=SPYUSD", false, &["limit"]),
     ("GET", "trades", "symbol=SPYUSD", false, &["limit"]),
@@ -418,7 +418,7 @@ fn fix_answers_every_pair_of_extreme_numbers() {
     set_up(&server);
     let address = server.fix.unwrap();
     let mut sessions = 0;
-    // Numbers of the session, of which the second message's depends on the first one's.
+    // Numeric fields of the session, where the second message depends on the first one.
     for (one, other) in WHOLE.iter().flat_map(|one| WHOLE.iter().map(move |other| (one, other))) {
         for (kind, fields) in
             [("4", format!("36={one}|")), ("4", format!("123=Y|36={one}|")), ("2", format!("7={one}|16={other}|"))]

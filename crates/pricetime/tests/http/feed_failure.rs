@@ -1,4 +1,4 @@
-//! A fault of ours in the feed: it ends, and the market goes on.
+//! A panic in the feed: the feed ends, and the market goes on.
 
 use crate::common::folder::Folder;
 use crate::common::here::Here;
@@ -25,7 +25,7 @@ fn create(here: &Here, account: &str) -> Answer {
     came.recv().unwrap().answers[0].clone()
 }
 
-/// A panic in the feed's thread ended the process, and came back at every start where it came of what had happened.
+/// A panic in the feed's thread once ended the process, and recurred at every start if the market's past caused it.
 #[test]
 fn a_panic_in_a_question_ends_the_question_and_one_in_the_feed_ends_the_feed() {
     let folder = Folder::new("feed-failure");
@@ -40,7 +40,7 @@ fn a_panic_in_a_question_ends_the_question_and_one_in_the_feed_ends_the_feed() {
     http.make("/api/v1/symbols/SPY/shares", &json!({"account": "1", "shares": "10"}));
     let order = json!({"account": "1", "symbol": "SPY", "side": "sell", "limit": "1", "shares": "10"});
     assert_eq!(http.make("/api/v1/orders", &order)["order_id"], 1);
-    // The view takes the order for canceled, so that it does not know the one that is canceled next.
+    // The view takes the order for canceled, so that it does not know the order that is canceled next.
     asker.ask(|scene| {
         let (order, account, symbol) = (OrderId(1), AccountIndex(0), SymbolIndex(0));
         let shares = Shares::from_units(1_000_000_000).unwrap();
@@ -70,7 +70,7 @@ fn a_panic_in_a_question_ends_the_question_and_one_in_the_feed_ends_the_feed() {
     assert_eq!(http.read("/ready")["status"], "no-feed");
     let metrics = String::from_utf8(http.bytes("/metrics", &[]).1).unwrap();
     assert!(metrics.contains("pricetime_feed_failed 1\n") && metrics.contains("pricetime_ready 1\n"), "{metrics}");
-    // More than the feed's queue holds would wait for it: the market does not.
+    // More events than the feed's queue holds would wait for the feed, and the market does not wait for it.
     assert!(matches!(create(&here, "2"), Answer::Reply(Reply::Created)), "the market goes on");
     here.stop();
     let (here, http) = start(&folder);

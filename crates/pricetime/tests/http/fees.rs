@@ -1,5 +1,5 @@
-//! Fees over REST, the WebSocket and the compatible interface: how they are given and shown, what executions tell of them, and what is
-//! known of them after a restart.
+//! Fees over REST, the WebSocket and the compatible interface: how they are set and shown, what executions tell of
+//! them, and what is known of them after a restart.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use crate::common::http::Http;
 use crate::common::keys::KeyFile;
 use crate::common::server::{Launch, Server};
 
-/// Account 3 gets the fees.
+/// Account 3 receives the fees.
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="1000"/><account id="3" balance="0"/>
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;
 
@@ -24,7 +24,7 @@ fn fees(tier: u64, maker: &str, taker: &str) -> Value {
     json!({"tier": tier, "maker": maker, "taker": taker, "account": "3"})
 }
 
-/// Account 2 sells 2 at 10 to account 1, which comes second.
+/// Account 2 sells 2 shares at 10 to account 1, whose order comes second.
 fn trade(server: &Server) {
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-2" limit="10"/></transactions>"#);
     server.ask(r#"<transactions id="1"><order sym="SPY" amount="2" limit="10"/></transactions>"#);
@@ -59,7 +59,7 @@ fn fees_are_given_taken_and_told_over_rest_and_after_a_restart() {
     let mut socket = http.listen();
     socket.subscribe(json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1"}));
     trade(&server);
-    // The buyer is of tier 1, and pays 0.0333 per cent of 2 shares; the seller 0.1 per cent of 20 dollars.
+    // The buyer is in tier 1 and pays 0.0333 per cent of 2 shares; the seller pays 0.1 per cent of 20 dollars.
     let expected = [
         vec![json!(["0.000666", "shares"]), json!([null, null])],
         vec![json!(["0.02", "dollars"]), json!([null, null])],

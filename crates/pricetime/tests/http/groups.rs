@@ -1,5 +1,5 @@
-//! Groups of accounts over REST, XML and the compatible interface: how accounts are put into one, what becomes of orders that meet,
-//! what is told of it, and what is known of groups after a restart.
+//! Groups of accounts over REST, XML and the compatible interface: how accounts join one, what happens to orders of a
+//! group that meet, what is told of it, and what is known of groups after a restart.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ fn put(http: &Http, account: &str, group: &Value) -> (u16, Value) {
     (answer.status, answer.body)
 }
 
-/// An order of account 1 that is to cancel what it meets of its own, which is a bid of account 2.
+/// An order of account 1 that cancels the orders of its own group which it meets: here a bid of account 2.
 const MEETS: &str =
     r#"<transactions id="1"><order sym="SPY" amount="-3" limit="10" self-trade="cancel-oldest"/></transactions>"#;
 const BIDS: &str = r#"<transactions id="2"><order sym="SPY" amount="5" limit="10"/></transactions>"#;
@@ -53,7 +53,7 @@ fn accounts_of_one_group_do_not_trade_also_after_a_restart() {
     server.ask(BIDS);
     server.ask(MEETS);
     assert_eq!(http.read("/api/v1/accounts/2/orders?status=open")["orders"].as_array().unwrap().len(), 0);
-    // In another group, and in none, they are two accounts as any.
+    // In different groups, or in none, they are treated like any two accounts.
     for other in [8, 0] {
         assert_eq!(put(&http, "2", &json!(other)).0, 200);
         server.ask(r#"<transactions id="2"><order sym="SPY" amount="6" limit="10"/></transactions>"#);

@@ -1,4 +1,4 @@
-//! What HTTP lets through and what it refuses, as bytes: no library would send most of this.
+//! What HTTP accepts and what it refuses, sent as bytes, since most of it could not be sent with a library.
 
 use std::net::{SocketAddr, TcpStream};
 
@@ -20,20 +20,21 @@ fn start(folder: &Folder) -> (Server, Http) {
     (server, http)
 }
 
-/// Sends a request with these lines behind the first, and gives the answer.
+/// Sends a request with these header lines after the first line. Returns the answer.
 fn ask(address: SocketAddr, first: &str, lines: &[&str]) -> String {
     let lines: String = lines.iter().map(|line| format!("{line}\r\n")).collect();
     raw::ask(address, &format!("{first}\r\n{lines}connection: close\r\n\r\n"))
 }
 
-/// Of 129 and more that came at once, the rest came to nothing and tried again after a second: `/health` was as late.
+/// Of more than 128 connections that came at once, the others were once dropped by the kernel and tried again after a
+/// second, and `/health` was as late.
 #[test]
 fn whoever_comes_while_many_wait_to_be_accepted_waits_with_them() {
     let folder = Folder::new("guard-waiting");
     let (server, http) = start(&folder);
     let kernels = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
     let waiting = kernels.trim().parse::<usize>().unwrap().min(400);
-    // Nobody is accepted meanwhile: only what the kernel holds can connect.
+    // No connection is accepted meanwhile, so only those that the kernel queues can connect.
     server.process.signal(Signal::STOP);
     let connect = |_| TcpStream::connect_timeout(&server.http, PATIENCE).unwrap();
     let connections: Vec<TcpStream> = (0..waiting).map(connect).collect();
@@ -69,7 +70,7 @@ fn only_requests_to_this_server_are_answered() {
         assert_eq!(get(path, &two), 400, "{two:?}");
     }
     server.stop();
-    // On all addresses, each is ours where a connection came to it.
+    // A server on all addresses accepts each address of the machine as its own.
     let server = Launch::new(&folder.data()).on_http("0.0.0.0:0".parse().unwrap()).with("--open-to-anyone").start();
     let here = SocketAddr::new("127.0.0.2".parse().unwrap(), server.http.port());
     let get = |host: &str| raw::status(&ask(here, "GET /api/v1/status HTTP/1.1", &[&format!("host: {host}")]));
@@ -133,7 +134,7 @@ fn every_answer_tells_a_browser_to_take_it_for_what_it_says_it_is() {
     server.stop();
 }
 
-/// What is read into named fields was taken from a list, too, and numbers with a sign.
+/// Parameters that are read into named fields were once taken from lists, too, and numbers with a sign were accepted.
 #[test]
 fn what_a_request_says_is_said_in_one_way() {
     let folder = Folder::new("guard-forms");
@@ -185,7 +186,7 @@ fn numbers_of_the_compatible_interface_are_digits() {
     server.stop();
 }
 
-/// The account was unknown, and the symbol was there all the same.
+/// The request was refused for an unknown account, but once created the symbol all the same.
 #[test]
 fn shares_that_nobody_gets_make_no_symbol() {
     let folder = Folder::new("guard-shares");

@@ -1,5 +1,5 @@
-//! Orders that show a part of their shares at a time, by REST, on the WebSocket and by the compatible interface: their accounts are told all,
-//! and nobody else more than the tip.
+//! Orders that show a part of their shares at a time, over REST, the WebSocket and the compatible interface: their own
+//! accounts see everything, and others only the tip.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -64,7 +64,7 @@ fn an_iceberg_is_told_whole_to_its_account_and_by_its_tip_to_the_others() {
     let (level, queue) = book(&http);
     assert_eq!(queue, json!([[1, "10"], [2, "5"]]));
     assert!(level.to_string().contains("\"15\""), "{level}");
-    // The tip is bought, and a part of what stands behind it: the next part comes last.
+    // The tip is bought, and a part of what is behind it; the next part goes to the end of the queue.
     let buy = json!({"account": "2", "symbol": "SPY", "side": "buy", "limit": "9", "shares": "12"});
     http.make("/api/v1/orders", &buy);
     for stops in [None, Some(false), Some(true)] {

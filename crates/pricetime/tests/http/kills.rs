@@ -1,5 +1,5 @@
-//! The kill switch over REST and XML, and cancels of all orders: what is canceled, what is refused, what is told of it, and that a restart
-//! changes nothing of it.
+//! The kill switch over REST and XML, and cancels of all orders: what is canceled, what is refused, what is told of it,
+//! and that a restart changes none of it.
 
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ fn the_compatible_interface_says_whether_an_account_can_trade() {
     server.stop();
 }
 
-/// Who listens to the status is told that everything is killed, and that it is released: their orders are gone, and the
+/// Listeners of the status channel are told that everything is killed or released: their orders are gone, and the
 /// channel says why.
 #[test]
 fn the_status_channel_tells_that_everything_is_killed() {
@@ -105,7 +105,7 @@ fn the_status_channel_tells_that_everything_is_killed() {
     server.stop();
 }
 
-/// An account and a symbol of which nothing is open are told as well: nothing else changes with a kill.
+/// The kill of an account or a symbol with nothing open is told as well, although nothing else changes.
 #[test]
 fn who_follows_an_account_or_a_symbol_is_told_that_it_is_killed() {
     let folder = Folder::new("kills-followed");
@@ -123,13 +123,13 @@ fn who_follows_an_account_or_a_symbol_is_told_that_it_is_killed() {
         assert_eq!(put(&http, "accounts/1/kill", &json!(killed)).0, 200);
         while socket.next_of("update", "orders")["account"].get("killed").cloned() != told {}
         assert_eq!(put(&http, "symbols/SPY/kill", &json!(killed)).0, 200);
-        // An update that was on its way may come first.
+        // An earlier update may come first.
         while socket.next_of("update", "symbols")["symbols"][0].get("killed").cloned() != told {}
     }
     server.stop();
 }
 
-/// Whoever reads over REST sees at once what a cancel over XML did to all orders of an account.
+/// REST shows at once what a cancel of all orders over XML has done.
 #[test]
 fn a_cancel_of_all_orders_is_seen_everywhere() {
     let folder = Folder::new("cancel-all-rest");

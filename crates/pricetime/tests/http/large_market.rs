@@ -1,5 +1,5 @@
-//! A market of more symbols, positions and orders than any answer shows at once: lists have pages, or come in pieces, and
-//! whoever puts them together has all, each once, in order.
+//! A market with more symbols, positions and orders than an answer can contain: lists have pages, or come in pieces,
+//! and together these contain everything once and in order.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use crate::common::keys::KeyFile;
 use crate::common::server::Server;
 use serde_json::{Value, json};
 
-/// More than two pages, two pieces, two snapshots.
+/// More symbols than fit into two pages, two pieces or two snapshots.
 const SYMBOLS: usize = 2_300;
 const ORDERS: usize = 2_300;
 
@@ -21,7 +21,7 @@ struct Large {
     _folder: Folder,
 }
 
-/// Account 1 has a share of each symbol, and many orders of the first.
+/// Account 1 has a share of each symbol, and many orders of the first symbol.
 fn large() -> Large {
     let folder = Folder::new("large-market");
     let keys = KeyFile::new(&folder);
@@ -50,7 +50,7 @@ fn all_symbols(suffix: &str) -> Vec<String> {
     (0..SYMBOLS).map(|n| format!("S{n}{suffix}")).collect()
 }
 
-/// All pages of a list; panics unless each but the last is full.
+/// All pages of a list. Panics unless each page but the last is full.
 fn pages(http: &Http, path: &str, cursor: &str, list: &str, full: usize) -> Vec<Value> {
     let (mut all, mut next) = (Vec::new(), String::new());
     loop {
@@ -108,7 +108,7 @@ fn check_symbols(http: &Http) {
         (texts(&told["symbols"], "symbol"), &told["next"]),
         (all_symbols("")[..500].iter().map(String::as_str).collect(), &json!("S499"))
     );
-    // The others are told in turn, though nothing happens to them.
+    // The other symbols are told in turn, though nothing happens to them.
     let mut missing: BTreeSet<String> = all_symbols("").into_iter().collect();
     while !missing.is_empty() {
         let told = socket.next_of("update", "symbols");
@@ -154,7 +154,7 @@ fn check_orders(http: &Http, keys: &KeyFile) {
     let binance = |parameters: &str| numbers(&list(keys.send(http, "GET", "openOrders", parameters)), "orderId");
     assert_eq!(binance(""), ids(1, 1));
     assert_eq!(binance("symbol=S0USD"), ids(2, 2));
-    // A page goes on behind an order that is open no more.
+    // A page continues after an order that is no longer open.
     assert_eq!(http.delete("/api/v1/orders/1200?account=1").status, 200);
     let page = http.read("/api/v1/accounts/1/orders?before=1200&limit=3");
     assert_eq!((numbers(&page["orders"], "order_id"), &page["next"]), (vec![1199, 1198, 1197], &json!(1197)));

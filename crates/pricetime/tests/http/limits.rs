@@ -1,5 +1,5 @@
-//! Limits of accounts over REST and the compatible interface: what is refused with which code, what is told of them, and that a restart
-//! changes nothing of it. And a member's messages and connections, over HTTP.
+//! Limits of accounts over REST and the compatible interface: what is refused with which code, what is told of them,
+//! and that a restart changes none of it. Also the limits of a member's messages and connections over HTTP.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ fn an_order_past_a_limit_of_its_account_is_refused_with_its_code_also_after_a_re
     server.stop();
 }
 
-/// A viewer with these limits, beside the others.
+/// An access file with a viewer that has these limits, beside the other members.
 fn with_limits(folder: &Folder, limits: &str) -> AccessFile {
     let file = AccessFile::new(folder);
     let text = AccessFile::text(&[]);
@@ -102,7 +102,7 @@ fn a_member_sends_so_many_requests_a_second_and_ends_its_orders_all_the_same() {
     let bob = Client { http: &http, member: "bob" };
     let answers: Vec<_> = (0..20).map(|_| bob.get("/api/v1/accounts/2")).collect();
     let read = answers.iter().filter(|answer| answer.status == 200).count();
-    // Whoever is slow gets a few more.
+    // A slow machine lets a few more through.
     assert!((3..20).contains(&read), "{read}");
     let refused = answers.iter().find(|answer| answer.status != 200).unwrap();
     assert_eq!(refused.code(), (429, "too-many-messages"));
@@ -112,7 +112,7 @@ fn a_member_sends_so_many_requests_a_second_and_ends_its_orders_all_the_same() {
     assert!(placed.iter().any(|answer| answer.code() == (429, "too-many-messages")), "orders count, too");
     let canceled = bob.send("DELETE", "/api/v1/accounts/2/orders", None);
     assert_eq!(canceled.status, 200, "{}", canceled.text);
-    // Nobody else waits for that.
+    // Other members do not wait for that.
     let alice = Client { http: &http, member: "alice" };
     assert!((0..20).all(|_| alice.get("/api/v1/accounts/1").status == 200));
     server.stop();
@@ -140,7 +140,7 @@ fn a_member_has_so_many_websockets() {
     assert_eq!(refused.body["detail"], "too many connections: this member may have 2 open; close one");
     drop(of(&alice));
     drop(first);
-    // The server sees that a little later.
+    // The server notices the end of the connection a little later.
     let again = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         http.send("GET", "/ws/v1", None, &asks).status == 101
@@ -206,9 +206,9 @@ fn a_list_past_the_orders_of_a_second_leaves_none() {
     server.stop();
 }
 
-/// A call that bob signs, of parameters that only say who asks.
+/// A call that bob signs, whose parameters contain only the proof.
 fn call_of_bob(socket: &mut Socket, method: &str) -> Value {
-    // What is signed twice within a millisecond is the same request.
+    // Two requests that are signed in the same millisecond are the same request.
     std::thread::sleep(Duration::from_millis(2));
     let timestamp = now();
     let signature = hmac_hex(&secret("bob"), &format!("apiKey=bob-key&timestamp={timestamp}"));
@@ -221,7 +221,8 @@ fn is_one_too_many(answer: &Value) -> bool {
     answer["error"]["code"] == json!(-1003) && answer.to_string().contains("this member may have 2 open; close one")
 }
 
-/// A connection that was refused a stream of orders counted among its member's all the same, and was told no more.
+/// A connection that was refused a stream of orders once counted among the member's connections all the same, and was
+/// told nothing more.
 #[test]
 fn a_connection_that_is_refused_a_stream_counts_among_nobodys() {
     let folder = Folder::new("connections-refused");
@@ -235,7 +236,7 @@ fn a_connection_that_is_refused_a_stream_counts_among_nobodys() {
         sockets[number].next()
     };
     for number in 0..4 {
-        // A stream of the market, which nobody here may follow without a proof.
+        // This is a stream of the market, which needs a proof here.
         let refused = ask(number, "SUBSCRIBE", json!([listen_key, "spyusd@trade"]));
         assert!(refused.to_string().contains("who asks is not known"), "{number}: {refused}");
         assert_eq!(ask(number, "UNSUBSCRIBE", json!([listen_key]))["result"], Value::Null, "{number}");
@@ -249,7 +250,8 @@ fn a_connection_that_is_refused_a_stream_counts_among_nobodys() {
     server.stop();
 }
 
-/// A member with `connections = 2` logged on over any number of them, and followed its orders on any number more.
+/// A member with `connections = 2` once could log on over any number of connections, and follow its orders on any
+/// number more.
 #[test]
 fn a_logon_and_a_stream_of_orders_count_among_a_members_connections() {
     let folder = Folder::new("connections-logon");
@@ -269,7 +271,7 @@ fn a_logon_and_a_stream_of_orders_count_among_a_members_connections() {
     }
     third.send(&json!({"id": 1, "method": "session.status"}));
     assert_eq!(third.next()["result"]["apiKey"], Value::Null);
-    // A stream by its listen key, in the path and asked for later.
+    // The stream of a listen key, in the path and subscribed to later.
     let upgrade = [
         ("connection", "upgrade"),
         ("upgrade", "websocket"),
@@ -282,7 +284,7 @@ fn a_logon_and_a_stream_of_orders_count_among_a_members_connections() {
     streams.send(&json!({"method": "SUBSCRIBE", "params": [listen_key], "id": 1}));
     let refused = streams.next();
     assert!(refused.to_string().contains("this member may have 2 open; close one"), "{refused}");
-    // Who has logged out counts no more, unless orders are still followed for themselves.
+    // A connection that has logged out no longer counts, unless it still follows orders by another proof.
     first.send(&json!({"id": 1, "method": "userDataStream.unsubscribe"}));
     while first.next()["id"] != json!(1) {}
     first.send(&json!({"id": 2, "method": "session.logout"}));
@@ -290,7 +292,7 @@ fn a_logon_and_a_stream_of_orders_count_among_a_members_connections() {
     let logs_on = (0..100).any(|_| call_of_bob(&mut third, "session.logon")["status"] == 200);
     assert!(logs_on);
     assert!(is_one_too_many(&call_of_bob(&mut first, "session.logon")));
-    // A connection that ends is one less.
+    // When a connection ends, there is one less.
     drop(second);
     let logs_on = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(50));

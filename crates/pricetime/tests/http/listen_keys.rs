@@ -1,5 +1,5 @@
-//! Who gets a listen key where members are known, and how long it counts. The name of a key is no secret: it once gave
-//! the stream of a member's orders and money to whoever guessed it.
+//! Who gets a listen key on a server with members, and how long it is valid. The name of a key is no secret: it once
+//! gave the stream of a member's orders and money to anybody who guessed it.
 
 use std::process::Command;
 
@@ -12,14 +12,14 @@ use crate::common::members::{AccessFile, Client, hmac_hex, market, secret};
 
 const PATH: &str = "/binance/api/v3/userDataStream";
 
-/// A request with the name of a key alone.
+/// A request that contains only the name of a key.
 fn by_name(http: &Http, method: &str, query: &str, name: &str) -> Answer {
     http.send(method, &format!("{PATH}{query}"), None, &[("x-mbx-apikey", name)])
 }
 
-/// A request that a member's key of this name has signed.
+/// A request that is signed with the member's key of this name.
 pub(super) fn signed(http: &Http, method: &str, (name, secret): (&str, &str), parameters: &str) -> Answer {
-    // The method is not signed: two requests of one millisecond differ in something else.
+    // The method is not part of what is signed, so two requests in the same millisecond must differ in something else.
     let timed = format!("{parameters}recvWindow={}&timestamp={}", 60_000 - method.len(), now());
     by_name(http, method, &format!("?{timed}&signature={}", hmac_hex(secret, &timed)), name)
 }
@@ -28,7 +28,7 @@ pub(super) fn listen_key(answer: &Answer) -> String {
     answer.body["listenKey"].as_str().unwrap_or_else(|| panic!("{}", answer.text)).to_owned()
 }
 
-/// A key that `pricetime access add` gives a random name.
+/// A key to which `pricetime access add` gives a random name.
 fn random_key(file: &AccessFile, member: &str, kind: &str) -> (String, String) {
     let mut add = Command::new(env!("CARGO_BIN_EXE_pricetime"));
     add.args(["access", "add"]).arg(&file.path).args(["--member", member, "--key", kind]);
@@ -43,7 +43,8 @@ fn random_key(file: &AccessFile, member: &str, kind: &str) -> (String, String) {
 fn the_name_of_a_key_gives_no_listen_key() {
     let folder = Folder::new("listen-key-name");
     let file = AccessFile::new(&folder);
-    // Its name is random, but it is sent: nobody signs with it, so that its name is all that such a client would have.
+    // The name of this key is random, but its secret is sent and never used to sign. So the name alone would be all that
+    // a client needs.
     let (sent, _) = random_key(&file, "alice", "secret");
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);
@@ -59,7 +60,7 @@ fn the_name_of_a_key_gives_no_listen_key() {
             assert_eq!((answer.status, &answer.text), (401, &unknown.text), "{method} {name}");
         }
     }
-    // The empty lists are for whoever names a key, and do not say whether there is one.
+    // The lists that are always empty are told to any client that names a key, and do not show whether the key exists.
     for name in ["alice-key", "nobodys-key"] {
         let path = "/binance/sapi/v1/margin/allPairs?symbol=NONEUSD";
         assert_eq!(http.send("GET", path, None, &[("x-mbx-apikey", name)]).text, "[]", "{name}");
@@ -78,7 +79,7 @@ fn a_proof_gives_a_listen_key_that_no_stranger_keeps_or_ends() {
     let (alices, bobs) = (secret("alice"), secret("bob"));
     let (alice, bob) = (("alice-key", alices.as_str()), ("bob-key", bobs.as_str()));
     let key = listen_key(&signed(&http, "POST", alice, ""));
-    // A session of the member, in the two ways to show one.
+    // A session of the member, shown in both possible ways.
     let token = Client { http: &http, member: "alice" }.log_in();
     for proof in [format!("Bearer {token}"), crate::common::members::basic("alice-key", &alices)] {
         let by_session = http.send("POST", PATH, None, &[("x-mbx-apikey", "alice-key"), ("authorization", &proof)]);
@@ -87,7 +88,8 @@ fn a_proof_gives_a_listen_key_that_no_stranger_keeps_or_ends() {
     let others =
         http.send("POST", PATH, None, &[("x-mbx-apikey", "bob-key"), ("authorization", &format!("Bearer {token}"))]);
     assert_eq!(others.status, 401, "{}", others.text);
-    // A random name that signs is a proof here, as stock clients have no other; it has a listen key of its own.
+    // A random name that signs is a proof here, because clients as they come have no other. It has a listen key of its
+    // own.
     let own = listen_key(&by_name(&http, "POST", "", &random.0));
     assert_ne!(own, key);
     assert_eq!(listen_key(&signed(&http, "POST", (&random.0, &random.1), "")), own);

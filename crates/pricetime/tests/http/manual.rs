@@ -1,4 +1,4 @@
-//! The documents as a site: under `/docs`, and as files in a folder.
+//! The documents as a site, under `/docs` and as files in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -62,14 +62,14 @@ fn every_link_of_the_documents_leads_somewhere_and_no_page_asks_anybody_else() {
     }
     let index: Vec<Value> = serde_json::from_slice(&files["search.json"]).unwrap();
     assert!(index.len() > 100);
-    // What no heading says is found in the text.
+    // A word that is in no heading is found in the text.
     let is_found = |part: &Value| part["words"].as_str().unwrap().contains("fdatasync");
     assert!(index.iter().any(|part| part["chapter"] == "Architecture" && is_found(part)));
     let drawn: Vec<&&str> = pages.iter().filter(|(_, html)| html.contains("<svg ")).map(|(name, _)| name).collect();
     assert_eq!(drawn, [&"ARCHITECTURE.html", &"CLUSTER.html"]);
     index.iter().for_each(|part| leads("search.json", part["at"].as_str().unwrap()));
 
-    // A server shows the same, compressed or not.
+    // A server shows the same files, compressed or not.
     for (name, bytes) in &files {
         let (headers, body) = http.bytes(&format!("/docs/{name}"), &[]);
         assert_eq!(&body, bytes, "{name}");

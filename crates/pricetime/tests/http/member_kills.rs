@@ -1,4 +1,4 @@
-//! The kill switch for a member: all its accounts at once, by operators and by itself.
+//! The kill switch for a member: an operator or the member itself stops all of its accounts at once.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::common::http::Http;
 use crate::common::members::{AccessFile, Client, market, secret};
 use crate::common::server::Server;
 
-/// Alice trades for accounts 1 and 2, and for one that was not created; bob for 2.
+/// Alice trades for accounts 1 and 2, and for one that does not exist; bob trades for account 2.
 fn start(purpose: &str) -> (Folder, Server, Http) {
     let folder = Folder::new(purpose);
     let file = AccessFile::new(&folder);

@@ -1,4 +1,4 @@
-//! Members over REST: operators add, change and remove them and their keys while the server runs.
+//! Members over REST: operators add, change and remove members and keys while the server runs.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn start(purpose: &str) -> (Folder, Server, Http, AccessFile) {
     (folder, server, http, file)
 }
 
-/// Asks with this key.
+/// Sends a request with this key.
 fn ask(http: &Http, (key, secret): (&str, &str), method: &str, path: &str, body: Option<&Value>) -> Answer {
     let proof = basic(key, secret);
     let headers = [("content-type", "application/json"), ("authorization", proof.as_str())];
@@ -36,7 +36,7 @@ fn a_member_comes_changes_and_goes_while_the_server_runs() {
     let hers = ("dora-1", key["secret"].as_str().unwrap());
     assert_eq!(key, json!({"id": "dora-1", "kind": "hmac", "expires": null, "secret": hers.1}));
     assert_eq!(hers.1.len(), 64);
-    // She counts at once, with her limits.
+    // The new member may trade at once, within her limits.
     let place = |shares: &str| {
         let order = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": shares, "limit": "9"});
         ask(&http, hers, "POST", "/api/v1/orders", Some(&order))
@@ -52,7 +52,7 @@ fn a_member_comes_changes_and_goes_while_the_server_runs() {
         (place("5").code(), ask(&http, hers, "GET", "/api/v1/accounts/1", None).status),
         ((404, "unknown-account"), 200)
     );
-    // A list has no secrets, and pages.
+    // The list of members contains no secrets, and has pages.
     let otto = Client { http: &http, member: "otto" };
     let listed = otto.get("/api/v1/members");
     let names: Vec<&str> =
@@ -65,7 +65,7 @@ fn a_member_comes_changes_and_goes_while_the_server_runs() {
     assert_eq!((&page["members"][1]["name"], &page["next"]), (&json!("bob"), &json!("bob")));
     assert_eq!(otto.get("/api/v1/members?after=dora").body, json!({"members": [], "next": null}));
     assert_eq!(otto.get("/api/v1/members?after=none").code(), (400, "malformed"));
-    // Gone is gone at once, also for a session that her key began.
+    // A removed member is refused at once, also in a session that her key began.
     let token =
         ask(&http, hers, "POST", "/api/v1/sessions", Some(&json!({}))).body["token"].as_str().unwrap().to_owned();
     let by_token =

@@ -1,4 +1,5 @@
-//! The messages that a member may send in a second count at each door, also those that never come to the exchange.
+//! The number of messages that a member may send in a second is counted on each interface, including messages that
+//! never reach the exchange.
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::common::members::{AccessFile, basic, hmac_hex, market, secret};
 use crate::common::server::Server;
 
 const PAST: &str = "this member may send 1 a second; try again";
-/// So many are tried: whoever is slow gets a few more.
+/// How many messages are tried. A slow machine lets a few more through.
 const TRIES: usize = 200;
 
 fn start(folder: &Folder) -> (Server, Http) {
@@ -30,7 +31,7 @@ fn writes_that_do_not_come_to_the_exchange_count() {
     let login = json!({"key": "alice-key", "secret": secret("alice")}).to_string();
     let signed: [(&str, &str); 1] = [("authorization", &proof)];
     for (method, path, body, headers) in [
-        // No JSON, no order, another's account, another's right, and what is not about orders.
+        // No JSON, no order, another member's account, a missing permission, and a request that is not about orders.
         ("POST", "/api/v1/orders", Some("{"), &signed[..]),
         ("POST", "/api/v1/orders", Some("{}"), &signed),
         ("DELETE", "/api/v1/accounts/2/orders", None, &signed),
@@ -40,7 +41,7 @@ fn writes_that_do_not_come_to_the_exchange_count() {
         ("GET", "/api/v1/sessions", None, &signed),
         ("DELETE", "/api/v1/sessions", None, &signed),
         ("GET", "/api/v1/accounts/2", None, &signed),
-        // A proof in the body.
+        // The proof is in the body.
         ("POST", "/api/v1/sessions", Some(&login), &[]),
     ] {
         let headers = [headers, &[("content-type", "application/json")]].concat();
@@ -67,7 +68,7 @@ fn signed_requests_of_the_compatible_interface_count() {
     .enumerate()
     {
         let answers = (0..TRIES).map(|attempt| {
-            // No two are the same, also in one millisecond.
+            // No two requests are the same, even within one millisecond.
             let timed = format!("{parameters}&recvWindow={}&timestamp={}", 50_000 + TRIES * number + attempt, now());
             let timed = timed.trim_start_matches('&');
             let path = format!("/binance/api/v3/{path}?{timed}&signature={}", hmac_hex(&secret("alice"), timed));
@@ -80,7 +81,7 @@ fn signed_requests_of_the_compatible_interface_count() {
     server.stop();
 }
 
-/// Sends this until it is one too many.
+/// Sends this until it is refused as one too many.
 fn is_refused(socket: &mut Socket, text: &str) -> bool {
     (0..TRIES).any(|_| {
         socket.send_text(text);
@@ -96,7 +97,7 @@ fn messages_on_websockets_count_whatever_they_are() {
     let open = |path: &str| {
         let opened = (0..TRIES).find_map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(50));
-            // A connection is a request, too.
+            // Opening a connection is a request, too.
             let asked = http.send("GET", "/api/v1/sessions", None, &[("authorization", &proof)]);
             (asked.status == 200).then(|| std::thread::sleep(std::time::Duration::from_millis(1100)))
         });
@@ -116,7 +117,7 @@ fn messages_on_websockets_count_whatever_they_are() {
     ] {
         assert!(is_refused(&mut open(path), text), "{path} {text}");
     }
-    // The same where a session has logged on, on a connection that is nobody's.
+    // The same for a session that has logged on, on a connection without a member.
     let mut socket = http.listen_at("/binance/ws-api/v3");
     let logged_on = (0..TRIES).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Modes of the venue: what members and operators may do in each, over every protocol, and over a restart.
+//! The venue's modes: what members and operators may do in each, over every protocol, and after a restart.
 
 use std::process::Command;
 
@@ -26,7 +26,7 @@ fn set(http: &Http, mode: &str) {
     assert_eq!((answer.status, answer.body), (200, json!({"mode": mode})));
 }
 
-/// What alice, who trades, is told: of an order, of its cancel, of a look at her account, over REST.
+/// The statuses that alice, a trader, gets over REST for an order, for its cancel and for a look at her account.
 fn told(http: &Http, order: u64) -> [u16; 3] {
     let alice = Client { http, member: "alice" };
     let placing = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "9"});
@@ -83,7 +83,7 @@ fn members_look_in_a_read_only_venue_and_change_nothing_and_operators_go_on() {
     assert_eq!(http.get("/ready").status, 200);
     let placing = json!({"account": "1", "symbol": "SPY", "side": "buy", "shares": "1", "limit": "8"});
     olga.make("/api/v1/orders", &placing);
-    // A restart keeps it.
+    // The mode is kept over a restart.
     server.stop();
     let server = file.launch(&folder).start();
     let http = Http::new(server.http);
@@ -142,7 +142,7 @@ fn under_maintenance_there_are_none_but_operators() {
     let bearer = format!("Bearer {token}");
     let proof = [("authorization", bearer.as_str())];
     let mut hers = xml(&server, "alice");
-    // As somebody does on the machine itself.
+    // This is how somebody on the machine itself changes the mode.
     let ran = Command::new(env!("CARGO_BIN_EXE_pricetime"))
         .args(["access", "mode", file.path.to_str().unwrap(), "maintenance"])
         .output()

@@ -1,4 +1,4 @@
-//! Post-only orders that move, over REST and after a restart.
+//! Post-only orders whose price is moved, over REST and after a restart.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn an_order_that_moved_is_told_with_the_price_that_it_got_also_after_a_restart()
     assert_eq!((plain.status, &plain.body["code"]), (409, &json!("client-order-id-taken")));
     let stop = http.post("/api/v1/orders", &order("30", json!({"kind": "post_only_move", "stop": "40"})));
     assert_eq!((stop.status, &stop.body["field"]), (400, &json!("kind")), "{}", stop.body);
-    // In the stead of another one, too.
+    // The same for an order that replaces another one.
     let path = format!("/api/v1/orders/{}", placed["order_id"]);
     let json_type = [("content-type", "application/json")];
     let replaced =

@@ -1,5 +1,5 @@
-//! The same commands by XML to one server and by REST to another, both on one clock that the test moves: the same replies
-//! and refusals, word for word, and the same state hash.
+//! The same commands over XML to one server and over REST to another, both on a clock that the test sets: they give the
+//! same replies and refusals, word for word, and the same state hash.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use web::Keys;
 use xml::Gateway;
 
-/// Money has 16 decimals and a balance at most 8.
+/// Money has 16 decimals, and a balance at most 8.
 const BALANCE_STEP: i128 = DOLLAR / 100_000_000;
 
 /// A server in this process, with its XML gateway.
@@ -55,7 +55,7 @@ impl Served {
         Served { here, gateway }
     }
 
-    /// Ends it, and gives the state that its folder holds.
+    /// Ends the server. Returns the state of its folder.
     fn stop(self) -> Value {
         self.gateway.stop_accepting();
         drop(self.gateway);
@@ -63,7 +63,7 @@ impl Served {
     }
 }
 
-/// What came of a request, however it was said.
+/// The result of a request, in whatever protocol it was told.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
     Made,
@@ -74,7 +74,7 @@ enum Told {
     Refused(String),
 }
 
-/// A request as XML and its reply.
+/// Sends a request as XML. Returns the result.
 fn by_xml(client: &mut Client, op: &Op) -> Told {
     let body = match op {
         Op::Command(Command::CreateAccount { account, balance }) => {
@@ -120,7 +120,7 @@ fn by_xml(client: &mut Client, op: &Op) -> Told {
     }
 }
 
-/// Shares in 10^-8, and back.
+/// Converts shares to units of 10^-8.
 fn units(shares: &str) -> i128 {
     let (whole, fraction) = shares.split_once('.').unwrap_or((shares, ""));
     format!("{whole}{fraction:0<8}").parse().unwrap()
@@ -130,7 +130,7 @@ fn text(units: i128) -> String {
     engine::Position::from_units(units).to_string()
 }
 
-/// The same request as REST and its answer.
+/// Sends the same request over REST. Returns the result.
 fn by_rest(http: &Http, op: &Op) -> Told {
     let (answer, told): (Answer, fn(&Value) -> Told) = match op {
         Op::Command(Command::CreateAccount { account, balance }) => {
@@ -143,7 +143,7 @@ fn by_rest(http: &Http, op: &Op) -> Told {
         }
         Op::Command(Command::PlaceOrder { account, order, until, .. }) => {
             let NewOrder { symbol, side, limit, shares, kind, trigger, self_trade } = order;
-            // One that waits for a price does not move, so nobody may ask for that.
+            // An order that waits for a price is not moved, so such a request would be refused.
             let kind = if trigger.is_some() { kind.once_placed() } else { *kind };
             let word = if trigger.is_some_and(|trigger| trigger.is_stop_loss(*side)) { "stop" } else { "take_profit" };
             let side = if *side == Side::Buy { "buy" } else { "sell" };
@@ -196,7 +196,7 @@ fn by_rest(http: &Http, op: &Op) -> Told {
     }
 }
 
-/// The commands, drawn with an eye on the market that they make.
+/// Draws the commands, depending on the market that they make.
 struct Source {
     model: Model,
     workload: Workload,
@@ -212,14 +212,15 @@ impl Source {
                     let balance = Money::from_units(steps * BALANCE_STEP).min(Money::CAP);
                     return Op::Command(Command::CreateAccount { account, balance });
                 }
-                // With shares alone: REST makes no symbol without.
+                // REST makes a symbol only together with shares.
                 Op::Command(Command::CreateSymbol { .. }) => {}
                 op => return op,
             }
         }
     }
 
-    /// What a server does by itself at this time, before anything else. Gives the orders that it ends, as REST asks for them.
+    /// What a server does by itself at this time, before anything else. Returns the orders that this ends, as paths of
+    /// REST.
     fn expire(&mut self, time: Time) -> Vec<String> {
         let has_ended = |order: &&Order| order.until.is_some_and(|until| until.time() <= time);
         let path = |order: &Order| {
@@ -248,7 +249,7 @@ impl Source {
     }
 }
 
-/// Ops that ask for what no client can mean, or that XML and REST say before the market does.
+/// Returns false for ops that no client can express, or that XML and REST refuse before the market does.
 fn is_sayable(op: &Op) -> bool {
     !matches!(
         op,
@@ -260,7 +261,7 @@ fn is_sayable(op: &Op) -> bool {
     )
 }
 
-/// XML makes a symbol before it looks at the accounts in it; over REST, shares for an unknown account make nothing.
+/// XML makes a symbol before it looks at the accounts in it. Over REST, shares for an unknown account make no symbol.
 fn makes_a_symbol_in_xml_alone(http: &Http, op: &Op) -> bool {
     let Op::Command(Command::IssueShares { account, .. }) = op else { return false };
     http.get(&format!("/api/v1/accounts/{account}")).status == 404
@@ -294,7 +295,7 @@ fn play(seed: u64, ops: usize) -> BTreeMap<String, usize> {
         }
         time.fetch_add(random.below(3_000_000) as u64, Ordering::SeqCst);
         let ended = source.expire(Time(time.load(Ordering::SeqCst)));
-        // Asking over REST gives the loop nothing to do, and it sleeps by another clock than this one.
+        // A query over REST gives the sequencer nothing to do, and it sleeps by another clock than this one.
         if matches!(op, Op::Query(_)) {
             let is_done = |path: &String| http.read(path)["status"] != "open";
             wait_until("orders whose time has come are ended", PATIENCE, || ended.iter().all(is_done));

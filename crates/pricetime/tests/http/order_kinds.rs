@@ -1,5 +1,5 @@
-//! Orders of every kind by REST and by the compatible interface: what they do, what they are told, and what is known of them
-//! after a restart.
+//! Orders of every kind over REST and the compatible interface: what they do, what is told of them, and what is known
+//! of them after a restart.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -18,7 +18,7 @@ fn order(account: &str, side: &str, kind: &str, limit: Option<&str>, shares: &st
     order
 }
 
-/// Kind, limit, status, executed and canceled shares of an order.
+/// Kind, limit, status, and the executed and canceled shares of an order.
 fn shown(order: &Value) -> [Value; 5] {
     ["kind", "limit", "status", "executed", "canceled"].map(|field| order[field].clone())
 }
@@ -54,7 +54,7 @@ fn each_kind_does_what_it_says_and_is_shown_the_same_after_a_restart() {
         assert_eq!(json!(shown(&http.read(&format!("/api/v1/orders/{id}?account=1")))), *becomes, "{asked}");
         ids.push(id);
     }
-    // Each was told as it is.
+    // The channel tells each order with its kind.
     let mut told = Vec::new();
     while told.len() < ids.len() {
         let update = socket.next();
@@ -67,7 +67,7 @@ fn each_kind_does_what_it_says_and_is_shown_the_same_after_a_restart() {
     let placed: Vec<Value> = ids.iter().zip(&expected).map(|(id, (_, is))| json!([id, is[0], is[1]])).collect();
     assert_eq!(told, placed);
 
-    // For money: as many shares as that buys, and the same answer when it is sent again.
+    // An order for money buys as many shares as the money pays for, and gets the same answer when it is sent again.
     http.make("/api/v1/orders", &order("2", "sell", "limit", Some("12"), "5"));
     let mut for_money = order("1", "buy", "market", None, "1");
     for_money.as_object_mut().unwrap().remove("shares");
@@ -80,7 +80,7 @@ fn each_kind_does_what_it_says_and_is_shown_the_same_after_a_restart() {
     for_money["funds"] = json!("0.00000001");
     assert_eq!(http.post("/api/v1/orders", &for_money).body["code"], "funds-trade-nothing");
 
-    // 50 and 22 and 33 and 30 of 1,000 dollars are spent, and 18.5 held.
+    // Of 1,000 dollars 50, 22, 33 and 30 are spent, and 18.5 are held.
     let account = |http: &Http| http.read("/api/v1/accounts/1");
     let has = ["balance", "held"].map(|field| account(&http)[field].clone());
     assert_eq!(has, [json!("846.5"), json!("18.5")]);
@@ -133,7 +133,7 @@ fn clients_of_the_compatible_interface_find_their_kinds() {
         assert_eq!(told(&order), becomes, "{words}: {order}");
         let again = keys.send(&http, "GET", "order", &format!("symbol=SPYUSD&orderId={}", order["orderId"])).body;
         assert_eq!(told(&again), becomes, "{words}: {again}");
-        // The stream tells that it is new, each execution, and how it ended.
+        // The stream tells that the order is new, each execution, and how it ended.
         let executions = order["fills"].as_array().unwrap().len();
         let mut happened = Vec::new();
         while happened.len() < 1 + executions + usize::from(becomes[2] == "EXPIRED") {

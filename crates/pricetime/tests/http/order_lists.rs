@@ -1,5 +1,5 @@
-//! Two orders of which one cancels the other, by REST and on the WebSocket: what is told of them when they are placed and when one of
-//! them ends, and after a restart.
+//! Pairs of orders that cancel each other, over REST and the WebSocket: what is told of them when they are placed, when
+//! one of them ends, and after a restart.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Answer, Http};
@@ -54,7 +54,7 @@ fn two_orders_are_told_with_their_partners_and_the_same_after_restarts() {
     assert_eq!(fields(&told[1], terms), json!([2, "below", "market", null, "20", "10"]));
     let again = place(&http, above(named("above")), below(named("below")));
     assert_eq!((again.status, again.body), (200, placed.body));
-    // What both hold is held once.
+    // What both orders hold is held once.
     assert_eq!(http.read("/api/v1/accounts/1")["positions"][0]["held"], "10");
     let update = socket.next_of("update", "orders");
     let mut orders: Vec<Value> =
@@ -73,7 +73,7 @@ fn two_orders_are_told_with_their_partners_and_the_same_after_restarts() {
     let server = launch.start();
     let http = Http::new(server.http);
     assert_eq!(shown(&http), (open.clone(), waits.clone(), json!([waits, open])));
-    // One executes in part: the other one is canceled.
+    // One order executes in part, and the other one is canceled.
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="4" limit="30"/></transactions>"#);
     let [open, canceled] = [json!([1, 2, "open", "6", false]), json!([2, 1, "canceled", "0", false])];
     let expected = (open.clone(), canceled.clone(), json!([canceled, open]));
@@ -82,7 +82,7 @@ fn two_orders_are_told_with_their_partners_and_the_same_after_restarts() {
     let server = launch.start();
     let http = Http::new(server.http);
     assert_eq!(shown(&http), expected);
-    // Whoever was away hears of all of it.
+    // A client that was away is told all of it.
     let mut late = http.listen();
     late.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
     let mut reports = Vec::new();
@@ -103,7 +103,7 @@ fn two_orders_are_told_with_their_partners_and_the_same_after_restarts() {
     assert_eq!(told, expected);
     let canceled = http.delete("/api/v1/orders/1?account=1");
     assert_eq!(fields(&canceled.body, SHOWN), json!([1, 2, "canceled", "0", false]));
-    // An order that is in no list is told as ever.
+    // An order that is in no list is told as before.
     let alone = http.make("/api/v1/orders", &above(json!({"shares": "1"})));
     let alone = http.read(&format!("/api/v1/orders/{}?account=1", alone["order_id"]));
     assert!(alone.get("linked_with").is_none(), "{alone}");
@@ -154,7 +154,7 @@ fn of_two_that_cannot_both_be_placed_there_is_none_and_canceling_one_cancels_bot
     let refused = place(&http, above(json!({})), below(json!({})));
     assert_eq!((refused.code(), &refused.body["field"]), ((422, "triggers-at-once"), &json!("orders.1")));
     assert_eq!(http.read("/api/v1/accounts/1/orders")["orders"], json!([]));
-    // What it held is there again.
+    // What the order held is free again.
     let placed = place(&http, above(json!({})), below(json!({"stop": "14"})));
     assert_eq!(placed.status, 201, "{}", placed.text);
     let canceled = http.delete(&format!("/api/v1/orders/{}?account=1", placed.body["orders"][1]["order_id"]));

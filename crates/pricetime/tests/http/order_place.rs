@@ -1,4 +1,4 @@
-//! Where an order stands, and how long its answer took.
+//! The place of an order in its queue, and how long its answer took.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn an_order_knows_what_is_shown_before_it_and_not_what_is_hidden() {
     assert_eq!(told["exact"], true);
     assert_eq!(http.delete(&format!("/api/v1/orders/{first}?account=2")).status, 200);
     assert_eq!(of(mine)["ahead"], sums(1, "20"));
-    // All that is shown executes, and the next part of what is hidden stands behind.
+    // All shown shares execute, and the next hidden part goes to the end of the queue.
     let sell = json!({"account": "2", "symbol": "SPY", "side": "sell", "limit": "10", "shares": "23"});
     place(&http, sell);
     assert_eq!((&of(mine)["ahead"], &of(mine)["better"]), (&sums(0, "0"), &sums(0, "0")));

@@ -1,4 +1,4 @@
-//! The market of the past over REST, compared with what was shown while it was the present.
+//! The past market over REST, compared with what was shown when it was the present.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,7 +18,7 @@ const MARKET: &str = r#"<create><account id="1" balance="100000000"/><account id
     <symbol sym="SPY"><account id="1">1000000</account><account id="2">1000000</account></symbol>
     <symbol sym="ACME"><account id="1">1000000</account><account id="2">1000000</account></symbol></create>"#;
 
-/// Numbers that look drawn, and are the same each time.
+/// Pseudorandom numbers, the same in each run.
 struct Drawn(u64);
 
 impl Drawn {
@@ -56,7 +56,7 @@ fn trade(http: &Http, drawn: &mut Drawn, placed: &mut Vec<(u64, u64)>) {
     }
 }
 
-/// An answer about the past, asked for again while it is on its way.
+/// An answer about the past. The question is repeated while the server still works it out.
 fn patiently(http: &Http, path: &str) -> Answer {
     wait_for(path, PATIENCE, || Some(http.get(path)).filter(|answer| !is_busy(answer)))
 }
@@ -75,12 +75,12 @@ fn past_book(http: &Http, query: &str) -> Value {
     read(http, &format!("/api/v1/symbols/SPY/past/book?depth=1000&{query}"))
 }
 
-/// What a book and the events behind it have in common with what is shown live.
+/// The fields that a past book and its events have in common with the live ones.
 fn essence(book: &Value) -> Value {
     json!({"sequence": book["sequence"], "time": book["time"], "bids": book["bids"], "asks": book["asks"], "checksum": book["checksum"]})
 }
 
-/// All events from the beginning to the end, a page after the other.
+/// All events from the beginning to the end, page by page.
 fn all_events(http: &Http, limit: u64, account: &str) -> Vec<Value> {
     let (mut events, mut from) = (Vec::new(), 0);
     loop {
@@ -96,7 +96,7 @@ fn all_events(http: &Http, limit: u64, account: &str) -> Vec<Value> {
     }
 }
 
-/// A naive follower: levels by side and limit.
+/// A simple follower: levels by side and limit.
 #[derive(Default)]
 struct Naive([BTreeMap<String, Value>; 2]);
 
@@ -129,7 +129,7 @@ impl Naive {
 #[test]
 fn the_past_is_what_was_shown_when_it_was_the_present() {
     let folder = Folder::new("past-market");
-    // Small files and many snapshots: some moments are before all of them, some behind one.
+    // Files are small and snapshots frequent, so that some moments are before all snapshots and others after one.
     let settings = "--keep-journal --segment-size 64KiB --snapshot-every 700 --max-connections-per-address 0";
     let server = Launch::new(&folder.data()).with(settings).start();
     let http = Http::new(server.http);
@@ -155,7 +155,7 @@ fn the_past_is_what_was_shown_when_it_was_the_present() {
     };
     wait_until("a snapshot", PATIENCE, snapshots);
     shown.push(http.read("/api/v1/symbols/SPY/book?depth=1000"));
-    // In an order that goes back and forth.
+    // The moments are asked for in an order that goes back and forth.
     for at in (0..shown.len()).map(|at| at * 23 % shown.len()) {
         let book = &shown[at];
         let sequence = &book["sequence"];
@@ -231,7 +231,7 @@ fn trades_and_fills_are_those_of_the_history(http: &Http, events: &[Value], show
     assert_eq!(book["trades"].as_array().unwrap().iter().map(facts).collect::<Vec<_>>(), until);
 }
 
-/// Orders that are followed from the beginning come to those that an account has at the end.
+/// Orders that are followed from the beginning end as the orders that the account has at the end.
 fn orders_are_those_of_the_book(http: &Http, events: &[Value]) {
     let mut open = BTreeMap::new();
     for order in events.iter().flat_map(|event| event["orders"].as_array().cloned().unwrap_or_default()) {
@@ -295,7 +295,8 @@ fn the_past_has_a_beginning_and_an_end() {
     let far = book(&format!("time={}", u64::MAX));
     assert_eq!((far.status, &far.body["sequence"]), (200, &far.body["newest"]), "the future has not happened yet");
 
-    // Journal files are retired behind the second snapshot: what is kept begins there, and says so.
+    // Journal files are removed after the second snapshot. The past begins with the oldest one that is kept, and the
+    // answer says so.
     let (mut drawn, mut placed) = (Drawn(3), Vec::new());
     let retired = wait_for("the journal's beginning to go", PATIENCE, || {
         (0..50).for_each(|_| trade(&http, &mut drawn, &mut placed));
@@ -306,7 +307,7 @@ fn the_past_has_a_beginning_and_an_end() {
     assert!(first > 1, "{}", retired.text);
     assert_eq!(events("from=1").code(), (410, "no-longer-kept"));
     assert_eq!(book("time=1").code(), (410, "no-longer-kept"));
-    // It may have gone on meanwhile, so its word is taken at a server that rests.
+    // The beginning may move while the server works, so an idle server is asked for it.
     server.stop();
     let server = launch.start();
     let http = Http::new(server.http);
@@ -327,7 +328,7 @@ fn what_the_past_may_cost_is_bounded() {
     server.ask(MARKET);
     let (mut drawn, mut placed) = (Drawn(5), Vec::new());
     (0..600).for_each(|_| trade(&http, &mut drawn, &mut placed));
-    // Whoever comes when three are asking already is told to come again, and is answered then.
+    // A fourth question while three are worked out is told to come again, and is answered then.
     let answers: Vec<Answer> = std::thread::scope(|scope| {
         let ask = |at: usize| http.get(&format!("/api/v1/symbols/SPY/past/book?at={}", 600 - at % 100));
         let all: Vec<_> = (0..48).map(|at| scope.spawn(move || (0..8).map(|_| ask(at)).collect::<Vec<_>>())).collect();

@@ -1,4 +1,4 @@
-//! Orders that wait until another one is executed, by REST and on the WebSocket.
+//! Orders that wait until another one is executed, over REST and the WebSocket.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -45,7 +45,7 @@ fn orders_wait_are_placed_and_are_told_so() {
     };
     let waits = |order: u64| json!([order, 1, null, "open", "10", false]);
     assert_eq!(shown(&http), [json!([1, null, null, "open", "10", false]), waits(2), waits(3)]);
-    // They hold nothing: the money that is held is the first one's.
+    // The waiting orders hold nothing: the held money is the first order's.
     let account = http.read("/api/v1/accounts/1");
     assert_eq!((&account["held"], &account["open_orders"]), (&json!("250"), &json!(3)), "{account}");
     server.kill();

@@ -1,4 +1,4 @@
-//! Replacing orders by REST and by the compatible interface: what becomes of the old order and of the new one, and that nothing
+//! Replacing orders over REST and the compatible interface: what happens to the old and the new order, and that nothing
 //! comes between the two.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ fn put(http: &Http, path: &str, body: &Value) -> Answer {
     http.send("PUT", &format!("/api/v1/orders/{path}"), Some(&body.to_string()), &json)
 }
 
-/// The status, the ids of the orders that were canceled and placed, and the codes where they were not.
+/// The status, the ids of the canceled and the placed order, and the codes of failures.
 fn told(answer: &Answer) -> Value {
     let body = &answer.body;
     assert!(answer.status < 300, "{answer:?}");
@@ -57,18 +57,18 @@ fn what_the_old_order_held_pays_for_the_new_one_and_each_is_told_of() {
         (&json!("canceled"), &json!("10"))
     );
     assert_eq!((&replaced.body["placed"]["shares"], open(&http)), (&json!("19"), json!(1)));
-    // The old one is done: nothing is placed, unless that is asked for.
+    // The old order is done, so nothing is placed unless that is asked for.
     assert_eq!(put(&http, "1", &buy("1", "50")).code(), (409, "nothing-open"));
     assert_eq!(put(&http, "1?on_failure=stop", &buy("1", "50")).code(), (409, "nothing-open"));
     assert_eq!(put(&http, "7", &buy("1", "50")).code(), (404, "unknown-order"));
     assert_eq!(open(&http), 1);
     assert_eq!(told(&put(&http, "1?on_failure=place", &buy("1", "40"))), json!([201, null, "nothing-open", 3, null]));
     assert_eq!(told(&put(&http, "7?on_failure=place", &buy("1", "1"))), json!([201, null, "unknown-order", 4, null]));
-    // The cancel stands when the new one is refused. When neither is done, nothing is changed.
+    // The cancel stands when the new order is refused. When neither is done, nothing changes.
     assert_eq!(told(&put(&http, "2", &buy("100", "50"))), json!([200, 2, null, null, "insufficient-funds"]));
     assert_eq!(put(&http, "2?on_failure=place", &buy("100", "50")).code(), (422, "insufficient-funds"));
     assert_eq!(open(&http), 2);
-    // Another account's order is as unknown as none.
+    // Another account's order is answered as one that does not exist.
     let mut others = buy("1", "1");
     others["account"] = "2".into();
     assert_eq!(put(&http, "3", &others).code(), (404, "unknown-order"));
@@ -77,14 +77,14 @@ fn what_the_old_order_held_pays_for_the_new_one_and_each_is_told_of() {
     for (path, body) in [("3?on_failure=maybe", buy("1", "1")), ("3", buy("0", "1")), ("3", json!({}))] {
         assert_eq!(put(&http, path, &body).code(), (400, "malformed"), "{path} {body}");
     }
-    // By client order ids, and sent again because the answer was lost.
+    // The orders are named by client order ids, and the request is sent again because its answer was lost.
     http.make("/api/v1/orders", &named("a/b", buy("1", "30")));
     let renamed = named("c", buy("2", "30"));
     assert_eq!(told(&put(&http, "by-client-id/a/b", &renamed)), json!([201, 5, null, 6, null]));
     assert_eq!(told(&put(&http, "by-client-id/a/b", &renamed)), json!([200, null, "nothing-open", 6, null]));
     assert_eq!(put(&http, "by-client-id/a/b", &named("c", buy("3", "30"))).code(), (409, "nothing-open"));
     assert_eq!(put(&http, "by-client-id/never", &renamed).body["placed"]["order_id"], 6);
-    // For money: as many shares as that buys.
+    // An order for money buys as many shares as the money pays for.
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-5" limit="60"/></transactions>"#);
     let funds = json!({"account": "1", "symbol": "SPY", "side": "buy", "kind": "market", "funds": "90"});
     let replaced = put(&http, "3", &funds);
@@ -92,7 +92,7 @@ fn what_the_old_order_held_pays_for_the_new_one_and_each_is_told_of() {
     assert_eq!(put(&http, "3", &funds).code(), (409, "nothing-open"));
     server.stop();
 
-    // What is done is known to the history alone now.
+    // Only the history knows the done orders now.
     let server = launch.start();
     let http = Http::new(server.http);
     assert_eq!(put(&http, "1", &buy("1", "1")).code(), (409, "nothing-open"));
@@ -120,7 +120,7 @@ fn what_the_old_order_held_pays_for_the_new_one_and_each_is_told_of() {
     server.stop();
 }
 
-/// Says that it has ended when it is dropped.
+/// Sets the flag when it is dropped.
 struct Ended<'a>(&'a AtomicBool);
 
 impl Drop for Ended<'_> {
@@ -129,8 +129,8 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// All money of the account is held by an order that is replaced again and again. If anybody came between the cancel and the
-/// new order, the other order of the account, which is sent as often, would find the money free.
+/// An order that holds all money of the account is replaced again and again. If any command came between the cancel and
+/// the new order, the account's other order, which is sent as often, would find the money free.
 #[test]
 fn nobody_comes_between_the_cancel_and_the_new_order() {
     let folder = Folder::new("replace-atomic");
@@ -140,7 +140,7 @@ fn nobody_comes_between_the_cancel_and_the_new_order() {
     http.make("/api/v1/orders", &buy("100", "10"));
     let (done, mut client) = (AtomicBool::new(false), server.client());
     let tried = std::thread::scope(|scope| {
-        // It ends with this one, also when that panics.
+        // The other thread ends with this one, also when this one panics.
         let ended = Ended(&done);
         let done = &done;
         let thief = scope.spawn(move || {
@@ -166,7 +166,7 @@ fn nobody_comes_between_the_cancel_and_the_new_order() {
 
 const REPLACE: &str = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=10";
 
-/// Status, code, results of both halves, and the codes of those that failed.
+/// Status, code, the results of both halves, and the codes of those that failed.
 fn result(answer: &Answer) -> Value {
     let data = if answer.status == 200 { &answer.body } else { &answer.body["data"] };
     assert_eq!(answer.body["msg"].is_string(), answer.status != 200, "{answer:?}");
@@ -192,7 +192,7 @@ fn clients_of_the_compatible_interface_are_told_both_results() {
     let open = || http.read("/api/v1/status")["open_orders"].clone();
     let [stop, allow] = ["cancelReplaceMode=STOP_ON_FAILURE", "cancelReplaceMode=ALLOW_FAILURE"];
     let first = place("newClientOrderId=first");
-    // What the cancel frees counts: 990 of 1,000 dollars are left.
+    // What the cancel frees is available: 990 of 1,000 dollars are left.
     let new = "newClientOrderId=second&cancelNewClientOrderId=the-cancel";
     let all = format!("{}&{stop}&cancelOrderId={first}&{new}", REPLACE.replace("quantity=1", "quantity=100"));
     let both = keys.send(&http, "POST", "order/cancelReplace", &all);
@@ -219,7 +219,7 @@ fn clients_of_the_compatible_interface_are_told_both_results() {
     let kept = "cancelRestrictions=ONLY_PARTIALLY_FILLED";
     assert_eq!(result(&replace(&format!("{stop}&{kept}&cancelOrderId=2"))), failed);
     assert_eq!(open(), 1);
-    // It fails, and the new order is placed all the same.
+    // The cancel fails, and the new order is placed all the same.
     let other = replace(&format!("{allow}&cancelOrderId={first}"));
     assert_eq!(result(&other), json!([400, -2022, "FAILURE", -2011, "FAILURE", -2010]), "all money is held");
     let poor = keys.send(
@@ -238,7 +238,7 @@ fn clients_of_the_compatible_interface_are_told_both_results() {
         assert_eq!(partly.body["data"]["newOrderResponse"]["msg"], "Duplicate order sent.");
     }
     assert_eq!(open(), 0);
-    // An id of an order that is done is free, and names the new order.
+    // The id of a done order is free, and now names the new order.
     let other = place("");
     let again = replace(&format!("{stop}&cancelOrderId={other}&newClientOrderId=first"));
     assert_eq!(result(&again), json!([200, null, "SUCCESS", null, "SUCCESS", null]), "{again:?}");
@@ -246,7 +246,7 @@ fn clients_of_the_compatible_interface_are_told_both_results() {
     assert_eq!(by_name["orderId"], again.body["newOrderResponse"]["orderId"]);
     assert_ne!(by_name["orderId"], first);
     keys.send(&http, "DELETE", "order", "symbol=SPYUSD&origClientOrderId=first");
-    // Market orders, and one that executes when it arrives.
+    // A market order, and one that executes when it arrives.
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="-5" limit="10"/></transactions>"#);
     let resting = keys.send(&http, "POST", "order", &REPLACE.replace("price=10", "price=9")).body["orderId"].clone();
     let market = format!("symbol=SPYUSD&side=BUY&type=MARKET&quoteOrderQty=20&{stop}&cancelOrderId={resting}");
@@ -257,7 +257,7 @@ fn clients_of_the_compatible_interface_are_told_both_results() {
         (&new["status"], &new["executedQty"], &new["fills"][0]["price"]),
         (&json!("FILLED"), &json!("2.00000000"), &json!("10.00000000"))
     );
-    // One that waits for a price, by another one that does.
+    // An order that waits for a price is replaced by another such order.
     let waiting = |price: &str| {
         format!("symbol=SPYUSD&side=BUY&type=STOP_LOSS_LIMIT&timeInForce=GTC&quantity=1&price=30&stopPrice={price}")
     };
@@ -307,7 +307,7 @@ fn no_parameter_of_a_replacement_is_passed_over() {
     let done = keys.send(&http, "POST", "order/cancelReplace", &asked);
     assert_eq!(result(&done), json!([200, null, "SUCCESS", null, "SUCCESS", null]));
     assert!(done.body["newOrderResponse"]["status"].is_null(), "{done:?}");
-    // The bound on client order ids is no limit of pace: the cancel stands.
+    // The bound on client order ids is not a rate limit, so the cancel stands.
     server.stop();
     let server = keys.launch(&folder).with("--max-client-orders 0").start();
     let http = Http::new(server.http);

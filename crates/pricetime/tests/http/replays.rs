@@ -1,4 +1,4 @@
-//! Signed requests that somebody recorded and sends again: as something else, or to a server that was started anew.
+//! Signed requests that somebody recorded and sends again: as another request, or to a server that was restarted.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn send(http: &Http, method: &str, path: &str, signed: &str) -> Answer {
     http.send(method, &format!("/binance/api/v3/{path}?{signed}"), None, &[("x-mbx-apikey", "alice-key")])
 }
 
-/// The same of a call over the WebSocket API.
+/// The same for a call over the WebSocket API.
 fn sign_call(parameters: &[(&str, &str)]) -> Value {
     let timestamp = now().to_string();
     let mut all = [parameters, &[("apiKey", "alice-key"), ("recvWindow", "60000"), ("timestamp", &timestamp)]].concat();
@@ -82,9 +82,9 @@ fn a_recorded_look_changes_nothing() {
         assert_eq!((&refused["status"], &refused["error"]["code"]), (&json!(400), &json!(-1022)), "{refused}");
     }
     assert_eq!(open_orders(&http), 1);
-    // Whoever recorded a logon does not log on with it, nor hear what the account does.
+    // A recorded logon cannot be used to log on, nor to listen to the account.
     for opens in ["session.logon", "userDataStream.subscribe.signature"] {
-        // What is signed twice within a millisecond is the same request.
+        // Two requests that are signed in the same millisecond are the same request.
         std::thread::sleep(Duration::from_millis(2));
         let signed = sign_call(&[]);
         assert_eq!(call(&mut socket, opens, &signed)["status"], 200, "{opens}");
@@ -92,7 +92,7 @@ fn a_recorded_look_changes_nothing() {
         let refused = call(&mut other, opens, &signed);
         assert_eq!((&refused["status"], &refused["error"]["code"]), (&json!(400), &json!(-1022)), "{refused}");
     }
-    // What is signed to change something does so, once.
+    // A request that was signed to change something is done once.
     assert_eq!(send(&http, "DELETE", "openOrders", &sign("symbol=SPYUSD")).status, 200);
     assert_eq!(open_orders(&http), 0);
     server.stop();
@@ -116,16 +116,17 @@ fn what_was_signed_before_the_server_started_changes_nothing() {
     let refused = send(&http, "POST", "order", &order);
     assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1021)), "{}", refused.text);
     assert!(refused.text.contains("signed before this server started"), "{}", refused.text);
-    // A slow start makes it too old as well.
+    // After a slow start the request is too old as well.
     assert_eq!(ours.send(&http).code(), (401, "unauthenticated"));
     assert_eq!(open_orders(&http), 3);
-    // To look is no harm, and what is signed now is done.
+    // A request that only reads does no harm, and what is signed now is done.
     assert_eq!(send(&http, "GET", "openOrders", &look).status, 200);
     assert_eq!(send(&http, "POST", "order", &sign(ORDER)).status, 200);
     server.stop();
 }
 
-/// A request of a client whose clock was ahead was signed later than a server began that was started at once.
+/// A request of a client whose clock was ahead was signed later than the beginning of a server that was restarted at
+/// once.
 #[test]
 fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
     let folder = Folder::new("replayed-ahead");
@@ -137,8 +138,7 @@ fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
     let ours = SignedOrder::at(ahead);
     let timed = format!("{ORDER}&recvWindow=60000&timestamp={}", ahead / 1000);
     let theirs = format!("{timed}&signature={}", hmac_hex(&secret("alice"), &timed));
-    // On a slow machine the server begins later than the client's clock was: only the time of the last command counts
-    // then.
+    // On a slow machine the server begins later than the client's time. Then only the time of the last command counts.
     assert_eq!(ours.send(&http).status, 201);
     assert_eq!(send(&http, "POST", "order", &theirs).status, 200);
     server.kill();
@@ -149,7 +149,7 @@ fn what_a_clock_that_is_ahead_signed_is_not_done_again_after_a_restart() {
     assert_eq!((refused.status, &refused.body["code"]), (400, &json!(-1021)), "{}", refused.text);
     assert!(refused.text.contains("signed before this server started"), "{}", refused.text);
     assert_eq!(open_orders(&http), 3);
-    // Whose clock is right has what it signs now done at once.
+    // A client with a right clock is served at once.
     assert_eq!(send(&http, "POST", "order", &sign(ORDER)).status, 200);
     server.stop();
 }

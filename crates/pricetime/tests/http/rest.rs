@@ -1,4 +1,5 @@
-//! REST over the real wire: what is done there is what XML sees, and the other way round; refusals; foreign pages; restarts.
+//! REST over the real wire: what it does is visible over XML and the other way round; refusals; pages of other origins;
+//! restarts.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use crate::common::folder::Folder;
@@ -33,7 +34,7 @@ fn what_is_done_by_rest_is_what_everybody_sees() {
     let placed = http.make("/api/v1/orders", &order("2", "sell", "12.5", "40"));
     let expected = json!({"order_id": 1, "client_order_id": null, "account": "2", "symbol": "SPY", "side": "sell", "kind": "limit", "limit": "12.5", "stop": null, "take_profit": null, "self_trade": "allowed", "until": null, "shares": "40"});
     assert_eq!(placed, expected);
-    // By XML, in the same market.
+    // The other side is sent over XML to the same market.
     let bought = server.ask(r#"<transactions id="1"><order sym="SPY" amount="15" limit="13"/></transactions>"#);
     assert!(bought.contains(r#"<opened sym="SPY" amount="15" limit="13" id="2"/>"#), "{bought}");
     let status = server.ask(r#"<transactions id="2"><query id="1"/></transactions>"#);
@@ -83,7 +84,7 @@ fn what_is_done_by_rest_is_what_everybody_sees() {
     server.stop();
 }
 
-/// As docs/API.md describes it.
+/// The checksum as docs/API.md describes it.
 fn crc32(text: &str) -> u32 {
     let mut crc = u32::MAX;
     for byte in text.bytes() {
@@ -154,7 +155,7 @@ fn refusals_have_a_code_and_name_the_field() {
     assert_eq!(http.get("/api/v1/symbols/SPY/book?depth=0").code(), (400, "malformed"));
     assert_eq!(http.get("/api/v1/symbols/SPY/trades?before=99").code(), (400, "malformed"));
     assert_eq!(http.get("/api/v1/symbols/SPY/candles?interval=2m").code(), (400, "malformed"));
-    // Another account's order is nobody's.
+    // Another account's order is answered as one that does not exist.
     http.make(orders, &order("2", "sell", "12.5", "40"));
     assert_eq!(http.get("/api/v1/orders/1?account=1").code(), (404, "unknown-order"));
     assert_eq!(http.delete("/api/v1/orders/1?account=1").code(), (404, "unknown-order"));
@@ -287,7 +288,7 @@ fn a_name_that_was_given_is_the_servers_own() {
         assert_eq!(post(3, &[("origin", foreign)]).code(), (403, "foreign-origin"), "{foreign}");
     }
     assert_eq!(http.send("GET", "/", None, &[("host", "evil.example")]).code(), (403, "foreign-host"));
-    // A browser is answered what it can show.
+    // A browser gets an answer that it can show.
     let shown = http.send("GET", "/", None, &[("host", "evil.example"), ("accept", "text/html,*/*;q=0.8")]);
     assert_eq!((shown.status, shown.kind.as_str()), (403, "application/json"));
     assert!(shown.text.contains("--http-hosts"), "it says what to do: {}", shown.text);
@@ -345,7 +346,7 @@ fn history_survives_stops_and_crashes() {
     server.stop();
 }
 
-/// All that can be read, all pages of it.
+/// Everything that can be read, in all its pages.
 fn everything(http: &Http) -> Value {
     let mut all = serde_json::Map::new();
     for (name, path, list) in [

@@ -1,5 +1,5 @@
-//! The rules of symbols over REST, the WebSocket and the compatible interface: how they are given and shown, what is refused, and
-//! what is known of them after a restart.
+//! The rules of symbols over REST, the WebSocket and the compatible interface: how they are set and shown, what is
+//! refused, and what is known of them after a restart.
 
 use std::process::Command;
 
@@ -33,7 +33,7 @@ fn order(side: &str, kind: &str, limit: &str, shares: &str) -> Value {
     order
 }
 
-/// An execution at 10, from which the band is counted.
+/// An execution at 10, from which the price band is computed.
 fn trade_at_ten(ask: impl Fn(&str) -> String) {
     ask(r#"<transactions id="2"><order sym="SPY" amount="-1" limit="10"/></transactions>"#);
     ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="10"/></transactions>"#);
@@ -84,7 +84,7 @@ fn rules_are_given_shown_and_obeyed_over_rest_and_after_a_restart() {
     let server = launch.start();
     let http = Http::new(server.http);
     assert_eq!(symbol(&http, "SPY")["rules"], all(), "read from the snapshot");
-    // What is not said is no rule.
+    // A rule that the body leaves out is removed.
     assert_eq!(put(&http, "SPY", &json!({"trading": false})), (200, json!({"trading": false})));
     assert_eq!(http.post("/api/v1/orders", &order("buy", "limit", "10", "10")).code(), (409, "halted"));
     assert_eq!(http.delete("/api/v1/orders/3?account=1").status, 200, "orders can be canceled");
@@ -143,7 +143,7 @@ fn whoever_follows_symbols_is_told_their_rules() {
     server.stop();
 }
 
-/// The filters of a pair by their types.
+/// The filter of this type of a pair.
 fn filter(pair: &Value, name: &str) -> Value {
     let filters = pair["filters"].as_array().unwrap().iter();
     filters.into_iter().find(|filter| filter["filterType"] == name).cloned().unwrap_or(Value::Null)

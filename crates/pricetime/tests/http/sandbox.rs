@@ -36,7 +36,7 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
     let started = put(&http, &json!({"running": true, "rate": 500, "seed": 7}));
     assert_eq!((started.status, &started.body["running"], &started.body["seed"]), (200, &json!(true), &json!(7)));
     assert_eq!(started.body["made"], true);
-    // The answer came when all of it was there.
+    // All of it is there when the answer comes.
     let status = http.read("/api/v1/status");
     assert_eq!((&status["accounts"], &status["symbols"]), (&json!(13), &json!(4)));
     assert_eq!(http.read("/api/v1/accounts/1")["balance"], "100000");
@@ -52,7 +52,7 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
     let status = http.read("/api/v1/status");
     assert_eq!(status["open_orders"], 0, "they took their orders back");
 
-    // Those that make no offers do not trade with each other, and nothing is issued again.
+    // The traders that only take do not trade with each other, and no more shares are issued.
     let shares = || http.read("/api/v1/symbols/ACME")["issued"].clone();
     let issued = shares();
     put(&http, &json!({"running": true, "rate": 500, "strategies": ["makers"]}));
@@ -60,7 +60,7 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
     assert_eq!(shares(), issued);
     server.stop();
 
-    // It stops with the server, which finds its market again and may go on with it.
+    // The sandbox stops with the server, which finds its market again and may continue with it.
     let server = Launch::new(&folder.data()).start();
     let http = Http::new(server.http);
     let standing = http.read("/api/v1/sandbox");

@@ -1,4 +1,4 @@
-//! What the server measured of itself is remembered for whoever comes later.
+//! The server remembers its measurements of the last seconds for clients that come later.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;

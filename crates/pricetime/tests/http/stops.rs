@@ -1,5 +1,5 @@
-//! Orders that wait for a price, by REST, XML and the compatible interface: what they hold, what triggers them, what they are told,
-//! and what is known of them after a restart.
+//! Orders that wait for a price, over REST, XML and the compatible interface: what they hold, what triggers them, what
+//! is told of them, and what is known of them after a restart.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="100000"/>
     <symbol sym="SPY"><account id="1">100</account><account id="2">100</account></symbol></create>"#;
 
-/// As long as such an id may be, and with every kind of character.
+/// A client order id of the greatest length, with every kind of character.
 const LONGEST: &str = "A-z_0.9:/abcdefghijklmnopqrstuvwxyzA";
 
-/// An order with what else it asks for.
+/// An order with its further parameters.
 fn order(account: &str, side: &str, kind: &str, shares: &str, more: Value) -> Value {
     let mut order = json!({"account": account, "symbol": "SPY", "side": side, "kind": kind, "shares": shares});
     order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -63,7 +63,7 @@ fn orders_wait_hold_and_are_triggered_across_restarts() {
     assert_eq!((json!(has(&http)), shown(&http)), (held.clone(), waiting.clone()));
     let book = http.read("/api/v1/symbols/SPY/book");
     assert_eq!([&book["bids"], &book["asks"]], [&json!([]), &json!([])], "what waits stands in no book");
-    // Once from the journal, and once from the snapshot of a stop.
+    // The server restarts from its journal first, and then from the snapshot of a stop.
     server.kill();
 
     launch.start().stop();
@@ -81,7 +81,7 @@ fn orders_wait_hold_and_are_triggered_across_restarts() {
     let fields =
         ["status", "executed", "average_price", "stop", "waits", "client_order_id"].map(|field| sold[field].clone());
     assert_eq!(json!(fields), json!(["executed", "3", "9", "9", false, LONGEST]));
-    // It waited for this or less, and the last price is this.
+    // The order waits for this price or a lower one, and this is the last price.
     let late = http.post("/api/v1/orders", &order("1", "sell", "market", "1", json!({"stop": "9.5"}))).body;
     assert_eq!(late["code"], "triggers-at-once", "{late}");
     assert!(late["detail"].as_str().unwrap().contains("the last execution was at 9, so choose a stop below that"));
@@ -103,7 +103,7 @@ fn orders_wait_hold_and_are_triggered_across_restarts() {
         json!(placed),
         json!([["market", "9", null], ["limit", null, "12"], ["market", "15", null], ["post_only", null, "8"]])
     );
-    // At 12 the sell is triggered and rests; what it sells at is its own limit.
+    // At 12 the sell is triggered and joins the book. It sells at its own limit.
     for (side, limit) in [("sell", "12"), ("buy", "12")] {
         http.make("/api/v1/orders", &order("2", side, "limit", "1", json!({"limit": limit})));
     }
@@ -126,7 +126,7 @@ fn orders_wait_hold_and_are_triggered_across_restarts() {
     assert_eq!(triggered, [true, true, false, false], "one is done, one rests, and two wait");
     let canceled = http.delete("/api/v1/accounts/1/orders?symbol=SPY").body;
     assert_eq!(canceled["canceled"].as_array().map(Vec::len), Some(3), "{canceled}");
-    // 27 dollars for what was sold.
+    // 27 dollars were paid for the sold shares.
     assert_eq!(json!(has(&http)), json!(["1027", "0", "97", "0"]));
     server.stop();
 }
@@ -151,7 +151,8 @@ fn more_orders_than_one_command_activates_are_activated_by_the_server_alone() {
     wait_until("every order was activated", PATIENCE, || http.read("/api/v1/accounts/1")["open_orders"] == 0);
     assert_eq!(http.read("/api/v1/accounts/1")["balance"], json!((8 * ORDERS).to_string()), "each sold its share at 8");
     server.stop();
-    // Two accounts, a symbol, shares for both, the stops, three orders. A thousand were activated with the last of these.
+    // Two accounts, a symbol, shares for both, the stops, three orders. A thousand stops were activated with the last
+    // of these.
     let asked = 2 + 1 + 2 + ORDERS as u64 + 3;
     assert_eq!(state_of(&folder.data())["sequence"], asked + 2, "the server gave two commands by itself");
 }
@@ -218,11 +219,11 @@ fn clients_of_the_compatible_interface_find_their_stops() {
         let one = |order: &Value| json!([order["orderId"], order["isWorking"], order["workingTime"]]);
         open.as_array().unwrap().iter().map(one).collect()
     };
-    // The second one was triggered by the same command, and rests.
+    // The second order was triggered by the same command, and is in the book.
     let since = &sold["workingTime"];
     let expected = [json!([ids[1], true, since]), json!([ids[2], false, -1]), json!([ids[3], false, -1])];
     assert_eq!(working(&http), expected);
-    // One that finds nothing to execute with when it is triggered is not canceled by its owner.
+    // An order that finds nothing to execute with when it is triggered is not canceled by its owner.
     let lonely = place("side=SELL&type=STOP_LOSS&quantity=1&stopPrice=8");
     let trade = r#"<order sym="SPY" amount="1" limit="8"/><order sym="SPY" amount="-1" limit="8"/>"#;
     server.ask(&format!(r#"<transactions id="2">{trade}</transactions>"#));

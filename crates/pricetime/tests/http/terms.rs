@@ -1,5 +1,5 @@
-//! Orders that end at a time, keep from trading with their own account, or are amended, by REST and on the WebSocket: what they
-//! are told, and what is known of them after a restart.
+//! Orders that end at a time, do not trade with their own account, or are amended, over REST and the WebSocket: what is
+//! told of them, and what is known of them after a restart.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" 
 /// The year 2100, in microseconds.
 const FAR: u64 = 4_102_444_800_000_001;
 
-/// A limit order with what else it asks for.
+/// A limit order with its further parameters.
 fn order(side: &str, limit: &str, shares: &str, more: Value) -> Value {
     let mut order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": limit, "shares": shares});
     order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -63,7 +63,7 @@ fn an_order_is_told_with_its_deadline_and_mode_and_the_same_after_restarts() {
     let both = json!([plain, expected]);
     let all = [expected.clone(), expected, both.clone(), both.clone(), both];
     assert_eq!(shown(&http), all);
-    // Once from the journal, and once from the snapshot of a stop.
+    // The server restarts from its journal first, and then from the snapshot of a stop.
     server.kill();
     let server = launch.start();
     assert_eq!(shown(&Http::new(server.http)), all);
@@ -71,7 +71,7 @@ fn an_order_is_told_with_its_deadline_and_mode_and_the_same_after_restarts() {
     let server = launch.start();
     let http = Http::new(server.http);
     assert_eq!(shown(&http), all);
-    // By the compatible way to another order: what is new has terms of its own.
+    // A new order that replaces another one has terms of its own.
     let asked = order("buy", "9.5", "5", json!({"until": FAR + 1, "self_trade": "decrement"})).to_string();
     let replaced = http.send("PUT", "/api/v1/orders/1", Some(&asked), &[("content-type", "application/json")]).body;
     assert_eq!(fields(&replaced["placed"], ["self_trade", "until"]), json!(["decrement", FAR + 1]));

@@ -1,5 +1,5 @@
-//! Stops that follow the market, by REST, on the WebSocket and by the compatible interface: where they are, also after restarts, and what
-//! triggers them.
+//! Stops that follow the market, over REST, the WebSocket and the compatible interface: where they are, also after
+//! restarts, and what triggers them.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -16,7 +16,7 @@ fn order(side: &str, kind: &str, shares: &str, more: Value) -> Value {
     order
 }
 
-/// An execution at this price, between the orders of account 2.
+/// An execution at this price, between orders of account 2.
 fn trade(http: &Http, at: &str) {
     for side in ["buy", "sell"] {
         let order = json!({"account": "2", "symbol": "SPY", "side": side, "limit": at, "shares": "1"});
@@ -66,7 +66,8 @@ fn a_stop_follows_the_market_across_restarts_and_is_triggered() {
     assert!(told.is_some_and(|told| told.to_string().contains("\"trail\":\"5\"")), "where it is now is told");
     let list = http.read("/api/v1/accounts/1/orders?status=open");
     assert_eq!(list["orders"].as_array().unwrap().iter().filter(|order| order["stop"] == "103.5").count(), 1, "{list}");
-    // Once from the journal, and once from the snapshot of a stop; the same sent again is the same order.
+    // The server restarts from its journal first, and then from the snapshot of a stop. The same order sent again is
+    // the same order.
     for stops in [false, true] {
         if stops {
             server.stop();
@@ -82,7 +83,7 @@ fn a_stop_follows_the_market_across_restarts_and_is_triggered() {
     let mut other = asked[0].clone();
     other["trail"] = json!("6");
     assert_eq!(http.post("/api/v1/orders", &other).body["code"], "client-order-id-taken");
-    // A low moves the buy, and reaches neither sell.
+    // A new low moves the buy's trigger, and reaches neither sell.
     trade(&http, "104");
     assert_eq!(shown(&http), at("103.5", "97.65", "110"));
     http.make("/api/v1/orders", &json!({"account": "2", "symbol": "SPY", "side": "buy", "limit": "99", "shares": "9"}));

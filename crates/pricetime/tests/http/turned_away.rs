@@ -1,5 +1,5 @@
-//! Clients that are turned away before they ask the exchange for anything: each is counted by its reason, the log tells
-//! of some and of nothing that they sent, and a flood of them takes no room there.
+//! Clients that are refused before they reach the exchange: each is counted by its reason. The log names some of them,
+//! without anything that they sent, and stays short when there are many.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::common::members::{AccessFile, Client, PASSWORD, basic, hmac_hex, mark
 use crate::common::raw;
 use crate::common::server::{Launch, Server};
 
-/// A text of a client that is to stand in no log.
+/// A text of a client that must not appear in the log.
 const HOSTILE: &str = "h0stile\u{1b}[31m";
 
 fn count(metrics: &str, gateway: &str, reason: &str) -> u64 {
@@ -24,7 +24,7 @@ fn metrics(http: &Http) -> String {
     Client { http, member: "olga" }.get("/metrics").text
 }
 
-/// Panics unless this many more are counted for each reason of a gateway than before.
+/// Panics unless the count of each reason of a gateway grew by this much.
 fn expect_more(before: &str, after: &str, gateway: &str, expected: &[(&str, u64)]) {
     for (reason, more) in expected {
         let found = count(after, gateway, reason) - count(before, gateway, reason);
@@ -60,7 +60,7 @@ fn wrong_proofs_are_counted_and_logged_at_each_door() {
     assert!(told.contains("login refused"), "{told}");
     let before = metrics(&http);
     assert_eq!((count(&before, "fix", "wrong_proof"), count(&before, "xml", "wrong_proof")), (1, 1));
-    // A secret, a token, a password, a login with a secret, a signature, and one of the compatible interface.
+    // A secret, a token, a password, a login with a secret, a signature, and a signature of the compatible interface.
     let wrong = basic("h0stile", "wrong-secret");
     let account = |headers: &[(&str, &str)]| http.send("GET", "/api/v1/accounts/1", None, headers).status;
     assert_eq!(account(&[("authorization", &wrong)]), 401);
@@ -103,12 +103,12 @@ fn refusals_at_the_gate_are_counted_by_their_reason() {
     assert_eq!(http.send("GET", "/api/v1/accounts/1", None, &[("pricetime-key", "x")]).status, 401);
     let foreign = raw::ask(server.http, "GET / HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
     assert_eq!(raw::status(&foreign), 403);
-    // What is signed counts once, and what is sent again as a replay.
+    // A signed request is done once, and sent again it counts as a replay.
     let timed = format!("symbol=SPYUSD&timestamp={}", now());
     let signed = format!("/binance/api/v3/openOrders?{timed}&signature={}", hmac_hex(&secret("alice"), &timed));
     let delete = || http.send("DELETE", &signed, None, &[("x-mbx-apikey", "alice-key")]);
     assert_eq!((delete().status, delete().body["code"].clone()), (200, json!(-1022)));
-    // What may not be followed on a WebSocket.
+    // This is a channel that the member may not follow on a WebSocket.
     let mut socket = http.listen_with("/ws/v1", &[("authorization", &basic("alice-key", &secret("alice")))]);
     socket.send(&json!({"op": "subscribe", "channel": "orders", "account": "2"}));
     assert_eq!(socket.next()["code"], "unknown-account");
@@ -139,7 +139,7 @@ fn refusals_at_the_gate_are_counted_by_their_reason() {
     stop(server, &["reason=\"not_theirs\"", "reason=\"replayed\"", "reason=\"foreign\"", "reason=\"past_limit\""]);
 }
 
-/// Without members a key file's signatures are the only proofs that there are.
+/// Without members, the signatures of a key file are the only proofs.
 #[test]
 fn a_wrong_signature_of_the_key_file_is_counted() {
     let folder = Folder::new("turned-away-key-file");

@@ -1,15 +1,15 @@
-//! Turnover: the same dollars are traded any number of times, so that what was traded has no bound that balances have.
+//! Turnover: the same dollars can be traded any number of times, so its sum is not bounded as balances are.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
 use crate::common::server::{Launch, Server};
 use crate::common::talk::order;
 
-/// The most that a sum of traded money is told as.
+/// The largest sum of traded money that is told.
 const MOST: &str = "17014118346046923173168.7303715884105727";
 
-/// Candles and the figures of a day were added up with the arithmetic of balances, whose bound an account passes by
-/// trading with itself: the feed panicked, and so did every start after that, with or without a feed.
+/// Candles and the figures of a day were once summed with the arithmetic of balances, whose bound an account exceeds by
+/// trading with itself: the feed panicked, and so did every later start, with or without a feed.
 #[test]
 fn one_account_that_trades_all_its_dollars_again_and_again_stops_neither_the_server_nor_its_next_start() {
     let folder = Folder::new("turnover");
@@ -21,7 +21,7 @@ fn one_account_that_trades_all_its_dollars_again_and_again_stops_neither_the_ser
         "<create><account id=\"1\" balance=\"{most}\"/><symbol sym=\"S\"><account id=\"1\">1000000000</account></symbol></create>"
     );
     assert!(!client.ask(&market).contains("<error"));
-    // Nearly all of the money there may be, 400 times: twice the most that a sum is told as.
+    // Nearly all money that can exist is traded 400 times: twice the largest sum that is told.
     let [sell, buy] = ["-1000000000", "1000000000"].map(|shares| order("S", shares, "92233720368"));
     let told = client.ask(&format!("<transactions id=\"1\">{}</transactions>", format!("{sell}{buy}").repeat(400)));
     assert!(!told.contains("<error"), "{told:.300}");

@@ -1,5 +1,5 @@
-//! An order that one command does not bring to its end: what is told of it meanwhile over every protocol, that nothing
-//! trades through it, and that it goes on after a kill to what it would have come to.
+//! An order that takes more than one command: what is told of it meanwhile over every protocol, that no other order
+//! trades ahead of it, and that after a kill it goes on to the same result.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use crate::common::keys::KeyFile;
 use crate::common::server::{Launch, Server};
 use crate::common::wait::wait_for;
 
-/// Orders that show one share of a hundred: as many executions as fifteen commands make.
+/// Orders that show one share of a hundred: they make as many executions as fifteen commands.
 const ICEBERGS: u64 = 1_500;
 const PARTS: u64 = 100;
-/// Executions of a command.
+/// The most executions of a command.
 const STEP: u64 = 10_000;
-/// What the sweeper asks for and nobody sells.
+/// Shares that the sweeping order asks for and nobody sells.
 const TOO_MANY: u64 = 50;
-/// Kills that may come too late.
+/// How many kills may come too late.
 const KILLS: u64 = 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Account 1 sweeps, account 2 sells, account 3 comes behind the sweeper.
+/// Account 1 sweeps, account 2 sells, and account 3 comes after account 1.
 fn serve(folder: &Folder, keys: &KeyFile) -> Server {
     let launch = keys.launch(folder).with("--fix 127.0.0.1:0");
     let server = launch.start();
@@ -42,8 +42,8 @@ fn serve(folder: &Folder, keys: &KeyFile) -> Server {
     server
 }
 
-/// Has account 1 sweep and account 3 come behind it, in one piece, with `last` at its end. Gives the ids of the three
-/// orders.
+/// Sends an order of account 1 that sweeps, one of account 3 after it, and `last`, all at once. Returns the ids of the
+/// three orders.
 fn sweep(server: &Server, last: &str) -> [u64; 3] {
     let mut client = server.client();
     let amount = ICEBERGS * PARTS + TOO_MANY;
@@ -59,7 +59,7 @@ fn sweep(server: &Server, last: &str) -> [u64; 3] {
         client.send_request(request).unwrap();
     }
     let [swept, behind, elsewhere, _] = requests.map(|_| client.reply().unwrap());
-    // A request is whole: the command came to its bound, and was asked about before the server went on.
+    // A request is handled as a whole: the command reached its bound, and was queried before the server went on.
     assert_eq!(swept.matches("<executed ").count() as u64, STEP, "{swept:.300}");
     assert!(swept.contains(&format!("<open shares=\"{}\"/>", amount - STEP)), "{swept:.300}");
     assert!(behind.contains("<status client-id=\"behind\"><open shares=\"5\"/></status>"), "{behind}");
@@ -74,7 +74,8 @@ fn order(http: &Http, order: u64, account: u64) -> Value {
     http.read(&format!("/api/v1/orders/{order}?account={account}"))
 }
 
-/// How it stands while its symbol is halted: on every protocol the same. Gives how many shares are executed.
+/// Checks how the order stands while its symbol is halted, which is the same over every protocol. Returns the number of
+/// executed shares.
 fn is_under_way(server: &Server, keys: &KeyFile, [swept, behind, _]: [u64; 3]) -> u64 {
     let http = Http::new(server.http);
     let told = order(&http, swept, 1);
@@ -103,7 +104,7 @@ fn is_under_way(server: &Server, keys: &KeyFile, [swept, behind, _]: [u64; 3]) -
     executed
 }
 
-/// What all came to: the same whatever happened on the way.
+/// Checks the result, which is the same whatever happened on the way.
 fn ended(server: &Server, [swept, behind, _]: [u64; 3]) {
     let http = Http::new(server.http);
     let all = ICEBERGS * PARTS;
@@ -123,19 +124,20 @@ fn ended(server: &Server, [swept, behind, _]: [u64; 3]) {
     has(&account(1), 100_000_000 - all * 10, all);
     has(&account(2), all * 10 + 5 * 11 + 4 * 7, 1_000_000 - all - 5);
     has(&account(3), 1_000 - 5 * 11 - 4 * 7, 5);
-    // Its executions are told to the last one, though many commands made them.
+    // All of the order's executions are told, though many commands made them.
     let told = server.ask(r#"<transactions id="1"><query client-id="sweep"/></transactions>"#);
     assert_eq!(told.matches("<executed ").count() as u64, all, "{told:.300}");
 }
 
-/// One order that swept many others of many parts executed 100,000 times at most, and what was left of it was canceled:
-/// who asked for it had less than stood there.
+/// An order that swept many others once executed 100,000 times at most, and the rest of it was canceled, so its owner
+/// got less than there was.
 #[test]
 fn an_order_that_is_under_way_is_shown_as_open_and_goes_on_after_a_kill() {
     let folder = Folder::new("under-way");
     let keys = KeyFile::new(&folder);
     let server = serve(&folder, &keys);
-    // While the symbol is halted it keeps its place: so what is told of it in the middle does not depend on when.
+    // While the symbol is halted the order keeps its place, so what is told of it in the middle does not depend on the
+    // moment.
     let orders = sweep(&server, r#"<create><phase sym="S" is="halted"/></create>"#);
     let executed = is_under_way(&server, &keys, orders);
     server.kill();
@@ -150,8 +152,8 @@ fn an_order_that_is_under_way_is_shown_as_open_and_goes_on_after_a_kill() {
     server.stop();
 }
 
-/// A server is killed just behind the sweep, again until a kill came in the middle of it. A server whose disk is nearly
-/// full executes nothing by itself: so it shows where that was.
+/// The server is killed just after the sweep, until a kill comes in the middle of it. A server whose disk is nearly
+/// full executes nothing by itself, and shows how far the order came.
 #[test]
 fn a_kill_in_the_middle_changes_nothing_of_what_it_comes_to() {
     let is_cut = (0..KILLS).any(|kill| {
@@ -171,7 +173,7 @@ fn a_kill_in_the_middle_changes_nothing_of_what_it_comes_to() {
     assert!(is_cut, "no kill came while an order was under way");
 }
 
-/// It was told to be for as many shares as its first command executed.
+/// The order was once told with only as many shares as its first command executed.
 #[test]
 fn an_order_for_money_that_is_under_way_is_told_with_all_its_shares() {
     let folder = Folder::new("under-way-funds");
@@ -193,7 +195,7 @@ fn an_order_for_money_that_is_under_way_is_told_with_all_its_shares() {
     server.stop();
 }
 
-/// It is canceled like any other, and whoever waits behind it has its turn at once.
+/// The order is canceled like any other, and the orders that wait behind it have their turn at once.
 #[test]
 fn an_order_that_is_under_way_is_canceled_as_any_other() {
     let folder = Folder::new("under-way-cancel");

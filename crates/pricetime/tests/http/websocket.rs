@@ -1,4 +1,4 @@
-//! The WebSocket over the real wire: what followers build of what they are told is what the market says.
+//! The WebSocket over the real wire: followers that apply what they are told get the market's book.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -73,7 +73,7 @@ fn start(folder: &Folder) -> (Server, Http) {
     (server, http)
 }
 
-/// Random orders around ten dollars, some of them canceled, until told to stop.
+/// Sends random orders around ten dollars, some of which are canceled, until told to stop.
 fn trade(xml: SocketAddr, stop: &AtomicBool, least: usize) {
     let mut client = connect(xml);
     let (mut random, mut sent) = (0x5EED_u64, 0);
@@ -146,7 +146,7 @@ fn trades_candles_and_orders_are_told_as_rest_shows_them() {
     expected.reverse();
     let (mut told, mut orders, mut executions) = (Vec::new(), BTreeMap::new(), Vec::new());
     let mut candle = Value::Null;
-    // The last that is told: symbols come before accounts.
+    // The last message of this command: symbols are told before accounts.
     let last = http.make(
         "/api/v1/orders",
         &json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "0.01", "shares": "1"}),
@@ -255,7 +255,7 @@ fn a_connection_has_so_many_subscriptions_and_no_more() {
     socket.send(&json!({"op": "unsubscribe", "id": 65, "channel": "book", "symbol": "S0"}));
     socket.next_of("unsubscribed", "book");
     socket.subscribe(one_more);
-    // A message longer than any request ends it.
+    // A message longer than any request ends the connection.
     socket.send(&json!({"op": "ping", "id": "x".repeat(20_000)}));
     assert_eq!(socket.read_to_end().0, [] as [Value; 0]);
     server.stop();
@@ -290,7 +290,7 @@ fn whoever_does_not_read_is_dropped_and_holds_nobody_up() {
             watch.next_of("update", "status")["subscribers"] == 2
         });
         stop.store(true, Ordering::Relaxed);
-        // One more order, should the follower wait for one.
+        // One more order follows, in case the follower waits for one.
         server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="1"/></transactions>"#);
         following.join().unwrap();
         traders.into_iter().for_each(|trader| trader.join().unwrap());
@@ -299,8 +299,8 @@ fn whoever_does_not_read_is_dropped_and_holds_nobody_up() {
     server.stop();
 }
 
-/// A book of more than the megabyte that may wait for a client was never told: its subscribers were dropped at once, as if
-/// they did not read.
+/// A book that is larger than the megabyte that may wait for a client was once never told: its subscribers were dropped
+/// at once, as if they did not read.
 #[test]
 fn a_book_larger_than_what_may_wait_is_told_to_whoever_reads() {
     const LEVELS: usize = 100_000;
