@@ -52,7 +52,7 @@ fn an_empty_server_gets_a_market_that_lives_until_it_is_stopped() {
     let status = http.read("/api/v1/status");
     assert_eq!(status["open_orders"], 0, "they took their orders back");
 
-    // The traders that only take do not trade with each other, and no more shares are issued.
+    // When the market makers alone are started again, no more shares are issued.
     let shares = || http.read("/api/v1/symbols/ACME")["issued"].clone();
     let issued = shares();
     put(&http, &json!({"running": true, "rate": 500, "strategies": ["makers"]}));
