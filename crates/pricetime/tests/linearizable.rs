@@ -1,6 +1,6 @@
-//! Two servers on one database take over from each other while clients ask both: whatever was answered, by whichever
-//! server and over whichever way, looks and changes alike, is what one market would have answered that does one thing
-//! after the other.
+//! Two servers on one database take over from each other while clients ask both: every answer, of either server and
+//! over any interface, to a query or a change, is one that a single market which does one thing after the other could
+//! have given.
 //! Not quick: needs PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects, clippy::wildcard_enum_match_arm)]
 
@@ -35,13 +35,13 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// A server, and its own way to the database.
+/// A server, with a proxy of its own between it and the database.
 struct Running {
     server: Server,
     way: Proxy,
 }
 
-/// A server that has the market, and one that takes over.
+/// The server that has the market, and the one that takes over.
 struct Pair<'a> {
     stage: &'a Stage,
     database: &'a Database,
@@ -49,7 +49,7 @@ struct Pair<'a> {
     active: Running,
     /// None once it serves.
     standby: Option<(Process, Proxy)>,
-    /// It serves, and the active one has not ended yet.
+    /// The standby that serves now, while the active server has not ended yet.
     next: Option<Running>,
     take_overs: usize,
     commits: usize,
@@ -67,7 +67,7 @@ fn standby(folder: &Folder, database: &Database) -> Option<(Process, Proxy)> {
 }
 
 impl Pair<'_> {
-    /// Sees whether the other one has taken over by now.
+    /// Checks whether the standby has taken over.
     fn look(&mut self) {
         if let Some((process, _)) = &mut self.standby
             && process.says_that_it_serves()
@@ -80,7 +80,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Waits until it is clear whose the market is: one has ended, or the other one waits on.
+    /// Waits until it is clear which server has the market: either one has ended, or the standby still waits.
     fn settle(&mut self) {
         wait_until("one server to have the market", PATIENCE, || {
             self.look();
@@ -97,21 +97,21 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether the active one commits something.
+    /// Whether the active server commits a change.
     fn commits(&mut self) -> bool {
         self.commits += 1;
         let request = format!("<create><account id=\"{}\" balance=\"1\"/></create>", ACCOUNTS + self.commits);
-        // It may end at any time.
+        // The server may end at any time.
         let Ok(mut client) = Client::connect(self.active.server.xml, PATIENCE) else { return false };
         client.send_request(&request).is_ok() && client.reply().is_ok_and(|reply| reply.contains("<created"))
     }
 
-    /// Something goes wrong with the active one.
+    /// Lets something go wrong with the active server.
     fn disturb(&mut self, round: usize, random: &mut Random) {
         let moment = Duration::from_micros(random.below(400_000) as u64);
         match round % 4 {
             0 => self.database.end_the_writer(),
-            // It knows nothing of it for a while, or until the other one has the market.
+            // For a while, or until the other server has the market, it does not notice.
             1 | 2 => {
                 self.active.server.process.signal(Signal::STOP);
                 self.database.end_the_writer();
@@ -121,7 +121,7 @@ impl Pair<'_> {
                 }
                 self.active.server.process.signal(Signal::CONT);
             }
-            // It knows that it does not know.
+            // It notices that it cannot know whether the market is still its own.
             _ => {
                 self.active.way.hold(Way::Out);
                 self.database.end_the_writer();
@@ -172,7 +172,7 @@ fn whatever_two_servers_answer_is_what_one_would_have() {
             let caller = Caller::new(&stage, seed, caller < CALLERS / 2);
             scope.spawn(move || caller.run());
         }
-        // Callers end also when this panics.
+        // The callers end also when this panics.
         let _end = stage.ending();
         for round in 0..rounds {
             std::thread::sleep(Duration::from_millis(random.below(300) as u64));
@@ -191,7 +191,7 @@ fn whatever_two_servers_answer_is_what_one_would_have() {
     println!("{} take-overs, {calls} calls, of {open} nobody knows what came", pair.take_overs);
 }
 
-/// A history that a person can follow.
+/// A history in a form that a person can follow.
 fn shown(mut history: Vec<AccountCall>) -> String {
     history.sort_by_key(|call| call.from);
     let line = |Call { asked, from, told }: &AccountCall| match told {
@@ -205,7 +205,7 @@ fn call(asked: Asked, from: u64, told: Told, at: u64) -> AccountCall {
     Call { asked, from, told: Some((told, at)) }
 }
 
-/// The checker must be able to fail: this is what a server tells that was replaced and does not know it.
+/// The checker must be able to fail: such an answer comes from a server that was replaced and does not know it.
 #[test]
 fn an_answer_that_is_older_than_one_before_it_is_found() {
     let placed = call(Asked::Place(0), 0, Told::Placed, 10);
@@ -219,7 +219,7 @@ fn an_answer_that_is_older_than_one_before_it_is_found() {
     assert!(!check(&[placed.clone(), canceled.clone(), call(Asked::LookAtAll, 40, Told::Open(1), 50)]));
     let back = [looked(21, Told::Is(Order::Canceled)), looked(32, stale)];
     assert!(!check(&[&[placed.clone(), canceled][..], &back].concat()), "nobody sees time go back");
-    // Of a call without an answer nobody knows when it is done, but once it is seen it stays so.
+    // Nobody knows when a call without an answer takes effect, but once its effect has been seen it stays.
     let unknown = Call { asked: Asked::Cancel(0), from: 20, told: None };
     assert!(check(&[placed.clone(), unknown.clone(), looked(90, stale)]));
     assert!(check(&[placed.clone(), unknown.clone(), looked(90, Told::Is(Order::Canceled))]));
@@ -228,7 +228,7 @@ fn an_answer_that_is_older_than_one_before_it_is_found() {
     assert!(!check(&[placed.clone(), placed, call(Asked::Cancel(1), 40, Told::Canceled, 50)]), "it is another order");
 }
 
-/// One that forgets what it acknowledged, among many calls at once.
+/// A server that forgets an acknowledged order, with many calls at once.
 #[test]
 fn a_lost_order_is_found_among_many_calls_at_once() {
     let mut calls: Vec<AccountCall> =

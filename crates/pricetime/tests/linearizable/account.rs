@@ -1,12 +1,12 @@
-//! An account with a few orders that nobody trades with: each is placed under a name, may be placed again, which changes
-//! nothing, and canceled once.
+//! An account with a few orders that nobody trades with: each is placed under a client order id, may be placed again
+//! without effect, and may be canceled once.
 
 use crate::common::checker::{Call, Model};
 
-/// Orders of an account.
+/// The number of orders of an account.
 pub const ORDERS: usize = 4;
 
-/// What becomes of an order.
+/// The state of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     #[default]
@@ -15,17 +15,17 @@ pub enum Order {
     Canceled,
 }
 
-/// How an account is.
+/// The state of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Account([Order; ORDERS]);
 
-/// What is asked of it; orders by their numbers here.
+/// What clients ask of an account. Orders are identified by their numbers in this test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     Place(usize),
     Cancel(usize),
     Look(usize),
-    /// Which orders are open, whichever way that is shown.
+    /// Asks which orders are open, in any of the ways that show it.
     LookAtAll,
 }
 
@@ -34,12 +34,12 @@ pub enum Asked {
 pub enum Told {
     Placed,
     Canceled,
-    /// There is nothing to cancel any more.
+    /// The order exists and has nothing open.
     NothingOpen,
-    /// There is no such order.
+    /// The order does not exist.
     Unknown,
     Is(Order),
-    /// Bit by bit.
+    /// A bit for each open order.
     Open(u8),
 }
 

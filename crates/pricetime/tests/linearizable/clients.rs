@@ -1,4 +1,4 @@
-//! Clients of two servers of one market, over every way to ask: what they asked and were told goes into a history.
+//! Clients of two servers of one market, over all interfaces: their calls and answers go into a history.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,44 +18,44 @@ use crate::common::once::{connect, exchange};
 use crate::common::reply::{Element, Status};
 use crate::common::server::PATIENCE;
 
-/// Accounts that are there from the beginning. One after the other gets so many calls.
+/// Accounts that exist from the beginning. Clients move from one to the next as each gets its share of calls.
 pub const ACCOUNTS: usize = 8_000;
 const CALLS: usize = 48;
 
-/// Where a server is asked.
+/// The addresses of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     pub xml: SocketAddr,
     pub http: SocketAddr,
 }
 
-/// What clients share.
+/// State that the clients share.
 pub struct Stage {
     began: Instant,
-    /// Those that serve, as far as is known, the newest last.
+    /// The servers that are known to serve, the newest last.
     pub targets: Mutex<Vec<Target>>,
     ended: AtomicBool,
     calls: AtomicUsize,
     history: Vec<Mutex<Vec<AccountCall>>>,
-    /// The numbers of orders, by account and order, once they are known.
+    /// The orders' numbers in the market, by account and order, as far as they are known.
     numbers: Mutex<HashMap<(usize, usize), u64>>,
 }
 
-/// What came of asking.
+/// The result of a call.
 enum Outcome {
     Told(Told),
-    /// It was refused, or not sent: nothing happened.
+    /// The call was refused, or not sent, and had no effect.
     Nothing,
-    /// Nobody knows.
+    /// Nobody knows whether the call had an effect.
     Unknown,
 }
 
-/// A way to ask.
+/// An interface to ask over.
 #[derive(Clone, Copy)]
 enum Way {
     Xml,
     Rest,
-    /// Of what is shown of all orders: the account, the open orders, all orders, the snapshot of a WebSocket.
+    /// The interfaces that show all orders: the account, the open orders, all orders, the snapshot of a WebSocket.
     Account,
     OpenOrders,
     AllOrders,
@@ -78,19 +78,19 @@ impl Stage {
         }
     }
 
-    /// The request that makes the accounts.
+    /// The request that creates the accounts.
     pub fn creation() -> String {
         let accounts: String =
             (0..ACCOUNTS).map(|at| format!("<account id=\"{}\" balance=\"1000\"/>", at + 1)).collect();
         format!("<create>{accounts}<symbol sym=\"SPY\"><account id=\"1\">1</account></symbol></create>")
     }
 
-    /// What was asked of each account.
+    /// The calls of each account.
     pub fn history(&self) -> impl Iterator<Item = (usize, Vec<AccountCall>)> {
         self.history.iter().map(|calls| lock(calls).clone()).enumerate().filter(|(_, calls)| !calls.is_empty())
     }
 
-    /// Ends the calls when it is dropped.
+    /// A guard that ends the calls when it is dropped.
     pub fn ending(&self) -> Ending<'_> {
         Ending(self)
     }
@@ -113,7 +113,8 @@ impl Drop for Ending<'_> {
 pub struct Caller<'a> {
     stage: &'a Stage,
     random: Random,
-    /// Asks the server that took over, and changes something; or only looks, and asks the one before it most of the time.
+    /// Whether it asks the server that took over, and also changes things. Otherwise it only looks, and mostly asks the
+    /// server before that one.
     follows: bool,
     connections: HashMap<SocketAddr, Client>,
 }
@@ -137,7 +138,7 @@ impl<'a> Caller<'a> {
 
     fn call(&mut self, account: usize) {
         let Some(target) = self.target() else { return };
-        // Whoever follows changes what the others look at.
+        // The followers change what the other clients look at.
         let (order, roll) = (self.random.below(ORDERS), self.random.below(100).max(if self.follows { 0 } else { 35 }));
         let by_number = self.random.percent(50) && lock(&self.stage.numbers).contains_key(&(account, order));
         let way = if by_number { Way::Xml } else { Way::Rest };
@@ -155,12 +156,12 @@ impl<'a> Caller<'a> {
         let at = self.stage.now();
         let told = match outcome {
             Outcome::Told(told) => Some((told, at)),
-            // Of what only looks nothing is left to know.
+            // A query without an answer tells nothing, so it is left out.
             Outcome::Unknown if matches!(asked, Asked::Place(_) | Asked::Cancel(_)) => None,
             Outcome::Unknown | Outcome::Nothing => return,
         };
         let mut calls = lock(&self.stage.history[account]);
-        // Others had the same idea: there are only so many that can be looked at together.
+        // Other clients may have chosen the same account, and the checker can examine only so many calls together.
         if calls.len() < CALLS_MAX {
             calls.push(Call { asked, from, told });
         }
@@ -242,7 +243,7 @@ impl<'a> Caller<'a> {
                 Some("open") => Order::Open,
                 _ => Order::Canceled,
             })),
-            // What an order holds is a bit of its own.
+            // The account shows what is held, and each order's hold is a bit of its own.
             (200, _, Asked::LookAtAll, Way::Account) => {
                 Outcome::Told(Told::Open(told["held"].as_str().unwrap().parse().unwrap()))
             }
@@ -259,7 +260,7 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Which of the orders that are shown are open.
+/// Which of the shown orders are open.
 fn of_open(shown: Value) -> Outcome {
     let orders = shown["orders"].as_array().unwrap().iter();
     let open = orders.filter(|order| order["status"] == "open");
@@ -267,7 +268,8 @@ fn of_open(shown: Value) -> Outcome {
     Outcome::Told(Told::Open(bits.sum()))
 }
 
-/// What a WebSocket shows of an account when it subscribes to its orders. None when it is refused, or ends.
+/// The snapshot that a WebSocket shows when it subscribes to an account's orders. None when the subscription is
+/// refused, or the connection ends.
 fn snapshot(http: SocketAddr, account: usize) -> Option<Value> {
     let stream = connect(http).ok()?;
     let (mut socket, _) = tungstenite::client(format!("ws://{http}/ws/v1"), stream).ok()?;

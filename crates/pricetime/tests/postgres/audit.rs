@@ -1,4 +1,4 @@
-//! Who asked for which command, in rows: over each interface, on the server that takes over, and after a market is moved.
+//! The callers of commands, in rows: over each interface, on the server that takes over, and after a market is moved.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::common::members::AccessFile;
 use crate::common::server::{Launch, Server};
 use crate::postgres::{Database, database};
 
-/// Whose the commands are, what they were, and whether they were on the same connection as the one before.
+/// For each command its caller, its kind, and whether it came on the same connection as the one before.
 fn audit(database: &Database) -> Vec<(String, String, String)> {
     let rows = database.sql("SELECT what, member, protocol FROM pricetime.audit ORDER BY command");
     let part = |row: &String, nth: usize| row.split('|').nth(nth).unwrap().to_owned();
@@ -44,7 +44,7 @@ fn sql_says_who_asked_for_each_command_over_each_interface() {
          FROM pricetime.sessions WHERE first_command > 9",
     );
     assert_eq!(sessions, ["alice|xml|10|t"]);
-    // When an order was placed the audit trail says, too, and whose it is.
+    // The audit trail also says when an order was placed and whose it is.
     let joined = database.sql(
         "SELECT o.id, a.member FROM pricetime.orders o JOIN pricetime.audit a ON a.command = o.sequence AND a.time = o.time ORDER BY o.id",
     );
@@ -70,7 +70,7 @@ fn an_import_from_a_whole_journal_carries_who_asked() {
     let server = file.launch(&folder).start();
     ask_all(&server);
     server.stop();
-    // Of this nobody kept who asked.
+    // Nobody noted the callers of these commands.
     let server = Launch::new(&folder.data()).start();
     server.ask("<create><account id=\"9\" balance=\"1\"/></create>");
     server.stop();

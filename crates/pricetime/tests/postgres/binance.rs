@@ -1,4 +1,4 @@
-//! The compatible interface where the past is rows of a database.
+//! The compatible interface of a server with a database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,7 +55,7 @@ fn with_a_database_the_history_comes_from_its_rows() {
     server.stop();
 }
 
-/// After a restart memory has a day or two: a stream of longer candles showed only those.
+/// After a restart memory has a day or two: a stream of longer candles once showed only those.
 #[test]
 fn candles_of_many_days_are_whole_after_a_restart() {
     const HOUR_MICROS: u64 = 3_600_000_000;
@@ -88,10 +88,10 @@ fn candles_of_many_days_are_whole_after_a_restart() {
     let http = here.http();
     let names = ["1d", "3d", "1w", "1M"].map(|interval| format!("spyusd@kline_{interval}"));
     let mut socket = http.listen_at(&format!("/binance/stream?streams={}", names.join("/")));
-    // What it answers comes behind its subscription.
+    // The answer comes after the subscription has begun.
     socket.send(&json!({"method": "LIST_SUBSCRIPTIONS", "id": 0}));
     assert_eq!(socket.next()["id"], 0);
-    // Before and after another envelope.
+    // Before and after the envelope is changed.
     for set in [None, Some(false), Some(true)] {
         if let Some(combined) = set {
             socket.send(&json!({"method": "SET_PROPERTY", "params": ["combined", combined], "id": 1}));

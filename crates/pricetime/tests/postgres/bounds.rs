@@ -1,5 +1,5 @@
-//! What clients may have the server keep: accounts, symbols, money, shares and client order ids are bounded by settings, over
-//! every interface, and whoever comes late still gets some.
+//! What clients may make the server keep: settings limit accounts, symbols, money, shares and client order ids over
+//! every interface, and clients that come late still get some.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;
@@ -8,7 +8,7 @@ use crate::common::server::{Launch, Server};
 use crate::common::talk::{Talk, started};
 use serde_json::{Value, json};
 
-/// All that may ever be issued.
+/// The most that may ever be issued.
 const ALL: &str = "100000000000000000000";
 
 #[test]
@@ -38,7 +38,7 @@ fn the_accounts_and_symbols_that_there_may_be_are_bounded() {
     assert_eq!(http.post("/api/v1/accounts", &account("1", "0")).code(), (409, "account-exists"));
     assert_eq!(http.post("/api/v1/symbols/B/shares", &shares("1", "1")).code(), (422, "too-many-symbols"));
     http.make("/api/v1/symbols/A/shares", &shares("1", "1"));
-    // Nothing of what was refused is in the journal, and a start with other bounds replays it the same.
+    // Refused requests are not in the journal, and a start with other bounds replays it to the same state.
     let before = server.state();
     assert_eq!(before["accounts"].as_array().unwrap().len(), 2, "{before}");
     server.stop();
@@ -59,7 +59,7 @@ fn shares(account: &str, shares: &str) -> Value {
     json!({"account": account, "shares": shares})
 }
 
-/// Once one `create` of all the dollars there may be left nothing for anybody.
+/// A single `create` of all the dollars that can exist once left nothing for anybody else.
 #[test]
 fn nobody_can_take_all_the_money_that_there_may_be() {
     let (_folder, server) = started("bounds-money", "--max-children 100000");
@@ -71,7 +71,7 @@ fn nobody_can_take_all_the_money_that_there_may_be() {
              {ALL} is left to issue to all</error><created id=\"2\"/>"
         ),
     );
-    // A request that asks for more than one may, and then as many as it takes.
+    // A request that asks for more than allowed, and then as many requests as it takes.
     let many = |from: u32| -> String {
         let accounts = (from..from + 11).map(|id| format!("<account id=\"{id}\" balance=\"10000000000000000\"/>"));
         format!("<create>{}</create>", accounts.collect::<String>())
@@ -81,7 +81,8 @@ fn nobody_can_take_all_the_money_that_there_may_be() {
     let refusal = "Too much money for one request: at most 100000000000000000 (max-issue); ";
     assert!(told.contains(&format!("{refusal}99890000000000000000 is left to issue to all")), "{told}");
     (1..1_000).for_each(|round| drop(talk.client.ask(&many(100 + 100 * round))));
-    // Somebody takes the last that is not kept for those who come late; then each gets as much as anybody else who does.
+    // One client takes the last money that is not reserved for those who come late; then each client gets as much as
+    // any other late one.
     let told = talk.client.ask("<create><account id=\"7\" balance=\"10000000000000000\"/></create>");
     let most =
         told.split("at most ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{told}"));
@@ -129,7 +130,7 @@ fn nobody_can_take_all_the_shares_that_there_may_be() {
     assert!(told.text.contains("max-position"), "{}", told.text);
 }
 
-/// 16,500 ids a second of one account were kept for a day, 191 bytes each.
+/// 16,500 ids a second of one account once were kept for a day, with 191 bytes each.
 #[test]
 fn the_client_order_ids_of_an_account_are_bounded() {
     let folder = Folder::new("bounds-ids");
@@ -166,7 +167,7 @@ fn check_client_order_ids(folder: &Folder, kept: &dyn Fn(Launch) -> Launch) {
         let refused = place(&http, "1", Some("d"));
         assert_eq!(refused.code(), (422, "too-many-client-order-ids"));
         assert_eq!(refused.body["detail"], refusal);
-        // The same order again is not one more.
+        // An order that is sent again does not count again.
         assert_eq!(place(&http, "1", Some("b")).status, 200);
         assert_eq!(place(&http, "1", None).status, 201);
         let order = "symbol=SPYUSD&side=BUY&type=LIMIT&timeInForce=GTC&quantity=1&price=1";

@@ -1,4 +1,4 @@
-//! The exchange on a PostgreSQL that the tests start: what a client was told is what SQL shows, whatever is killed.
+//! The exchange on a PostgreSQL that the tests start: SQL shows what clients were told, whatever is killed.
 
 use std::process::Command;
 use std::time::Duration;
@@ -150,7 +150,8 @@ fn while_the_database_is_away_requests_are_refused_and_what_was_sequenced_is_fou
     let mut client = server.client();
     client.send_request(r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/></transactions>"#).unwrap();
     let said = client.rest().unwrap();
-    // A server that noticed before takes no order; else it is sequenced and gets no error: its connection is closed.
+    // A server that noticed before refuses the order. Otherwise the order is sequenced and gets no error: its
+    // connection is closed.
     let sequenced = said.is_empty();
     assert!(sequenced || said.contains("store is away"), "{said}");
     let refusal = server.ask(r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#);
@@ -164,7 +165,7 @@ fn while_the_database_is_away_requests_are_refused_and_what_was_sequenced_is_fou
     server.stop();
 }
 
-/// Only the processes that look up are stopped: whose the market is, the database says.
+/// Only the database's processes that look orders up are stopped: which server has the market, the database still says.
 #[test]
 fn a_query_of_a_done_order_does_not_wait_for_ever_for_its_look_up() {
     let folder = Folder::new("postgres-lookup");
@@ -175,7 +176,7 @@ fn a_query_of_a_done_order_does_not_wait_for_ever_for_its_look_up() {
     let query = r#"<transactions id="1"><query id="1"/></transactions>"#;
     let looks_up = "SELECT pid FROM pg_stat_activity
         WHERE datname = current_database() AND query = 'COMMIT' AND application_name LIKE 'pricetime % done'";
-    // Until the engine has forgotten it, the engine answers.
+    // Until the engine has forgotten the order, the engine answers.
     let processes = wait_for("the order to be looked up", PATIENCE, || {
         server.ask(query);
         Some(database.sql(looks_up)).filter(|processes| !processes.is_empty())
@@ -214,8 +215,8 @@ fn a_second_server_is_refused_and_a_standby_takes_over() {
     second.stop();
 }
 
-/// It waits for the row that says who writes: with the lock, and with nothing read yet.
-/// A standby that is taking over, and cannot finish as long as the database holds the transaction that was left open.
+/// Starts a standby that is taking over and cannot finish as long as the test's transaction is open: it waits for the
+/// row that says which server writes, with the lock, and has read nothing yet.
 fn taking_over(folder: &Folder, database: &Database) -> Process {
     let first = launch(folder, database).start();
     first.ask(MARKET);
@@ -266,7 +267,8 @@ fn a_server_that_was_replaced_acknowledges_nothing_more() {
     first.process.signal(Signal::STOP);
     let standby = launch(&folder, &database).with("--standby").spawn();
     wait_until("it stands by", PATIENCE, || standby.log().contains("standing by"));
-    // As when the network between the first and its database breaks: the lock goes, the server does not know.
+    // As if the network between the first server and its database broke: the server loses the lock and does not know
+    // it.
     database.end_the_writer();
     let second = standby.serving().expect("a server that took over");
     let mut client = first.client();
@@ -287,7 +289,7 @@ fn store(arguments: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8(said).unwrap())
 }
 
-/// Trades on a server for a while; everything must be there afterwards.
+/// Trades on a server for a while. Everything that happens must be there afterwards.
 fn trade(server: &Server, traders: &mut [Trader], known: &mut KnownOrders, requests: usize) {
     std::thread::scope(|scope| {
         for trader in traders.iter_mut() {
@@ -298,8 +300,8 @@ fn trade(server: &Server, traders: &mut [Trader], known: &mut KnownOrders, reque
     audit(server, traders, known, usize::MAX, 1);
 }
 
-/// From a folder to a database and back to another folder, trading on each of them, with the journal's first files kept and
-/// without.
+/// Moves a market from a folder to a database and back to another folder, with trading on each of them; `retires` says
+/// whether the first journal files are removed.
 fn there_and_back(arguments: &str, retires: bool, how: &str) {
     let folder = Folder::new("postgres-move");
     let database = crate::postgres::database();
@@ -329,7 +331,7 @@ fn there_and_back(arguments: &str, retires: bool, how: &str) {
 
     let server = launch(&folder, &database).start();
     trade(&server, &mut traders, &mut known, 200);
-    // What was reported before the market came here is known if all of its journal did.
+    // The reports from before the move are known if the whole journal was moved.
     let account = &database.sql("SELECT id FROM pricetime.accounts WHERE number = 0")[0];
     let mut socket = Http::new(server.http).listen();
     socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": account, "from": 0}));
@@ -361,7 +363,7 @@ fn a_market_moves_into_a_database_and_back_by_its_state_and_archive() {
     there_and_back("--segment-size 64KiB --snapshot-every 500 --disk-low 0", true, "copied from its state and history");
 }
 
-/// Once it was said that something is no longer kept, and not what, nor what can be done about it.
+/// The message once said that something is no longer kept, but neither what nor what can be done about it.
 #[test]
 fn an_import_that_lacks_executions_names_the_order() {
     let (folder, database) = (Folder::new("postgres-lacking"), crate::postgres::database());

@@ -1,4 +1,4 @@
-//! Orders that end with the day, in a server on a database.
+//! Orders that end with the day, on a server with a database.
 
 use crate::common::day_orders;
 use crate::common::folder::Folder;

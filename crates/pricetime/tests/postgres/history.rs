@@ -1,5 +1,5 @@
-//! The same random market on a data folder and in a database, on one clock: whoever asks for what was gets the same answers,
-//! page by page, from files and from SQL; also after a restart.
+//! The same random market on a data folder and in a database, on one clock: questions about the past get the same
+//! answers, page by page, from files and from SQL, also after a restart.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn key() -> KeyFile {
     KeyFile { path: PathBuf::new(), key: "key".to_owned(), secret: "secret".to_owned() }
 }
 
-/// A server on a clock of ours.
+/// A server on a clock that the test sets.
 fn start(data: &Path, store: Option<&str>, now: &Arc<AtomicU64>) -> Here {
     let now = now.clone();
     let clock = Clock::steady(move || Time(now.load(Ordering::SeqCst)));
@@ -34,7 +34,7 @@ fn start(data: &Path, store: Option<&str>, now: &Arc<AtomicU64>) -> Here {
     Here::start(data, store, clock, keys)
 }
 
-/// Both servers say the same.
+/// The answer of both servers. Panics unless it is the same.
 fn same(both: &[Http; 2], path: &str) -> Value {
     let [files, rows] = both.each_ref().map(|http| {
         let answer = http.get(path);
@@ -44,7 +44,7 @@ fn same(both: &[Http; 2], path: &str) -> Value {
     rows.1
 }
 
-/// All pages of a list, and what lies between.
+/// Compares all pages of a list. Returns the number of its entries.
 fn same_pages(both: &[Http; 2], path: &str, list: &str) -> usize {
     let (mut cursor, mut rows) = (String::new(), 0);
     loop {
@@ -57,7 +57,7 @@ fn same_pages(both: &[Http; 2], path: &str, list: &str) -> usize {
     }
 }
 
-/// All that can be asked of the past, in small pages and in large ones.
+/// Compares all questions about the past, in small pages and in large ones.
 fn compare(both: &[Http; 2]) {
     let (mut trades, mut executions, mut orders) = (0, 0, 0);
     for symbol in SYMBOLS {
@@ -103,7 +103,7 @@ fn compare(both: &[Http; 2]) {
     same(both, "/api/v1/accounts/99/executions");
 }
 
-/// What is reported of accounts' orders, from several commands on.
+/// Compares the reports of accounts' orders, from several sequences on.
 fn compare_reports(both: &[Http; 2]) {
     let last = both[0].read("/api/v1/accounts/1/orders?status=all&limit=1")["orders"][0]["sequence"].as_u64();
     let mut all = 0;
@@ -133,7 +133,7 @@ fn compare_reports(both: &[Http; 2]) {
 const KLINES: [&str; 16] =
     ["1s", "1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "6h", "8h", "12h", "1d", "3d", "1w", "1M"];
 
-/// What clients written for Binance ask of the past: from a number or a time on, or up to a time.
+/// Compares what Binance clients ask about the past: from a number or a time on, or up to a time.
 fn compare_compatible(both: &[Http; 2], now: u64) {
     let now = now / 1000;
     let (beginning, mut klines, mut trades, mut own) = (BEGINNING / 1000, 0, 0, 0);
@@ -144,7 +144,7 @@ fn compare_compatible(both: &[Http; 2], now: u64) {
             for limit in [2, 500] {
                 let path =
                     format!("/binance/api/v3/klines?symbol={pair}&interval={interval}&limit={limit}&startTime={start}");
-                // Of so short ones files do not look through the time until now.
+                // The files do not search from an early time until now for candles as short as these.
                 if interval != "1s" {
                     klines += count(&same(both, &path));
                 }
@@ -186,7 +186,7 @@ fn compare_compatible(both: &[Http; 2], now: u64) {
     assert!(klines > 100 && trades > 100 && own > 100, "{klines} {trades} {own}");
 }
 
-/// As `same`, of account 1.
+/// The same as `same`, for signed requests of account 1.
 fn same_signed(both: &[Http; 2], path: &str, parameters: &str) -> Value {
     let [files, rows] = both.each_ref().map(|http| {
         let answer = key().send(http, "GET", path, parameters);
@@ -196,9 +196,9 @@ fn same_signed(both: &[Http; 2], path: &str, parameters: &str) -> Value {
     rows.1
 }
 
-/// Does one random thing on both; what they say of it is the same.
+/// Does one random thing on both servers, and compares their answers.
 fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
-    // Now and then nobody trades for hours.
+    // Sometimes nobody trades for hours.
     let pause = if random.below(40) == 0 { 20_000_000_000 } else { 3_000_000 };
     now.fetch_add(random.below(pause) as u64, Ordering::SeqCst);
     let account = 1 + random.below(ACCOUNTS as usize) as u64;
@@ -215,7 +215,7 @@ fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
         (answer.status, answer.body)
     });
     assert_eq!(told[0], told[1], "{order}");
-    // At once afterwards: a read is as new as the last reply.
+    // The order is read at once: a read is as new as the last reply.
     if let Some(id) = told[0].1["order_id"].as_u64() {
         same(both, &format!("/api/v1/orders/{id}?account={account}"));
         same(both, &format!("/api/v1/accounts/{account}/executions?limit=2"));
@@ -234,8 +234,8 @@ fn act(both: &[Http; 2], random: &mut Random, now: &AtomicU64) {
     }
 }
 
-/// How symbols stand, over all interfaces. The day ends now, by this machine's clock, and now may come in between: then it
-/// is asked again.
+/// Compares symbols over all interfaces. Their day ends at the present time of this machine, which may move between the
+/// questions; then they are asked again.
 fn compare_day(both: &[Http; 2]) -> (u64, u64) {
     let asked = |http: &Http, path: &str| {
         let mut answer = http.read(path);
@@ -273,7 +273,7 @@ fn compare_day(both: &[Http; 2]) -> (u64, u64) {
     (sum("trades_24h"), all.iter().map(|page| page["trades"].as_array().unwrap().len() as u64).sum())
 }
 
-/// Gives all accounts money and shares of these symbols, on both.
+/// Gives all accounts money and shares of these symbols, on both servers.
 fn fill(both: &[Http; 2], symbols: &[&str]) {
     for account in 1..=ACCOUNTS {
         for http in both {
@@ -301,7 +301,7 @@ fn the_past_is_the_same_from_files_and_from_rows() {
         (0..150).for_each(|_| act(&both, &mut random, &now));
         compare(&both);
         if round < 2 {
-            // The last candles stay open over a restart, trades are numbered on, and orders keep their times.
+            // The last candles stay open over a restart, the numbers of trades continue, and orders keep their times.
             servers.into_iter().for_each(|here| drop(here.stop()));
             servers = begin();
             both = servers.each_ref().map(Here::http);
@@ -311,7 +311,7 @@ fn the_past_is_the_same_from_files_and_from_rows() {
         }
     }
     compare_reports(&both);
-    // Of the last round memory knows something.
+    // Memory still has a part of the last round.
     compare_compatible(&both, now.load(Ordering::SeqCst));
     let last = both[1].read("/api/v1/accounts/1/executions?limit=1");
     let rows = database.sql("SELECT max(id) FROM pricetime.executions WHERE 0 IN (buyer, seller)");
@@ -338,7 +338,7 @@ fn the_day_and_the_last_price_are_the_same_after_a_restart() {
         servers = begin();
         both = servers.each_ref().map(Here::http);
         days.push(compare_day(&both));
-        // What was put back goes on with what happens next.
+        // What was restored continues with what happens next.
         (0..10).for_each(|_| act(&both, &mut random, &now));
         days.push(compare_day(&both));
     }

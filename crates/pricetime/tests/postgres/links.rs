@@ -1,4 +1,4 @@
-//! Orders of which one cancels the other, in a server on a database: by every protocol they are the same after a restart.
+//! Pairs of orders that cancel each other, on a server with a database: after a restart every protocol shows the same.
 
 use crate::common::folder::Folder;
 use crate::common::http::Http;

@@ -1,4 +1,4 @@
-//! What `/metrics` tells: that it is right, well formed and documented, and that the dashboard asks for what there is.
+//! `/metrics`: it is right, well formed and documented, and the dashboard queries metrics that exist.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ fn metrics(server: &Server) -> Exposition {
     Exposition::read(&answer.text)
 }
 
-/// Something of every kind, over XML and, where there is one, REST.
+/// Does something of every kind over XML, and over REST where REST can do it.
 fn trade(server: &Server, over_rest: bool) {
     server.ask(MARKET);
     let mut client = server.client();
@@ -41,7 +41,7 @@ fn trade(server: &Server, over_rest: bool) {
         let order = json!({"account": "3", "symbol": "SPY", "side": "buy", "limit": "5", "shares": "2"});
         let placed = http.make("/api/v1/orders", &order);
         assert_eq!(http.post("/api/v1/orders", &order).code(), (422, "insufficient-funds"));
-        // Of an order that is done a database is asked.
+        // A done order is looked up in the database.
         let canceled = http.delete(&format!("/api/v1/orders/{}?account=3", placed["order_id"])).status;
         assert!([200, 501].contains(&canceled), "{canceled}");
         assert_eq!(http.post("/api/v1/orders", &json!({"account": "3"})).code(), (400, "malformed"));
@@ -49,7 +49,7 @@ fn trade(server: &Server, over_rest: bool) {
     }
 }
 
-/// Figures that are told once the worker that made them has ended its turn.
+/// The metrics, once the worker has counted these documents at the end of its turn.
 fn settled(server: &Server, documents: f64) -> Exposition {
     wait_for("all replies to be counted", PATIENCE, || {
         let told = metrics(server);
@@ -89,7 +89,7 @@ fn every_request_is_counted_once_by_what_it_asked_and_what_came_of_it() {
         (["rest", "malformed", "malformed"], 1.0),
     ]);
     assert_eq!(counted, expected);
-    // What is counted by time is counted as often.
+    // Operations that are timed are counted as often.
     assert_eq!(told.sum("pricetime_xml_documents_total", &[]), 5.0);
     for (stage, requests) in
         [("parse", 5.0), ("wait", 9.0), ("journal", 9.0), ("apply", 9.0), ("reply", 5.0), ("commit", 0.0)]
@@ -98,7 +98,7 @@ fn every_request_is_counted_once_by_what_it_asked_and_what_came_of_it() {
     }
     assert_eq!(told.sum("pricetime_request_seconds_count", &[("gateway", "xml")]), 5.0);
     assert_eq!(told.sum("pricetime_request_seconds_count", &[("gateway", "rest")]), 4.0);
-    // 3 + 2 and 2, 2, 4 of the four sound documents, and 4 of REST.
+    // 3 + 2 and 2, 2, 4 of the four valid documents, and 4 of REST.
     assert_eq!(told.sum("pricetime_batch_operations_sum", &[]), 17.0);
     assert_eq!(told.sum("pricetime_queue_operations", &[]), 0.0);
     assert_eq!(told.sum("pricetime_open_orders", &[]), 0.0);
@@ -127,7 +127,7 @@ fn an_order_that_the_history_answers_for_is_counted_when_it_has() {
     server.stop();
 }
 
-/// Servers of every sort, each with what it tells after some trade.
+/// The metrics of servers of every sort after some trade, with the sorts that they are of.
 fn all_sorts() -> Vec<(BTreeSet<&'static str>, Exposition)> {
     let folder = Folder::new("metrics-all");
     let snapshots = "--segment-size 64KiB --snapshot-every 1";
@@ -155,7 +155,7 @@ fn all_sorts() -> Vec<(BTreeSet<&'static str>, Exposition)> {
     all
 }
 
-/// What a server tells whose connections are encrypted.
+/// The metrics of a server with encrypted connections.
 fn over_tls(folder: &Folder) -> Exposition {
     let pki = folder.path().join("pki");
     let made = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(["tls", "self-signed"]).arg(&pki).output().unwrap();
@@ -220,7 +220,7 @@ fn servers_tell_what_the_document_lists_and_the_dashboard_asks_for_nothing_else(
     check_dashboard(&all, &documented);
 }
 
-/// Every query of the dashboard names metrics, labels and values of them that there are, and every metric is asked for.
+/// Every query of the dashboard names existing metrics, labels and values, and every metric is queried.
 fn check_dashboard(all: &[(BTreeSet<&str>, Exposition)], documented: &BTreeMap<String, [String; 5]>) {
     let dashboard: Value = serde_json::from_str(&file("deploy/grafana/pricetime.json")).unwrap();
     let mut queries = Vec::new();
@@ -231,7 +231,7 @@ fn check_dashboard(all: &[(BTreeSet<&str>, Exposition)], documented: &BTreeMap<S
         let names = selectors(query);
         assert!(!names.is_empty(), "{query} asks for something");
         for (name, labels) in names {
-            // The tests of the cluster look at those that its nodes tell.
+            // The tests of the cluster check the metrics of its nodes.
             if documented.get(&name).is_some_and(|row| row[3] == "cluster") {
                 asked.insert(name);
                 continue;
@@ -258,7 +258,7 @@ fn check_dashboard(all: &[(BTreeSet<&str>, Exposition)], documented: &BTreeMap<S
     }
 }
 
-/// All that the dashboard asks Prometheus for.
+/// Collects all queries of the dashboard.
 fn collect_queries(value: &Value, queries: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -274,11 +274,11 @@ fn collect_queries(value: &Value, queries: &mut Vec<String>) {
     }
 }
 
-/// Labels that a metric is asked for by, with their values where they are plain.
+/// Labels that a query restricts, with their values where these are plain.
 type Asked = Vec<(String, Option<String>)>;
 
-/// The metrics that a query names, each with the labels that it is asked for by, and their values where they are plain. The
-/// labels of a grouping are asked of all of them.
+/// The metrics that a query names, each with the labels that the query restricts and their values where these are
+/// plain. The labels of a grouping count for all of its metrics.
 fn selectors(query: &str) -> Vec<(String, Asked)> {
     const WORDS: [&str; 9] = ["by", "without", "on", "ignoring", "and", "or", "unless", "bool", "offset"];
     let mut found: Vec<(String, Asked)> = Vec::new();

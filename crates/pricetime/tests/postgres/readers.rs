@@ -1,5 +1,5 @@
-//! Looking at a market whose database is away, slow, or another server's by now: what cannot be known is refused or waited
-//! for, and holds nobody up who trades.
+//! Queries to a market whose database is away, slow, or served by another server: what cannot be known is refused or
+//! waited for, and does not delay trading.
 
 use crate::common::folder::Folder;
 use crate::common::http::{Http, Socket};
@@ -25,7 +25,7 @@ fn while_the_database_is_away_past_and_present_are_too() {
         "/api/v1/accounts/1/executions",
         "/api/v1/accounts/1/orders?status=all",
         "/api/v1/orders/7?account=1",
-        // In memory, but nobody knows then whether it is still so: another server may have taken over.
+        // These are in memory, but nobody knows whether they are still true: another server may have taken over.
         "/api/v1/accounts/1/orders",
         "/api/v1/accounts/1",
     ];
@@ -47,7 +47,7 @@ fn readers(database: &crate::postgres::Database, what: &str) -> Vec<String> {
     database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named} ORDER BY 1"))
 }
 
-/// How many connections the server has.
+/// The number of connections of the server.
 fn connections(database: &crate::postgres::Database) -> usize {
     let named = "datname = current_database() AND application_name LIKE 'pricetime %'";
     database.sql(&format!("SELECT pid FROM pg_stat_activity WHERE {named}")).len()
@@ -59,7 +59,7 @@ fn signal(processes: &[String], signal: Signal) {
     }
 }
 
-/// A market of one account, which has money and shares of SPY, in a database of its own.
+/// A market in a database of its own, with one account that has money and shares of SPY.
 struct InDatabase {
     database: crate::postgres::Database,
     server: Server,
@@ -80,14 +80,15 @@ impl InDatabase {
         InDatabase { database, server, http, _cluster: cluster, _folder: folder }
     }
 
-    /// Places an order and gives its id.
+    /// Places an order. Returns its id.
     fn order(&self, side: &str) -> u64 {
         let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "10", "shares": "1"});
         self.http.make("/api/v1/orders", &order)["order_id"].as_u64().unwrap()
     }
 }
 
-/// The processes that read are stopped: as slow as can be. Only they are, for a lock would stop the writer too.
+/// The processes that read are stopped, so they are as slow as can be. Only these are, because a lock would stop the
+/// writer, too.
 #[test]
 fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
     let market = InDatabase::start("postgres-readers-slow", "--store-patience 60s");
@@ -112,10 +113,10 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
             let address = server.http;
             scope.spawn(move || told.send(Http::new(address).get(path)).unwrap());
         }
-        // Those for which there is no room are refused; then all the others wait.
+        // Requests beyond the queue's bound are refused, and then all others wait.
         let refused: Vec<_> = answers.iter().take(200 - 64).collect();
         refused.iter().for_each(|answer| assert_eq!(answer.status, 503, "{}", answer.text));
-        // Orders are placed and canceled as ever, and told as they ended.
+        // Orders are placed and canceled as usual, and their ends are told.
         for _ in 0..20 {
             order("buy");
             order("sell");
@@ -134,7 +135,7 @@ fn slow_readers_hold_up_no_order_and_take_no_more_connections() {
     market.server.stop();
 }
 
-/// Whoever listens while the database is too slow to say what was hears of it later, and of what happens meanwhile behind it.
+/// A listener whose database is too slow to tell the past is told it later, and after that what happened meanwhile.
 #[test]
 fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
     let market = InDatabase::start("postgres-readers-replay", "--store-patience 3s");
@@ -147,7 +148,7 @@ fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
     socket.send(&json!({"op": "subscribe", "id": 1, "channel": "orders", "account": "1", "from": 0}));
     socket.next_of("subscribed", "orders");
     orders.extend((0..5).map(|_| place()));
-    // It was too late for the first question.
+    // The first question has run out of time.
     let late = || http.get("/api/v1/symbols/SPY/trades").code() == (503, "store-away");
     wait_until("a question was asked for too long", PATIENCE, late);
     signal(&slow, Signal::CONT);
@@ -161,7 +162,7 @@ fn a_replay_waits_for_slow_readers_and_tells_everything_once() {
     market.server.stop();
 }
 
-/// What is committed stays so when it cannot be read any more: the client must not take it for refused.
+/// A committed cancel that can no longer be read is still committed, so the client must not take it for refused.
 #[test]
 fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
     let market = InDatabase::start("postgres-readers-cancel", "--store-patience 3s");
@@ -180,7 +181,7 @@ fn a_cancel_that_cannot_be_shown_is_not_told_as_refused() {
     market.server.stop();
 }
 
-/// Whoever has asked is not idle.
+/// A client that waits for an answer is not idle.
 #[test]
 fn who_waits_for_slow_readers_is_answered_however_soon_idle_connections_are_closed() {
     let market = InDatabase::start("postgres-readers-idle", "--store-patience 2s --idle-timeout 300ms");
@@ -196,7 +197,7 @@ const MARKET: &str =
     r#"<create><account id="1" balance="1000"/><symbol sym="SPY"><account id="1">10</account></symbol></create>"#;
 const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#;
 const QUERY: &str = r#"<transactions id="1"><query id="1"/></transactions>"#;
-/// Every way to look at the market that does not read rows alone, which tell the truth by themselves.
+/// All requests about the market that do not read only rows, which are true by themselves.
 const READS: [&str; 11] = [
     "/api/v1/accounts",
     "/api/v1/accounts/1",
@@ -211,12 +212,12 @@ const READS: [&str; 11] = [
     "/binance/api/v3/ticker/bookTicker?symbol=SPYUSD",
 ];
 
-/// Talks to its database through the proxy.
+/// Launches a server with the proxy between it and its database.
 fn behind(proxy: &Proxy, folder: &Folder, database: &crate::postgres::Database) -> Launch {
     Launch::new(&folder.data()).in_database(&format!("postgres://postgres@127.0.0.1:{}/{}", proxy.port, database.name))
 }
 
-/// Subscribes to a channel on a new connection; gives what is told instead of a snapshot, if that is so.
+/// Subscribes to a channel on a new connection. Returns the refusal if there is no snapshot.
 fn subscription(http: &Http, channel: &str) -> Result<Socket, Option<serde_json::Value>> {
     let mut socket = http.listen();
     socket.send(&json!({"op": "subscribe", "id": 1, "channel": channel, "symbol": "SPY"}));
@@ -229,7 +230,7 @@ fn subscription(http: &Http, channel: &str) -> Result<Socket, Option<serde_json:
     }
 }
 
-/// The story: a server that was replaced while nobody but queries came answered them from its memory for ever.
+/// A replaced server to which only queries came once went on answering them from its memory for ever.
 #[test]
 fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_replaced() {
     let (folder, database) = (Folder::new("postgres-replaced"), crate::postgres::database());
@@ -245,7 +246,7 @@ fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_re
     database.end_the_writer();
     let second = standby.serving().expect("a server that took over");
     assert!(second.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#).contains("<canceled"));
-    // It does not know, and it knows that it does not know.
+    // The server notices that it cannot know whether the market is still its own.
     for _ in 0..3 {
         assert!(first.ask(QUERY).contains("store is away"));
     }
@@ -255,7 +256,7 @@ fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_re
     }
     let refused = subscription(&http, "book").err().flatten().expect("a refusal");
     assert_eq!((&refused["type"], &refused["code"]), (&json!("error"), &json!("store-away")), "{refused}");
-    // What tells of the server itself is told.
+    // Answers about the server itself are given.
     assert_eq!(http.read("/api/v1/status")["status"], "store-away");
     assert!(subscription(&http, "status").is_ok());
     proxy.release();
@@ -268,7 +269,7 @@ fn a_server_that_is_cut_off_shows_nothing_and_ends_when_it_learns_that_it_was_re
     second.stop();
 }
 
-/// A query waits for the database's word as a command waits for its commit.
+/// A query waits for the database's word, as a command waits for its commit.
 #[test]
 fn an_answer_to_a_query_waits_until_the_database_was_asked() {
     let (folder, database) = (Folder::new("postgres-asked"), crate::postgres::database());

@@ -1,5 +1,6 @@
-//! What is no longer kept in a database, over the wire: parts of it go, and whoever asks for what is gone is told so over every
-//! interface; open orders, sums of accounts and a recovery are as before, whatever is killed meanwhile.
+//! Removal of old partitions from a database, over the wire: a client that asks for removed rows is told over every
+//! interface that they are no longer kept. Open orders, sums of accounts and recoveries stay as they were, whatever is
+//! killed meanwhile.
 
 use std::process::Command;
 use std::time::Duration;
@@ -14,12 +15,13 @@ use serde_json::{Value, json};
 
 const MARKET: &str = r#"<create><account id="1" balance="0"/><account id="2" balance="100000"/>
     <symbol sym="SPY"><account id="1">100000</account></symbol><symbol sym="QQQ"><account id="2">10</account></symbol></create>"#;
-/// Of each of these one sale is executed and one is canceled: three orders and a trade.
+/// In each round a sale is executed and another one canceled: three orders and a trade.
 const ROUNDS: u64 = 250;
 const GONE: &str = r#"<results><error id="1">no longer kept</error></results>"#;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Fills parts of 200 ids. Order 1 was canceled. Order 2 stays open, with a trade. Then it is three days ago.
+/// Fills partitions of 200 ids. Order 1 is canceled, and order 2 stays open with a trade. Then all of it is moved three
+/// days into the past.
 fn fill(folder: &Folder, database: &Database) -> Value {
     database.with_small_parts(200);
     let server = launch(folder, database, "--store-patience 60s").start();
@@ -56,7 +58,7 @@ fn query(server: &Server, id: u64) -> String {
     server.ask(&format!(r#"<transactions id="1"><query id="{id}"/></transactions>"#)).trim_end().to_owned()
 }
 
-/// What a command of the program says; it succeeds.
+/// Runs a command of the program, which must succeed. Returns its output.
 fn store(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("store").args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -85,7 +87,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_over_the_wire() {
     let server = launch(&folder, &database, settings).start();
     assert_eq!(server.state()["sequence"], before["sequence"]);
     assert!(query(&server, 1).contains("<canceled"));
-    // The market's time goes on with its commands.
+    // Market time moves on with the commands.
     server.ask(r#"<transactions id="2"><order sym="SPY" amount="1" limit="1"/></transactions>"#);
     wait_until("the oldest orders to go", PATIENCE, || query(&server, 1).contains("no longer kept"));
     wait_until("the oldest trades to go", PATIENCE, || {
@@ -108,7 +110,8 @@ fn whoever_asks_for_what_is_gone_is_told_so_over_the_wire() {
     assert_eq!(http.get("/api/v1/orders/1?account=1").code(), (410, "no-longer-kept"));
     assert_eq!(http.delete("/api/v1/orders/1?account=1").code(), (410, "no-longer-kept"));
     assert_eq!(http.read("/api/v1/orders/2?account=1")["status"], "open");
-    // Every list ends where something is gone, and says so to whoever goes on; one of which nothing is gone ends.
+    // A list that reaches removed rows ends there, and says so to a client that asks for more. Other lists end as
+    // usual.
     for (path, list, cursor, shown) in [
         ("/api/v1/accounts/1/orders?status=all&limit=500", "orders", "order_id", own),
         ("/api/v1/symbols/SPY/trades?limit=500", "trades", "trade_id", ROUNDS + 1 - 200),
@@ -151,7 +154,7 @@ fn whoever_asks_for_what_is_gone_is_told_so_over_the_wire() {
     server.stop();
 }
 
-/// A part goes in one transaction: whoever is killed in the middle of it has removed nothing.
+/// A partition is removed in one transaction, so a server that is killed in the middle of it has removed nothing.
 #[test]
 fn a_server_that_is_killed_while_it_removes_has_removed_nothing() {
     let folder = Folder::new("postgres-retention-killed");
@@ -166,7 +169,7 @@ fn a_server_that_is_killed_while_it_removes_has_removed_nothing() {
         "SELECT DISTINCT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND locktype = 'relation'
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     wait_until("a part to be on its way", PATIENCE, || !database.sql(removing).is_empty());
-    // It waits for the reader; nobody else waits for it.
+    // The removal waits for the reader, and nothing else waits for the removal.
     assert!(query(&server, 1).contains("<canceled"));
     server.kill();
     wait_until("the database to see that", PATIENCE, || database.sql(removing).is_empty());

@@ -1,4 +1,4 @@
-//! The setting `store`: where it may be given, which one counts, and that nothing ever shows its password.
+//! The setting `store`: where it may be given, which value is used, and that its password is never shown.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::common::folder::Folder;
 
 const PASSWORD: &str = "s3cret";
 
-/// What the program prints, on both outputs, with these arguments and this environment.
+/// What the program prints on both outputs, with these arguments and this environment.
 fn said(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_pricetime"))
         .args(arguments)
@@ -18,7 +18,7 @@ fn said(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
 }
 
-/// The store in force, as `--print-config` says it.
+/// The store that is used, as `--print-config` shows it.
 fn store_of(said: &str) -> String {
     let lines: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("store = ")).collect();
     assert_eq!(lines.len(), 1, "{said}");
@@ -46,7 +46,7 @@ fn the_command_line_goes_before_the_environment_and_that_before_the_file() {
     assert_eq!(store_of(&said(&[&line[..4], &["journal"]].concat(), &environment)), "journal");
 }
 
-/// Who copies what was printed must not end up with a connection that trusts anybody.
+/// A copy of the printed settings must not weaken the encryption of the connection.
 #[test]
 fn what_is_printed_says_how_the_connection_is_encrypted() {
     let url = "postgres://me:s3cret@db/market?connect_timeout=3&sslmode=verify-full&sslrootcert=/etc/my%20ca.pem";
@@ -55,12 +55,12 @@ fn what_is_printed_says_how_the_connection_is_encrypted() {
     assert_eq!(store_of(&said(&["--print-config", "--store", &printed], &[])), printed);
 }
 
-/// Readers of command lines and settings files like to show what they could not read.
+/// Parsers of command lines and settings files tend to show values that they could not read.
 #[test]
 fn the_password_is_shown_nowhere_however_wrong_the_setting_is() {
     let folder = Folder::new("store-settings");
     let url = |rest: &str| format!("postgres://me:{PASSWORD}@{rest}");
-    // A port that is none, a place that is none, a mode that is none, an option that is none, a database that is not there.
+    // A wrong port, host, mode and option, and a database that does not exist.
     let wrong = [
         url("db:port/market"),
         format!("mysql://me:{PASSWORD}@db/market"),

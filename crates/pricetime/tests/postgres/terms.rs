@@ -1,5 +1,5 @@
-//! Orders on terms, in a server on a database: they end by themselves, also on the server that takes over; they are amended, and
-//! found as they are after a restart. The orders are handed in as a gateway does it, by the words of the exchange itself.
+//! Orders with terms, on a server with a database: they end by themselves, also on the server that takes over; they are
+//! amended; and a restart does not change them. The test hands orders in as a gateway does, through the exchange.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ const NOON: u64 = 1_763_690_000_000_000;
 const MINUTE: u64 = 60_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A clock that the test moves, and the database of the servers that follow it.
+/// A clock that the test sets, and the database of the servers that follow it.
 struct World {
     folder: Folder,
     database: Database,
@@ -38,7 +38,7 @@ impl World {
         World { folder, database, now: Arc::new(AtomicU64::new(NOON)) }
     }
 
-    /// A server. A standby is there when it has taken over.
+    /// Starts a server. A standby is returned when it has taken over.
     fn server(&self, standby: bool) -> Here {
         let (now, store) = (self.now.clone(), self.database.url().secret().to_owned());
         let given = Given {
@@ -56,7 +56,7 @@ impl World {
         self.now.fetch_add(minutes * MINUTE, Ordering::SeqCst);
     }
 
-    /// What an order is now, to whoever looks into the rows.
+    /// Columns of an order's row.
     fn row(&self, order: u64, columns: &str) -> String {
         let row = format!("SELECT {columns} FROM pricetime.order_history WHERE order_id = {order}");
         self.database.sql(&row).pop().unwrap_or_default()
@@ -76,7 +76,7 @@ fn shares(count: i64) -> Shares {
     Shares::from_units(count * 100_000_000).unwrap()
 }
 
-/// Hands a command in, as a gateway does.
+/// Hands a command in as a gateway does.
 fn give(here: &Here, command: Command) -> Reply {
     ask(here, Op::Command(command))
 }
@@ -99,7 +99,7 @@ fn open_market(here: &Here) {
     give(here, Command::IssueShares { symbol, account: account(), shares: issued });
 }
 
-/// Places an order that ends at this minute behind noon.
+/// Places an order that ends this many minutes after noon.
 fn place(here: &Here, order: NewOrder, minute: Option<u64>) -> u64 {
     let until = minute.and_then(|minute| Deadline::new(Time(NOON + minute * MINUTE)));
     let reply = give(here, Command::PlaceOrder { account: account(), order, client_id: None, until });
@@ -111,7 +111,7 @@ fn amend(here: &Here, order: u64, count: i64) -> Reply {
     give(here, Command::AmendOrder { account: account(), order: OrderId(order).into(), shares: shares(count) })
 }
 
-/// What REST says of an order.
+/// What REST shows of an order.
 fn told(here: &Here, order: u64) -> Value {
     here.http().read(&format!("/api/v1/orders/{order}?account=1"))
 }
@@ -136,20 +136,20 @@ fn orders_end_by_themselves_and_stay_amended_after_a_restart() {
         assert!(matches!(amend(&here, order, count), Reply::Amended { .. }), "{order}");
     }
     assert_eq!(words(&told(&here, amended), FIELDS), "7 7 0 open");
-    // Nothing comes, and the first one ends.
+    // No command comes, and the first order ends.
     world.passes(10);
     wait_until("the first one ends", PATIENCE, || world.row(soon, "status") == "canceled");
     assert_eq!(world.row(soon, "canceled_why, trim_scale(shares), trim_scale(canceled)"), "expired|4|4");
     wait_until("whoever looks knows it", PATIENCE, || words(&told(&here, soon), FIELDS) == "4 0 4 canceled");
     here.stop();
-    // The second one's time comes while nobody serves.
+    // The second order's time comes while no server runs.
     world.passes(10);
     assert_eq!(world.row(waiting, "status, waits, trim_scale(open)"), "open|t|2");
     let here = world.server(false);
     wait_until("the second one ends", PATIENCE, || world.row(waiting, "canceled_why") == "expired");
     assert_eq!(words(&told(&here, amended), FIELDS), "7 7 0 open");
     assert!(matches!(amend(&here, amended, 3), Reply::Amended { .. }));
-    // One that meets it, and does not execute with it.
+    // This order meets the account's own order, and does not execute with it.
     let own = place(&here, limit(Side::Buy, 100, 1).with_self_trade(SelfTrade::CancelNewest), None);
     assert_eq!(world.row(own, "canceled_why, self_trade"), "self_trade|cancel_newest");
     here.stop();
@@ -168,7 +168,7 @@ fn a_standby_that_takes_over_goes_on_ending_orders() {
     let world = World::new("postgres-terms-standby");
     let first = world.server(false);
     open_market(&first);
-    // More than one command ends.
+    // More orders than one command ends.
     let orders: Vec<u64> = (0..1_200).map(|_| place(&first, limit(Side::Buy, 1, 1), Some(10))).collect();
     let kept = place(&first, limit(Side::Buy, 2, 3), Some(60));
     amend(&first, kept, 2);

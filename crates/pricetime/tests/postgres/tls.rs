@@ -1,4 +1,4 @@
-//! TLS to the database, end to end: who is let in with which certificate, and that the password stays unsaid.
+//! TLS to the database: which certificates are accepted, and that the password is never printed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::postgres::{Database, give_away};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 const PASSWORD: &str = "s3cret/of the+test";
-/// As it stands in a URL.
+/// The password as it is written in a URL.
 const PASSWORD_ENCODED: &str = "s3cret%2Fof%20the%2Btest";
 const MARKET: &str = r#"<create><account id="1" balance="1000"/><symbol sym="SPY"/></create>"#;
 const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="7" limit="11"/></transactions>"#;
@@ -34,11 +34,12 @@ fn signed_for(name: &str) -> Signed {
     Signed { authority, certificate: certificate.pem(), key: key.serialize_pem() }
 }
 
-/// A PostgreSQL that lets a role `trader` in by password alone, and over TLS alone if it has a certificate.
+/// A PostgreSQL to which the role `trader` has access with its password, and only over TLS if the server has a
+/// certificate.
 struct Cluster {
     server: crate::postgres::Server,
     database: Database,
-    /// Its authority's certificate.
+    /// The certificate of its authority.
     authority: PathBuf,
     /// Removed when dropped.
     _files: tempfile::TempDir,
@@ -79,14 +80,14 @@ impl Cluster {
         format!("postgres://trader:{password}@{host}:{port}/{name}?{query}")
     }
 
-    /// A server that trusts `authority`, or none of its own, as far as `mode` says.
+    /// A server that trusts `authority`, or only the system's authorities, as far as `mode` says.
     fn launch(&self, folder: &Folder, mode: &str, authority: Option<&Path>) -> Launch {
         let authority = authority.map_or(String::new(), |file| format!("&sslrootcert={}", file.display()));
         let url = self.url(PASSWORD_ENCODED, "127.0.0.1", &format!("sslmode={mode}{authority}"));
         Launch::new(&folder.data()).with("--log-level trace").in_database(&url)
     }
 
-    /// The connections of servers: encrypted or not.
+    /// For each connection of a server, whether it is encrypted.
     fn connections(&self) -> Vec<String> {
         self.database.sql(
             "SELECT s.ssl, s.version LIKE 'TLSv1.%' FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
@@ -122,7 +123,7 @@ fn a_connection_with_a_verified_certificate_serves_and_never_says_the_password()
     trade(&server);
     let connections = cluster.connections();
     assert!(connections.len() >= 2 && connections.iter().all(|line| line == "t|t"), "{connections:?}");
-    // A connection that broke is noted in the log, and made again over TLS.
+    // A broken connection is noted in the log, and made again over TLS.
     cluster.server.end("KILL");
     cluster.server.run();
     trade(&server);
@@ -133,7 +134,7 @@ fn a_connection_with_a_verified_certificate_serves_and_never_says_the_password()
     check_silent(&server.banner);
     let ended = server.stop();
     check_silent(&format!("{ended:?}"));
-    // None of the system's authorities signed it.
+    // None of the system's authorities signed the certificate.
     check_refused(&cluster.launch(&folder, "verify-ca", None), &["TLS to the database"]);
 }
 
@@ -154,7 +155,7 @@ fn a_certificate_of_another_authority_is_refused() {
     let empty = folder.path().join("empty.pem");
     std::fs::write(&empty, "").unwrap();
     check_refused(&cluster.launch(&folder, "verify-full", Some(&empty)), &["no trusted authority was found"]);
-    // Encrypted all the same, for whoever asks for no more.
+    // The connection is still encrypted if the mode requires nothing else.
     let server = cluster.launch(&folder, "require", None).start();
     server.ask(MARKET);
     trade(&server);
@@ -219,7 +220,7 @@ fn the_bench_makes_its_databases_over_tls() {
         check_silent(&printed);
         (output.status.code(), printed)
     };
-    // The role is let in over TLS alone.
+    // The role has access only over TLS.
     for words in ["run -n 500 -c 5 --warmup 0 --accounts 100", "baseline --connections 2 --seconds 0.2 --accounts 100"]
     {
         let (code, printed) = bench(words, &cluster.authority);
