@@ -19,7 +19,7 @@ use crate::ids::{AccountIndex, OrderId, SymbolIndex};
 use crate::orders::Orders;
 use crate::slab::{NONE, Slab};
 
-/// So many entries are not worth beginning anew for.
+/// The number of entries below which beginning anew is not worth it.
 const FEW: usize = 4_096;
 
 /// An order that was open when it was entered.
@@ -27,7 +27,7 @@ const FEW: usize = 4_096;
 struct Entry {
     order: OrderId,
     slot: u32,
-    /// The next one of its list.
+    /// The next entry of its list.
     next: u32,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct AccountOrders {
     /// By account those of its orders that are not sorted by symbol. They are newer than the sorted ones.
     unsorted: Vec<List>,
     sorted: BTreeMap<(AccountIndex, SymbolIndex), List>,
-    /// Orders from here on were not entered yet.
+    /// The first order that was not entered yet.
     next: OrderId,
 }
 
@@ -184,7 +184,7 @@ impl AccountOrders {
 
     fn enter(&mut self, orders: &Orders, slot: u32) {
         let order = orders.get(slot);
-        // A slot that is free has nothing open.
+        // Nothing is open in a free slot.
         if order.open.is_zero() {
             return;
         }
@@ -253,7 +253,7 @@ fn pop(entries: &mut Slab<Entry>, list: &mut List) -> Option<Entry> {
     Some(entry)
 }
 
-/// Whether the order that was entered is open: its slot may be another one's by now.
+/// Whether the order that was entered is still open: another order may have its slot by now.
 fn is_open(orders: &Orders, entry: &Entry) -> bool {
     let order = orders.get(entry.slot);
     order.id == entry.order && !order.open.is_zero()
@@ -292,7 +292,7 @@ mod tests {
                 orders.cancel(slot, Time::ZERO);
                 orders.remove(gone);
             }
-            // For a long time nobody asks, and then for one account alone.
+            // No question comes for a long time, and then only questions about one account.
             if id.0 < 50_000 || (draw(100) > 0 && id.0 > 100_000) {
                 continue;
             }

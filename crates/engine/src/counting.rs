@@ -6,18 +6,18 @@ use crate::engine::Engine;
 use crate::ids::{AccountIndex, SymbolIndex};
 use crate::orders::Order;
 
-/// What somebody who looks at the book before executing counts of an open order.
+/// The part of a resting order that counts as liquidity.
 pub(crate) enum Counted {
-    /// All that is open.
+    /// All open shares.
     Whole,
-    /// Nothing: it would be canceled.
+    /// Nothing: the order would be canceled.
     Nothing,
-    /// Nothing, and nothing of what stands behind it: the order that arrives would not come that far whole.
+    /// Nothing, and nothing behind it either: the arriving order would not get past it whole.
     NothingFromHere,
 }
 
 impl Engine {
-    /// What an order of this mode and account counts of an open one.
+    /// The part of a resting order that counts for an order of this mode and account.
     pub(crate) fn counts(&self, mode: SelfTrade, account: AccountIndex, symbol: SymbolIndex, maker: &Order) -> Counted {
         match mode {
             _ if self.is_killed_order(maker.account, symbol) => Counted::Nothing,

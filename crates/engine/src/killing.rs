@@ -18,12 +18,12 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 
 impl Engine {
-    /// What is killed.
+    /// The kill switches that are on.
     pub fn kills(&self) -> &Kills {
         &self.kills
     }
 
-    /// Whether a scope is killed already. Errors: what a command is told that kills it.
+    /// Whether a scope is killed already. Errors: the refusal of a command that would kill it.
     pub fn is_killed(&self, scope: KillScope) -> Result<bool, Reject> {
         Ok(self.kills.is_killed(self.scope(scope)?))
     }
@@ -36,7 +36,7 @@ impl Engine {
         })
     }
 
-    /// Kills a scope, or releases it.
+    /// Kills or releases a scope.
     #[cold]
     pub(crate) fn change_kill(
         &mut self,
@@ -166,7 +166,7 @@ impl Engine {
         })
     }
 
-    /// Errors: `Killed`.
+    /// Checks that no kill switch stops an order. Errors: `Killed`.
     #[cold]
     pub(crate) fn check_not_killed(&self, account: AccountIndex, symbol: SymbolIndex) -> Result<(), Reject> {
         match self.kills.stops(account, symbol) {

@@ -1,23 +1,23 @@
-//! The kill switch: which accounts and symbols take no orders until they are released, or that none does. What it does to orders
-//! stands in `killing.rs`. Followers of events keep it, too.
+//! Kill switches: the accounts and symbols that take no orders until they are released, or the whole venue.
+//! `killing.rs` applies them to orders. Followers of events keep them, too.
 
 use std::collections::BTreeSet;
 
 use crate::ids::{AccountId, AccountIndex, Symbol, SymbolIndex};
 
-/// Whose orders are killed. Accounts and symbols go by their names, and behind the engine by their indexes.
+/// The scope of a kill switch. It names accounts and symbols by their names, and inside the engine by their indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KillScope<A = AccountId, S = Symbol> {
-    /// Everybody's, in all symbols.
+    /// All orders, in all symbols.
     Everything,
-    /// Those of an account.
+    /// The orders of an account.
     Account(A),
-    /// Those in a symbol.
+    /// The orders in a symbol.
     Symbol(S),
 }
 
 impl<A, S> KillScope<A, S> {
-    /// The same without saying whose or which.
+    /// The same scope without its account or symbol.
     pub fn kind(&self) -> KillScope<(), ()> {
         match self {
             KillScope::Everything => KillScope::Everything,
@@ -26,7 +26,7 @@ impl<A, S> KillScope<A, S> {
         }
     }
 
-    /// In one word.
+    /// The scope in one word.
     pub fn name(&self) -> &'static str {
         match self {
             KillScope::Everything => "everything",
@@ -36,30 +36,30 @@ impl<A, S> KillScope<A, S> {
     }
 }
 
-/// What is killed.
+/// The kill switches that are on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kills {
     scopes: BTreeSet<KillScope<AccountIndex, SymbolIndex>>,
 }
 
 impl Kills {
-    /// Nothing is.
+    /// No kill switch is on.
     pub fn new() -> Kills {
         Kills::default()
     }
 
-    /// Whether nothing is.
+    /// Whether no kill switch is on.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.scopes.is_empty()
     }
 
-    /// Whether this very scope is: an account is not because everything is.
+    /// Whether this very scope is killed: an account's switch is not on because the one for everything is.
     pub fn is_killed(&self, scope: KillScope<AccountIndex, SymbolIndex>) -> bool {
         self.scopes.contains(&scope)
     }
 
-    /// Kills a scope, or releases it.
+    /// Kills or releases a scope.
     pub fn set(&mut self, scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool) {
         match is_killed {
             true => self.scopes.insert(scope),
@@ -67,7 +67,7 @@ impl Kills {
         };
     }
 
-    /// The widest scope that keeps an account from placing orders in a symbol.
+    /// The widest killed scope that keeps an account from placing orders in a symbol.
     pub fn stops(&self, account: AccountIndex, symbol: SymbolIndex) -> Option<KillScope<AccountIndex, SymbolIndex>> {
         self.of(account, symbol).next()
     }
@@ -82,7 +82,7 @@ impl Kills {
         scopes.into_iter().filter(|&scope| self.is_killed(scope))
     }
 
-    /// Everything first, then the accounts and the symbols by their indexes.
+    /// All killed scopes: everything first, then accounts and symbols by their indexes.
     pub fn all(&self) -> impl Iterator<Item = KillScope<AccountIndex, SymbolIndex>> {
         self.scopes.iter().copied()
     }

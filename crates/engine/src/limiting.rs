@@ -1,10 +1,10 @@
-//! What the limits of an account mean for its orders. An order of an account without limits is not looked at here.
+//! Checks orders against the limits of their accounts. Orders of accounts without limits do not come here.
 //!
-//! - Open orders, shares, value and position bound what is placed. Of an order that waits for another one the position is looked at when
-//!   its turn comes. What was accepted stays, also when limits change.
-//! - The collar bounds the price at which an order comes to its book, be it placed, triggered or its turn come: so far beyond the best order
-//!   of the other side, or beyond the last execution where there is none or the symbol's orders gather. A market order executes no further.
-//!   Where nothing is known to be near to, it bounds nothing.
+//! - Open orders, shares, value and position bound orders when they are placed. For a pending order the position is
+//!   checked at its release. Accepted orders stay, also when limits change.
+//! - The collar bounds the limit with which an order comes to its book, when it is placed, triggered or resumed: it
+//!   lies at most this far beyond the best order of the other side, or beyond the last execution if there is no such
+//!   order or the symbol's orders gather. A market order executes no further. Without either price it bounds nothing.
 
 use crate::account_limits::AccountLimits;
 use crate::amount::{Money, Price, Shares};
@@ -20,12 +20,12 @@ use crate::reply::Reply;
 use crate::rules::SymbolRules;
 
 impl Engine {
-    /// The limits of an account; those that say nothing if it was given none.
+    /// The limits of an account; [`AccountLimits::NONE`] if it was given none.
     pub fn account_limits(&self, account: AccountIndex) -> AccountLimits {
         self.limits.get(account).map_or(AccountLimits::NONE, |limited| limited.limits)
     }
 
-    /// Gives an account limits in place of those that it has.
+    /// Replaces the limits of an account.
     #[cold]
     pub(crate) fn change_limits(
         &mut self,
@@ -45,7 +45,7 @@ impl Engine {
         Ok(Reply::Created)
     }
 
-    /// Places an order of an account with limits; none if it has none.
+    /// Places an order of an account with limits; none if the account has none.
     #[cold]
     #[inline(never)]
     pub(crate) fn place_limited(
@@ -56,7 +56,7 @@ impl Engine {
         events: &mut impl FnMut(Event),
     ) -> Option<Result<Reply, Reject>> {
         self.limits.get(account)?;
-        // One that moves is what it is moved to.
+        // A post-only-move order is checked at the price that it will get.
         let arriving = NewOrder { limit: self.limit_that_rests(placed), ..*placed };
         let waits = placed.trigger.is_some() || self.comes_later(placed.symbol);
         Some(self.check_limits(account, &arriving, waits).and_then(|()| {
@@ -69,7 +69,7 @@ impl Engine {
         }))
     }
 
-    /// Places an order whose shares are counted, if its account has limits.
+    /// Counts the shares of an order if its account has limits, and places it.
     pub(crate) fn place_counted(
         &mut self,
         account: AccountIndex,
@@ -77,7 +77,7 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        // What it executes is taken off again, so it is counted before.
+        // Executions take their shares off the count again, so it is counted first.
         self.limits.add(account, placed.symbol, placed.shares);
         let reply = self.place_special(account, placed, terms, events);
         if reply.is_err() {
@@ -99,7 +99,8 @@ impl Engine {
         if waits { Ok(()) } else { self.check_collar(account, placed) }
     }
 
-    /// Whether an order is small enough, and, if it `may_stay` open, whether there is room for one more. Errors: `PastLimit`.
+    /// Whether an order is small enough, and, if it `may_stay` open, whether its account may have one more. Errors:
+    /// `PastLimit`.
     #[cold]
     pub(crate) fn check_size(
         &self,
@@ -123,14 +124,15 @@ impl Engine {
         price.map_or(Ok(()), |price| self.check_value(account, price.times(placed.shares)))
     }
 
-    /// Whether an order may be worth so much. Errors: `PastLimit`.
+    /// Whether an order may have this value. Errors: `PastLimit`.
     #[cold]
     pub(crate) fn check_value(&self, account: AccountIndex, value: Money) -> Result<(), Reject> {
         let most = self.account_limits(account).order_value;
         if value > most { Err(Reject::PastLimit(PastLimit::OrderValue { most })) } else { Ok(()) }
     }
 
-    /// Whether an account may have as many shares as it has, its open buys may bring, and this order may. Errors: `PastLimit`.
+    /// Whether an account may own its position, the shares of its open buys and those of this order together. Errors:
+    /// `PastLimit`.
     fn check_position(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<(), Reject> {
         let Some(limited) = self.limits.get(account).filter(|_| placed.side == Side::Buy) else { return Ok(()) };
         let most = limited.limits.position;
@@ -139,7 +141,7 @@ impl Engine {
         if is_past && most != Shares::MAX { Err(Reject::PastLimit(PastLimit::Position { most })) } else { Ok(()) }
     }
 
-    /// Whether an order may be placed whose working order was executed. Errors: `PastLimit`.
+    /// Whether a released order may be placed. Errors: `PastLimit`.
     #[cold]
     pub(crate) fn check_released(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<(), Reject> {
         self.check_position(account, placed)?;
@@ -147,8 +149,7 @@ impl Engine {
         if waits { Ok(()) } else { self.check_collar(account, placed) }
     }
 
-    /// Whether an order that comes to its book without a price to wait for comes there behind others, that are not done
-    /// yet.
+    /// Whether an order without a trigger would queue behind others of its symbol that are not done yet.
     fn comes_later(&self, symbol: SymbolIndex) -> bool {
         self.stops.delays(symbol) && self.phase(symbol).phase == Phase::Open
     }
@@ -165,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// An order as it comes to its book: a market order goes no further than the collar of its account.
+    /// The order as it comes to its book: a market order goes no further than the collar of its account.
     #[inline]
     pub(crate) fn within_collar(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> NewOrder<SymbolIndex> {
         if self.limits.is_empty() || placed.kind != OrderKind::Market {
@@ -174,13 +175,13 @@ impl Engine {
         NewOrder { limit: self.nearest_limit(account, placed.symbol, placed.side, placed.limit), ..*placed }
     }
 
-    /// The nearer one of a limit and of the worst price that the collar of an account allows.
+    /// The nearer one of a limit and the worst price that the collar of an account allows.
     #[cold]
     pub(crate) fn nearest_limit(&self, account: AccountIndex, symbol: SymbolIndex, side: Side, limit: Price) -> Price {
         self.collar(account, symbol, side).map_or(limit, |worst| nearer(side, limit, worst))
     }
 
-    /// The worst price that an order of this account and side may execute at now; none if any may be.
+    /// The worst price at which an order of this account and side may execute now; none if any price is allowed.
     fn collar(&self, account: AccountIndex, symbol: SymbolIndex, side: Side) -> Option<Price> {
         let collar = self.limits.get(account)?.limits.collar?;
         let around = self.market_price(symbol, side)?;
@@ -189,8 +190,9 @@ impl Engine {
         Some(if side == Side::Buy { high } else { low })
     }
 
-    /// The price that an order of this side would execute at now: that of the best order of the other side, or else the last execution's.
-    /// While orders gather they do not execute with the best one, and may be anywhere.
+    /// The price at which an order of this side would execute now: that of the best order of the other side, or else
+    /// the last execution's. While orders gather, the last execution's counts: they do not execute with the best one,
+    /// which may be at any price.
     fn market_price(&self, symbol: SymbolIndex, side: Side) -> Option<Price> {
         let best = self.books.best(symbol, side.opposite()).map(|level| self.books.level(level).price);
         let is_open = self.phase(symbol).phase == Phase::Open;
@@ -204,7 +206,7 @@ impl Engine {
         found
     }
 
-    /// Counts an open order of an account with limits that was not counted yet.
+    /// Counts an open order of an account with limits for the first time.
     fn count_open(&mut self, slot: u32) {
         let counted = self.counted(slot);
         let account = self.orders.get(slot).account;
@@ -214,7 +216,7 @@ impl Engine {
         }
     }
 
-    /// What an open order counts of shares: of two that are linked the older one does, and one that waits for another one does not.
+    /// The shares that an open order counts: the older one of a pair counts for both, and a pending order counts none.
     fn counted(&self, slot: u32) -> Option<(SymbolIndex, Shares)> {
         let order = self.orders.get(slot).id;
         let is_second = self.links.partner_of(order).is_some_and(|partner| partner < order);
@@ -224,7 +226,7 @@ impl Engine {
         Some((self.standing_as(slot).symbol, self.open_of(slot)))
     }
 
-    /// Counts all open orders anew: after an import.
+    /// Counts all open orders anew after an import.
     pub(crate) fn count_limited(&mut self) {
         if self.limits.is_empty() {
             return;
@@ -237,7 +239,7 @@ impl Engine {
         }
     }
 
-    /// Whether what is counted is what there is. Takes time proportional to the state.
+    /// Whether the counts equal the state. The time is proportional to the state.
     pub(crate) fn are_limits_counted(&self) -> bool {
         let mut counted: LimitedAccounts = self.limits.uncounted();
         for slot in 0..self.orders.slots_used() {
@@ -255,14 +257,14 @@ impl Engine {
 }
 
 impl AccountLimits {
-    /// An account has these from now on.
+    /// The event that gives an account these limits.
     fn given_to(self, account: AccountIndex) -> Event {
         let AccountLimits { open_orders, order_shares, order_value, position, collar } = self;
         Event::LimitsChanged { account, open_orders, order_shares, order_value, position, collar }
     }
 }
 
-/// The price of two that an order of this side would rather execute at.
+/// The better one of two prices for an order of this side.
 fn nearer(side: Side, one: Price, other: Price) -> Price {
     if side == Side::Buy { one.min(other) } else { one.max(other) }
 }

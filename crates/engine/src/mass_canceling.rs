@@ -15,8 +15,8 @@ use crate::reply::Reply;
 use crate::slab::NONE;
 
 impl Engine {
-    /// Whether a cancel of all orders of this account, or of those of one symbol, would cancel one. To ask changes no reply, event or state.
-    /// Errors: what that cancel is told.
+    /// Whether a cancel of all orders of this account, or of those in one symbol, would cancel any. The question
+    /// changes no reply, event or state. Errors: the refusal of that cancel.
     pub fn would_cancel_any(
         &mut self,
         account: AccountId,
@@ -89,12 +89,12 @@ impl Engine {
         Ok((account, symbol.map(found).transpose()?))
     }
 
-    /// Cancels orders that are open, by their ids and slots.
+    /// Cancels open orders, by their ids and slots.
     pub(crate) fn cancel_each(&mut self, found: &[(OrderId, u32)], why: CancelReason, events: &mut impl FnMut(Event)) {
         for some in found.chunks(AHEAD) {
             self.look_ahead_canceled(some);
             for &(order, slot) in some {
-                // One that was linked with one before it, or waited for that, has ended with it.
+                // An order that was linked with an earlier one, or pending behind it, has already ended with it.
                 if self.orders.get(slot).id != order || self.orders.get(slot).open.is_zero() {
                     continue;
                 }
@@ -103,7 +103,7 @@ impl Engine {
         }
     }
 
-    /// Reads what canceling these orders will need, so that the waits for memory overlap.
+    /// Reads the memory that canceling these orders will need, so that the waits for memory overlap.
     fn look_ahead_canceled(&self, found: &[(OrderId, u32)]) {
         let mut seen = 0u64;
         for &(order, slot) in found {

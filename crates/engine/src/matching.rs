@@ -1,5 +1,5 @@
-//! Places an order: holds what it may cost, matches it by price and time, and lets what is left rest on the book, or cancels
-//! it. Orders that wait for a price come here when they are triggered, from `triggering.rs`.
+//! Places an order: holds what it may cost, matches it by price and time, and lets the remaining shares rest on the
+//! book or cancels them. Waiting orders come here from `triggering.rs` when they are triggered.
 
 use crate::amount::{Money, Position, Price, Shares};
 use crate::charge::Charge;
@@ -18,11 +18,11 @@ use crate::rules::BrokenRule;
 use crate::slab::NONE;
 use crate::stops::Turn;
 
-/// Orders on the book that are looked at before anything is executed, at most: whoever looks at them need not take them, and
-/// may look at them again.
+/// The most resting orders that an order looks at before it executes anything: its client need not take them, and may
+/// look at them again and again.
 pub(crate) const LOOKED_AT_MAX: usize = 1_000;
 
-/// The order being placed, while it matches. It is given by value to what is called seldom: while nobody has a reference to it, its
+/// The order being placed while it matches. Rare calls get it by value: as long as nothing has a reference to it, its
 /// fields stay in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Aggressor {
@@ -32,56 +32,57 @@ pub(crate) struct Aggressor {
     pub(crate) symbol: SymbolIndex,
     pub(crate) side: Side,
     limit: Price,
-    /// What it is still to execute.
+    /// The shares that it is still to execute.
     pub(crate) wanted: Shares,
-    /// What its account had when it was last told so.
+    /// What its account had at the last event about it.
     pub(crate) before: Before,
-    /// What it may pay where it holds nothing, and the lot that it pays for whole ones of.
+    /// The money that it may pay if it holds nothing, and the lot of which it buys whole multiples.
     funds: Option<(Money, Shares)>,
-    /// A seller's proceeds, what a buyer paid less than it holds, or, below zero, what one paid that holds nothing; credited
-    /// once, after the walk.
+    /// A seller's proceeds, or what a buyer paid less than it held, or, below zero, what a buyer paid that held
+    /// nothing. It is credited once, after the walk.
     money: Money,
-    /// What is taken of the shares that a buyer received.
+    /// The fee in shares, taken from those that a buyer received.
     fees: Shares,
-    /// Whether it met an order of its own account, or that got fees, so that what that account has was changed meanwhile.
+    /// Whether it met an order of its own account, or its account got fees, so that its balance or position changed
+    /// meanwhile.
     pub(crate) self_traded: bool,
-    /// Whether what is left of it is canceled, because it met one.
+    /// Whether its remaining shares are canceled, because it met such an order.
     pub(crate) is_prevented: bool,
-    /// What it lost without executing it.
+    /// The shares that it lost without executing them.
     pub(crate) reduced: Shares,
     /// The prices of its first and last execution.
     prices: Option<(Price, Price)>,
 }
 
-/// What becomes of what is left of an order.
+/// What happens to the remaining shares of an order.
 #[derive(Clone, Copy)]
 pub(crate) enum Rest {
-    /// It waits on the book.
+    /// They rest on the book.
     Stays,
     Canceled(CancelReason),
 }
 
-/// What the account had of the thing that the order takes, before it was placed.
+/// What the account had of the money or shares that the order holds, before it was placed.
 #[derive(Clone, Copy)]
 pub(crate) enum Before {
     Buy(Money),
-    /// Of a buy that holds nothing and pays for whole lots.
+    /// For a buy that holds nothing and pays for whole lots.
     Pay {
         funds: Money,
         lot: Shares,
     },
     Sell(Position),
-    /// Of a sell that held its shares before it came to its book, and told so: without them.
+    /// For a triggered sell: its shares were held, and the position reported, when it was placed.
     HeldSell(Position),
 }
 
 impl Aggressor {
-    /// It wants no more than it can pay at this price, if it holds nothing.
+    /// Lowers the wanted shares to those that it can pay at this price, if it holds nothing.
     #[inline]
     pub(crate) fn want_what_is_paid_for(&mut self, price: Price) {
         if let Some((funds, lot)) = self.funds {
             let paid_for = funds.plus(self.money).buys(price);
-            // Less is bought than was wanted: no part of a lot.
+            // It buys fewer than it wanted: whole lots only.
             if paid_for < self.wanted {
                 self.wanted = paid_for.rounded_down(lot);
             }
@@ -108,7 +109,7 @@ impl<S> NewOrder<S> {
         }
     }
 
-    /// Whether it is paid from the balance as it executes, and holds nothing.
+    /// Whether it pays from the balance as it executes, and holds nothing.
     #[inline]
     pub(crate) fn pays_as_it_goes(&self) -> bool {
         self.kind == OrderKind::Market && self.side == Side::Buy
@@ -116,7 +117,7 @@ impl<S> NewOrder<S> {
 }
 
 impl Engine {
-    /// Places an order under a client order id, or says for which order that stands; or places it on a condition.
+    /// Places an order under a client order id, or answers with the order of that id; or places it on a condition.
     #[cold]
     pub(crate) fn place_on_terms(
         &mut self,
@@ -137,7 +138,8 @@ impl Engine {
         }
     }
 
-    /// The order that the terms' client order id stands for, and its limit, if that is the same one. Errors: as of `standing`.
+    /// The order that the client order id stands for, and its limit, if the terms are the same. Errors: those of
+    /// `standing`.
     pub(crate) fn repeated(
         &self,
         account: AccountIndex,
@@ -147,7 +149,7 @@ impl Engine {
         let differs = |before: &ClientOrder| OrderDifference {
             symbol: self.symbols.find(asked.symbol) != Some(before.placed.symbol),
             side: asked.side != before.placed.side,
-            // One that moves is the same wherever it moved to.
+            // A post-only-move order is the same wherever it moved to.
             limit: asked.limit != before.placed.limit && !asked.may_move(),
             shares: asked.shares != before.placed.shares,
             kind: asked.kind.once_placed() != before.placed.kind,
@@ -160,8 +162,8 @@ impl Engine {
         self.standing(account, terms.client_id, differs)
     }
 
-    /// The order that a client order id stands for, if that is the same one; none if there is room for one of this id, or no id.
-    /// Errors: `ClientOrderIdTaken`, `Full`.
+    /// The order that a client order id stands for, if the terms are the same; none without an id, or if the id is free
+    /// and there is room for it. Errors: `ClientOrderIdTaken`, `Full`.
     fn standing(
         &self,
         account: AccountIndex,
@@ -178,8 +180,8 @@ impl Engine {
         }
     }
 
-    /// Places an order for as many shares as its funds trade. What they came to is not known when the same is sent again: under
-    /// the same client order id any amount is the same order.
+    /// Places an order for as many shares as its funds trade. That number is unknown when the client sends the order
+    /// again, so under the same client order id any amount of funds is the same order.
     #[cold]
     pub(crate) fn place_by_funds(
         &mut self,
@@ -215,7 +217,7 @@ impl Engine {
         if side == Side::Buy && available < funds {
             return Err(Reject::InsufficientFunds { needed: funds, available });
         }
-        // Nothing trades with it while another order is under way.
+        // No shares are available while another order is under way.
         let shares = if self.stops.delays(listing) { Shares::ZERO } else { self.traded_for(index, listing, asked) };
         if shares.is_zero() {
             return Err(Reject::FundsTradeNothing { funds });
@@ -227,7 +229,8 @@ impl Engine {
         self.place_order(account, &NewOrder::market(symbol, side, lots).with_self_trade(self_trade), terms, events)
     }
 
-    /// Places an order. The terms were looked at: a client order id stands for none. Into its callers, with the walk, as `cancel_order` is.
+    /// Places an order whose terms were checked: its client order id is free. Inlined into its callers, with the walk,
+    /// as `cancel_order` is.
     #[inline(always)]
     pub(crate) fn place_order(
         &mut self,
@@ -257,7 +260,7 @@ impl Engine {
             let placed = NewOrder { symbol, side, limit, shares, kind, trigger, self_trade };
             return self.place_special(account, &placed, terms, events);
         }
-        // The compiler knows what this one is: what only others need is not in its path.
+        // The compiler sees a plain limit order here, so its path has none of the code for other orders.
         let placed = NewOrder::limit(symbol, side, limit, shares);
         let before = self.hold(account, &placed)?;
         self.place_held(account, &placed, &placed, shares, before, terms, events)
@@ -293,7 +296,7 @@ impl Engine {
         self.place_held(account, placed, &arriving, wanted, before, terms, events)
     }
 
-    /// Places an order that cannot be rejected any more. It executes within the limit of `arriving`.
+    /// Places an order that can no longer be rejected. It executes within the limit of `arriving`.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn place_held(
@@ -315,7 +318,7 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
-    /// Gives an order that is accepted its id and its slot.
+    /// Gives an accepted order its id and its slot.
     #[inline(always)]
     pub(crate) fn open_order(
         &mut self,
@@ -336,7 +339,7 @@ impl Engine {
         (order, slot)
     }
 
-    /// The id of the next order that is accepted.
+    /// Takes the id of the next accepted order.
     #[inline(always)]
     pub(crate) fn take_id(&mut self) -> OrderId {
         let order = self.next_order;
@@ -344,7 +347,7 @@ impl Engine {
         order
     }
 
-    /// Notes on what terms an order was accepted, and tells so.
+    /// Notes the terms of an accepted order, and reports them.
     #[inline(always)]
     pub(crate) fn give_terms(
         &mut self,
@@ -356,7 +359,7 @@ impl Engine {
     ) {
         let Terms { client_id, until, display, trail, condition: _, released: _ } = *terms;
         if let Some(id) = client_id {
-            // Where the trigger is that follows the market was not asked for.
+            // No client asked for the present trigger of a trailing stop.
             let placed = NewOrder { trigger: placed.trigger.filter(|_| trail.is_none()), ..*placed };
             let client_order = ClientOrder { id, account, order, placed, until, display, trail, done: None };
             self.client_orders.open(slot, client_order, self.time);
@@ -371,8 +374,8 @@ impl Engine {
         }
     }
 
-    /// Executes what is wanted of an active order as far as the book goes. Gives whether an execution was at a price that somebody
-    /// waits for.
+    /// Executes the wanted shares of an active order as far as the book goes. Returns whether an execution reached a
+    /// trigger.
     #[inline(always)]
     pub(crate) fn execute_all(
         &mut self,
@@ -431,8 +434,8 @@ impl Engine {
         }
     }
 
-    /// The shares that an order of another kind than a limit order may execute when it arrives.
-    /// Errors: `WouldTake`; `InsufficientFunds` of a market buy that can pay for nothing.
+    /// The shares that an order of another kind than a limit order may execute when it arrives. Errors: `WouldTake`;
+    /// `InsufficientFunds` of a market buy that can pay for nothing.
     #[cold]
     pub(crate) fn wanted(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Shares, Reject> {
         let best = self.books.best(placed.symbol, placed.side.opposite()).map(|level| self.books.level(level).price);
@@ -458,7 +461,7 @@ impl Engine {
         }
     }
 
-    /// The shares that an order trades for so much money, at most as many as one order may have.
+    /// The shares that an order trades for this money, at most as many as one order may have.
     fn traded_for(&self, account: AccountIndex, symbol: SymbolIndex, asked: &FundsOrder) -> Shares {
         let (mut left, mut room) = (asked.funds, Shares::MAX);
         let limit = self.nearest_limit(account, symbol, asked.side, self.market_limit(symbol, asked.side));
@@ -500,7 +503,7 @@ impl Engine {
         }
     }
 
-    /// Cancels what is left of an order that does not rest.
+    /// Cancels the remaining shares of an order that does not rest.
     #[cold]
     fn cancel_rest(
         &mut self,
@@ -513,8 +516,8 @@ impl Engine {
         self.finish(slot, events);
     }
 
-    /// Takes what an order may cost at most; gives what was there before.
-    /// Errors: `InsufficientFunds`, `InsufficientShares`.
+    /// Takes the most that an order may cost; returns what the account had before. Errors: `InsufficientFunds`,
+    /// `InsufficientShares`.
     #[inline(always)]
     pub(crate) fn hold(&mut self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<Before, Reject> {
         let NewOrder { symbol, side, limit, shares, .. } = *placed;
@@ -540,8 +543,8 @@ impl Engine {
         }
     }
 
-    /// Executes against the other side of the book, best level first, while the limit allows and the command may
-    /// execute. Gives whether it would go on then.
+    /// Executes against the other side of the book, best level first, while the limit and the bound of the command
+    /// allow. Returns whether the order would go on beyond that bound.
     #[inline(always)]
     fn walk_book(
         &mut self,
@@ -593,8 +596,8 @@ impl Engine {
         }
     }
 
-    /// One execution, at the maker's price: the aggressor keeps the improvement. Gives its shares. Each party is credited with what it
-    /// receives, less what it is charged.
+    /// Executes once, at the maker's price: the aggressor keeps the improvement. Returns the shares. Each party is
+    /// credited with its proceeds less its fee.
     #[inline(always)]
     pub(crate) fn execute_for(
         &mut self,
@@ -656,7 +659,7 @@ impl Engine {
         shares
     }
 
-    /// Credits the aggressor with what its executions came to, and reports what changed on its account.
+    /// Credits the aggressor with the result of its executions, and reports the changes of its account.
     #[inline(always)]
     fn settle(&mut self, aggressor: &Aggressor, placed: Shares, events: &mut impl FnMut(Event)) {
         let Aggressor { account, symbol, money, .. } = *aggressor;

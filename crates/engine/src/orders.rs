@@ -1,5 +1,5 @@
-//! Orders by slot and by id, with their executions, or what these come to where there are many. Open orders, and done
-//! ones until they are forgotten. Knows nothing of prices' order or of accounts' money.
+//! Orders by slot and by id, with their executions, or the sum of these where there are many: open orders, and done
+//! ones until `forget`. This file knows nothing of the order of prices or of accounts' money.
 
 use crate::amount::{Price, Shares};
 use crate::executed::{EXECUTIONS_KEPT, Executed, Execution};
@@ -9,44 +9,44 @@ use crate::ids::{AccountIndex, OrderId, Time};
 use crate::reply::Cancellation;
 use crate::slab::{NONE, Slab};
 
-/// An order in half a cache line. Symbol, side and limit are those of its price level.
+/// An order in half a cache line. Its price level has its symbol, side and limit.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub(crate) struct Order {
     pub(crate) id: OrderId,
     pub(crate) open: Shares,
     pub(crate) account: AccountIndex,
-    /// Its price level while it is open.
+    /// The price level while the order is open.
     pub(crate) level: u32,
-    /// Its neighbours on that level, the older one first.
+    /// The neighbours on that level, the older one first.
     pub(crate) older: u32,
     pub(crate) newer: u32,
 }
 
 const _: () = assert!(size_of::<Order>() == 32 && size_of::<Record>() == 32);
 
-/// What befell an order: executions and, without a price and as the last, its cancellation.
+/// An event of an order: an execution or, without a price and as the last, its cancellation.
 #[derive(Clone, Copy)]
 struct Record {
     shares: Shares,
     price: Option<Price>,
     time: Time,
-    /// The one before it.
+    /// The record before.
     earlier: u32,
-    /// What was paid for it.
+    /// The fee paid for it.
     fee: Fee,
 }
 
 /// The past of an order.
 #[derive(Clone, Copy)]
 struct Past {
-    /// Its executions that have a record each, or `ADDED_UP`.
+    /// The number of executions that have a record each, or `ADDED_UP`.
     executions: u32,
-    /// Its last record, or its sum.
+    /// The last record, or the sum.
     last: u32,
 }
 
-/// No execution has a record any more.
+/// The value that says that no execution has a record any more.
 const ADDED_UP: u32 = EXECUTIONS_KEPT.saturating_add(1);
 
 /// The past of an order with more executions than are kept.
@@ -59,12 +59,13 @@ struct Sum {
 /// All orders that the engine keeps.
 pub(crate) struct Orders {
     slots: Slab<Order>,
-    /// Each slot's past. Apart from the orders: most are placed and canceled without a look at it.
+    /// The past of each slot, apart from the orders: most orders are placed and canceled without a look at it.
     pasts: Slab<Past>,
     records: Slab<Record>,
     sums: Slab<Sum>,
     by_id: IdIndex,
-    /// Those that wait, for a price or for another order. Apart from the others, so that these stay near however many wait.
+    /// The ids of orders that wait for a price or for another order, apart from the others, so that these stay near
+    /// however many wait.
     waiting: IdIndex,
     waiting_count: usize,
 }
@@ -95,7 +96,7 @@ impl Orders {
         self.slots.len()
     }
 
-    /// All slots below this one were used; those that are free have nothing open.
+    /// The number of slots that were ever used; free ones among them have nothing open.
     pub(crate) fn slots_used(&self) -> u32 {
         self.slots.used()
     }
@@ -113,7 +114,7 @@ impl Orders {
         self.waiting.find(id, |slot| self.slots[slot].id == id)
     }
 
-    /// An order begins to wait. It may not be removed before it waits no longer.
+    /// Begins an order's wait. The order may not be removed before the wait ends.
     pub(crate) fn begin_to_wait(&mut self, slot: u32) {
         let id = self.slots[slot].id;
         self.by_id.remove(id, |other| other == slot);
@@ -121,7 +122,7 @@ impl Orders {
         self.waiting_count = self.waiting_count.saturating_add(1);
     }
 
-    /// An order waits no longer.
+    /// Ends an order's wait.
     pub(crate) fn end_to_wait(&mut self, slot: u32) {
         let id = self.slots[slot].id;
         self.waiting.remove(id, |other| other == slot);
@@ -129,7 +130,7 @@ impl Orders {
         self.waiting_count = self.waiting_count.saturating_sub(1);
     }
 
-    /// How many wait.
+    /// The number of orders that wait.
     pub(crate) fn waiting_count(&self) -> usize {
         self.waiting_count
     }
@@ -140,13 +141,13 @@ impl Orders {
         self.by_id.touch(id)
     }
 
-    /// A slot that may be that of an id, or `NONE`.
+    /// A slot that may have this id, or `NONE`.
     #[inline]
     pub(crate) fn guess(&self, id: OrderId) -> u32 {
         self.by_id.guess(id)
     }
 
-    /// Reads what is kept of a slot.
+    /// Reads the memory of a slot's order and past.
     #[inline]
     pub(crate) fn touch(&self, slot: u32) -> u64 {
         self.slots[slot].id.0 ^ u64::from(self.pasts[slot].last)
@@ -175,7 +176,7 @@ impl Orders {
         std::iter::successors(some(first), move |&slot| some(self.slots[slot].newer))
     }
 
-    /// Takes executed shares off an order and notes the execution; gives what is left open.
+    /// Takes executed shares off an order and notes the execution; returns the shares left open.
     pub(crate) fn execute(&mut self, slot: u32, execution: Execution) -> Shares {
         self.note_execution(slot, execution);
         let order = &mut self.slots[slot];
@@ -183,7 +184,7 @@ impl Orders {
         order.open
     }
 
-    /// Notes an execution. What is open stays.
+    /// Notes an execution without changing the open shares.
     pub(crate) fn note_execution(&mut self, slot: u32, execution: Execution) {
         let Past { executions, last } = self.pasts[slot];
         if executions >= EXECUTIONS_KEPT {
@@ -194,7 +195,7 @@ impl Orders {
         self.pasts[slot] = Past { executions: executions.saturating_add(1), last };
     }
 
-    /// Adds an execution to those that are kept no longer.
+    /// Adds an execution to the sum of an order whose executions are no longer kept one by one.
     fn add_up(&mut self, slot: u32, execution: &Execution) {
         let Past { executions, last } = self.pasts[slot];
         if executions == ADDED_UP {
@@ -209,7 +210,7 @@ impl Orders {
         self.restore_executed(slot, executed);
     }
 
-    /// Notes what the executions come to of an order that had more before than are kept. It has none yet.
+    /// Restores the sum of an order's executions, which are more than are kept. The order has none yet.
     pub(crate) fn restore_executed(&mut self, slot: u32, executed: Executed) {
         let last = self.sums.insert(Sum { executed, canceled: None });
         self.pasts[slot] = Past { executions: ADDED_UP, last };
@@ -220,7 +221,7 @@ impl Orders {
         self.pasts[slot].executions == 0
     }
 
-    /// Whether the last that befell an order was that it was canceled.
+    /// Whether an order ended by being canceled.
     pub(crate) fn was_canceled(&self, slot: u32) -> bool {
         match self.pasts[slot] {
             Past { executions: ADDED_UP, last } => self.sums[last].canceled.is_some(),
@@ -228,7 +229,7 @@ impl Orders {
         }
     }
 
-    /// The shares that were executed of an order.
+    /// The executed shares of an order.
     pub(crate) fn executed(&self, slot: u32) -> Shares {
         match self.pasts[slot] {
             Past { executions: ADDED_UP, last } => self.sums[last].executed.shares,
@@ -236,7 +237,7 @@ impl Orders {
         }
     }
 
-    /// Takes all that is open off an order and notes the cancellation.
+    /// Takes all open shares off an order and notes the cancellation.
     pub(crate) fn cancel(&mut self, slot: u32, time: Time) -> Shares {
         let shares = self.slots[slot].open;
         self.slots[slot].open = Shares::ZERO;
@@ -250,7 +251,7 @@ impl Orders {
         shares
     }
 
-    /// The executions of an order that are kept, the newest first.
+    /// The kept executions of an order, newest first.
     fn records_of(&self, slot: u32) -> impl Iterator<Item = Execution> {
         let Past { executions, last } = self.pasts[slot];
         let mut next = if executions == ADDED_UP { NONE } else { last };
@@ -263,7 +264,7 @@ impl Orders {
             .filter_map(|Record { shares, price, time, fee, .. }| Some(Execution { shares, price: price?, time, fee }))
     }
 
-    /// Executions that are kept of an order.
+    /// The number of an order's executions that are kept.
     pub(crate) fn executions_kept(&self, slot: u32) -> usize {
         match self.pasts[slot].executions {
             ADDED_UP => 0,
@@ -279,7 +280,7 @@ impl Orders {
         }
     }
 
-    /// Appends the executions of an order that are kept, oldest first, and gives its cancellation.
+    /// Appends the kept executions of an order, oldest first, and returns its cancellation.
     pub(crate) fn history(&self, slot: u32, executions: &mut Vec<Execution>) -> Option<Cancellation> {
         let Past { executions: kept, last } = self.pasts[slot];
         if kept == ADDED_UP {
@@ -292,7 +293,7 @@ impl Orders {
         record.map(|Record { shares, time, .. }| Cancellation { shares, time })
     }
 
-    /// Drops an order with nothing open.
+    /// Drops an order without open shares.
     pub(crate) fn remove(&mut self, id: OrderId) {
         let slot = self.by_id.remove(id, |slot| self.slots[slot].id == id);
         assert!(self.slots[slot].open.is_zero(), "invariant: only done orders are forgotten");
@@ -303,7 +304,7 @@ impl Orders {
         self.slots.remove(slot);
     }
 
-    /// Drops a record and those before it.
+    /// Drops a record and all before it.
     fn remove_records(&mut self, mut next: u32) {
         while next != NONE {
             let earlier = self.records[next].earlier;
@@ -312,12 +313,12 @@ impl Orders {
         }
     }
 
-    /// Records of all orders, for checks.
+    /// The number of records of all orders, for checks.
     pub(crate) fn record_count(&self) -> usize {
         self.records.len()
     }
 
-    /// Orders whose executions are added up, for checks.
+    /// The number of orders with a sum, for checks.
     pub(crate) fn sum_count(&self) -> usize {
         self.sums.len()
     }

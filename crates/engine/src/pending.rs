@@ -1,6 +1,7 @@
-//! Places orders behind others: a working order, and one or two that wait until it is executed wholly. Those hold nothing, because what
-//! they sell is usually what the working order buys. They are placed behind the command that executed it, as orders are activated whose
-//! trigger was reached, and end where they would be refused then.
+//! Places orders behind others: a working order, and one or two pending ones that wait until it has executed
+//! completely. Pending orders hold nothing, because they usually sell what the working order buys. The command that
+//! completes the working order places them at its end, as it activates reached orders, and cancels those that would be
+//! refused then.
 
 use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms};
 use crate::engine::Engine;
@@ -12,25 +13,25 @@ use crate::reply::Reply;
 use crate::state::StateItem;
 
 impl<S> NewOrder<S> {
-    /// Whether others can wait for it.
+    /// Whether other orders can wait for this one.
     fn can_work(&self) -> bool {
         self.trigger.is_none() && matches!(self.kind, OrderKind::Limit | OrderKind::PostOnly)
     }
 }
 
 impl Engine {
-    /// The order that an order waits for, which is not placed yet.
+    /// The working order of an order that is not placed yet.
     #[inline]
     pub fn pends_on(&self, order: OrderId) -> Option<OrderId> {
         self.pendings.get(order).map(|pending| pending.working())
     }
 
-    /// Whether an order of this engine ever waited for another one, those included that it was started with.
+    /// Whether an order of this engine was ever pending, counting those with which it started.
     pub fn had_pending_orders(&self) -> bool {
         self.pendings.were_any()
     }
 
-    /// Places an order that the next commands' orders wait for.
+    /// Places a working order, for which the orders of the next commands wait.
     #[cold]
     pub(crate) fn place_working(
         &mut self,
@@ -65,7 +66,8 @@ impl Engine {
         reply
     }
 
-    /// Has an order wait for the working order of the command before, or for that which the order of the command before waits for.
+    /// Has an order wait for the working order of the command before, or for the one that the command before's order
+    /// waits for.
     #[cold]
     pub(crate) fn place_pending(
         &mut self,
@@ -74,12 +76,12 @@ impl Engine {
         terms: &Terms,
         events: &mut impl FnMut(Event),
     ) -> Result<Reply, Reject> {
-        // One that waits for another one does not move.
+        // A pending post-only-move order does not move.
         let asked = &NewOrder { kind: asked.kind.once_placed(), ..*asked };
         let index = self.accounts.find(account).ok_or(Reject::UnknownAccount)?;
         let is_its = |chain: &Chain| chain.last.next() == self.sequence && chain.account == index && chain.left > 0;
         let Some(chain) = self.pendings.chain.filter(is_its) else {
-            // Sent again, all are told what they were told.
+            // A request that is sent again gets its first answers.
             return match self.repeated(index, asked, terms)? {
                 Some((order, limit)) => Ok(self.repeated_at(order, asked, limit)),
                 None => Err(Reject::NotWorking),
@@ -121,7 +123,7 @@ impl Engine {
         if !self.limits.is_empty() {
             self.check_size(account, &placed, true)?;
         }
-        // The rest is looked at when its turn comes.
+        // The other rules are checked at the release.
         if let Some(rules) = self.rules(symbol) {
             rules.check_order(&placed, self.stops.last_price(symbol)).map_err(Reject::BreaksRule)?;
         }
@@ -143,7 +145,7 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
-    /// One of those that were to wait was refused: the working order is canceled, and what waits for it.
+    /// Cancels the working order and its pending ones, because one of its pending orders was refused.
     fn break_off(&mut self, chain: &Chain, events: &mut impl FnMut(Event)) {
         self.pendings.chain = None;
         if let Some(slot) = self.orders.find(chain.order).filter(|&slot| !self.orders.get(slot).open.is_zero()) {
@@ -155,7 +157,7 @@ impl Engine {
         }
     }
 
-    /// An order ended: those that wait for it are due, or end with it.
+    /// Makes the pending orders of an ended order due, or ends them with it.
     #[cold]
     pub(crate) fn tell_pending(&mut self, slot: u32, events: &mut impl FnMut(Event)) {
         let order = self.orders.get(slot).id;
@@ -175,7 +177,7 @@ impl Engine {
         }
     }
 
-    /// Cancels an order that waits for another one, and first the other one of two. It is not finished.
+    /// Cancels a pending order, and first the other one of two, without finishing it.
     #[cold]
     pub(crate) fn cancel_pending(&mut self, slot: u32, why: CancelReason, events: &mut impl FnMut(Event)) {
         let pending = self.pendings.get(self.orders.get(slot).id);
@@ -197,7 +199,7 @@ impl Engine {
         self.finish(slot, events);
     }
 
-    /// It holds nothing that is to be given back.
+    /// Cancels an order that holds nothing and so gives nothing back.
     fn cancel_unplaced(
         &mut self,
         slot: u32,
@@ -210,7 +212,8 @@ impl Engine {
         events(Event::OrderCanceled { order, account, symbol: placed.symbol, shares, why });
     }
 
-    /// Places those whose working order was executed, at the end of a command. While orders wait that were reached it is not yet their turn.
+    /// Places the pending orders whose working order has executed, at the end of a command. Reached orders come before
+    /// them.
     #[cold]
     pub(crate) fn release_after(&mut self, events: &mut impl FnMut(Event)) {
         if self.pendings.is_their_turn(self.sequence) && self.stops.reached_orders() == 0 {
@@ -218,7 +221,7 @@ impl Engine {
         }
     }
 
-    /// Places the order, or the two, whose turn is next. Gives whether there is one.
+    /// Places the next due order, or two. Returns whether there was one.
     pub(crate) fn release_next(&mut self, events: &mut impl FnMut(Event)) -> bool {
         let due = self.pendings.take_due();
         for pending in due.iter().flatten().flatten() {
@@ -238,7 +241,7 @@ impl Engine {
         true
     }
 
-    /// Places an order that waited. Error: why it is to be canceled instead.
+    /// Places a pending order. Error: the reason why it is canceled instead.
     fn release(&mut self, pending: &Pending, events: &mut impl FnMut(Event)) -> Result<(), CancelReason> {
         let Pending { order, slot, ref placed, .. } = *pending;
         if self.deadline(order).is_some_and(|until| until.time() <= self.time) {
@@ -251,14 +254,14 @@ impl Engine {
         }
         self.check_released(account, placed).map_err(|_| CancelReason::Refused)?;
         let terms = Terms { released: Some((order, slot)), ..Terms::NONE };
-        // What its executions reach is activated by whoever called this.
+        // The caller activates the orders that these executions reach.
         self.pendings.set_releasing(true);
         let reply = self.place_counted(account, placed, &terms, events);
         self.pendings.set_releasing(false);
         reply.map(drop).map_err(|_| CancelReason::Refused)
     }
 
-    /// Places two that waited, and links them. If one of them is refused neither is there.
+    /// Places two pending orders and links them. If one of them is refused, neither stays.
     fn release_two(&mut self, first: &Pending, second: &Pending, events: &mut impl FnMut(Event)) {
         if let Err(why) = self.release(first, events) {
             self.end_pending(first.slot, &first.placed, why, events);
@@ -280,7 +283,8 @@ impl Engine {
         }
     }
 
-    /// As `release`. What both hold is held once: it is given back for as long as the second one takes it.
+    /// Releases the second of two. Both hold only once what both need, so the common part is given back while the
+    /// second order takes it.
     fn release_linked(
         &mut self,
         account: AccountIndex,
@@ -317,7 +321,7 @@ impl Engine {
         }
     }
 
-    /// An order that waits, as it was exported. Its id is not yet that of another one.
+    /// Restores an exported pending order. No other order has its id yet.
     pub(crate) fn restore_pending(
         &mut self,
         order: OrderId,
@@ -352,7 +356,7 @@ impl Engine {
     }
 }
 
-/// Whether two orders can wait for one, to be linked when they are placed.
+/// Whether two orders can wait for the same one, to be linked when they are placed.
 fn can_be_two(first: &NewOrder<SymbolIndex>, second: &NewOrder<SymbolIndex>) -> bool {
     (first.symbol, first.side, first.shares) == (second.symbol, second.side, second.shares)
         && (first.trigger.is_some() || second.trigger.is_some())

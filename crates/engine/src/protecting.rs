@@ -1,5 +1,6 @@
-//! Cancel on disconnect: an account is protected, or no longer. Whether anybody is there for it is decided outside, before a command has
-//! its number: so a replay decides the same, and who was protected before a restart is protected after it.
+//! Cancel on disconnect: protects an account, or ends its protection. The market's loop decides whether an account
+//! still has a connection, before a command gets its number. So a replay decides the same, and accounts that were
+//! protected before a restart are protected after it.
 
 use crate::account_orders::Taken;
 use crate::command::CancelReason;
@@ -11,17 +12,17 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 
 impl Engine {
-    /// Who is protected.
+    /// The protected accounts.
     pub fn protections(&self) -> &Protections {
         &self.protections
     }
 
-    /// An account's grace; none if it is not protected, or not there.
+    /// The grace of an account; none if it is not protected or does not exist.
     pub fn grace(&self, account: AccountId) -> Option<Grace> {
         self.protections.of(self.accounts.find(account)?)
     }
 
-    /// The same, by their ids.
+    /// The protected accounts by their ids, with their graces.
     pub fn protected(&self) -> impl Iterator<Item = (AccountId, Grace)> {
         self.protections.all().map(|(account, grace)| (self.accounts.get(account).id, grace))
     }

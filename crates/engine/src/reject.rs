@@ -1,4 +1,4 @@
-//! Refusals as values with their facts. Their `Display` is what a client is told.
+//! Refusals as values with their facts. Their `Display` is the sentence for clients.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::past_limit::PastLimit;
 use crate::rules::BrokenRule;
 use crate::trail::Trail;
 
-/// Why a command or query was refused. Nothing was changed.
+/// The reason why a command or query was refused. A refused one changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reject {
     /// An account of this id exists.
@@ -20,7 +20,7 @@ pub enum Reject {
     UnknownAccount,
     /// No symbol of this name exists.
     UnknownSymbol,
-    /// No account of this id exists from which dollars or shares were to come.
+    /// No account of this id exists that could give dollars or shares.
     UnknownPayer,
     /// All accounts together would have been created with more than [`Money::CAP`].
     TooMuchMoney { issued: Money },
@@ -34,91 +34,92 @@ pub enum Reject {
     WouldTake { price: Price },
     /// The last execution was at a price that reaches the order's trigger already.
     TriggersAtOnce { trigger: Trigger, last: Price },
-    /// An order for money finds nobody to trade with, or a price at which the money is not even a part of a share.
+    /// An order for money finds no order to trade with, or a price at which the money does not buy even one unit of
+    /// shares.
     FundsTradeNothing { funds: Money },
-    /// No order of this id, or another account's: the same words, so that nothing is learnt.
+    /// No order of this id, or another account's: the same words, so that a client learns nothing of other accounts.
     UnknownOrder,
     /// A cancel of an order with nothing open.
     NothingOpen,
     /// An amendment of an order with nothing open.
     NothingToAmend,
-    /// An amendment that takes no shares off the order, which has so many.
+    /// An amendment that takes no shares off the order, which has this many.
     AmendsUpward { shares: Shares },
     /// An amendment that leaves the order no more shares than were executed.
     AmendsBelowExecuted { executed: Shares },
-    /// An amendment of an order that is linked with another one.
+    /// An amendment of an order with a partner.
     AmendsOneOfTwo { partner: OrderId },
-    /// An order that was to be linked with one that the command before it placed: there is none.
+    /// A second order of a pair whose first the command before did not place.
     NotLinked,
     /// An order that cannot be linked with the one before it.
     CannotLink { order: OrderId },
     /// An order whose deadline is not after the time of its placing.
     DeadlinePassed { until: Deadline, now: Time },
-    /// An order that was to be placed only if the command before it canceled one.
+    /// An order on the condition that the command before it canceled one, which it did not.
     NotCanceled,
-    /// An order cannot be shown in such parts.
+    /// A display that is too small or too large for the order.
     DisplayOutOfBounds { display: Shares, least: Shares, most: Shares },
-    /// The parts that an order is shown in are no multiples of its symbol's lot.
+    /// A display that is no multiple of its symbol's lot.
     DisplayOffLot { display: Shares, lot: Shares },
-    /// The client order id stands for this order, which is not the same as the one to be placed.
+    /// The client order id stands for this order, whose terms differ from those of the one to be placed.
     ClientOrderIdTaken { order: OrderId, differs: OrderDifference },
     /// The order breaks a rule of its symbol.
     BreaksRule(BrokenRule),
-    /// A symbol that is to open, and that its rules halt.
+    /// An opening of a symbol that its rules halt.
     HaltedByRules,
-    /// An order that is to follow a symbol's price: no execution of the symbol is known.
+    /// A trailing stop in a symbol of which no execution is known.
     NothingToTrail,
-    /// The trigger of an order that is to follow a symbol's price would be no price.
+    /// A trailing stop whose trigger would be no price.
     TrailTooFar { trail: Trail, last: Price },
-    /// So many orders follow the symbol's price already.
+    /// A trailing stop in a symbol that has this many already.
     TooManyTrails { most: usize },
-    /// An order that others were to wait for, of a kind that does not rest, or that waits itself.
+    /// A working order of a kind that does not rest, or that waits itself.
     CannotWork,
-    /// An order that was to wait for one that its request placed: there is none.
+    /// A pending order without a working order in its request.
     NotWorking,
-    /// An order that cannot wait for this one, because it is of another symbol.
+    /// A pending order of another symbol than its working order.
     CannotPend { order: OrderId },
-    /// An amendment of an order that waits for this one.
+    /// An amendment of a pending order.
     AmendsPending { working: OrderId },
-    /// An order in a scope that is killed.
+    /// An order in a killed scope.
     Killed(KillScope<(), ()>),
     /// A release of a scope whose orders are not all canceled yet.
     KillGoesOn,
-    /// An order past a limit of its account.
+    /// An order that exceeds a limit of its account.
     PastLimit(PastLimit),
     /// An order that would wait behind others of its symbol, one of which is under way: so many do already.
     TooManyWaiting { most: u32 },
-    /// There is no room for another account, symbol or open order (2^32 - 1 each).
+    /// No room for another account, symbol or open order (2^32 - 1 each).
     Full,
 }
 
-/// In what two orders of one account differ. Its `Display` names the parts: "another side and limit".
+/// The parts in which two orders of one account differ. Its `Display` names them: "another side and limit".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderDifference {
-    /// They trade different things.
+    /// Whether their symbols differ.
     pub symbol: bool,
-    /// One buys, the other sells.
+    /// Whether one buys and the other sells.
     pub side: bool,
-    /// Their limits differ.
+    /// Whether their limits differ.
     pub limit: bool,
-    /// The shares that they were placed with differ.
+    /// Whether they were placed with different numbers of shares.
     pub shares: bool,
-    /// They are of different kinds.
+    /// Whether their kinds differ.
     pub kind: bool,
-    /// They wait for different prices, or one does not wait.
+    /// Whether their triggers differ, or only one has a trigger.
     pub trigger: bool,
-    /// They do different things where they meet orders of their own account.
+    /// Whether their modes of self-trade prevention differ.
     pub self_trade: bool,
-    /// They end at different times, or one does not end.
+    /// Whether their deadlines differ, or only one has a deadline.
     pub until: bool,
-    /// They were placed with different partners, or one with none. Gateways find that out.
+    /// Whether they were placed with different partners, or only one with a partner. Gateways find that out.
     pub partner: bool,
-    /// They show different numbers of shares at a time, or one shows all.
+    /// Whether their displays differ, or only one has a display.
     pub display: bool,
 }
 
 impl OrderDifference {
-    /// Whether they are the same in all parts.
+    /// Whether they differ in no part.
     pub fn is_none(self) -> bool {
         self == OrderDifference::default()
     }

@@ -1,4 +1,4 @@
-//! What the engine answers: one reply a command or query, as values; how they are written is the gateway's.
+//! Answers of the engine: one reply for each command or query, as a value. Gateways write it in their protocols.
 
 use std::ops::Range;
 
@@ -13,33 +13,33 @@ use crate::trail::Trail;
 /// The answer to one command or query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// An account or symbol was created, shares were issued, or a symbol, tier or account has what was asked for; or an auction ended, for
-    /// which nobody asked.
+    /// The command created an account or symbol, issued shares, or set properties of a symbol, tier or account; or it
+    /// was the loop's and ended an auction.
     Created,
     /// The order was opened (and possibly executed at once) under this id.
     Opened(OrderId),
-    /// The same order was placed before under this client order id, and has this id; or the id is to be freed, and this order is
-    /// open. Nothing was changed.
+    /// The same order was placed before under this client order id, and has this id; or the id is to be freed, and its
+    /// order is still open. Nothing was changed.
     Repeated(OrderId),
-    /// As `Opened`, or, if it is not new, as `Repeated`, of an order that moved: it has this limit.
+    /// The reply `Opened`, or, if it is not new, `Repeated`, for an order that moved to this limit.
     Moved { order: OrderId, limit: Price, is_new: bool },
     /// The order's status, for a query.
     Status(Status),
     /// The client order id stood for this order, which is done, and stands for nothing now.
     Freed(OrderId),
-    /// Orders that were reached were activated. Nobody asked for it.
+    /// Reached orders were activated, by a command of the loop.
     Activated,
-    /// Orders whose deadlines came were canceled. Nobody asked for it.
+    /// Orders were canceled at their deadlines, by a command of the loop.
     Expired,
-    /// Shares were taken off an order. So many are still open.
+    /// Shares were taken off an order. `open` shares of it are still open.
     Amended { order: OrderId, open: Shares },
-    /// What a canceled order came to.
+    /// The status of the canceled order.
     Canceled(Status),
     /// So many of the open orders that were meant were canceled, by this command; zero where there was nothing to do,
     /// and so no command. `left`: others may be left of those that were meant, and none of these is newer than this
     /// one.
     CanceledAll { orders: usize, left: Option<OrderId>, sequence: Sequence },
-    /// This order, which was asked about, is done and the engine no longer keeps it: whoever keeps it answers, through
+    /// The order in question is done and the engine no longer keeps it: the history answers, through
     /// [`DoneOrder::answer`].
     Done(OrderId),
     /// Refused, with the facts.
@@ -47,7 +47,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// How an order stands that this tells of.
+    /// The status of an order in this reply.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Reply::Status(status) | Reply::Canceled(status) => Some(status),
@@ -65,49 +65,50 @@ impl Reply {
         }
     }
 
-    /// The order whose executions are elsewhere, and what they come to.
+    /// The order whose executions the engine does not keep, and their sum.
     pub fn elsewhere(&self) -> Option<(OrderId, Executed)> {
         let status = self.status()?;
         Some((status.order, **status.elsewhere.as_ref()?))
     }
 }
 
-/// How an order stands. Open and canceled exclude each other.
+/// The status of an order. It has open shares, or a cancellation, or neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Its id.
     pub order: OrderId,
     /// Shares still open, shown or not; zero for a done order.
     pub open: Shares,
-    /// What else there is to say of an open order, for those that do not simply rest until they are canceled.
+    /// Further terms of an open order, unless it simply rests until it is canceled.
     pub terms: Option<Box<OpenTerms>>,
-    /// What was canceled, and when.
+    /// The canceled shares, and the time.
     pub canceled: Option<Cancellation>,
-    /// Where its executions stand in the list that the reply was made with, oldest first. Nowhere, if they are
-    /// elsewhere.
+    /// The range of its executions in the list that was made with the reply, oldest first. Empty if they are elsewhere.
     pub executions: Range<usize>,
-    /// The sum of its executions, if there are more than the engine keeps: whoever keeps the past has them. There may
-    /// be more by then; the first so many are meant. Where nobody has all of them any more, this sum is what is told.
+    /// The sum of its executions, if there are more than the engine keeps: the history has them. It may have more by
+    /// then; the first ones, as many as this counts, belong to the reply. If retention has removed some of them, the
+    /// reply gets this sum alone.
     pub elsewhere: Option<Box<Executed>>,
 }
 
-/// How an open order waits, ends and shows itself. Few have any of it, so a status does not carry it along for all.
+/// Terms of an open order: its trigger, deadline and display. Few orders have any, so a status does not carry them for
+/// all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenTerms {
-    /// What it waits for, if it waits.
+    /// The trigger for which it waits.
     pub waits: Option<Trigger>,
-    /// How far behind the market that follows, if it does.
+    /// The distance between its trigger and the market, if that follows the market.
     pub trail: Option<Trail>,
-    /// The order that is to be executed before it is placed, if it is not yet.
+    /// The working order, if this order is pending.
     pub pends_on: Option<OrderId>,
-    /// When what is open of it is canceled, if it ends at a time.
+    /// The deadline.
     pub until: Option<Deadline>,
-    /// How it shows what is open, if it shows a part at a time.
+    /// The display and tip of an iceberg.
     pub iceberg: Option<Iceberg>,
 }
 
 impl OpenTerms {
-    /// For a status; none if there is nothing to say.
+    /// The terms for a status; none if there are none.
     pub fn if_any(self) -> Option<Box<OpenTerms>> {
         (self != OpenTerms::default()).then(|| Box::new(self))
     }
@@ -120,26 +121,26 @@ const _: () = assert!(size_of::<Reply>() <= 80, "a reply is copied for each comm
 pub struct Cancellation {
     /// Always above zero.
     pub shares: Shares,
-    /// When.
+    /// The time of the cancellation.
     pub time: Time,
 }
 
-/// An order with nothing open, as whoever keeps it gives it: all that a query for it needs.
+/// A done order, as the history gives it: all that a query for it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoneOrder {
     /// Its id.
     pub order: OrderId,
-    /// Whose it was.
+    /// The account that placed it.
     pub account: AccountId,
-    /// What was canceled of it, if anything.
+    /// The canceled shares, if any.
     pub canceled: Option<Cancellation>,
     /// Its executions, oldest first.
     pub executions: Vec<Execution>,
 }
 
 impl DoneOrder {
-    /// The reply that `op` would have got had the engine still kept this order. Executions are appended to
-    /// `executions`. `op` is a query, cancel or amendment that names this order.
+    /// The reply that `op` would have got if the engine still kept this order. `op` is a query, cancel or amendment
+    /// that names the order. Appends the executions to `executions`.
     pub fn answer(&self, op: &Op, executions: &mut Vec<Execution>) -> Reply {
         let start = executions.len();
         let reply = self.answer_at(op, start..start.saturating_add(self.executions.len()));
@@ -149,7 +150,7 @@ impl DoneOrder {
         reply
     }
 
-    /// The same for an order whose executions stand at `executions` in the list that the reply is made with.
+    /// The same reply for an order whose executions stand at `executions` in the list that is made with the reply.
     pub fn answer_at(&self, op: &Op, executions: Range<usize>) -> Reply {
         match op {
             Op::Query(Query { account, .. }) if *account == self.account => {

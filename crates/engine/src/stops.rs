@@ -1,6 +1,6 @@
-//! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. A queue waits
-//! until an execution reaches its trigger; then it stands behind the queues that were reached before it, until its
-//! orders are activated (`stops/turns.rs`). Orders that wait for their turn without a price stand there, too. Knows
+//! Orders that wait for a price. Those with the same symbol and trigger stand in one queue, oldest first. When an
+//! execution reaches its trigger, the queue moves behind the queues that were reached before it, until its orders are
+//! activated (`stops/turns.rs`). Orders that wait for their turn without a trigger stand there, too. This file knows
 //! nothing of accounts, and of books no more than each symbol's last price.
 
 use std::collections::BTreeMap;
@@ -20,17 +20,17 @@ use trails::Followed;
 pub(crate) use turns::Turn;
 use turns::Turns;
 
-/// What a waiting order becomes. Its id, its account and its shares are with all orders, and its neighbours in the queue too.
+/// The terms of a waiting order. Its id, account, shares and neighbours in the queue stand with all orders.
 #[derive(Clone, Copy)]
 pub(crate) struct Stop {
-    /// Where its order is; `NONE` if this is not in use.
+    /// The slot of its order; `NONE` if this stop is not in use.
     slot: u32,
     queue: u32,
     limit: Price,
     side: Side,
     kind: OrderKind,
     self_trade: SelfTrade,
-    /// How far its trigger stayed behind the market until it was reached, if it follows that.
+    /// The distance that its trigger kept to the market until it was reached, if it followed that.
     trail: Option<Trail>,
 }
 
@@ -38,14 +38,14 @@ pub(crate) struct Stop {
 #[derive(Clone, Copy)]
 struct Queue {
     symbol: SymbolIndex,
-    /// None of orders that wait for their turn alone.
+    /// The trigger; none for orders that only wait for their turn.
     trigger: Option<Trigger>,
     oldest: u32,
     newest: u32,
     orders: u32,
-    /// Its orders follow the market. Those with the same trigger that stand still are reached before these.
+    /// Whether its orders follow the market. Orders with the same trigger that is fixed are reached before these.
     trails: bool,
-    /// What its orders have their turn for, and its rank among all that have; none while they wait for a price.
+    /// The turn of its orders, and their rank among all that have a turn; none while they wait for a price.
     turn: Option<(Turn, u64)>,
 }
 
@@ -55,16 +55,17 @@ impl Queue {
     }
 }
 
-/// What the executions of a symbol are compared with, so that one that reaches nothing costs next to nothing.
+/// The prices that an execution of a symbol is compared with, so that one that reaches no trigger costs next to
+/// nothing.
 #[derive(Clone, Copy)]
 struct Watch {
     /// Whether executions are noted: see `CreateOldSymbol`.
     is_on: bool,
     /// The price of the last execution that was noted.
     last: Option<Price>,
-    /// The lowest price that is waited for from below; the highest of all if none is.
+    /// The lowest price for which an order waits from below; the highest of all if none does.
     rising: i64,
-    /// The highest price that is waited for from above; zero if none is.
+    /// The highest price for which an order waits from above; zero if none does.
     falling: i64,
 }
 
@@ -72,20 +73,20 @@ impl Watch {
     const OFF: Watch = Watch { is_on: false, last: None, rising: i64::MAX, falling: 0 };
 }
 
-/// All orders that wait.
+/// All waiting orders.
 pub(crate) struct Stops {
     stops: Slab<Stop>,
     queues: Slab<Queue>,
-    /// The queues that no execution has reached, of each symbol those whose triggers stand still before those that follow the market. The
-    /// triggers are ranked so that the nearest one comes first: those from above by falling price, and those from below by rising price.
+    /// The queues that no execution has reached, in each symbol fixed triggers before trailing ones. Triggers rank
+    /// nearest first: those reached from above by falling price, and those reached from below by rising price.
     waiting: BTreeMap<(SymbolIndex, bool, Trigger), u32>,
     /// The queues whose orders wait for their turn.
     turns: Turns,
-    /// By symbol. Reaches no further than the last one that is watched.
+    /// The watches by symbol, up to the last one that is watched.
     watches: Vec<Watch>,
-    /// The symbols whose prices are followed by orders.
+    /// The symbols whose prices orders follow.
     followed: BTreeMap<SymbolIndex, Followed>,
-    /// How often an order's trigger moved.
+    /// The number of moves of triggers so far.
     moves: usize,
 }
 
@@ -102,7 +103,7 @@ impl Stops {
         }
     }
 
-    /// From now on the symbol's executions are noted.
+    /// Notes the symbol's executions from now on.
     #[inline]
     pub(crate) fn watch(&mut self, symbol: SymbolIndex) {
         let at = symbol.0 as usize;
@@ -112,7 +113,7 @@ impl Stops {
         self.watches[at].is_on = true;
     }
 
-    /// The same, the last one so far having been at this price.
+    /// Restores a watch with its last price.
     pub(crate) fn restore_watch(&mut self, symbol: SymbolIndex, last: Option<Price>) {
         self.watch(symbol);
         self.watches[symbol.0 as usize].last = last;
@@ -127,24 +128,24 @@ impl Stops {
         self.watches.get(symbol.0 as usize).is_some_and(|watch| watch.is_on)
     }
 
-    /// Whether an order waits or ever did.
+    /// Whether an order waits or ever waited.
     pub(crate) fn were_any(&self) -> bool {
         self.stops.was_used()
     }
 
-    /// The symbols whose executions are noted, with the last prices.
+    /// The watched symbols, with their last prices.
     pub(crate) fn watched(&self) -> impl Iterator<Item = (SymbolIndex, Option<Price>)> {
         let all = (0..).map(SymbolIndex).zip(&self.watches);
         all.filter(|(_, watch)| watch.is_on).map(|(symbol, watch)| (symbol, watch.last))
     }
 
-    /// Whether the open order in a slot waits. `at` is what its slot says of where it is.
+    /// Whether the open order in a slot waits. `at` is the order's `level`.
     #[inline]
     pub(crate) fn is_waiting(&self, slot: u32, at: u32) -> bool {
         !self.stops.is_empty() && self.stops.get(at).is_some_and(|stop| stop.slot == slot)
     }
 
-    /// What a waiting order is to become; the shares are those that are open.
+    /// The order that a waiting one becomes; its shares are the open ones.
     pub(crate) fn placed(&self, orders: &Orders, slot: u32) -> NewOrder<SymbolIndex> {
         let order = orders.get(slot);
         let Stop { queue, limit, side, kind, self_trade, .. } = self.stops[order.level];
@@ -152,7 +153,7 @@ impl Stops {
         NewOrder { symbol, side, limit, shares: order.open, kind, trigger, self_trade }
     }
 
-    /// Has an order wait for a price of a symbol that is watched. Its trigger was not reached.
+    /// Has an order wait for a price of a watched symbol. Its trigger was not reached.
     pub(crate) fn wait(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, trigger: Trigger) {
         let symbol = placed.symbol;
         let new = || self.queues.insert(Queue::new(symbol, Some(trigger)));
@@ -181,13 +182,14 @@ impl Stops {
     fn insert_stop(&mut self, orders: &mut Orders, slot: u32, placed: &NewOrder<SymbolIndex>, queue: u32) -> u32 {
         orders.begin_to_wait(slot);
         let NewOrder { limit, side, kind, self_trade, .. } = *placed;
-        // What the slab grows by is filled with this, and is not in use.
+        // The slab fills the slots by which it grows with this value, which is not in use.
         let stop = self.stops.insert(Stop { slot: NONE, queue, limit, side, kind, self_trade, trail: None });
         self.stops[stop].slot = slot;
         stop
     }
 
-    /// An order executed with resting ones, the first and the last time at these prices. Whether that reached a trigger.
+    /// Notes an order's executions with resting ones, given its first and last price. Returns whether they reached a
+    /// trigger.
     #[inline]
     pub(crate) fn traded(&mut self, symbol: SymbolIndex, first: Price, last: Price) -> bool {
         let Some(watch) = self.watches.get_mut(symbol.0 as usize).filter(|watch| watch.is_on) else { return false };
@@ -196,7 +198,7 @@ impl Stops {
         high >= watch.rising || low <= watch.falling
     }
 
-    /// An execution was at this price. It reaches the queues that wait for a price from below first, and of each direction the
+    /// Reaches the queues for an execution at this price: those that wait from below first, and in each direction the
     /// nearest trigger first.
     #[cold]
     fn reach(&mut self, orders: &Orders, symbol: SymbolIndex, price: Price, events: &mut impl FnMut(Event)) {
@@ -218,7 +220,8 @@ impl Stops {
         self.look_out(symbol);
     }
 
-    /// The queue of the nearest trigger between these; of two with the same one that which does not follow the market.
+    /// The queue of the nearest trigger between these; of two with the same one, the one that does not follow the
+    /// market.
     fn nearest(
         &self,
         symbol: SymbolIndex,
@@ -236,7 +239,7 @@ impl Stops {
         [still, first(true)].into_iter().flatten().min_by_key(|&((_, trails, trigger), _)| (trigger, trails))
     }
 
-    /// Notes which prices of a symbol are the nearest that somebody waits for.
+    /// Notes the nearest prices of a symbol for which orders wait.
     fn look_out(&mut self, symbol: SymbolIndex) {
         let nearest = |from: Trigger, through: Trigger| {
             self.nearest(symbol, from, through).map(|((_, _, trigger), _)| trigger.price().units())
@@ -248,12 +251,12 @@ impl Stops {
         (watch.rising, watch.falling) = (rising.unwrap_or(i64::MAX).min(above), falling.unwrap_or(0).max(below));
     }
 
-    /// How many orders wait.
+    /// The number of waiting orders.
     pub(crate) fn len(&self) -> usize {
         self.stops.len()
     }
 
-    /// Takes out an order that waits.
+    /// Takes out a waiting order.
     pub(crate) fn remove(&mut self, orders: &mut Orders, slot: u32) {
         let stop = orders.get(slot).level;
         let (queue, key) = self.unlink(orders, slot);
@@ -276,7 +279,8 @@ impl Stops {
         }
     }
 
-    /// Takes an order out of its queue, which may be empty then. Gives that, and where it stands among those that no execution has reached.
+    /// Takes an order out of its queue, which may be empty then. Returns the queue, and its key if no execution has
+    /// reached it.
     fn unlink(&mut self, orders: &mut Orders, slot: u32) -> (u32, Option<(SymbolIndex, bool, Trigger)>) {
         let order = orders.get_mut(slot);
         let (stop, older, newer) = (order.level, order.older, order.newer);
@@ -295,9 +299,9 @@ impl Stops {
         (queue, at.trigger.map(|trigger| (at.symbol, at.trails, trigger)))
     }
 
-    /// Visits the slots of all orders that wait: by symbol those that no execution has reached, first those whose
-    /// triggers stand still, in the order in which an execution would reach them, and then those that wait for their
-    /// turn, in the order in which they began to. Says of these what their turn is for.
+    /// Visits the slots of all waiting orders: by symbol those that no execution has reached, fixed triggers first, in
+    /// the order in which an execution would reach them, and then those that wait for their turn, in the order in which
+    /// they began to, with the turn of each.
     pub(crate) fn walk(&self, orders: &Orders, visit: &mut impl FnMut(u32, Option<Turn>)) {
         let with_turns = self.turns.in_order();
         for &queue in self.waiting.values().chain(&with_turns) {

@@ -1,5 +1,5 @@
-//! Places orders that wait for a price, and activates them when an execution reaches it: they do then what an order of their kind
-//! does when it is placed.
+//! Places orders that wait for a price, and activates them when an execution reaches it: then they act like an order of
+//! their kind that is placed.
 
 use crate::amount::{Price, Shares};
 use crate::command::{CancelReason, NewOrder, OrderKind, Side, Terms, Trigger};
@@ -12,19 +12,19 @@ use crate::reply::Reply;
 use crate::stops::Turn;
 use crate::under_way::{ACTIVATION, COUNTED_ON, counted_on};
 
-/// What the turns of one command come to, at most. It has none any more once it has executed
-/// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. The others have commands of their own, so that nobody waits long
-/// for orders that trigger each other.
+/// The most turns of one command. It takes no further one once it has executed
+/// [`EXECUTIONS_MAX`](crate::EXECUTIONS_MAX) times. Further commands take the others, so that other requests do not
+/// wait long for orders that trigger each other.
 const TURNS_MAX: usize = 10_000;
 
 impl Engine {
-    /// How many orders wait for nothing but an `ActivateReached`, those included that are under way or behind one that
-    /// is, and those whose working order was executed. Those of symbols that are not open wait for that, too.
+    /// The number of orders that wait only for an `ActivateReached`, including those under way or behind one under way,
+    /// and pending ones that are due. Orders in symbols that are not open do not count.
     pub fn reached_orders(&self) -> usize {
         self.stops.reached_orders().saturating_add(self.pendings.due_orders())
     }
 
-    /// Whether an order of this engine ever waited for a price, those included that it was started with.
+    /// Whether an order of this engine ever waited for a price, counting those with which it started.
     pub fn had_waiting_orders(&self) -> bool {
         self.stops.were_any()
     }
@@ -39,7 +39,7 @@ impl Engine {
         self.stops.last_price(symbol)
     }
 
-    /// The price that the open order in a slot waits for, or did and was not activated yet.
+    /// The trigger of the open order in a slot, while it waits for it or for its activation.
     #[inline]
     pub(crate) fn waits(&self, slot: u32) -> Option<Trigger> {
         if !self.is_in_no_book(slot) {
@@ -83,7 +83,7 @@ impl Engine {
         Ok(Reply::Opened(order))
     }
 
-    /// Tells what an order that stands in no book left its account when it was placed.
+    /// Reports what the account has left after an order was placed that stands in no book.
     pub(crate) fn tell_held(
         &mut self,
         account: AccountIndex,
@@ -100,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// Activates orders that the order placed before has reached. While others wait for that, it is not yet the turn of these.
+    /// Activates orders that the order placed before has reached. Orders that were reached earlier come first.
     #[cold]
     pub(crate) fn activate_after(&mut self, reached_before: usize, events: &mut impl FnMut(Event)) {
         if reached_before == 0 && !self.pendings.is_releasing() {
@@ -108,8 +108,8 @@ impl Engine {
         }
     }
 
-    /// Activates the orders that were reached first, and those that these reach, behind all others, and then the orders whose working
-    /// order was executed.
+    /// Activates the orders that were reached first, then those that these reach, behind all others, and then the due
+    /// pending orders.
     #[cold]
     pub(crate) fn activate_reached(&mut self, events: &mut impl FnMut(Event)) {
         self.activate(true, events);
@@ -132,8 +132,8 @@ impl Engine {
         }
     }
 
-    /// It is the turn of an order. Gives what that counts; none if it did not take it: what executes wholly or not at
-    /// all may need another command.
+    /// Takes the turn of an order. Returns what the turn counts; none if the order did not take it: a fill-or-kill may
+    /// need a command of its own.
     fn take_turn(&mut self, slot: u32, events: &mut impl FnMut(Event)) -> Option<usize> {
         let (order, account) = (self.orders.get(slot).id, self.orders.get(slot).account);
         let (placed, turn) = (self.stops.placed(&self.orders, slot), self.stops.turn(&self.orders, slot));
@@ -172,8 +172,8 @@ impl Engine {
         Some(turns.saturating_add(counted_on(fills).div_euclid(COUNTED_ON)))
     }
 
-    /// An order that waited comes to its book. What would have been refused is canceled. Whether it executes wholly was
-    /// looked at, if it has to.
+    /// Brings a waiting order to its book. An order that would have been refused is canceled. The caller has checked
+    /// whether a fill-or-kill executes completely.
     fn come_to_book(
         &mut self,
         slot: u32,
@@ -187,11 +187,11 @@ impl Engine {
         if let Some(pause) = pause {
             self.interrupt(placed.symbol, pause, events);
         }
-        // One of a pair that waited for its turn alone leaves the other one be if it only rests.
+        // An order of a pair that only waited for its turn leaves its partner alone if it just rests.
         if !self.links.is_empty() && pause.is_none() && !(is_near && self.only_rests(account, placed)) {
             self.cancel_partner(order, placed, events);
         }
-        // Once that is known it comes as one that executes what there is.
+        // A fill-or-kill that can execute completely goes on like an immediate-or-cancel.
         let kind = if fills.is_some() { OrderKind::ImmediateOrCancel } else { placed.kind };
         let (arriving, wanted, rest) = match self.arriving(account, &NewOrder { kind, ..*placed }) {
             _ if !is_near => (*placed, Shares::ZERO, Rest::Canceled(CancelReason::Refused)),
@@ -207,15 +207,15 @@ impl Engine {
         self.execute_all((slot, order, account), &arriving, wanted, before, rest, events);
     }
 
-    /// Whether an order that comes to its book rests there, and executes with nobody.
+    /// Whether an order that comes to its book rests there without an execution.
     fn only_rests(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> bool {
         let best = self.books.best(placed.symbol, placed.side.opposite());
         let executes = best.is_some_and(|level| placed.accepts(self.books.level(level).price));
         placed.kind.rests() && !executes && self.arriving(account, placed).is_ok()
     }
 
-    /// What the account of an order whose turn it is has: the order holds what it needs already, but for a buy that
-    /// pays as it goes.
+    /// The balance or position of the account of an order whose turn has come: the order already holds what it needs,
+    /// except a buy that pays as it goes.
     fn before_turn(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Before {
         match placed.side {
             Side::Buy if placed.pays_as_it_goes() => {
@@ -227,7 +227,8 @@ impl Engine {
         }
     }
 
-    /// An order that was triggered, as it comes to its book, and what it may execute. Errors: what it would be refused with.
+    /// A triggered order as it comes to its book, and the shares that it may execute. Errors: the refusal that it would
+    /// get.
     pub(crate) fn arriving(
         &self,
         account: AccountIndex,

@@ -1,8 +1,8 @@
-//! Orders that one command does not bring to the end of their walk through the book. A command executes
-//! [`EXECUTIONS_MAX`] times at most, whatever it activates included; an order that would go on then is under way: it
-//! stands first among those of its symbol that wait for their turn, holds what it holds, and commands of the loop go on
-//! with it. Nothing trades through it: an order that comes to its symbol meanwhile is opened, holds what it needs, and
-//! waits behind it. What needs the book is decided when its turn comes (`triggering.rs`).
+//! Orders that one command does not bring to the end of their walk through the book. A command executes at most
+//! [`EXECUTIONS_MAX`] times, including the orders that it activates. An order that would go on is then under way: it
+//! stands first among the waiting orders of its symbol, holds what it holds, and commands of the loop continue it. No
+//! order trades through it: one that comes to its symbol meanwhile is opened, holds what it needs, and waits behind it.
+//! Everything that needs the book is decided at its turn (`triggering.rs`).
 //!
 //! [`EXECUTIONS_MAX`]: crate::EXECUTIONS_MAX
 
@@ -22,28 +22,28 @@ use crate::reply::Reply;
 use crate::slab::NONE;
 use crate::stops::Turn;
 
-/// Orders of a symbol that are under way or wait behind one that is, at most, for each execution that one command may
-/// have: 100,000. They hold their shares or dollars, but a market buy holds nothing.
+/// The most orders of a symbol under way or behind one under way, for each execution that one command may make:
+/// 100,000. They hold their shares or dollars, except that a market buy holds nothing.
 const WAITING_PER_EXECUTION: u32 = 10;
 
-/// An order that only waited behind others counts as one turn: as many come between two commands. Any other counts as
-/// so many, and so does each one whose trigger moves: one command activates 1,000.
+/// The turns that an activation counts, and each order whose trigger moves: one command activates 1,000 orders. An
+/// order that only waited behind others counts one turn: as many may come between two commands.
 pub(crate) const ACTIVATION: usize = 10;
 
-/// An order that executes wholly or not at all counts as one turn more for so many executions that it counts on.
+/// The executions for which a fill-or-kill counts one turn more.
 pub(crate) const COUNTED_ON: usize = 100;
 
-/// An order that is to execute wholly, while its executions are counted.
+/// A fill-or-kill, while its executions are counted.
 struct Filling {
     left: Shares,
     executions: u32,
-    /// Executions of one command.
+    /// The most executions of one command.
     most: u32,
 }
 
 impl Filling {
-    /// Counts one execution more, of so many shares. Gives whether the order is executed wholly then. Error: there were
-    /// as many already as one command may have.
+    /// Counts one execution of these shares. Returns whether the order is then executed completely. Error: the count,
+    /// when it already is the most that one command may make.
     fn takes(&mut self, shares: Shares) -> Result<bool, u32> {
         if self.executions == self.most {
             return Err(self.executions);
@@ -95,9 +95,9 @@ impl Engine {
         events(Event::OrderDelayed { order, is_under_way: turn == Turn::UnderWay, placed });
     }
 
-    /// How many executions it takes to execute all shares of an order now, as the walk would execute them: at each
-    /// price first what is shown, and then the next parts of what is hidden, round by round. Error: how many were
-    /// counted when it was clear that it does not execute wholly, or not with one command.
+    /// The number of executions that it takes to execute all shares of an order now, in the order of the walk: at each
+    /// price first the shown shares, and then the next parts of icebergs, round by round. Error: the number counted
+    /// until it was clear that the order cannot execute completely, or not with one command.
     pub(crate) fn executions_to_fill(&self, account: AccountIndex, placed: &NewOrder<SymbolIndex>) -> Result<u32, u32> {
         let mut filling = Filling { left: placed.shares, executions: 0, most: self.execution_bounds.command };
         let mut looked_at = 0usize;
@@ -150,13 +150,12 @@ impl Engine {
         self.executions_left < self.execution_bounds.command && self.is_too_much(self.fills(account, placed))
     }
 
-    /// Whether an order that executes wholly or not at all has to wait for another command to do so.
+    /// Whether a fill-or-kill has to wait for another command to execute completely.
     pub(crate) fn is_too_much(&self, fills: Option<Result<u32, u32>>) -> bool {
         matches!(fills, Some(Ok(executions)) if executions > self.executions_left)
     }
 
-    /// What the turn of those counts that are placed next because their working order was executed; none if that needs
-    /// another command.
+    /// The turns that the next release of pending orders counts; none if it needs another command.
     pub(crate) fn turns_of_release(&self) -> Option<usize> {
         let mut counted = 0usize;
         for pending in self.pendings.next_due().into_iter().flatten() {
@@ -170,7 +169,7 @@ impl Engine {
     }
 }
 
-/// How many executions were looked at to know whether an order executes wholly.
+/// The number of executions counted to know whether an order executes completely.
 pub(crate) fn counted_on(fills: Option<Result<u32, u32>>) -> usize {
     fills.map_or(0, |fills| fills.unwrap_or_else(|counted| counted)) as usize
 }

@@ -1,5 +1,5 @@
 //! Answers one batch from the engine: applies the admitted commands and answers the queries, within bounds on the
-//! number of executions. It neither orders nor keeps anything: its caller has decided what is admitted, and holds the
+//! number of executions. It neither orders nor keeps commands: its caller has decided what is admitted, and holds the
 //! answers until they may leave.
 
 use engine::{Command, Engine, Event, Execution, Op, Reply, Sequence, Time};
@@ -8,23 +8,23 @@ use exchange::{Answer, Batch, Unavailable};
 use crate::admission::Decision;
 use crate::protection::unchanging;
 
-/// Bounds on what answers may take.
+/// Bounds on answers.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerLimits {
-    /// Executions that the answers to one request may have.
+    /// The most executions in the answers to one request.
     pub request_executions_max: usize,
 }
 
-/// A listener to what a batch does.
+/// A listener to the effects of a batch.
 pub trait Told {
     /// Takes an event of a command.
     fn event(&mut self, sequence: Sequence, event: Event);
 
-    /// Called when a command of a request is applied, and `next` comes behind it, if anything does.
+    /// Called after a command of a request was applied; `next` is the op behind it, if there is one.
     #[inline]
     fn command_applied(&mut self, _: &Engine, _next: Option<&Op>) {}
 
-    /// Called when all of a request is applied.
+    /// Called after a whole request was applied.
     fn request_applied(&mut self, engine: &Engine);
 }
 
@@ -39,14 +39,14 @@ impl<F: FnMut(Sequence, Event)> Told for F {
     fn request_applied(&mut self, _: &Engine) {}
 }
 
-/// So many requests of one batch may each have as many executions as one request may have.
+/// The number of requests in a batch that may each have as many executions as one request may.
 const LONG_REQUESTS_MAX: usize = 2;
-/// An order with at most so many executions is shown whatever else its batch holds, so that nobody's short answer is
-/// refused because of another's long ones.
+/// The number of executions up to which an order is shown whatever else its batch holds, so that long answers do not
+/// cause the refusal of another client's short one.
 const SHORT_EXECUTIONS: usize = 16;
 
-/// Applies the commands of `batch` that were let in and answers all of it, in order. `decisions` says for each command what
-/// becomes of it. Events go to `told`.
+/// Applies the admitted commands of `batch` and answers all its ops, in order. `decisions` has the decision on each
+/// command. Events go to `told`.
 pub fn answer(
     engine: &mut Engine,
     limits: AnswerLimits,
@@ -121,12 +121,12 @@ fn vain(engine: &mut Engine, command: &Command) -> Reply {
     told.expect("invariant: what would cancel something is let in")
 }
 
-/// How many executions may still be answered, so that neither a reply nor the memory of a batch grows past its bound.
+/// The number of executions that answers may still have, which bounds replies and the memory of a batch.
 struct ExecutionBudget {
     request_max: usize,
-    /// What is left to the request. A query that does not fit closes it for the queries after it.
+    /// The executions left to the request. A query that does not fit closes it for the queries behind it.
     request: usize,
-    /// Left to all requests of the batch together.
+    /// The executions left to all requests of the batch together.
     batch: usize,
 }
 
@@ -140,7 +140,7 @@ impl ExecutionBudget {
         self.request = self.request_max;
     }
 
-    /// Answers a query if what it appends to `executions` fits.
+    /// Answers a query if the executions that it appends fit.
     fn within(
         &mut self,
         executions: &mut Vec<Execution>,
@@ -168,8 +168,8 @@ impl ExecutionBudget {
         self.batch = self.batch.saturating_sub(executions);
     }
 
-    /// To find out that an order does not fit costs as much as there is room. So the bound that it met is closed, and
-    /// thousands of such queries do not each pay that cost.
+    /// Closes the bound that an order's executions exceeded. To find out that they do not fit costs as much as there is
+    /// room, and thousands of such queries should not each pay that.
     fn refused(&mut self) {
         if self.request <= self.batch.max(SHORT_EXECUTIONS) {
             self.request = 0;

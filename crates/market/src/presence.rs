@@ -1,6 +1,6 @@
-//! Who is there for the accounts that are protected, and whose orders are canceled because nobody is: the surroundings that decide which
-//! commands are given. So a replay, which sees only the commands, decides the same. Nothing of this is kept: after a start nobody is
-//! there for any account, and each has its grace from then on.
+//! Presence: the connections that protect accounts, and the accounts whose orders are canceled because none is left.
+//! The loop makes commands of it, and a replay, which sees only the commands, decides the same. Nothing of it is
+//! stored: after a start no account has a connection, and each protected one has its grace from then on.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use exchange::{PROTECTED_ACCOUNTS_MAX, Principal, ProtectorId, Rights};
 /// Accounts of which a turn finds that nobody came back, at most: of each it cancels many orders, and others wait
 /// meanwhile.
 const LOST_AT_ONCE: usize = 16;
-/// How often it is looked at whether those who are there may still be.
+/// The interval at which the rights of connected callers are reviewed.
 const REVIEWED_EVERY: Duration = Duration::from_millis(250);
 
 /// The connections that protect accounts.
@@ -20,20 +20,20 @@ const REVIEWED_EVERY: Duration = Duration::from_millis(250);
 pub(crate) struct Presence {
     accounts: HashMap<AccountId, Present>,
     protectors: HashMap<ProtectorId, Protector>,
-    /// Accounts that nobody is there for, and when their orders are canceled.
+    /// Accounts without a connection, and the times at which their orders are canceled.
     due: BTreeSet<(Duration, AccountId)>,
-    /// Accounts that this turn protects otherwise, or not any more.
+    /// Accounts whose protection this turn changes.
     pub(crate) changed: HashMap<AccountId, Option<Grace>>,
-    /// What has passed when the turn began.
+    /// The passed time at the begin of the turn.
     now: Duration,
     reviewed: Duration,
 }
 
-/// Who is there for an account.
+/// The connections of an account.
 struct Present {
     grace: Grace,
     protectors: HashSet<ProtectorId>,
-    /// If nobody is: when its orders are canceled.
+    /// The time at which its orders are canceled, if no connection is left.
     due: Option<Duration>,
 }
 
@@ -41,23 +41,23 @@ struct Present {
 #[derive(Default)]
 struct Protector {
     accounts: HashSet<AccountId>,
-    /// Who asked last over it, as far as that is known.
+    /// The last caller over it, as far as that is known.
     asker: Option<Principal>,
-    /// The rights by which all its accounts were found to be the asker's; none while that is still to be looked at.
+    /// The rights under which all its accounts were found to be the caller's; none until the next review.
     reviewed: Option<Arc<Rights>>,
 }
 
-/// What is left when a connection protects an account no longer.
+/// The result when a connection no longer protects an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// Others are still there for the account.
+    /// Other connections still protect the account.
     Others,
-    /// Nobody is.
+    /// No connection protects the account.
     Nobody,
 }
 
 impl Presence {
-    /// Of a market that starts: whoever was protected has its grace to come back.
+    /// Makes the presence of a market that starts: accounts that were protected have their grace to return.
     pub(crate) fn at_start(engine: &Engine, now: Duration) -> Presence {
         let mut presence = Presence { now, reviewed: now, ..Presence::default() };
         for (account, grace) in engine.protected() {
@@ -66,7 +66,7 @@ impl Presence {
         presence
     }
 
-    /// A turn begins when so much has passed. Gives the accounts that nobody came back for, some at a time; they are no longer there.
+    /// Begins a turn after this time has passed. Takes out and returns accounts whose grace has ended, some at a time.
     pub(crate) fn begin_turn(&mut self, now: Duration) -> Vec<AccountId> {
         self.changed.clear();
         if !self.is_due(now) {
@@ -78,7 +78,7 @@ impl Presence {
         lost
     }
 
-    /// Whether nobody came back for an account when so much has passed.
+    /// Whether an account's grace has ended after this time has passed.
     pub(crate) fn is_due(&mut self, now: Duration) -> bool {
         self.now = now;
         if self.next_review().is_some_and(|next| now >= next) {
@@ -87,7 +87,7 @@ impl Presence {
         self.due.first().is_some_and(|(due, _)| *due <= now)
     }
 
-    /// When there is something to do here, if nothing comes.
+    /// The time of the next work here, if no request comes.
     pub(crate) fn next(&self) -> Option<Duration> {
         let due = self.due.first().map(|(due, _)| *due);
         [due, self.next_review()].into_iter().flatten().min()
@@ -99,7 +99,7 @@ impl Presence {
         its.is_none_or(|its| its.len() < PROTECTED_ACCOUNTS_MAX || its.contains(&account))
     }
 
-    /// An account is protected with this grace, by a connection if one asks.
+    /// Protects an account with this grace, by a connection if one asks.
     pub(crate) fn join(
         &mut self,
         account: AccountId,
@@ -114,7 +114,7 @@ impl Presence {
             present.protectors.insert(protector);
             let its = self.protectors.entry(protector).or_default();
             let is_new = its.accounts.insert(account);
-            // A new one may have been asked for by rights that changed meanwhile.
+            // Rights that changed meanwhile may have allowed a new account.
             if is_new || its.asker.as_ref() != principal {
                 (its.asker, its.reviewed) = (principal.cloned(), None);
             }
@@ -137,7 +137,7 @@ impl Presence {
         self.due.insert((self.now, account));
     }
 
-    /// A connection protects an account no longer; none: nobody does.
+    /// Ends a connection's protection of an account; with none, all protection of it.
     pub(crate) fn part(&mut self, account: AccountId, protector: Option<ProtectorId>) -> Left {
         let Some(present) = self.accounts.get_mut(&account) else { return Left::Nobody };
         let has_others = protector.is_some_and(|protector| present.protectors.iter().any(|other| *other != protector));
@@ -154,7 +154,7 @@ impl Presence {
         }
     }
 
-    /// A connection has ended: of the accounts that nobody else protects the grace begins.
+    /// Ends a connection: the grace begins for accounts that no other connection protects.
     pub(crate) fn depart(&mut self, protector: ProtectorId) {
         for account in self.protectors.remove(&protector).into_iter().flat_map(|its| its.accounts) {
             if let Some(present) = self.accounts.get_mut(&account) {
@@ -164,13 +164,13 @@ impl Presence {
         }
     }
 
-    /// The same, outside of a turn.
+    /// Ends a connection outside of a turn.
     pub(crate) fn depart_at(&mut self, protector: ProtectorId, now: Duration) {
         self.now = now;
         self.depart(protector);
     }
 
-    /// Nobody protects this account.
+    /// Drops all connections of an account.
     fn forget(&mut self, account: AccountId) {
         let Some(present) = self.accounts.remove(&account) else { return };
         if let Some(due) = present.due {
@@ -190,7 +190,8 @@ impl Presence {
         }
     }
 
-    /// Begins an account's grace when nobody is there, and ends it when somebody is. A grace that has begun goes on.
+    /// Begins an account's grace when no connection is left, and ends it when one has come. A grace that has begun goes
+    /// on.
     fn look_after(&mut self, account: AccountId) {
         let Some(present) = self.accounts.get_mut(&account) else { return };
         match (present.protectors.is_empty(), present.due) {
@@ -207,13 +208,13 @@ impl Presence {
         }
     }
 
-    /// When it is to be looked at whether those who are there may still be; none while it is not known who they are.
+    /// The time of the next review of rights; none while there is no connection.
     fn next_review(&self) -> Option<Duration> {
         (!self.protectors.is_empty()).then_some(self.reviewed + REVIEWED_EVERY)
     }
 
-    /// Whoever may not protect an account any more, because its key is gone, is not there. As long as their rights are the same nobody's
-    /// accounts are looked at again: there may be many, and all others wait meanwhile.
+    /// Drops protections that the caller's rights no longer allow, because its key is gone. Accounts are not looked at
+    /// again as long as the rights are the same: there may be many, and all other requests wait meanwhile.
     fn review(&mut self) {
         self.reviewed = self.now;
         let mut gone = Vec::new();

@@ -1,5 +1,6 @@
-//! Which commands of cancel on disconnect get a number: those that change whether an account is protected. A protector that joins others, or
-//! leaves some behind, and one that comes again within the grace, leave no trace. So whoever comes and goes writes little.
+//! Cancel on disconnect: which commands get a number, namely those that change whether an account is protected. A
+//! connection that joins others, leaves others behind, or returns within the grace leaves no trace, so connections that
+//! come and go write little.
 
 use std::time::Duration;
 
@@ -8,24 +9,24 @@ use exchange::{Bound, PROTECTED_ACCOUNTS_MAX, Requests, Unavailable};
 
 use crate::presence::{Left, Presence};
 
-/// Whether a command is one of these.
+/// Whether a command is about protection.
 pub(crate) fn is_protection(command: &Command) -> bool {
     matches!(command, Command::Protect { .. } | Command::Unprotect { .. })
 }
 
 impl Presence {
-    /// A turn begins when so much has passed: what the loop does, before all else, about accounts that nobody came back for.
+    /// Begins a turn after this time has passed. Returns the loop's commands for accounts whose grace has ended.
     pub(crate) fn lost(&mut self, engine: &Engine, passed: Duration) -> Vec<Command> {
         let lost = self.begin_turn(passed);
-        // One that was refused when it was to be protected is protected by nobody.
+        // If the engine refused to protect an account, nothing protects it.
         let protected = lost.into_iter().filter(|account| engine.grace(*account).is_some());
         let commands: Vec<Command> = protected.map(|account| Command::Unprotect { account, is_lost: true }).collect();
         commands.iter().for_each(|command| self.note(command));
         commands
     }
 
-    /// Whether a command changes an account's protection, after those that this turn has let in. `is_there`: the account is, or will be.
-    /// Errors: it may not.
+    /// Whether a command changes an account's protection, after those that this turn has let in. `is_there` says that
+    /// the account exists, or will. Errors: the connection may not protect more accounts.
     #[cold]
     pub(crate) fn decide(
         &mut self,
@@ -58,7 +59,7 @@ impl Presence {
         Ok(changes)
     }
 
-    /// An account's grace after what this turn has let in.
+    /// The account's grace after the commands that this turn has let in.
     fn so_far(&self, engine: &Engine, account: AccountId) -> Option<Grace> {
         self.changed.get(&account).copied().unwrap_or_else(|| engine.grace(account))
     }
@@ -69,7 +70,7 @@ impl Presence {
     }
 }
 
-/// The account that one of these commands is about, and the grace that it gives it.
+/// The account of a protection command, and the grace that it sets.
 fn of(command: &Command) -> (AccountId, Option<Grace>) {
     if let Command::Protect { account, grace } = *command {
         return (account, Some(grace));
@@ -78,7 +79,7 @@ fn of(command: &Command) -> (AccountId, Option<Grace>) {
     (account, None)
 }
 
-/// What a command of these is told that changes nothing; none for another command.
+/// The reply to a protection command that changes nothing; none for another command.
 pub(crate) fn unchanging(engine: &Engine, command: &Command) -> Option<Reply> {
     if !is_protection(command) {
         return None;

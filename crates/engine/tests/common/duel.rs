@@ -1,6 +1,6 @@
-//! The engine against the model, command by command: replies, executions, events, and the whole state. Beside them runs a
-//! replica that drops its done orders at once. Whatever the history would do to the engine happens here at random:
-//! done orders are taken, forgotten, and answered from what was taken; the state is exported and imported.
+//! The engine against the model, command by command: replies, executions, events, and the whole state. Beside them runs
+//! a replica that drops its done orders at once. The effects of a history on the engine come at random: done orders are
+//! taken, forgotten, and answered from the taken ones; the state is exported and imported.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Duel {
     model: Model,
     mirror: Mirror,
     archive: BTreeMap<OrderId, DoneOrder>,
-    /// In the history, and still kept by the engine.
+    /// The orders that are in the history and still in the engine.
     taken: Vec<OrderId>,
     sequence: Sequence,
     time: Time,
@@ -80,7 +80,7 @@ impl Duel {
         &self.situations
     }
 
-    /// Has all three answer, and compares.
+    /// Has all three answer, and compares the answers.
     pub fn play(&mut self, op: Op) {
         self.steps += 1;
         let entry = self.entry(&op);
@@ -126,7 +126,7 @@ impl Duel {
         }
     }
 
-    /// Now and then does what a server does with done orders and snapshots.
+    /// Does now and then what a server does with done orders and snapshots.
     pub fn keep_house(&mut self) {
         match self.random.below(1_000) {
             0..80 => self.take_done(),
@@ -137,7 +137,7 @@ impl Duel {
         }
     }
 
-    /// The last checks: the state, and how every order ever placed stands.
+    /// Makes the last checks: the state, and the status of every order ever placed.
     pub fn end(&mut self) {
         self.check_state();
         self.take_done();
@@ -150,7 +150,7 @@ impl Duel {
         assert_eq!(self.replica.done_order_count(), 0, "a replica keeps no done orders");
     }
 
-    /// Takes what is done; each order is taken once, in the order in which they were done, and as the model has it.
+    /// Takes the done orders; each is taken once, in the order in which they were done, and equals the model's.
     pub fn take_done(&mut self) {
         let (archive, taken, model) = (&mut self.archive, &mut self.taken, &self.model);
         self.engine.take_done(&mut |id| {
@@ -175,7 +175,7 @@ impl Duel {
         self.engine.forget_all(archived.into_iter());
     }
 
-    /// Goes on with an engine that read what this one wrote. The history has what is done by then, as it would be.
+    /// Continues with an engine that imports the state of this one. The history has the orders done by then.
     pub fn export_and_import(&mut self) {
         self.take_done();
         self.taken.clear();
@@ -225,7 +225,7 @@ impl Duel {
         }
     }
 
-    /// What the engine says of phases, and of what gathered, is what the model has.
+    /// Compares the engine's phases and gathered orders with the model's.
     fn check_phases(&self) {
         for at in (0..self.model.symbols().count() as u32).map(SymbolIndex) {
             assert_eq!(self.engine.phase(at), self.model.phase(at), "the phase of symbol {at:?}");
@@ -238,7 +238,7 @@ impl Duel {
         assert_eq!(self.engine.reached_orders(), self.model.reached_orders(), "orders that are to be activated");
     }
 
-    /// What the engine says of rules is what the model has.
+    /// Compares the engine's rules with the model's.
     fn check_rules(&self) {
         for at in (0..self.model.symbols().count() as u32).map(SymbolIndex) {
             let rules = self.engine.rules(at).copied().unwrap_or(SymbolRules::NONE);
@@ -281,8 +281,8 @@ impl Duel {
         }
     }
 
-    /// The entry of a command, its time a little after the last one's, or just the same; now and then hours after, so that
-    /// client order ids become free again, and exactly when the next one does, or one microsecond before.
+    /// Makes the entry of a command. Its time is a little after the last one's, or the same; now and then hours later,
+    /// so that client order ids become free again, and exactly when the next one does, or one microsecond before.
     fn entry(&mut self, op: &Op) -> Option<Entry> {
         let Op::Command(command) = *op else { return None };
         self.sequence = self.sequence.next();
@@ -309,13 +309,13 @@ impl Duel {
         self.model.execution_bounds().turn < ExecutionBounds::ALL.turn
     }
 
-    /// When the next client order id becomes free.
+    /// The time at which the next client order id becomes free.
     fn next_freed(&self) -> Option<Time> {
         let done = self.model.client_orders().filter_map(|(_, order)| order.done_at()).min();
         done.map(|done| done.later_by_us(CLIENT_ORDER_ID_KEPT_US))
     }
 
-    /// When the next order ends, if that is not over.
+    /// The deadline of the next order, if it has not passed.
     fn next_deadline(&self) -> Option<Time> {
         let deadlines = self.model.open_orders().filter_map(|order| order.until);
         deadlines.map(|until| until.time()).filter(|&until| until >= self.time).min()
@@ -333,7 +333,7 @@ impl Duel {
         answer
     }
 
-    /// The replica says the same, but for orders that are done: of those it knows nothing any more.
+    /// Compares the replica's answer, except for done orders, of which it knows nothing any more.
     fn check_replica(&self, op: &Op, replica: &Answer, expected: &Answer) {
         assert_eq!(replica.events, expected.events, "the replica's events of {op:?}");
         if let Reply::Done(_) = replica.reply {
@@ -375,7 +375,7 @@ impl Drop for Duel {
     }
 }
 
-/// Stands in the list before each answer, which must leave it alone and count it in its range.
+/// An execution in the list before each answer, which must leave it alone and count it in its range.
 const EARLIER: Execution = Execution { shares: Shares::ZERO, price: Price::MAX, time: Time::ZERO, fee: Fee::NONE };
 
 fn ask_engine(engine: &mut Engine, op: &Op, entry: Option<&Entry>) -> Answer {

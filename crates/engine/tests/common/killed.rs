@@ -1,4 +1,4 @@
-//! What the kill switch met in a duel: the situations that a comparison should meet.
+//! Situations with kill switches in a duel that a comparison should meet.
 
 use engine::{Command, Event, KillScope, Op, Reject, Reply};
 use model::Model;
@@ -47,7 +47,7 @@ fn among_others(model: &Model) -> Option<&'static str> {
     is_so.then_some("kill: goes on with orders that another scope kills, too")
 }
 
-/// What `op` came to; `model` stands after it.
+/// The situations that `op` caused; `model` stands after it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], model: &Model) -> Vec<&'static str> {
     let mut met = Vec::new();
     let is_changed = matches!(events.first(), Some(Event::KillChanged { .. }));

@@ -1,4 +1,4 @@
-//! What cancels of all orders of an account met in a duel: the situations that a comparison should meet.
+//! Situations with cancels of all orders of an account in a duel that a comparison should meet.
 
 use engine::{AccountIndex, Command, Op, OrderId, Phase, SymbolIndex};
 use model::{Model, Order};
@@ -24,7 +24,7 @@ pub const ALL: [&str; 18] = [
     "cancel all: of those that are old",
 ];
 
-/// What `op` is about to meet.
+/// The situations that `op` is about to meet.
 pub fn before(op: &Op, model: &Model) -> Vec<&'static str> {
     let Op::Command(Command::CancelAll { account, symbol, through }) = *op else { return Vec::new() };
     let Some(account) = model.accounts().position(|other| other == account) else {

@@ -1,5 +1,5 @@
-//! What the comparisons with the model share: the duel of engine and model, what is counted in it, and the run of many
-//! markets. Included by tests and by an example.
+//! The parts that comparisons with the model share: the duel of engine and model, the counts of its situations, and the
+//! run of many markets. Tests and an example include it.
 
 pub mod bounded;
 mod charged;
@@ -26,17 +26,17 @@ use model::workload::{Random, Workload};
 use duel::Duel;
 use situations::Situations;
 
-/// One market: its seed says everything that happens in it.
+/// One market, in which the seed decides everything.
 #[derive(Clone, Copy, Debug)]
 pub struct Market {
     pub seed: u64,
     pub ops: u64,
-    /// The whole state is compared after every so many commands.
+    /// The number of commands after which the whole state is compared.
     pub check_every: u64,
 }
 
 impl Market {
-    /// The market that a seed names: one in eight is long and checked less often.
+    /// Makes the market of a seed: one in eight is long and checked less often.
     pub fn of_seed(seed: u64) -> Market {
         if seed.is_multiple_of(8) {
             Market { seed, ops: 20_000, check_every: 16 }
@@ -45,15 +45,15 @@ impl Market {
         }
     }
 
-    /// Runs it to its end. Panics where engine and model differ.
+    /// Runs the market to its end. Panics where engine and model differ.
     pub fn run(self, situations: &mut Situations) {
         let mut workload =
             Workload::with_client_orders(self.seed).with_all_kinds().with_own_commands().with_terms().with_links();
-        // In half of them, so that the others go on as before.
+        // Half of the markets have these, so that the others stay as they were.
         if self.seed & 4 == 0 {
             workload = workload.with_icebergs();
         }
-        // Every other one without any, so that what they keep from happening happens.
+        // Every other market has none, so that the situations that these prevent occur, too.
         if self.seed & 2 == 0 {
             workload = workload.with_rules();
         }
@@ -119,7 +119,7 @@ fn small_bounds(seed: u64) -> ExecutionBounds {
     }
 }
 
-/// Runs markets until `ops` commands and queries were compared. `progress` hears how many were.
+/// Runs markets until `ops` commands and queries were compared. Calls `progress` with their number.
 pub fn run(seed: u64, ops: u64, progress: &mut impl FnMut(u64)) -> Situations {
     let mut random = Random::new(seed);
     let mut situations = Situations::new();

@@ -1,4 +1,4 @@
-//! What cancel on disconnect met in a duel: the situations that a comparison should meet.
+//! Situations with cancel on disconnect in a duel that a comparison should meet.
 
 use engine::{AccountIndex, CancelReason, Command, Event, Op, Reject, Reply};
 use model::Model;
@@ -21,14 +21,14 @@ pub const ALL: [&str; 15] = [
     "state: imported with protections",
 ];
 
-/// Whether the account that `op` is about to protect, or not any more, is protected.
+/// Whether the account whose protection `op` is about to change is protected.
 pub fn is_protected(op: &Op, model: &Model) -> bool {
     let Op::Command(Command::Protect { account, .. } | Command::Unprotect { account, .. }) = *op else { return false };
     let index = model.accounts().position(|other| other == account);
     index.is_some_and(|index| model.grace(AccountIndex(index as u32)).is_some())
 }
 
-/// What `op` came to; `model` stands after it. `was` says whether its account was protected before it.
+/// The situations that `op` caused; `model` stands after it. `was` says whether its account was protected before it.
 pub fn after(op: &Op, reply: &Reply, events: &[Event], was: bool, model: &Model) -> Vec<&'static str> {
     let changed = matches!(events.first(), Some(Event::ProtectionChanged { .. }));
     let (account, is_lost) = match op {

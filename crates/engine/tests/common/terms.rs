@@ -1,11 +1,11 @@
-//! What befell orders that end at a time, that are amended, or that do not execute with those of their own account, counted.
+//! Situations with deadlines, amendments and self-trade prevention in a duel, counted.
 
 use engine::{CancelReason, Command, Event, Op, OrderId, OrderKind, Reject, Reply, SelfTrade, Side};
 use model::{Model, Order};
 
 use super::situations::Situations;
 
-/// Every situation of these that a comparison should meet.
+/// All situations of this file that a comparison should meet.
 pub const ALL: [&str; 61] = [
     "rejected: nothing to amend",
     "rejected: amends upward",
@@ -71,7 +71,7 @@ pub const ALL: [&str; 61] = [
 ];
 
 impl Situations {
-    /// Counts what `op` came to; `model` stands after it.
+    /// Counts the situations that `op` caused; `model` stands after it.
     pub(super) fn after_on_terms(&mut self, op: &Op, reply: &Reply, events: &[Event], model: &Model) {
         let Op::Command(command) = *op else { return };
         self.prevented(&command, events, model);
@@ -133,7 +133,7 @@ impl Situations {
         }
     }
 
-    /// Of each order that was canceled because something happened to the other one of its pair.
+    /// Counts orders that were canceled because something happened to their partners.
     fn unlinked(&mut self, command: &Command, events: &[Event], model: &Model) {
         let is_link = |event: &&Event| matches!(event, Event::OrderCanceled { why: CancelReason::Linked, .. });
         if events.iter().filter(is_link).count() > 1 {
@@ -173,7 +173,7 @@ impl Situations {
         }
     }
 
-    /// Of each order that met one of its own account and did not execute with it.
+    /// Counts orders that met one of their own account and did not execute with it.
     fn prevented(&mut self, command: &Command, events: &[Event], model: &Model) {
         let mut aggressor = None;
         let mut has_met = false;
@@ -283,10 +283,10 @@ impl Situations {
     }
 }
 
-/// What the event behind it says of why an order was canceled that was one of a pair; none if its second was refused.
+/// The event that canceled an order of a pair, which stands behind its cancel; none if the second order was refused.
 fn what_canceled(next: Option<&Event>, command: &Command) -> Option<&'static str> {
     Some(match next {
-        // In an auction the other order's partner may come between.
+        // In an auction the cancel of the other order's partner may come between.
         Some(
             Event::Executed { .. }
             | Event::FeesTaken { .. }
@@ -304,7 +304,7 @@ fn what_canceled(next: Option<&Event>, command: &Command) -> Option<&'static str
         Some(Event::OrderCanceled { why: CancelReason::SelfTrade, .. } | Event::OrderReduced { .. }) => {
             "link: canceled with the other, because of self-trade prevention"
         }
-        // It waited for its turn behind one that was under way.
+        // The order waited for its turn behind one under way.
         Some(
             Event::OrderCanceled { why: CancelReason::Refused | CancelReason::NotResting, .. }
             | Event::OrderResumed { .. },
@@ -337,7 +337,7 @@ fn mode_and_kind(order: &Order) -> &'static str {
     }
 }
 
-/// What a refusal of these is counted as.
+/// The situation of a refusal.
 pub(super) fn rejected(reject: &Reject) -> Option<&'static str> {
     match reject {
         Reject::NothingToAmend => Some("rejected: nothing to amend"),

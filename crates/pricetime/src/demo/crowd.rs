@@ -1,5 +1,6 @@
-//! The simulated traders. Each symbol has a fair price that wanders; market makers quote around it, noise traders take what is
-//! offered, momentum traders follow where it went, patient ones leave orders of all kinds. They trade with each other and with whoever comes.
+//! The simulated traders. Each symbol has a fair price that wanders; market makers quote around it, noise traders take
+//! the offers, momentum traders follow the price, and patient ones leave orders of all kinds. They trade with each
+//! other and with every visitor.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,81 +13,81 @@ use super::patient::{Patient, Scene, soon};
 use super::random::Random;
 use super::venue::Venue;
 
-/// A calm one with many trades, a lively one, a dear one of few shares, and a cheap one that jumps.
+/// The symbols: a calm one with many trades, a lively one, a dear one with few shares, and a cheap one that jumps.
 const SYMBOLS: [Character; 4] = [
     Character { name: "ACME", cents: 15_000, moves: 300, size: 2, weight: 4 },
     Character { name: "BOLT", cents: 4_250, moves: 450, size: 4, weight: 3 },
     Character { name: "CRUX", cents: 98_000, moves: 200, size: 1, weight: 2 },
     Character { name: "DUNE", cents: 725, moves: 900, size: 20, weight: 1 },
 ];
-/// Whoever looks at the demo trades with this account.
+/// The account with which a visitor of the demo trades.
 pub(super) const YOURS: u64 = 1;
 const MAKERS: [u64; 3] = [101, 102, 103];
 const NOISE: [u64; 4] = [201, 202, 203, 204];
 const MOMENTUM: [u64; 2] = [301, 302];
 const PATIENT: [u64; 2] = [401, 402];
-/// What traders do. Each is drawn so often of a hundred.
+/// The strategies of traders, and the frequency of each, in per cent.
 pub(super) const STRATEGIES: [&str; 4] = ["makers", "noise", "patient", "momentum"];
 const OFTEN: [u64; STRATEGIES.len()] = [25, 50, 10, 15];
-/// The time that moves prices by so much.
+/// The time in which prices move by `moves`.
 const MOVING: Duration = Duration::from_millis(2_500);
 /// Quotes far from the market, which make the books deep.
 const DEEP_MAKER: u64 = 104;
 const DEEP_LEVELS: i64 = 40;
-/// Orders and cancels of a turn, on average.
+/// The average number of orders and cancels in a turn.
 const COMMANDS: f64 = 7.0;
-/// The largest lot: all of them together can pay for it.
+/// The largest lot that all of them together can pay for.
 const LOT_MAX: f64 = 200.0;
-/// Levels that a maker quotes on a side.
+/// The number of levels that a maker quotes on a side.
 const LEVELS: i64 = 5;
-/// Turns over which momentum traders look back.
+/// The number of turns over which momentum traders look back.
 const LOOK_BACK: usize = 40;
 
-/// What a symbol is like.
+/// The character of a symbol.
 struct Character {
     name: &'static str,
     /// The first fair price.
     cents: i64,
-    /// How much `MOVING` moves it, in millionths.
+    /// The move within `MOVING`, in millionths.
     moves: i64,
-    /// How many times the shares of others its orders have.
+    /// The size of its orders, as a multiple of the others'.
     size: u64,
-    /// How often it is traded, next to others.
+    /// The frequency of its trades, relative to the others.
     weight: u64,
 }
 
-/// All of them.
+/// All traders.
 pub struct Crowd {
     random: Random,
     markets: Vec<Market>,
     patient: Vec<Patient>,
     pace: Pace,
-    /// How often each strategy is drawn.
+    /// The frequency of each strategy.
     often: [u64; STRATEGIES.len()],
 }
 
-/// So that an hour looks the same whether it has many small turns or few large ones.
+/// The pace, chosen so that an hour looks the same with many small turns as with few large ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// What orders are multiples of.
+    /// The lot of which orders are multiples.
     lot: u64,
-    /// Thousandths of what `MOVING` moves a price by.
+    /// The move of a price in a turn, in thousandths of its move within `MOVING`.
     moves: i64,
 }
 
 impl Pace {
-    /// So many orders and cancels a second, of single shares.
+    /// The pace of this many orders and cancels a second, of single shares.
     pub(super) fn of_rate(rate: u32) -> Pace {
         Pace::of_turns(Duration::from_secs_f64(COMMANDS / f64::from(rate)), 1.0)
     }
 
-    /// As much as at that rate, in turns so far apart.
+    /// The same rate in turns at this distance.
     pub(super) fn of_steps(step: Duration, rate: u32) -> Pace {
         Pace::of_turns(step, step.as_secs_f64() * f64::from(rate) / COMMANDS)
     }
 
     fn of_turns(apart: Duration, lot: f64) -> Pace {
-        // A price that wanders moves by the root of the time.
+        // A wandering price moves by the square root of the time.
         let moves = (apart.as_secs_f64() / MOVING.as_secs_f64()).sqrt() * 1000.0;
         Pace { lot: lot.clamp(1.0, LOT_MAX).round() as u64, moves: moves as i64 }
     }
@@ -94,15 +95,15 @@ impl Pace {
 
 struct Market {
     symbol: Symbol,
-    /// In cents, times a thousand.
+    /// The fair price in cents, times a thousand.
     fair: i64,
-    /// Millionths that `MOVING` moves it.
+    /// The move within `MOVING`, in millionths.
     moves: i64,
     first: i64,
     size: u64,
     weight: u64,
     before: VecDeque<i64>,
-    /// What each maker has quoted.
+    /// The quotes of each maker.
     quotes: [Vec<OrderId>; MAKERS.len()],
     deep: Vec<OrderId>,
 }
@@ -124,7 +125,7 @@ impl Crowd {
         Crowd { random: Random::new(seed), markets: SYMBOLS.map(market).into(), patient, pace, often: OFTEN }
     }
 
-    /// All accounts, with a name and what their trader does; that of people first.
+    /// All accounts, with a name and their trader's strategy; those of people first.
     pub(super) fn accounts() -> impl Iterator<Item = (AccountId, &'static str, Option<&'static str>)> {
         let [makers, noise, patient, momentum] = STRATEGIES;
         let all = [
@@ -149,20 +150,20 @@ impl Crowd {
         SYMBOLS.iter().map(|Character { name, .. }| Symbol::parse(name.as_bytes()).expect("invariant: letters"))
     }
 
-    /// The same market, and what comes is drawn from another seed.
+    /// The same market, with later events drawn from another seed.
     pub(super) fn drawn_anew(mut self, seed: u64) -> Crowd {
         self.random = Random::new(seed);
         self
     }
 
-    /// Traders of these strategies trade, and no others.
+    /// Lets only traders of these strategies trade.
     pub(super) fn only(&mut self, strategies: &[&str]) {
         for (at, name) in STRATEGIES.iter().enumerate() {
             self.often[at] = if strategies.contains(name) { OFTEN[at] } else { 0 };
         }
     }
 
-    /// All of them take their orders back. None when the market has ended.
+    /// Has all traders cancel their orders. None when the market has ended.
     pub(super) fn close(&mut self, venue: &mut impl Venue) -> Option<()> {
         let traders = Crowd::accounts().filter(|(_, _, strategy)| strategy.is_some());
         let ops: Vec<Op> = traders
@@ -212,12 +213,12 @@ impl Crowd {
         Some(())
     }
 
-    /// One of them does something. Gives how many commands that took; none when the market has ended.
+    /// Has one trader act. Returns the number of commands; none when the market has ended.
     pub fn turn(&mut self, venue: &mut impl Venue) -> Option<u64> {
         let market = self.some_market();
         self.wander(market);
         let [makers, noise, patient, _] = self.often;
-        // Seldom: it takes many commands.
+        // This happens seldom, because it takes many commands.
         if self.random.below(200) == 0 && makers > 0 {
             return self.quote_deep(market, venue);
         }
@@ -247,7 +248,7 @@ impl Crowd {
         }
     }
 
-    /// Those of much weight more often.
+    /// Draws a symbol, by weight.
     fn some_market(&mut self) -> usize {
         let mut left = self.random.below(self.markets.iter().map(|market| market.weight).sum());
         for (at, market) in self.markets.iter().enumerate() {
@@ -263,7 +264,7 @@ impl Crowd {
         traders[self.random.below(traders.len() as u64) as usize]
     }
 
-    /// The fair price moves, and is drawn a little to where it began.
+    /// Moves the fair price, and draws it a little towards its first value.
     fn wander(&mut self, market: usize) {
         let (normal, moves) = (self.random.normal(), self.pace.moves);
         let market = &mut self.markets[market];
@@ -276,7 +277,7 @@ impl Crowd {
         }
     }
 
-    /// A maker takes its quotes back and quotes anew. The first maker never takes what others quote.
+    /// Has a maker cancel its quotes and quote anew. The first maker never takes the quotes of others.
     fn quote(&mut self, market: usize, maker: usize, venue: &mut impl Venue) -> Option<u64> {
         let (account, lot) = (account(MAKERS[maker]), self.pace.lot * self.markets[market].size);
         let kind = if maker == 0 { OrderKind::PostOnly } else { OrderKind::Limit };
@@ -286,7 +287,7 @@ impl Crowd {
             quotes[maker].drain(..).map(|order| Op::Command(Command::CancelOrder { account, order: order.into() }));
         let mut ops: Vec<Op> = cancels.collect();
         let cancels = ops.len();
-        // At least a cent from the fair price, and each level at least a cent further.
+        // The quotes are at least a cent from the fair price, and each level at least a cent further.
         let gap = (*fair / 1000 / 2500).max(1);
         for level in 0..LEVELS {
             for side in [Side::Buy, Side::Sell] {
@@ -316,12 +317,12 @@ impl Crowd {
         Some(ops.len() as u64)
     }
 
-    /// One maker quotes anew behind all others, more at each level the further away it is.
+    /// Has one maker quote anew behind all others, with more shares at each level the further away it is.
     fn quote_deep(&mut self, market: usize, venue: &mut impl Venue) -> Option<u64> {
         let account = account(DEEP_MAKER);
         let random = &mut self.random;
         let Market { symbol, fair, size, deep, .. } = &mut self.markets[market];
-        // As deep with many small turns as with few large ones.
+        // The depth is the same with many small turns as with few large ones.
         let lot = self.pace.lot.max(20) * *size;
         let mut ops: Vec<Op> =
             deep.drain(..).map(|order| Op::Command(Command::CancelOrder { account, order: order.into() })).collect();

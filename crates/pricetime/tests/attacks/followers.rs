@@ -1,4 +1,4 @@
-//! Attacks by whoever follows an account to which much happens.
+//! Attacks by clients that follow a busy account.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -13,9 +13,10 @@ use crate::common::raw::connect_narrow;
 use crate::common::server::PATIENCE;
 use crate::peers::allow_many_files;
 
-/// Commands of one request.
+/// The number of commands in one request.
 const TOGETHER: usize = 9_000;
-/// The feed follows a large piece of work while bystanders wait for what was done before it.
+/// The allowed costs where the feed follows a large piece of work while bystanders wait for answers about earlier
+/// events.
 const MUCH: Limits = Limits { p99: Duration::from_millis(500), longest: Duration::from_secs(2), ..ORDINARY };
 
 fn market(scene: &Scene) -> Client {
@@ -28,7 +29,7 @@ fn market(scene: &Scene) -> Client {
     client
 }
 
-/// Has so many orders placed, a request at a time.
+/// Places this many orders, a request at a time.
 fn place(client: &mut Client, account: u32, order: &str, count: usize) {
     for done in (0..count).step_by(TOGETHER) {
         let orders = order.repeat(TOGETHER.min(count - done));
@@ -37,12 +38,13 @@ fn place(client: &mut Client, account: u32, order: &str, count: usize) {
     }
 }
 
-/// Waits until the feed has followed all that was done.
+/// Waits until the feed has followed everything.
 fn followed(attack: &Attack) {
     Http::new(attack.server().http).read("/api/v1/status");
 }
 
-/// A thousand orders that followed the market were told of for each new price: five requests made 5.4 GiB of news.
+/// A regression: a thousand trailing stops were reported anew for each new price: five requests made 5.4 GiB of
+/// messages.
 #[test]
 fn a_follower_of_orders_that_the_market_moves_costs_no_more_than_its_messages() {
     let requests = size(2, 12);
@@ -68,7 +70,8 @@ fn a_follower_of_orders_that_the_market_moves_costs_no_more_than_its_messages() 
     attack.end(&format!("{} new highs", requests * TOGETHER / 2));
 }
 
-/// Reports were made for each session, in the thread that answers everybody: HTTP stood still for 46 s.
+/// A regression: reports were made for each session, in the thread that answers everyone, and HTTP stood still for 46
+/// s.
 #[test]
 fn sessions_that_read_nothing_cost_what_one_does() {
     let (sessions, orders) = (size(60, 200), size(36_000, 100_000));
@@ -98,7 +101,7 @@ fn sessions_that_read_nothing_cost_what_one_does() {
     attack.end(&format!("{sessions} sessions, {orders} orders"));
 }
 
-/// All of a sweep was followed before anything else was answered: HTTP had no answer for 6 s.
+/// A regression: the feed followed all of a sweep before it answered anything else, and HTTP had no answer for 6 s.
 #[test]
 fn a_sweep_of_a_followed_account_is_told_in_bounded_memory() {
     let orders = size(50_000, 500_000);

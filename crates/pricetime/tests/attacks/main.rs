@@ -1,10 +1,10 @@
-//! Hostile clients: each attack on a server of its own, beside bystanders who must be answered as if nothing happened,
-//! and within bounds of memory and time that stand at its head; how long they wait is held against bystanders of an
-//! idle server beside it. `proof/attacks` runs the same at length and judges strictly.
+//! Hostile clients: each attack runs on a server of its own, beside bystanders who must be answered as if nothing
+//! happened, and within bounds of memory and time that stand at its head; the bystanders' waits are compared with those
+//! at an idle server beside it. `proof/attacks` runs the same at length and judges strictly.
 //! Not quick: it takes two minutes.
 //!
-//! To add one: a sentence as the name of a test in the module of what is attacked, `Scene::set` with a title and bounds,
-//! what the market is to hold beforehand, `scene.attack()`, the attack itself with how the attacker is answered, `end`.
+//! A new attack has a sentence as the name of a test in the module of its target, `Scene::set` with a title and bounds,
+//! the preparation of the market, `scene.attack()`, the attack itself with the attacker's answers, and `end`.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Attacks by who asks so much that others would wait for their turn.
+//! Attacks by requests so large that others would wait for their turn.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -9,11 +9,11 @@ use crate::attack::{Limits, MIB, ORDINARY, Scene, size};
 use crate::common::client::{Client, frame};
 use crate::peers::connect_many;
 
-/// Orders in a heavy request. They are canceled by its last element, so that the market does not grow.
+/// The number of orders in a heavy request. Its last element cancels them, so that the market does not grow.
 const ORDERS: usize = 9_000;
 
-/// Sends a request over and over on all connections, and reads what comes, until it is to stop. Gives how many replies
-/// began.
+/// Sends a request over and over on all connections, and reads the replies, until it is told to stop. Returns the
+/// number of replies that began.
 fn pipeline(mut streams: Vec<TcpStream>, request: &[u8], stop: &AtomicBool) -> usize {
     streams.iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
     let (mut sent, mut replies) = (vec![0; streams.len()], 0);
@@ -41,15 +41,15 @@ fn pipeline(mut streams: Vec<TcpStream>, request: &[u8], stop: &AtomicBool) -> u
     replies
 }
 
-/// The number of the order that a trader places. Those between two of them are what others placed while it waited.
+/// The number of the order that a trader places. Those between two of them were placed by others while it waited.
 fn place(trader: &mut Client) -> u64 {
     let told = trader.ask("<transactions id=\"2\"><order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>");
     let id = told.split("id=\"").nth(1).and_then(|rest| rest.split('"').next());
     id.and_then(|id| id.parse().ok()).unwrap_or_else(|| panic!("{told}"))
 }
 
-/// A turn took all that waited, and a worker read nobody while one such request was on its way: who asked for one order
-/// waited for about twenty of these requests.
+/// A regression: a turn took everything that waited, and a worker read no client while one such request was on its way,
+/// so a client waited for about twenty of these requests to place one order.
 #[test]
 fn forty_connections_that_pipeline_requests_of_9000_commands_let_others_have_their_turn() {
     const CONNECTIONS: usize = 40;
@@ -76,8 +76,8 @@ fn forty_connections_that_pipeline_requests_of_9000_commands_let_others_have_the
         passed.sort_unstable();
         (attacker.join().unwrap(), passed)
     });
-    // Counted, not timed: a machine that is busy makes everybody wait, but gives nobody more turns. Half of the rounds
-    // are looked at, for turns go on while the trader itself has to wait for its processor.
+    // The turns are counted and not timed: a busy machine makes everyone wait, but gives nobody more turns. Half of the
+    // rounds are judged, because turns go on while the trader itself waits for its processor.
     let (half, most) = (passed[passed.len() / 2], passed[passed.len() - 1]);
     let told = format!("{half} orders of others beside half of those of a trader, {most} at most; {replies} replies");
     assert!(half <= 6 * ORDERS as u64, "{told}");

@@ -1,4 +1,4 @@
-//! Orders of several protocols: what a session is told is what happened, in its order.
+//! Orders over several protocols: a session is told all that happens to its accounts, in order.
 
 use std::io::Write;
 
@@ -33,7 +33,7 @@ fn a_session_is_told_what_its_accounts_do_over_other_protocols() {
     fix.expect(&["150=5", "39=1", "38=2", "14=1", "151=1", "11=rest-1"]);
     http.delete(&format!("/api/v1/orders/{order}?account=1"));
     fix.expect(&["150=4", "39=4", "14=1", "151=0", "58=asked"]);
-    // Linked orders, and one that waits for another, are told one by one.
+    // Linked orders, and orders that wait for another one, are told singly.
     server.ask(
         r#"<transactions id="2"><oco><order sym="SPY" amount="-1" limit="120" post-only="true"/><order sym="SPY" amount="-1"
         type="market" stop="50"/></oco></transactions>"#,
@@ -80,7 +80,7 @@ fn a_session_that_ends_leaves_others_their_accounts() {
     goes.expect(&["150=I"]);
     goes.send("5", "");
     goes.expect_end("goodbye");
-    // It has left when somebody else is told of its account who came behind it.
+    // That session has ended when another one is told about its account and logged on later.
     let mut last = Fix::log_on(address, "LAST");
     last.send("D", &buy("a", "10"));
     for fix in [&mut last, &mut stays] {
@@ -89,7 +89,7 @@ fn a_session_that_ends_leaves_others_their_accounts() {
     server.stop();
 }
 
-/// A name that stood for two orders could cancel the wrong one.
+/// A client order id that named two orders could cancel the wrong one.
 #[test]
 fn no_name_stands_for_two_orders() {
     let folder = Folder::new("fix-names");
@@ -111,7 +111,7 @@ fn no_name_stands_for_two_orders() {
     fix.expect(&["150=8", "103=6", "11=a2"]);
     fix.send("G", &amend("a3", "a2", 3));
     fix.expect(&["150=5", "11=a3", "41=a2", "38=3"]);
-    // The first name goes on to be known, and the one in between stands for nothing.
+    // The first id still names the order, and the one in between names nothing.
     fix.send("H", "11=a|1=1|55=SPY|54=1|");
     fix.expect(&["150=I", "39=0", "38=3"]);
     fix.send("F", "11=c|41=a2|1=1|55=SPY|54=1|38=3|");
@@ -178,7 +178,8 @@ fn names_are_free_again_and_reports_have_ids_of_their_own() {
     server.stop();
 }
 
-/// Many orders are sent without waiting. What is told of them is told in order, and none is missing; what is left is what REST shows.
+/// Many orders are sent without waiting for answers. All of their reports come, in order, and REST shows the orders
+/// that remain.
 #[test]
 fn orders_that_follow_each_other_are_all_told_of() {
     let folder = Folder::new("fix-pipelined");
@@ -251,7 +252,7 @@ fn a_mass_cancel_goes_on_until_none_is_left() {
     server.stop();
 }
 
-/// What was done before a restart is there after it, and is asked for by name.
+/// Orders that were done before a restart are found after it by their client order ids.
 #[test]
 fn orders_of_before_a_restart_are_found() {
     let folder = Folder::new("fix-restart");

@@ -1,4 +1,4 @@
-//! Sessions: how they begin, go on and end, whoever speaks.
+//! How sessions begin, go on and end, with any client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -53,7 +53,7 @@ fn a_session_asks_for_what_is_missing_and_sends_again_what_is_asked_for() {
     let mut fix = Fix::log_on(address, "A");
     fix.send("D", &buy("a", "10"));
     fix.expect(&["35=8", "34=2", "150=0", "11=a"]);
-    // The second order is lost, as far as the server can see.
+    // The server sees the second order's sequence number skipped, as if the message was lost.
     let lost = fix.made("D", 3, &buy("b", "11"));
     fix.next = 4;
     fix.send("D", &buy("c", "12"));
@@ -63,14 +63,14 @@ fn a_session_asks_for_what_is_missing_and_sends_again_what_is_asked_for() {
     let again = fix.made("D", 4, &format!("43=Y|122=20261126-00:00:00|{}", buy("c", "12")));
     fix.stream.write_all(&again).unwrap();
     fix.expect(&["35=8", "34=5", "150=0", "11=c"]);
-    // All reports are sent again, with what was no report filled.
+    // All reports are sent again, and gap fills take the place of other messages.
     fix.send("2", "7=1|16=0|");
     fix.expect(&["35=4", "34=1", "43=Y", "123=Y", "36=2"]);
     fix.expect(&["35=8", "34=2", "43=Y", "11=a"]);
     fix.expect(&["35=4", "34=3", "43=Y", "123=Y", "36=4"]);
     fix.expect(&["35=8", "34=4", "43=Y", "11=b"]);
     fix.expect(&["35=8", "34=5", "43=Y", "11=c"]);
-    // What had its turn is not done again.
+    // A message that the server has handled already is not handled twice.
     let twice = fix.made("D", 3, &format!("43=Y|{}", buy("b", "11")));
     fix.stream.write_all(&twice).unwrap();
     fix.send("1", "112=there?|");
@@ -122,7 +122,7 @@ fn whoever_speaks_wrongly_ends_alone() {
     wrong(&message("35=D|no field|"), "a field is a tag");
     wrong(&message("35=D|49=OTHER|56=PRICETIME|34=2|"), "SenderCompID(49) is that of the Logon");
     wrong(&message("35=D|49=WRONG|56=PRICETIME|34=1|"), "MsgSeqNum(34) is 1, and 2 comes next");
-    // What is wrong with one message is told, and the next one has its turn.
+    // A fault of one message is reported, and the next message is handled.
     let mut fix = Fix::log_on(address, "FIELDS");
     fix.send("D", "11=a|1=1|55=SPY|54=1|38=1|38=2|40=2|59=1|44=10|");
     fix.expect(&["35=3", "45=2", "371=38", "372=D", "373=13"]);
@@ -144,7 +144,7 @@ fn whoever_speaks_wrongly_ends_alone() {
 
 #[test]
 fn one_that_does_not_read_holds_up_nobody_and_is_left() {
-    /// Far more than the sockets of both sides take.
+    /// Far more than the sockets of both sides hold.
     const ASKED_MAX: usize = 400_000;
     let folder = Folder::new("fix-not-read");
     let (server, address) = serve(&folder);
@@ -152,7 +152,8 @@ fn one_that_does_not_read_holds_up_nobody_and_is_left() {
     for order in 0..200 {
         greedy.send("D", &buy(&format!("g{order}"), "10"));
     }
-    // It asks for the same again and again, and reads none of it: some 80 KB for 90 bytes.
+    // The client asks for the same messages again and again, and reads none of them: some 80 KB for each request of 90
+    // bytes.
     greedy.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let mut asked = 0;
     while asked < ASKED_MAX {
@@ -187,12 +188,12 @@ fn figure(server: &Server, name: &str) -> u64 {
     line.unwrap_or_else(|| panic!("no {name}")).parse().unwrap()
 }
 
-/// The reports of each session were made in the thread that answers everybody: 200 that read nothing held it up for 46
-/// s.
+/// The reports of each session once were made in the thread that answers all requests: 200 sessions that read nothing
+/// delayed it by 46 s.
 #[test]
 fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
     const SESSIONS: usize = 5;
-    /// Placed and canceled, these are more reports than may wait for a session.
+    /// Placed and canceled, these orders make more reports than may wait for a session.
     const ORDERS: usize = 45_000;
     const TOGETHER: usize = 9_000;
     let folder = Folder::new("fix-full");
@@ -214,14 +215,14 @@ fn reports_are_made_once_for_all_sessions_and_not_for_those_that_are_full() {
     let reports = || figure(&server, "pricetime_fix_reports_total");
     assert_eq!(reports(), 10, "one that all sessions get is made once");
     wait_until("what was read waits no more", PATIENCE, || figure(&server, "pricetime_fix_reports_waiting") == 0);
-    // From here on nobody reads.
+    // From here on no session reads.
     for _ in 0..ORDERS / TOGETHER {
         client.ask(&format!("<transactions id=\"1\">{}</transactions>", order.repeat(TOGETHER)));
     }
     // One cancels a thousand.
     let all = "<cancel-all/>".repeat(ORDERS.div_ceil(1_000) + 1);
     client.ask(&format!("<transactions id=\"1\">{all}</transactions>"));
-    // Behind all that was followed.
+    // This answer is made after all these reports.
     assert_eq!(Http::new(server.http).read("/api/v1/accounts/1")["open_orders"], 0);
     let made = reports();
     assert!(made <= 2 * ORDERS as u64 + 10, "{made}: none is made for one session alone");
