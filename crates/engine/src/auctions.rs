@@ -36,9 +36,11 @@ impl Engine {
         self.instruments.next_end().map(|(until, _)| until)
     }
 
-    /// Whether an `EndAuction` at this time would end one. None ends while a kill goes on.
+    /// Whether an `EndAuction` at this time would end one, behind an `ExpireOrders`: none ends while more orders have ended
+    /// than that takes, and none while a kill goes on.
     pub fn has_auctions_to_end(&self, now: Time) -> bool {
-        self.next_auction_end().is_some_and(|until| until <= now) && !self.has_kills_going_on()
+        let is_due = |until| until <= now && !self.outlasts_an_expiry(until);
+        self.next_auction_end().is_some_and(is_due) && !self.has_kills_going_on()
     }
 
     /// What the orders of a symbol would execute if they executed at one price now; none if they would not.
@@ -75,9 +77,15 @@ impl Engine {
     }
 
     /// Ends the auction that was to end first, if its time has come. A symbol that its rules halt is halted then: nobody may trade in it.
+    /// It waits until all orders are taken out that had ended by then. Nobody can prolong that: an order that is placed later
+    /// ends later.
     #[cold]
     pub(crate) fn end_auction(&mut self, events: &mut impl FnMut(Event)) {
-        let Some((_, symbol)) = self.instruments.next_end().filter(|(until, _)| *until <= self.time) else { return };
+        let next = self.instruments.next_end();
+        let Some((until, symbol)) = next.filter(|(until, _)| *until <= self.time) else { return };
+        if self.has_passed_deadlines(until) {
+            return;
+        }
         match self.is_halted_by_rules(symbol) {
             true => self.enter(symbol, SymbolPhase { phase: Phase::Halted, until: None }, events),
             false => self.open(symbol, events),
@@ -98,9 +106,15 @@ impl Engine {
     }
 
     /// A symbol is open again: what gathered executes, and then what was reached is activated. If that is more than one
-    /// command executes the auction goes on, and is over at once: another command ends it, at the price of what gathers
-    /// then.
+    /// command executes, or orders that have ended are still to be taken out, the auction goes on, and is over at once: another
+    /// command ends it, at the price of what gathers then.
     fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
+        if self.has_passed_deadlines(self.time) && self.auction_price(symbol).is_some() {
+            if !self.instruments.phase(symbol).ends_by(self.time) {
+                self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+            }
+            return;
+        }
         let reached_before = self.stops.reached_orders();
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
         self.stops.let_go(symbol);

@@ -17,6 +17,11 @@ impl Engine {
         self.has_kills_going_on() || self.deadlines.next_passed(now).is_some()
     }
 
+    /// Whether orders are left that have ended by this time when an `ExpireOrders` has taken out as many as it does.
+    pub(crate) fn outlasts_an_expiry(&self, now: Time) -> bool {
+        self.deadlines.has_passed_more_than(EXPIRED_MAX, now)
+    }
+
     /// When the next order ends that is open now; none if no open order has a deadline.
     pub fn next_deadline(&self) -> Option<Time> {
         self.deadlines.next().map(|(until, _)| until.time())

@@ -42,6 +42,11 @@ impl Deadlines {
         self.next().filter(|(until, _)| until.time() <= now).map(|(_, order)| order)
     }
 
+    /// Whether more than so many orders have ended by this time.
+    pub(crate) fn has_passed_more_than(&self, count: usize, now: Time) -> bool {
+        self.by_time.iter().nth(count).is_some_and(|(until, _)| until.time() <= now)
+    }
+
     /// An open order gets a deadline. It has none yet.
     pub(crate) fn insert(&mut self, order: OrderId, until: Deadline) {
         self.by_time.insert((until, order));

@@ -71,6 +71,11 @@ impl SymbolPhase {
     /// That of a symbol that was never given another one.
     pub const OPEN: SymbolPhase = SymbolPhase { phase: Phase::Open, until: None };
 
+    /// Whether it is over by itself at this time.
+    pub fn ends_by(self, now: Time) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+
     /// Whether there can be such a phase.
     pub fn is_sound(self) -> bool {
         self.until.is_none() || self.phase == Phase::Auction

@@ -44,6 +44,12 @@ impl Model {
         if !self.messages.is_empty() {
             self.phase_changes.push((symbol, due.unwrap_or(self.time)));
         }
+        if phase == Phase::Open && !self.is_open(symbol) && self.waits_for_ended_orders(symbol) {
+            if self.phase(symbol).until.is_none_or(|until| until > self.time) {
+                self.enter_phase(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+            }
+            return Ok(Reply::Created);
+        }
         self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
         Ok(Reply::Created)
     }
@@ -59,10 +65,19 @@ impl Model {
         let symbols = (0..).map(SymbolIndex).zip(&self.symbols);
         let ends = symbols.filter_map(|(symbol, listing)| Some((listing.phase.until?, symbol)));
         let Some((until, symbol)) = ends.min() else { return };
-        if until <= self.time {
+        if until <= self.time && !self.has_orders_that_ended_by(until) {
             let phase = if self.rules(symbol).is_halted { Phase::Halted } else { Phase::Open };
             self.enter_phase(symbol, SymbolPhase { phase, until: None }, events);
         }
+    }
+
+    /// Orders that have ended take no part in the one price: they are taken out before.
+    fn waits_for_ended_orders(&self, symbol: SymbolIndex) -> bool {
+        self.has_orders_that_ended_by(self.time) && self.auction_price(symbol).is_some()
+    }
+
+    fn has_orders_that_ended_by(&self, time: Time) -> bool {
+        self.open_orders().any(|order| order.until.is_some_and(|until| until.time() <= time))
     }
 
     pub(crate) fn enter_phase(&mut self, symbol: SymbolIndex, phase: SymbolPhase, events: &mut Vec<Event>) {

@@ -5,7 +5,7 @@ use engine::{
 };
 use model::{Model, Order, Uncrossed};
 
-pub const ALL: [&str; 51] = [
+pub const ALL: [&str; 52] = [
     "phase: an auction begins",
     "phase: halted",
     "phase: halted while crossed",
@@ -30,6 +30,7 @@ pub const ALL: [&str; 51] = [
     "auction: made to last",
     "uncross: nothing executes",
     "uncross: goes on with another command",
+    "uncross: waits for orders that have ended",
     "uncross: several executions",
     "uncross: the price is the last one, and no limit",
     "uncross: the price is a limit between others",
@@ -159,7 +160,10 @@ fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], 
         let Event::PhaseChanged { symbol, phase, .. } = *event else { continue };
         let (was, crossed) = (before.phases[symbol.0 as usize].phase, before.crossed[symbol.0 as usize].is_some());
         if goes_on(events, symbol, model) {
-            met.extend((phase.phase == Phase::Open).then_some("uncross: goes on with another command"));
+            met.push(match has_opened(events, symbol) {
+                true => "uncross: goes on with another command",
+                false => "uncross: waits for orders that have ended",
+            });
             continue;
         }
         met.push(match (command, phase.phase) {
@@ -203,6 +207,11 @@ fn changed(before: &Before, command: &Command, reply: &Reply, events: &[Event], 
 fn goes_on(events: &[Event], symbol: SymbolIndex, model: &Model) -> bool {
     let is_over = SymbolPhase { phase: Phase::Auction, until: Some(model.time()) };
     let is_one = |event: &Event| matches!(event, Event::PhaseChanged { symbol: of, phase, .. } if (*of, *phase) == (symbol, is_over));
+    events.iter().any(is_one)
+}
+
+fn has_opened(events: &[Event], symbol: SymbolIndex) -> bool {
+    let is_one = |event: &Event| matches!(event, Event::PhaseChanged { symbol: of, phase, .. } if (*of, *phase) == (symbol, SymbolPhase::OPEN));
     events.iter().any(is_one)
 }
 

@@ -1,9 +1,9 @@
 //! How much one command executes, at most: of an order, of an auction, and with what is activated behind it.
 
 use engine::{
-    AccountId, CancelReason, Command, DOLLAR, DoneOrders, Engine, Entry, Event, ExecutionBounds, IcebergOrder,
-    Importer, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares, Side, Symbol,
-    SymbolIndex, SymbolPhase, SymbolRules, Time, Trigger,
+    AccountId, CancelReason, Command, DOLLAR, Deadline, DoneOrders, Engine, Entry, Event, ExecutionBounds,
+    IcebergOrder, Importer, Money, NewOrder, OrderId, OrderKind, Phase, Position, Price, Query, Reject, Reply, Shares,
+    Side, Symbol, SymbolIndex, SymbolPhase, SymbolRules, Time, Trigger,
 };
 
 const SHARES: i128 = 1_000_000_000_000;
@@ -409,6 +409,55 @@ fn a_fill_or_kill_order_waits_for_a_command_that_may_execute_all_of_it() {
     market.apply(Command::ActivateReached);
     assert_eq!((market.executed(), open_of(&market, 2, waits), open_of(&market, 2, behind)), (7, 0, 0));
     market.check();
+}
+
+/// Of 3,000 orders that ended with their auction 1,000 ended before it, and 2,000 executed in it.
+#[test]
+fn orders_that_end_with_an_auction_take_no_part_in_it() {
+    for is_begun in [true, false] {
+        let mut market = Market::new(10_000);
+        market.phase(Phase::Auction);
+        let until = Deadline::new(Time(1_000_000));
+        for _ in 0..2_500 {
+            let order = order(Side::Buy, 100, 1);
+            market.apply(Command::PlaceOrder { account: account(1), order, client_id: None, until });
+        }
+        market.place(2, order(Side::Sell, 100, 2_500));
+        let stays = market.place(1, order(Side::Buy, 100, 5));
+        market.turn = Some(Time(1_000_000));
+        if is_begun {
+            market.apply(Command::ExpireOrders);
+        }
+        market.phase(Phase::Open);
+        assert_eq!(market.executed(), 0, "some that have ended would");
+        assert_eq!(market.engine.phase(SymbolIndex(0)).until, market.turn, "it goes on, and is over at once");
+        market.phase(Phase::Open);
+        assert_eq!(market.events, [], "so it does already");
+        // One that is placed meanwhile, and ends before the auction does, does not prolong it.
+        let later = Deadline::new(Time(2_000_000));
+        market.apply(Command::PlaceOrder {
+            account: account(1),
+            order: order(Side::Buy, 90, 1),
+            client_id: None,
+            until: later,
+        });
+        market.turn = Some(Time(3_000_000));
+        while market.engine.next_deadline() == Some(Time(1_000_000)) {
+            market.apply(Command::EndAuction);
+            assert_eq!(market.events, [], "it waits");
+            let is_last = market.engine.has_auctions_to_end(Time(3_000_000));
+            restart(&mut market);
+            market.apply(Command::ExpireOrders);
+            let is_done = market.engine.next_deadline() != Some(Time(1_000_000));
+            assert_eq!(is_last, is_done, "the loop ends it in the turn in which the last are taken out");
+        }
+        market.apply(Command::EndAuction);
+        assert_eq!(market.executed(), 1, "who did not end executes");
+        let asked = Query { account: account(1), order: stays.into() };
+        let told = market.engine.query(&asked, &mut Vec::new());
+        assert!(matches!(told, Reply::Done(_)), "{told:?}");
+        market.check();
+    }
 }
 
 /// Goes on with what was written down of it.
