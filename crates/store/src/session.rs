@@ -1,6 +1,11 @@
 //! One connection to the database, with the settings that its purpose needs. It does not know the schema.
 
-use tokio_postgres::{Client, Statement};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::{AsyncMessage, Client, Connection, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{StoreError, final_error};
@@ -45,7 +50,8 @@ const READ_SETTINGS: &str = "
 /// pg_stat_activity. Must run on the runtime that will use it. Errors: `Tls`, `Unreachable`, `Refused`.
 pub async fn connect(url: &StoreUrl, name: &str) -> Result<Client, StoreError> {
     let connector = Connector::new(url, name)?;
-    connector.client().await.map_err(|error| final_error(&error, "connect", &connector.place()))
+    let connected = connector.client(BrokenWait::default()).await;
+    connected.map_err(|error| final_error(&error, "connect", &connector.place()))
 }
 
 /// Opens connections to one database.
@@ -60,6 +66,18 @@ pub(crate) struct Session {
     /// Where it leads, without the password.
     pub(crate) place: String,
     backend: Backend,
+    broken_wait: BrokenWait,
+}
+
+/// Whether the database was told to wait no longer for its synchronous standby. It says so with a warning, and then that the
+/// transaction is committed: it is on its own disk, and a failover may lose it.
+#[derive(Clone, Debug, Default)]
+struct BrokenWait(Arc<AtomicBool>);
+
+impl BrokenWait {
+    /// The function of PostgreSQL that waits. The warning's text is translated, and this name is not.
+    const WAITS: &str = "SyncRepWaitForLSN";
+    const TOLD: &str = "the database was told to wait no longer for its standby: the commit may not be there yet";
 }
 
 /// The database's process behind a connection.
@@ -84,7 +102,8 @@ impl Connector {
 
     /// Opens a connection. Must run on the runtime that will use it.
     pub(crate) async fn open(&self, purpose: Purpose) -> Result<Session, tokio_postgres::Error> {
-        let client = self.client().await?;
+        let broken_wait = BrokenWait::default();
+        let client = self.client(broken_wait.clone()).await?;
         let more = match purpose {
             Purpose::Write => [WRITE_SETTINGS, BY_INDEX_SETTINGS].concat(),
             Purpose::LookUp => BY_INDEX_SETTINGS.to_owned(),
@@ -98,14 +117,29 @@ impl Connector {
             tracing::warn!(fsync, full_page_writes, "the database is set to lose what it committed in a power cut");
         }
         let backend = Backend { process: row.get(0), started: row.get(1) };
-        Ok(Session { client, place: self.place(), backend })
+        Ok(Session { client, place: self.place(), backend, broken_wait })
     }
 
-    async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+    async fn client(&self, broken_wait: BrokenWait) -> Result<Client, tokio_postgres::Error> {
         let (client, connection) = self.url.config.connect(self.tls.clone()).await?;
-        // Ends when the client is dropped or the connection breaks; the client's calls tell of that.
-        tokio::spawn(async move { drop(connection.await) });
+        tokio::spawn(pass_on(connection, broken_wait));
         Ok(client)
+    }
+}
+
+/// Passes on what both sides say. Ends when the client is dropped or the connection breaks; the client's calls tell of that.
+async fn pass_on<S, T>(mut connection: Connection<S, T>, broken_wait: BrokenWait)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notice(notice) = message {
+            tracing::info!("the database says {}: {}", notice.severity(), notice.message());
+            if notice.routine() == Some(BrokenWait::WAITS) {
+                broken_wait.0.store(true, Ordering::Release);
+            }
+        }
     }
 }
 
@@ -135,9 +169,18 @@ impl Session {
         self.client.prepare(sql).await.map_err(|error| self.error(&error, action))
     }
 
-    /// Runs statements in a row. Errors: as of doing `action`.
+    /// Runs statements in a row. Errors: as of doing `action`; `Unreachable` when a commit did not wait for its standby.
     pub(crate) async fn run(&self, sql: &str, action: &'static str) -> Result<(), StoreError> {
-        self.client.batch_execute(sql).await.map_err(|error| self.error(&error, action))
+        self.client.batch_execute(sql).await.map_err(|error| self.error(&error, action))?;
+        match self.broken_wait() {
+            Some(fault) => Err(StoreError::Unreachable { place: self.place.clone(), fault: fault.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Says in words that a commit since the last time did not wait for its standby, if one did not.
+    pub(crate) fn broken_wait(&self) -> Option<&'static str> {
+        self.broken_wait.0.swap(false, Ordering::AcqRel).then_some(BrokenWait::TOLD)
     }
 
     /// What an error of an operation that is not tried again means.

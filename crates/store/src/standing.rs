@@ -31,20 +31,56 @@ pub struct Standing {
 /// The advisory lock that a server holds: "pricetim" in ASCII.
 const LOCK_KEY: i64 = i64::from_be_bytes(*b"pricetim");
 
-pub(crate) const STANDING: &str = "
-    SELECT sequence, time, next_order, next_execution, epoch, writer, to_char(since, 'YYYY-MM-DD HH24:MI:SS TZ')
-    FROM pricetime.command_sequence";
+/// The sequence row, and whether a commit waits for another server of the database.
+macro_rules! row {
+    () => {
+        "sequence, time, next_order, next_execution, epoch, writer, to_char(since, 'YYYY-MM-DD HH24:MI:SS TZ'),
+        current_setting('synchronous_standby_names') <> ''
+            AND current_setting('synchronous_commit') NOT IN ('off', 'local')"
+    };
+}
+const STANDING: &str = concat!("SELECT ", row!(), " FROM pricetime.command_sequence");
+/// Changes nothing, and is a commit all the same: it lies behind all that it sees, and whoever has it has that.
+const SETTLE: &str = concat!("UPDATE pricetime.command_sequence SET epoch = epoch RETURNING ", row!());
 
 /// Reads the sequence row.
 pub(crate) async fn standing(session: &Session) -> Result<Standing, tokio_postgres::Error> {
     let statement = session.client.prepare(STANDING).await?;
-    stands(session, &statement).await
+    Ok(stands(session, &statement).await?.0)
 }
 
-/// Reads it in one round trip, by what was prepared of `STANDING`.
-pub(crate) async fn stands(session: &Session, statement: &Statement) -> Result<Standing, tokio_postgres::Error> {
+/// Asks where the database stands, in one round trip mostly: by a reading, or, where a commit waits for another server, by a commit.
+/// What a reading shows there of a transaction whose connection broke may be on the disk of this database alone, while its commit
+/// still waited for the standby; and a database whose place a standby took can still be read, and can commit no more.
+pub(crate) struct Question {
+    read: Statement,
+    settle: Statement,
+    /// Whether a commit waited for another server when it was last asked.
+    commits_wait: bool,
+}
+
+impl Question {
+    pub(crate) async fn new(session: &Session) -> Result<Question, tokio_postgres::Error> {
+        let (read, settle) = (session.client.prepare(STANDING).await?, session.client.prepare(SETTLE).await?);
+        Ok(Question { read, settle, commits_wait: false })
+    }
+
+    pub(crate) async fn ask(&mut self, session: &Session) -> Result<Standing, tokio_postgres::Error> {
+        if !self.commits_wait {
+            let (standing, commits_wait) = stands(session, &self.read).await?;
+            if !commits_wait {
+                return Ok(standing);
+            }
+        }
+        let (standing, commits_wait) = stands(session, &self.settle).await?;
+        self.commits_wait = commits_wait;
+        Ok(standing)
+    }
+}
+
+async fn stands(session: &Session, statement: &Statement) -> Result<(Standing, bool), tokio_postgres::Error> {
     let row = session.client.query_one(statement, &[]).await?;
-    Ok(read(&row).unwrap_or_else(|_| unreadable()))
+    Ok((read(&row).unwrap_or_else(|_| unreadable()), row.get(7)))
 }
 
 /// A row that cannot be read stands at no sequence that any server expects.

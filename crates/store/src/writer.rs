@@ -4,6 +4,8 @@
 //! A batch is one statement outside a transaction block, so it is all there or not at all. Its first act moves the sequence
 //! row from where the batch begins to where it ends, and fails if the row is not there in our epoch. So whatever was
 //! sent, the row says afterwards whether it was committed, and a batch sent again when it had been committed does nothing.
+//! Where commits wait for a standby, what the row says counts once a commit of one's own behind it has succeeded: a connection
+//! that broke leaves rows that only this database has.
 
 use std::future::Future;
 use std::time::Duration;
@@ -17,7 +19,7 @@ use crate::error::{ErrorClass, StoreError, classify, final_error};
 use crate::load::{self, Loaded};
 use crate::parts::{self, PartEnds};
 use crate::session::{Backend, Connector, Purpose, Session};
-use crate::standing::{self, Epoch, Standing};
+use crate::standing::{self, Epoch, Question, Standing};
 use crate::statement;
 use crate::stop::{Stop, unless_stopped};
 
@@ -58,21 +60,39 @@ pub struct Writer {
 struct Link {
     session: Session,
     write_batch: Statement,
-    standing: Statement,
+    question: Question,
     /// Where the parts end that there are.
     ends: PartEnds,
+    /// Whether it holds the lock. The process of the connection before may have held it for longer.
+    locked: bool,
 }
 
 impl Link {
-    async fn new(session: Session) -> Result<Link, tokio_postgres::Error> {
+    async fn new(session: Session, locked: bool) -> Result<Link, tokio_postgres::Error> {
         let write_batch = session.client.prepare(&statement::write_batch()).await?;
-        let standing = session.client.prepare(standing::STANDING).await?;
+        let question = Question::new(&session).await?;
         let ends = parts::ends(&session).await?;
-        Ok(Link { session, write_batch, standing, ends })
+        Ok(Link { session, write_batch, question, ends, locked })
+    }
+
+    /// Says where the database stands.
+    async fn ask(&mut self) -> Result<Standing, tokio_postgres::Error> {
+        self.take_lock().await?;
+        self.question.ask(&self.session).await
+    }
+
+    /// Takes the lock if it was not free before and is now.
+    async fn take_lock(&mut self) -> Result<(), tokio_postgres::Error> {
+        if !self.locked && standing::try_lock(&self.session).await? {
+            tracing::info!("the database's lock is this server's again");
+            self.locked = true;
+        }
+        Ok(())
     }
 
     /// Commits a batch. The parts that its rows belong to are made before it, should they not be there yet.
     async fn write(&mut self, effects: &Effects, epoch: Epoch) -> Result<(), tokio_postgres::Error> {
+        self.take_lock().await?;
         if !self.ends.have_room_for(&effects.after) {
             self.ends = parts::make(&self.session, epoch, &effects.after).await?;
         }
@@ -108,7 +128,7 @@ impl Writer {
         stop: Stop,
     ) -> Result<Writer, StoreError> {
         let (last, place) = (session.backend().clone(), connector.place());
-        let link = runtime.block_on(Link::new(session)).map_err(|error| final_error(&error, "write", &place))?;
+        let link = runtime.block_on(Link::new(session, true)).map_err(|error| final_error(&error, "write", &place))?;
         Ok(Writer {
             last: Some(last),
             link: Some(link),
@@ -232,7 +252,7 @@ impl Writer {
         let Some(link) = &mut self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
         let written = link.write(effects, self.epoch);
         match self.runtime.block_on(unless_stopped(written, &self.stop)) {
-            Some(Ok(())) => Ok(()),
+            Some(Ok(())) => said_to_wait(link, ()),
             Some(Err(error)) => Err(self.judge(&error)),
             None => Err(Attempt::Over(StoreError::Stopped)),
         }
@@ -250,16 +270,16 @@ impl Writer {
         Err(Attempt::Over(self.displaced(&standing)))
     }
 
-    /// Reads the sequence row, on a new connection if need be.
+    /// Asks where the database stands, on a new connection if need be.
     fn ask(&mut self, patience: Patience) -> Result<Standing, Attempt> {
         if self.link.as_ref().is_none_or(|link| link.session.client.is_closed()) {
             self.link = None;
             self.reconnect(patience.connect)?;
         }
-        let Some(link) = &self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
-        let answer = in_time(standing::stands(&link.session, &link.standing), patience.answer);
+        let Some(link) = &mut self.link else { return Err(Attempt::Again("there is no connection".to_owned())) };
+        let answer = in_time(link.ask(), patience.answer);
         match self.runtime.block_on(unless_stopped(answer, &self.stop)) {
-            Some(Some(Ok(standing))) => Ok(standing),
+            Some(Some(Ok(standing))) => said_to_wait(link, standing),
             Some(Some(Err(error))) => Err(self.judge(&error)),
             Some(None) => Err(Attempt::Again(format!("no answer in {:?}", patience.answer))),
             None => Err(Attempt::Over(StoreError::Stopped)),
@@ -274,12 +294,13 @@ impl Writer {
                 session.end(last).await?;
             }
             let locked = standing::try_lock(&session).await?;
-            Ok((Link::new(session).await?, locked))
+            Link::new(session, locked).await
         };
         match self.runtime.block_on(unless_stopped(in_time(opening, patience), &self.stop)) {
-            Some(Some(Ok((link, locked)))) => {
-                if !locked {
-                    // Whoever has it is about to raise the epoch: the row will tell.
+            Some(Some(Ok(link))) => {
+                if !link.locked {
+                    // Either our old process, which ends in a while, or a server that is about to raise the epoch: the row
+                    // will tell.
                     tracing::warn!("another session holds the database's lock");
                 }
                 tracing::info!("connected to the database again");
@@ -326,6 +347,14 @@ impl Writer {
 enum Outcome {
     Committed,
     Not,
+}
+
+/// `value`, which a commit came to that waited for its standby. Errors: it did not wait.
+fn said_to_wait<T>(link: &Link, value: T) -> Result<T, Attempt> {
+    match link.session.broken_wait() {
+        Some(fault) => Err(Attempt::Again(fault.to_owned())),
+        None => Ok(value),
+    }
 }
 
 /// What `future` gives, if it does in time.

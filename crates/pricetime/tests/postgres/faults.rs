@@ -18,22 +18,22 @@ use crate::postgres::{Database, give_away};
 use model::workload::Random;
 
 const TRADERS: usize = 3;
-const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">10</account></symbol></create>"#;
-const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#;
+pub const MARKET: &str = r#"<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">10</account></symbol></create>"#;
+pub const ORDER: &str = r#"<transactions id="1"><order sym="SPY" amount="1" limit="11"/></transactions>"#;
 /// Longer than anything here takes.
-const ENDLESS: &str = "--store-patience 300s";
-const BRIEF: &str = "--store-patience 3s";
+pub const ENDLESS: &str = "--store-patience 300s";
+pub const BRIEF: &str = "--store-patience 3s";
 
 fn url(role: &str, port: u16, database: &Database) -> String {
     format!("postgres://{role}@127.0.0.1:{port}/{}", database.name)
 }
 
-fn launch(folder: &Folder, database: &Database) -> Launch {
+pub fn launch(folder: &Folder, database: &Database) -> Launch {
     Launch::new(&folder.data()).in_database(&url("postgres", database.port, database))
 }
 
 /// The server talks to its database through the proxy.
-fn launch_behind(proxy: &Proxy, folder: &Folder, database: &Database) -> Launch {
+pub fn launch_behind(proxy: &Proxy, folder: &Folder, database: &Database) -> Launch {
     Launch::new(&folder.data()).in_database(&url("postgres", proxy.port, database))
 }
 
@@ -48,7 +48,7 @@ fn number(database: &Database, sql: &str) -> u64 {
     database.sql(sql)[0].parse().unwrap()
 }
 
-fn orders(database: &Database) -> u64 {
+pub fn orders(database: &Database) -> u64 {
     number(database, "SELECT count(*) FROM pricetime.orders")
 }
 
@@ -125,7 +125,7 @@ fn a_full_disk_of_its_log_is_waited_out_and_nothing_told_is_lost() {
 }
 
 /// Whether the client was told anything yet.
-fn is_told(client: &Client) -> bool {
+pub fn is_told(client: &Client) -> bool {
     client.stream.set_nonblocking(true).unwrap();
     let told = client.stream.peek(&mut [0]).is_ok();
     client.stream.set_nonblocking(false).unwrap();
@@ -308,7 +308,7 @@ fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
 }
 
 /// Waits until `/ready` says so, while nobody asks anything else.
-fn wait_for_readiness(server: &Server, said: &str) {
+pub fn wait_for_readiness(server: &Server, said: &str) {
     wait_until(&format!("readiness to be {said}"), PATIENCE, || server.readiness().contains(said));
 }
 

@@ -16,6 +16,8 @@ mod bounds;
 mod clock;
 mod commits;
 mod day_orders;
+mod exported;
+mod failover;
 mod faults;
 mod history;
 mod links;

@@ -71,8 +71,7 @@ impl Server {
 
     /// Starts one that `initdb` makes with further arguments.
     pub fn start_made(initdb: &[&str], settings: &[&str]) -> Server {
-        let folder = tempfile::Builder::new().prefix("store-test-").tempdir().unwrap().keep();
-        give_away(&folder);
+        let folder = new_folder();
         let data = folder.join("data");
         let initdb = as_other_user(&program("initdb"))
             .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"])
@@ -83,7 +82,25 @@ impl Server {
             .output()
             .expect(MISSING);
         assert!(initdb.status.success(), "initdb: {}", String::from_utf8_lossy(&initdb.stderr));
-        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        Server::run_on_a_free_port(folder, settings.iter().map(|setting| (*setting).to_owned()).collect())
+    }
+
+    /// A copy of this server, which is restarted for it, that follows it and calls itself `name`.
+    pub fn standby(&mut self, name: &str) -> Server {
+        self.end("INT");
+        let folder = new_folder();
+        let copied = Command::new("cp").arg("-a").arg(self.folder.join("data")).arg(&folder).status().unwrap();
+        assert!(copied.success());
+        let signal = folder.join("data/standby.signal");
+        std::fs::write(&signal, "").unwrap();
+        give_away(&signal);
+        self.run();
+        let primary = format!("host=127.0.0.1 port={} user=postgres application_name={name}", self.port);
+        let follows = format!("primary_conninfo={primary}");
+        Server::run_on_a_free_port(folder, self.settings.iter().cloned().chain([follows]).collect())
+    }
+
+    fn run_on_a_free_port(folder: PathBuf, settings: Vec<String>) -> Server {
         let mut server = Server { folder, port: 0, settings, keeper: None };
         loop {
             server.port = port::free();
@@ -182,13 +199,18 @@ impl Server {
     /// Makes an empty database in a table space.
     pub fn database_in(&self, space: &str) -> Database {
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let runtime = runtime();
-        let client = runtime.block_on(async {
+        runtime().block_on(async {
             let admin = connect(self.port, "postgres").await.unwrap();
             admin.batch_execute(&format!("CREATE DATABASE {name} TABLESPACE {space}")).await.unwrap();
-            connect(self.port, &name).await.unwrap()
         });
-        Database { name, port: self.port, runtime, client: Mutex::new(client) }
+        self.database_named(&name)
+    }
+
+    /// A database that is there.
+    pub fn database_named(&self, name: &str) -> Database {
+        let runtime = runtime();
+        let client = runtime.block_on(connect(self.port, name)).unwrap();
+        Database { name: name.to_owned(), port: self.port, runtime, client: Mutex::new(client) }
     }
 }
 
@@ -314,6 +336,12 @@ fn parent_of(process: &str) -> Option<String> {
     let mut fields = stat.rsplit(')').next()?.split_whitespace();
     fields.next().filter(|state| *state != "Z")?;
     fields.next().map(str::to_owned)
+}
+
+fn new_folder() -> PathBuf {
+    let folder = tempfile::Builder::new().prefix("store-test-").tempdir().unwrap().keep();
+    give_away(&folder);
+    folder
 }
 
 fn runtime() -> Runtime {

@@ -1,0 +1,36 @@
+//! A folder that a market in a database was exported to: it can be served and copied before its first command.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::folder::Folder;
+use crate::common::server::Launch;
+use crate::faults::{MARKET, ORDER, launch};
+
+fn run(arguments: &[&str], folders: &[&Path]) {
+    let done = Command::new(env!("CARGO_BIN_EXE_pricetime")).args(arguments).args(folders).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {done:?}");
+}
+
+/// The journal's only file had no command yet, and the copy was without it.
+#[test]
+fn a_folder_that_was_exported_is_copied_before_its_first_command() {
+    let folder = Folder::new("postgres-exported");
+    let database = crate::postgres::database();
+    let server = launch(&folder, &database).start();
+    server.ask(MARKET);
+    server.ask(ORDER);
+    server.stop();
+    let paths = ["exported", "copy", "copy-while-served"].map(|name| folder.path().join(name));
+    let [exported, copy, copy_while_served] = &paths;
+    run(&["store", "export", database.url().secret()], &[exported]);
+    run(&["backup"], &[exported, copy]);
+    let server = Launch::new(exported).start();
+    run(&["backup"], &[exported, copy_while_served]);
+    server.stop();
+    for copy in [copy, copy_while_served] {
+        let server = Launch::new(copy).start();
+        assert!(server.ask(ORDER).contains("id=\"2\""), "it goes on where the market was");
+        server.stop();
+    }
+}
