@@ -210,8 +210,10 @@ impl History {
         }
         let mut open = Vec::new();
         engine.export(&mut |item| {
-            if let StateItem::Order { order, .. } | StateItem::Stop { order, .. } | StateItem::Delayed { order, .. } =
-                item
+            if let StateItem::Order { order, .. }
+            | StateItem::Stop { order, .. }
+            | StateItem::Delayed { order, .. }
+            | StateItem::Pending { order, .. } = item
             {
                 open.push(order);
             }

@@ -271,3 +271,48 @@ fn a_history_that_is_ahead_of_the_journal_is_set_aside() {
         .collect();
     assert!(names.iter().any(|name| aside(name)), "{names:?}");
 }
+
+/// With `--durability written` a power cut may take commands whose endings of orders are in the history already. Those of orders that
+/// wait for others stayed: the orders were open, and told as canceled.
+#[test]
+fn endings_of_lost_commands_are_taken_back_also_of_an_order_that_waits_for_another() {
+    let folder = Folder::new("damage-endings");
+    let launch = Launch::new(&folder.data()).with("--durability written");
+    let server = launch.start();
+    server.ask(MARKET);
+    let (working, waiting) = (
+        json!({"account": "1", "symbol": "SPY", "side": "buy", "limit": "1", "shares": "1"}),
+        json!({"account": "1", "symbol": "SPY", "side": "sell", "limit": "9", "shares": "1"}),
+    );
+    let http = Http::new(server.http);
+    http.make("/api/v1/order-lists", &json!({"kind": "oto", "orders": [working, waiting]}));
+    http.make("/api/v1/orders", &working);
+    server.stop();
+    let before = folder.path().join("before");
+    copy(&folder.data(), &before);
+    let server = launch.start();
+    let http = Http::new(server.http);
+    for order in [2, 3] {
+        assert_eq!(http.delete(&format!("/api/v1/orders/{order}?account=1")).status, 200);
+    }
+    server.stop();
+    // Of all that the second server wrote, the disk kept the records of orders.
+    let after = folder.path().join("after");
+    std::fs::rename(folder.data(), &after).unwrap();
+    copy(&before, &folder.data());
+    for entry in std::fs::read_dir(after.join("history")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.starts_with("orders") {
+            std::fs::copy(after.join("history").join(&name), folder.data().join("history").join(&name)).unwrap();
+        }
+    }
+    let server = launch.start();
+    assert!(server.process.log().contains("orders=2"), "both are taken back: {}", server.process.log());
+    let http = Http::new(server.http);
+    let told = http.read("/api/v1/accounts/1/orders?status=all")["orders"].clone();
+    let told: Vec<_> = told.as_array().unwrap().iter().map(|order| order["status"].as_str().unwrap()).collect();
+    assert_eq!(told, ["open"; 3]);
+    server.stop();
+    let verified = Command::new(env!("CARGO_BIN_EXE_pricetime")).arg("verify").arg(folder.data()).output().unwrap();
+    assert!(verified.status.success(), "{verified:?}");
+}
