@@ -14,6 +14,8 @@ use crate::effects::{Effects, Head};
 
 /// Ops gathered for one transaction at most, give or take a batch: past it the loop waits for the database.
 const GATHERED_OPS_MAX: usize = 1 << 14;
+/// Rows gathered for one transaction at most, give or take a turn: a command that cancels or executes much makes many.
+const GATHERED_ROWS_MAX: usize = 1 << 16;
 /// How often the loop looks up while something is on its way to the database.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 /// With nothing to answer the database is asked so often whether it is there: `/ready` tells.
@@ -46,6 +48,12 @@ pub(crate) struct Group {
     pub effects: Effects,
     pub waiting: Waiting,
     pub ops: usize,
+}
+
+impl Group {
+    fn is_full(&self) -> bool {
+        self.ops >= GATHERED_OPS_MAX || self.effects.bulk() >= GATHERED_ROWS_MAX
+    }
 }
 
 #[derive(Default)]
@@ -117,7 +125,7 @@ impl CommitQueue {
     pub fn has_room(&self) -> bool {
         let mut queue = self.lock();
         while !queue.is_away(self.patience) {
-            if queue.gathered.as_ref().is_some_and(|gathered| gathered.ops < GATHERED_OPS_MAX) {
+            if queue.gathered.as_ref().is_some_and(|gathered| !gathered.is_full()) {
                 return true;
             }
             queue = self.changed.wait_timeout(queue, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
@@ -256,6 +264,28 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
+
+    /// One command that cancels 300,000 orders took a second and more in the database, and what gathered meanwhile had no bound but that
+    /// of commands.
+    #[test]
+    fn what_gathers_is_bounded_by_its_rows_too() {
+        let group = |ops, cancellations| {
+            let mut effects = Effects::after(Head::ZERO);
+            let (order, account) = (OrderId(1), engine::AccountIndex(0));
+            let row = crate::effects::CancellationRow {
+                order,
+                account,
+                shares: engine::Shares::ZERO,
+                why: engine::CancelReason::Asked,
+                time: engine::Time::ZERO,
+                sequence: engine::Sequence::ZERO,
+            };
+            effects.cancellations.resize(cancellations, row);
+            Group { effects, waiting: Waiting::default(), ops }.is_full()
+        };
+        assert!(!group(GATHERED_OPS_MAX - 1, GATHERED_ROWS_MAX - 1));
+        assert!(group(1, GATHERED_ROWS_MAX) && group(GATHERED_OPS_MAX, 0));
+    }
 
     /// Many enough for the two to meet at every point.
     const ROUNDS: u64 = 50_000;

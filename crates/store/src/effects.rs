@@ -461,6 +461,11 @@ impl Effects {
         self.commands() == 0
     }
 
+    /// Rows of which one command may make very many.
+    pub(crate) fn bulk(&self) -> usize {
+        self.orders.len() + self.taken.len() + self.executions.len() + self.cancellations.len()
+    }
+
     /// Rows to be written, changed or removed, the sequence's own included.
     pub fn rows(&self) -> usize {
         let resting = self.orders.iter().filter(|order| !order.open.is_zero()).count();
