@@ -39,4 +39,4 @@ pub use orders::Open;
 pub use place::{Place, Queued};
 pub use standing::{Standing, standings};
 pub use symbols::SymbolFollowers;
-pub use view::{Ended, InitialHistory, News, View};
+pub use view::{Ended, InitialHistory, MarketClock, News, View};

@@ -10,6 +10,8 @@ mod phases;
 mod trails;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
 
 pub use beginning::InitialHistory;
 use engine::{
@@ -72,6 +74,23 @@ pub struct View {
     news_symbols: Vec<SymbolIndex>,
     /// The number of levels and trades that watchers of symbols have to get, or more.
     symbol_changes: usize,
+    clock: Option<MarketClock>,
+}
+
+/// Tells the time of the market.
+#[derive(Clone)]
+pub struct MarketClock(Arc<dyn Fn() -> Time + Send + Sync>);
+
+impl MarketClock {
+    pub fn new(tells: impl Fn() -> Time + Send + Sync + 'static) -> MarketClock {
+        MarketClock(Arc::new(tells))
+    }
+}
+
+impl fmt::Debug for MarketClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a clock that tells {}", (self.0)().0)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +161,16 @@ impl View {
     /// Returns the time of that command.
     pub fn time(&self) -> Time {
         self.time
+    }
+
+    /// Asks this clock for the time of the market from now on.
+    pub fn follow_clock(&mut self, clock: MarketClock) {
+        self.clock = Some(clock);
+    }
+
+    /// Returns the time that the next command would have; `None` for a view without a clock, such as one of the past.
+    pub fn market_time(&self) -> Option<Time> {
+        self.clock.as_ref().map(|clock| (clock.0)())
     }
 
     /// Returns all accounts, by index.

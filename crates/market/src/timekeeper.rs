@@ -7,7 +7,7 @@
 //! days, or a machine got the right time from the network. It never follows a leap beyond the bound of the settings.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::Time;
@@ -18,11 +18,14 @@ const AT_ONCE: Duration = Duration::from_secs(60 * 60);
 /// One that is further ahead is followed when it has been so for this long.
 const LASTS: Duration = Duration::from_secs(10 * 60);
 
-/// The clock of a market; a test gives it one of its own.
+/// The clock of a market; a test gives it one of its own. Clones are one clock: those who ask for the market's time get what the
+/// market's loop believes.
 #[derive(Clone)]
 pub struct Clock {
     shows: Arc<dyn Fn() -> Time + Send + Sync>,
     passed: Arc<dyn Fn() -> Duration + Send + Sync>,
+    /// None before a market follows it.
+    guard: Arc<Mutex<Option<Guard>>>,
 }
 
 impl Clock {
@@ -36,14 +39,24 @@ impl Clock {
         shows: impl Fn() -> Time + Send + Sync + 'static,
         passed: impl Fn() -> Duration + Send + Sync + 'static,
     ) -> Clock {
-        Clock { shows: Arc::new(shows), passed: Arc::new(passed) }
+        Clock { shows: Arc::new(shows), passed: Arc::new(passed), guard: Arc::default() }
     }
 
     /// A clock that nobody sets: it shows the time that has passed.
     pub fn steady(shows: impl Fn() -> Time + Send + Sync + 'static) -> Clock {
         let shows: Arc<dyn Fn() -> Time + Send + Sync> = Arc::new(shows);
         let passed = shows.clone();
-        Clock { shows, passed: Arc::new(move || Duration::from_micros(passed().0)) }
+        Clock { shows, passed: Arc::new(move || Duration::from_micros(passed().0)), guard: Arc::default() }
+    }
+
+    /// The time of a command that would come now, but for what was commanded at a later one: the clock's, unless it has leapt.
+    pub fn market_time(&self) -> Time {
+        self.guarded(|guard, shows, passed| guard.map_or(shows, |guard| guard.now(shows, passed)))
+    }
+
+    fn guarded<T>(&self, look: impl FnOnce(Option<&mut Guard>, Time, Duration) -> T) -> T {
+        let mut guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner);
+        look(guard.as_mut(), (self.shows)(), (self.passed)())
     }
 }
 
@@ -75,6 +88,11 @@ pub fn next_turn(now: Time, last: Time) -> Time {
 #[derive(Debug)]
 pub struct Timekeeper {
     clock: Clock,
+}
+
+/// What is believed of a clock.
+#[derive(Debug)]
+struct Guard {
     /// A clock that is further ahead is never followed.
     leap_max: Duration,
     /// What the clock was last believed to show, and what had passed then.
@@ -100,25 +118,14 @@ impl Timekeeper {
             let seconds = last.0.saturating_sub(shows.0) / 1_000_000;
             tracing::warn!(seconds, "market time is ahead of the machine's clock, and waits for it");
         }
-        Timekeeper { clock, leap_max, believed: (believed, passed), leap: None }
+        let guard = Guard { leap_max, believed: (believed, passed), leap: None };
+        *clock.guard.lock().unwrap_or_else(PoisonError::into_inner) = Some(guard);
+        Timekeeper { clock }
     }
 
     /// The time that it is, not before that of the last command.
     pub fn now(&mut self, last: Time) -> Time {
-        let (shows, passed) = ((self.clock.shows)(), (self.clock.passed)());
-        let (believed, then) = self.believed;
-        let expected = Time(believed.0.saturating_add(micros(passed.saturating_sub(then))));
-        let ahead_us = shows.0.saturating_sub(expected.0);
-        if ahead_us > micros(AT_ONCE) && !self.has_lasted(ahead_us, passed) {
-            return expected.max(last);
-        }
-        if self.leap.take().is_some() {
-            tracing::info!("market time follows the machine's clock again");
-        }
-        if shows >= expected {
-            self.believed = (shows, passed);
-        }
-        shows.max(last)
+        self.clock.market_time().max(last)
     }
 
     /// How much time has passed since some moment. Nobody can set it.
@@ -128,7 +135,26 @@ impl Timekeeper {
 
     /// How far the clock is ahead of market time because it leapt, as of the last command.
     pub fn leap_us(&self) -> u64 {
-        self.leap.map_or(0, |leap| leap.ahead_us)
+        self.clock.guarded(|guard, _, _| guard.and_then(|guard| guard.leap).map_or(0, |leap| leap.ahead_us))
+    }
+}
+
+impl Guard {
+    /// The time of a clock that `shows` this when so much has `passed`.
+    fn now(&mut self, shows: Time, passed: Duration) -> Time {
+        let (believed, then) = self.believed;
+        let expected = Time(believed.0.saturating_add(micros(passed.saturating_sub(then))));
+        let ahead_us = shows.0.saturating_sub(expected.0);
+        if ahead_us > micros(AT_ONCE) && !self.has_lasted(ahead_us, passed) {
+            return expected;
+        }
+        if self.leap.take().is_some() {
+            tracing::info!("market time follows the machine's clock again");
+        }
+        if shows >= expected {
+            self.believed = (shows, passed);
+        }
+        shows
     }
 
     /// Whether a leap has lasted for so long that it is to be followed.

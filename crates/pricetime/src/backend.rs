@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use engine::{Engine, Sequence, Time};
 use exchange::{EventFork, Exchange, Gauge, Metrics, Session, Status};
-use feed::{Asker, FeedFailure};
+use feed::{Asker, FeedFailure, MarketClock};
 use journal::{DataLock, Disk, Journal, Options, Storage};
 use market::inbox::Inbox;
 use market::recovery::{self, Recovered, Report};
@@ -80,12 +80,17 @@ impl Backend {
         clock: Clock,
         failed: Failed,
     ) -> Result<(Backend, Opened), String> {
-        match &settings.store {
+        let looked_at = clock.clone();
+        let (backend, opened) = match &settings.store {
             StoreLocation::Journal => open_folder(settings, metrics, clock, failed, None),
             StoreLocation::Log(url) => open_folder(settings, metrics, clock, failed, Some((url, status.clone()))),
             StoreLocation::Database(url) => open_database(url, settings, status, metrics, clock, failed),
             StoreLocation::Invalid(fault) => Err(fault.clone()),
+        }?;
+        if let Some(asker) = backend.asker() {
+            asker.ask(move |scene| scene.view.follow_clock(MarketClock::new(move || looked_at.market_time())));
         }
+        Ok((backend, opened))
     }
 
     /// The handle through which gateways hand in batches.

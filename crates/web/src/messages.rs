@@ -1,13 +1,13 @@
 //! The messages of the WebSocket, as text.
 
-use engine::{AccountIndex, Price, Sequence, Side, SymbolIndex, Time};
+use engine::{AccountIndex, Price, Sequence, Side, SymbolIndex};
 use feed::{Candle, HistoryError, Interval, ReadModel, Report, ReportKey, Trade, View};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::account_news::AccountNews;
-use crate::clock::now;
+use crate::clock::market_now;
 use crate::long_snapshots;
 use crate::problem::Problem;
 use crate::shapes::{
@@ -64,7 +64,8 @@ pub(crate) fn snapshot(scene: &ReadModel<impl Sized>, topic: Topic) -> Option<Te
         Topic::Orders(account) => orders_snapshot(scene, account),
         Topic::Symbols => {
             let some = (0..).map(SymbolIndex).zip(view.listings()).take(ticker::AT_ONCE);
-            let shapes: Vec<SymbolShape> = some.map(|(symbol, _)| SymbolShape::of(view, symbol, Time(now()))).collect();
+            let shapes: Vec<SymbolShape> =
+                some.map(|(symbol, _)| SymbolShape::of(view, symbol, market_now(view))).collect();
             let more = shapes.len() < view.listings().len();
             let next = shapes.last().filter(|_| more).map(|last| last.symbol.clone());
             Ok(symbols("snapshot", shapes, next))

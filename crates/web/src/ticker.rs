@@ -3,10 +3,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use engine::{SymbolIndex, Time};
+use engine::SymbolIndex;
 use feed::{SymbolFollowers, View};
 
-use crate::clock::now;
+use crate::clock::market_now;
 use crate::shapes::SymbolShape;
 
 /// Symbols that are checked between two turns of the feed. A market with no more symbols is sent as a whole.
@@ -26,7 +26,7 @@ impl Ticker {
     /// Returns symbols whose message would differ from the last one. Those with events come first, in that order; the
     /// others are checked in turn.
     pub(crate) fn look(&mut self, view: &mut View) -> Vec<SymbolShape> {
-        let (time, there) = (Time(now()), view.listings().len());
+        let (time, there) = (market_now(view), view.listings().len());
         self.told.resize(there, None);
         let mut looked_at = view.take_changed_symbols(SymbolFollowers::Native, AT_ONCE);
         for _ in looked_at.len()..AT_ONCE.min(there) {

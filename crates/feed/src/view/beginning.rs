@@ -58,6 +58,7 @@ impl View {
             news: Vec::new(),
             news_symbols: Vec::new(),
             symbol_changes: 0,
+            clock: None,
         };
         let (mut last, mut links) = (None, Vec::new());
         engine.export(&mut |item| {

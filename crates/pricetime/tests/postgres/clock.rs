@@ -42,14 +42,20 @@ impl Machine {
     }
 }
 
-/// When a trade that is made now was made.
+/// The second in which a trade that is made now was made. Each turn of a clock that stands is a microsecond later.
 fn trade(here: &Here) -> u64 {
     for side in ["sell", "buy"] {
         let order = json!({"account": "1", "symbol": "SPY", "side": side, "limit": "1", "shares": "1"});
         here.http().make("/api/v1/orders", &order);
     }
     let told = here.http().read("/api/v1/symbols/SPY/trades?limit=1");
-    told["trades"][0]["time"].as_u64().unwrap_or_else(|| panic!("{told}"))
+    let time = told["trades"][0]["time"].as_u64().unwrap_or_else(|| panic!("{told}"));
+    time / SECOND * SECOND
+}
+
+/// What was traded in the last 24 hours.
+fn volume(here: &Here) -> f64 {
+    here.http().read("/api/v1/symbols/SPY")["volume_24h"].as_str().unwrap().parse().unwrap()
 }
 
 fn metric(here: &Here, name: &str) -> f64 {
@@ -78,24 +84,34 @@ fn check(folder: &Folder, store: Option<&str>) {
     machine.is_set(NOON + 2 * SECOND);
     assert_eq!(trade(&here), NOON + 2 * SECOND);
     assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), 0.0);
-    // For a moment it is a century ahead, and nobody is to wait for a century.
+    let traded = volume(&here);
+    assert!(traded >= 1.0, "{traded} of the last 24 hours");
+    let mut candles = here.http().listen_at("/binance/ws/spyusd@kline_1m").await_streams();
+    // For a moment it is a century ahead, and nobody is to wait for a century. What was traded is of these 24 hours all the same,
+    // and its candle goes on: it was told as closed, and then traded in again.
     machine.is_set(NOON + CENTURY);
     machine.passes(SECOND);
-    assert_eq!(trade(&here), NOON + 3 * SECOND);
+    assert_eq!(volume(&here), traded);
+    for second in [3, 4] {
+        assert_eq!(trade(&here), NOON + second * SECOND);
+        let told = candles.next();
+        assert_eq!(told["k"]["x"], false, "{told}");
+        machine.passes(SECOND);
+    }
     assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), (CENTURY / SECOND - 2) as f64);
     here.stop();
     // Not even a start in that moment takes it over.
     let here = start();
     machine.passes(SECOND);
-    assert_eq!(trade(&here), NOON + 4 * SECOND);
-    machine.is_set(NOON + 5 * SECOND);
     assert_eq!(trade(&here), NOON + 5 * SECOND);
+    machine.is_set(NOON + 6 * SECOND);
+    assert_eq!(trade(&here), NOON + 6 * SECOND);
     assert_eq!(metric(&here, "pricetime_clock_leap_seconds"), 0.0);
     // By this machine's clock all of that is long ago.
     assert_eq!(metric(&here, "pricetime_clock_lead_seconds"), 0.0);
     // A machine that slept, or was moved while it stood still, is right.
     machine.is_set(NOON + 30 * 24 * HOUR);
-    assert_eq!(trade(&here), NOON + 5 * SECOND);
+    assert_eq!(trade(&here), NOON + 6 * SECOND);
     machine.passes(HOUR / 6);
     assert_eq!(trade(&here), NOON + 30 * 24 * HOUR + HOUR / 6);
     here.stop();

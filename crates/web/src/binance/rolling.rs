@@ -15,7 +15,7 @@ use super::tickers::is_short;
 use super::time_unit::TimeUnit;
 use super::window::WindowNumbers;
 use super::zoned::time_zone;
-use crate::clock::now;
+use crate::clock::market_now;
 use crate::input::digits;
 use crate::site::Site;
 
@@ -85,7 +85,7 @@ async fn answer(site: &Site, asked: Parameters, wanted: Asked) -> Result<Respons
 }
 
 async fn show(site: &Site, symbol: SymbolIndex, wanted: Asked) -> Result<Value, Refusal> {
-    let to = Time(now());
+    let to = site.look(|scene| market_now(&scene.view)).await?;
     match wanted.window {
         AskedWindow::Rolling(window) if window.0 > DAY.0 => return show_days(site, symbol, wanted, (window, to)).await,
         AskedWindow::Rolling(Minutes(minutes)) => {

@@ -16,7 +16,7 @@ use super::all_tickers::AllTickers;
 use super::reports::Told;
 use super::tickers::best;
 use super::{events, klines};
-use crate::clock::now;
+use crate::clock::market_now;
 use crate::hub::{self, Hub};
 use crate::text::Text;
 use crate::topic::{Envelope, Stream, Topic, Wrap};
@@ -336,7 +336,7 @@ impl Followed {
             return;
         };
         // A moment later: trades of its time may be on their way.
-        if Time(now().saturating_sub(1_000_000)) < interval.end_of(told.start) {
+        if Time(market_now(&scene.view).0.saturating_sub(1_000_000)) < interval.end_of(told.start) {
             return;
         }
         *closed = true;

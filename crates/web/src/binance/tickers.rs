@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 use super::time_unit::TimeUnit;
 use super::window::WindowNumbers;
 use super::{names, numbers};
-use crate::clock::now;
+use crate::clock::market_now;
 use crate::pieces::{self, Frame, Piece};
 use crate::site::Site;
 
@@ -72,7 +72,7 @@ pub(super) async fn average_price(State(site): State<Site>, asked: Parameters) -
 
 pub(super) fn average(view: &View, symbol: SymbolIndex) -> String {
     let listing = view.listing(symbol);
-    let from = now().saturating_sub(AVERAGED_MINUTES * Interval::Minute.micros());
+    let from = market_now(view).0.saturating_sub(AVERAGED_MINUTES * Interval::Minute.micros());
     match listing.traded_since(Time(from)) {
         Some(traded) => numbers::average(traded.money, traded.volume),
         None => numbers::price_or_zero(listing.last.map(|trade| trade.price)),

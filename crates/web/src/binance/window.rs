@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::time_unit::TimeUnit;
 use super::{names, numbers};
-use crate::clock::now;
+use crate::clock::market_now;
 
 pub(super) struct WindowNumbers {
     pub(super) name: Symbol,
@@ -32,13 +32,13 @@ pub(super) struct WindowNumbers {
 impl WindowNumbers {
     /// Sums up the last 24 hours.
     pub(super) fn of_day(view: &View, symbol: SymbolIndex) -> WindowNumbers {
-        let to = Time(now());
+        let to = market_now(view);
         WindowNumbers::since(view, symbol, Time(to.0.saturating_sub(Interval::Day.micros())), to)
     }
 
     /// Sums up this much time up to now. It begins with a minute, and so may last up to a minute more.
     pub(super) fn of_last(view: &View, symbol: SymbolIndex, micros: u64) -> WindowNumbers {
-        let to = Time(now());
+        let to = market_now(view);
         let from = Interval::Minute.start_of(Time(to.0.saturating_sub(micros)));
         WindowNumbers::since(view, symbol, from, to)
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{bad_cursor, troubled, unreadable};
-use crate::clock::now;
+use crate::clock::market_now;
 use crate::hub::Hub;
 use crate::input::{self, Body, Named, Parameters};
 use crate::past;
@@ -68,7 +68,8 @@ pub(crate) async fn list(
         let looked = site.look(move |scene| {
             let there = scene.view.listings().len();
             let indices = (at..there.min(at + some)).filter_map(|at| u32::try_from(at).ok()).map(SymbolIndex);
-            let shapes: Vec<_> = indices.map(|symbol| SymbolShape::of(&scene.view, symbol, Time(now()))).collect();
+            let shapes: Vec<_> =
+                indices.map(|symbol| SymbolShape::of(&scene.view, symbol, market_now(&scene.view))).collect();
             (shapes, at + some < there)
         });
         let (shapes, others) = pieces::in_turn(&site, looked).await?;
@@ -87,7 +88,7 @@ pub(crate) async fn list(
     extensions(("x-refusals" = json!(["unknown-symbol"]))),
 )]
 pub(crate) async fn one(State(site): State<Site>, Named(name): Named<String>) -> Result<Json<SymbolShape>, Problem> {
-    of_symbol(&site, &name, |scene, symbol| Ok(SymbolShape::of(&scene.view, symbol, Time(now())))).await
+    of_symbol(&site, &name, |scene, symbol| Ok(SymbolShape::of(&scene.view, symbol, market_now(&scene.view)))).await
 }
 
 #[derive(Deserialize, IntoParams)]
