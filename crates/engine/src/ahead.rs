@@ -65,6 +65,7 @@ impl Engine {
                     | Command::ChangeTier { .. }
                     | Command::ChangePhase { .. }
                     | Command::EndAuction
+                    | Command::FollowCalendar { .. }
                     | Command::ChangeGroup { .. }
                     | Command::PlaceWorking { .. }
                     | Command::PlacePending { .. }

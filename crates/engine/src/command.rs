@@ -376,6 +376,8 @@ pub enum Command {
     ChangePhase { symbol: Symbol, phase: Phase, due: Option<Time> },
     /// End the auction whose end has come first. Nobody asks for it: the market's loop gives it when there is one.
     EndAuction,
+    /// Note that all that the market's calendar has up to a time was done. The loop gives it behind what it had to do.
+    FollowCalendar { through: Time },
     /// Put an account into a group, or into none.
     ChangeGroup { account: AccountId, group: Group },
     /// As `PlaceOrder`, or, where its manner says so, as `PlaceIfCanceled`, an order that waits for a price which
@@ -459,6 +461,7 @@ impl Command {
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
+            | Command::FollowCalendar { .. }
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }
@@ -502,6 +505,7 @@ impl Command {
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
+            | Command::FollowCalendar { .. }
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }

@@ -77,6 +77,8 @@ pub struct Engine {
     pub(crate) limits: LimitedAccounts,
     /// What was taken of the log that several nodes share.
     pub(crate) shared_log: SharedLog,
+    /// All that the market's calendar has up to here was done; zero before the first time.
+    pub(crate) calendar: Time,
     /// No part of the state, because it follows from that.
     pub(crate) account_orders: AccountOrders,
     pub(crate) execution_bounds: ExecutionBounds,
@@ -133,6 +135,7 @@ impl Engine {
             protections: Protections::new(),
             limits: LimitedAccounts::default(),
             shared_log: SharedLog::new(),
+            calendar: Time::ZERO,
             account_orders: AccountOrders::new(),
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
@@ -341,6 +344,10 @@ impl Engine {
                 self.end_auction(events);
                 Ok(Reply::Created)
             }
+            Command::FollowCalendar { through } => {
+                self.follow_calendar(through, events);
+                Ok(Reply::Created)
+            }
             Command::ChangeGroup { account, group } => self.change_group(account, group, events),
             Command::PlaceWorking { account, ref order, client_id, until, two_wait } => {
                 self.place_working(account, order, &Terms { client_id, until, ..Terms::NONE }, two_wait, events)
@@ -443,6 +450,7 @@ impl Engine {
             | Command::ChangeTier { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
+            | Command::FollowCalendar { .. }
             | Command::ChangeGroup { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }

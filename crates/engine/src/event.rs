@@ -9,7 +9,7 @@ use crate::command::{CancelReason, NewOrder, Side, Trigger};
 use crate::fee::Fee;
 use crate::fees::{Fees, Tier};
 use crate::groups::Group;
-use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex};
+use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Symbol, SymbolIndex, Time};
 use crate::kills::KillScope;
 use crate::phase::SymbolPhase;
 use crate::protections::Grace;
@@ -91,6 +91,8 @@ pub enum Event {
     KillChanged { scope: KillScope<AccountIndex, SymbolIndex>, is_killed: bool },
     /// An account is protected with this grace from now on, or not any more. If it is not, what is open of its orders may be canceled next.
     ProtectionChanged { account: AccountIndex, grace: Option<Grace> },
+    /// All that the market's calendar has up to a time was done.
+    CalendarFollowed { through: Time },
     /// An account has other limits from now on: the parts of [`AccountLimits`], one by one so that they take no more room.
     ///
     /// [`AccountLimits`]: crate::AccountLimits

@@ -96,6 +96,9 @@ impl Engine {
         for (account, limits) in self.limits.all() {
             visit(StateItem::Limits { account, limits });
         }
+        if let Some(through) = self.calendar_followed() {
+            visit(StateItem::Calendar { through });
+        }
         self.shared_log.all().for_each(|message| visit(StateItem::Message(message)));
         self.shared_log.phases().for_each(|(symbol, at)| visit(StateItem::PhaseChanged { symbol, at }));
     }
@@ -305,6 +308,10 @@ impl StateHash {
                 self.word(36);
                 self.word(account.0.into());
                 self.limits(limits);
+            }
+            StateItem::Calendar { through } => {
+                self.word(42);
+                self.word(through.0);
             }
             StateItem::Message(LogMessage { position, node, epoch, number }) => {
                 self.word(41);

@@ -99,6 +99,7 @@ enum Stage {
     Kills,
     Protections,
     Limits,
+    Calendar,
     Messages,
     PhaseChanges,
 }
@@ -322,6 +323,10 @@ impl Importer {
             StateItem::Limits { account, limits } => {
                 self.advance(Stage::Limits)?;
                 self.add_limits(account, limits)
+            }
+            StateItem::Calendar { through } => {
+                self.advance(Stage::Calendar)?;
+                self.add_calendar(through)
             }
             StateItem::Message(message) => {
                 self.advance(Stage::Messages)?;
@@ -658,6 +663,14 @@ impl Importer {
             return Err("the protection of an account that was not listed");
         }
         self.engine.protections.set(account, Some(grace));
+        Ok(())
+    }
+
+    fn add_calendar(&mut self, through: Time) -> Result<(), &'static str> {
+        if through == Time::ZERO || self.engine.calendar_followed().is_some() {
+            return Err("a calendar that was followed twice, or up to the beginning of time");
+        }
+        self.engine.calendar = through;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::fees::Tier;
 use crate::groups::Group;
 use crate::icebergs::least_display;
-use crate::ids::SymbolIndex;
+use crate::ids::{SymbolIndex, Time};
 use crate::phase::Phase;
 use crate::rules::SymbolRules;
 use crate::state::StateItem;
@@ -56,6 +56,7 @@ impl Engine {
             StateItem::Fees { fees, .. } => assert!(fees.is_any(), "fees are fees of something"),
             StateItem::Tier { tier, .. } => assert!(tier != Tier::FIRST, "everybody is of the first tier"),
             StateItem::Kill { scope } => assert!(self.kills().is_killed(scope), "what is told is killed"),
+            StateItem::Calendar { through } => assert!(through > Time::ZERO, "a calendar was followed"),
             StateItem::Protection { account, .. } => {
                 assert!((account.0 as usize) < self.accounts.all().len(), "who is protected is there");
             }

@@ -12,6 +12,7 @@ mod amending;
 mod amount;
 mod auctions;
 mod book;
+mod calendar;
 mod canceling;
 mod charge;
 mod charging;

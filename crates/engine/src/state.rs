@@ -29,8 +29,8 @@ use crate::trail::Trail;
 /// id; the orders whose client order ids stand for them, by order id; the fees of the symbols and tiers that have any,
 /// by symbol and tier; the accounts of another tier than the first, by index; the accounts that are of a group, by
 /// index; what is killed, everything first, then the accounts and the symbols by index; the accounts that are
-/// protected, by index; the accounts that have limits, by index; the last messages of nodes, by node; and the symbols
-/// whose phase was changed in a market of several nodes, by index.
+/// protected, by index; the accounts that have limits, by index; how far the calendar was followed; the last messages of
+/// nodes, by node; and the symbols whose phase was changed in a market of several nodes, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateItem {
     /// Where the sequence stands.
@@ -105,6 +105,8 @@ pub enum StateItem {
     Protection { account: AccountIndex, grace: Grace },
     /// An account with limits.
     Limits { account: AccountIndex, limits: AccountLimits },
+    /// The time up to which the market's calendar was followed. Only of a market that has followed one.
+    Calendar { through: Time },
     /// The last message of a node that was taken of the shared log.
     Message(LogMessage),
     /// When the phase of a symbol was changed last, or that change was due, where messages of a shared log are taken.

@@ -22,7 +22,8 @@ pub fn cost(op: &Op) -> u64 {
             | Command::ExpireOrders
             | Command::ActivateReached
             | Command::EndAuction => MASS_COST,
-            Command::CreateAccount { .. }
+            Command::FollowCalendar { .. }
+            | Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }
             | Command::IssueShares { .. }

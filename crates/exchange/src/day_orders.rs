@@ -44,7 +44,8 @@ pub fn deadline(op: &Op) -> Option<Deadline> {
         | Command::ChangeTier { .. }
         | Command::ChangeGroup { .. }
         | Command::ChangePhase { .. }
-        | Command::EndAuction => None,
+        | Command::EndAuction
+        | Command::FollowCalendar { .. } => None,
     }
 }
 

@@ -235,7 +235,8 @@ fn size(command: &Command) -> Option<Size> {
         | Command::ChangeTier { .. }
         | Command::ChangeGroup { .. }
         | Command::ChangePhase { .. }
-        | Command::EndAuction => return None,
+        | Command::EndAuction
+        | Command::FollowCalendar { .. } => return None,
     };
     let value = match (kind, side) {
         (OrderKind::Market, _) => Value::OfMarket,

@@ -311,6 +311,7 @@ fn asker(op: &Op) -> AccountId {
             | Command::ChangeGroup { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
+            | Command::FollowCalendar { .. }
             | Command::PlaceWorking { .. }
             | Command::PlacePending { .. }
             | Command::CancelAll { .. }

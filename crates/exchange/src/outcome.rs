@@ -122,7 +122,8 @@ impl Kind {
                 | Command::ActivateReached
                 | Command::TakeMessage(_)
                 | Command::ExpireOrders
-                | Command::EndAuction,
+                | Command::EndAuction
+                | Command::FollowCalendar { .. },
             ) => Kind::Order,
             Op::Command(Command::CancelOrder { .. } | Command::CancelAll { .. }) => Kind::Cancel,
             Op::Command(Command::AmendOrder { .. }) => Kind::Amend,

@@ -171,12 +171,12 @@ fn about(command: &Command) -> About {
         | Command::IssueShares { .. } => About::Issue,
         // The exchange makes these from the requests of an issuer with a budget; no client asks for them.
         Command::FundAccount { .. } | Command::GiveShares { .. } => About::Venue,
-        // The server gives the first five of these itself; no client asks for them.
+        // The server gives the first six of these itself; no client asks for them.
         Command::ActivateReached
         | Command::TakeMessage(_)
         | Command::Unprotect { is_lost: true, .. }
         | Command::ExpireOrders
-        | Command::EndAuction
+        | Command::EndAuction | Command::FollowCalendar { .. }
         | Command::ChangeRules { .. }
         | Command::ChangeFees { .. }
         | Command::ChangeTier { .. }

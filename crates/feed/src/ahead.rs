@@ -56,6 +56,7 @@ impl Ahead<'_> {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::LimitsChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }
@@ -102,6 +103,7 @@ impl Ahead<'_> {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::LimitsChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }

@@ -198,6 +198,7 @@ fn open_orders(engine: &Engine) -> (Vec<AccountId>, Vec<OpenOrder>) {
         | StateItem::Group { .. }
         | StateItem::Kill { .. }
         | StateItem::Protection { .. }
+        | StateItem::Calendar { .. }
         | StateItem::Limits { .. }
         | StateItem::Message(_)
         | StateItem::PhaseChanged { .. }

@@ -107,6 +107,7 @@ impl Followed {
             | StateItem::Group { .. }
             | StateItem::Kill { .. }
             | StateItem::Protection { .. }
+            | StateItem::Calendar { .. }
             | StateItem::Limits { .. }
             | StateItem::Message(_)
             | StateItem::PhaseChanged { .. }

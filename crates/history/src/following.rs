@@ -125,6 +125,7 @@ impl History {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }

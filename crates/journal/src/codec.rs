@@ -83,6 +83,8 @@ const UNPROTECT: u8 = 44;
 const LIMITS: u8 = 45;
 /// A message of the shared log was taken.
 const MESSAGE: u8 = 54;
+/// How far the calendar was followed: the time follows.
+const FOLLOW_CALENDAR: u8 = 55;
 /// An account is created with another one's dollars, or given its shares. The payer follows, and then what is created or issued, as above.
 const FUND_ACCOUNT: u8 = 46;
 const GIVE_SHARES: u8 = 47;
@@ -283,6 +285,10 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
             }
         }
         Command::EndAuction => out.push(END_AUCTION),
+        Command::FollowCalendar { through } => {
+            out.push(FOLLOW_CALENDAR);
+            put_u64(out, through.0);
+        }
         Command::ChangeGroup { account, group } => {
             out.push(CHANGE_GROUP);
             put_account(out, account);
@@ -470,6 +476,7 @@ pub fn decode(bytes: &mut &[u8]) -> Result<Command, CodecError> {
             Ok(Command::ChangePhase { symbol, phase, due })
         }
         END_AUCTION => Ok(Command::EndAuction),
+        FOLLOW_CALENDAR => Ok(Command::FollowCalendar { through: Time(take_u64(bytes)?) }),
         CHANGE_GROUP => Ok(Command::ChangeGroup { account: take_account(bytes)?, group: take_group(bytes)? }),
         CHANGE_RULES => Ok(Command::ChangeRules { symbol: take_symbol(bytes)?, rules: take_rules(bytes)? }),
         CHANGE_FEES => {

@@ -84,6 +84,8 @@ const DUE: u8 = 31;
 /// here for itself.
 const DELAYED: u8 = 44;
 const UNDER_WAY: u8 = 45;
+/// How far the calendar was followed.
+const CALENDAR: u8 = 47;
 const SELLS: u8 = 1;
 const FROM_BELOW: u8 = 2;
 const STOP_KIND_SHIFT: u32 = 2;
@@ -197,6 +199,10 @@ pub fn encode_item(item: &StateItem, out: &mut Vec<u8>) {
             out.push(LIMITS);
             put_u64(out, account.0.into());
             put_limits(out, limits);
+        }
+        StateItem::Calendar { through } => {
+            out.push(CALENDAR);
+            put_u64(out, through.0);
         }
         StateItem::Message(message) => {
             out.push(MESSAGE);
@@ -409,6 +415,7 @@ pub fn decode_item(bytes: &mut &[u8]) -> Result<StateItem, CodecError> {
         PHASE_CHANGED => {
             Ok(StateItem::PhaseChanged { symbol: SymbolIndex(take_index(bytes)?), at: Time(take_u64(bytes)?) })
         }
+        CALENDAR => Ok(StateItem::Calendar { through: Time(take_u64(bytes)?) }),
         LIMITS => Ok(StateItem::Limits { account: AccountIndex(take_index(bytes)?), limits: take_limits(bytes)? }),
         GROUP => Ok(StateItem::Group { account: AccountIndex(take_index(bytes)?), group: take_group(bytes)? }),
         STOP | REACHED_STOP => {

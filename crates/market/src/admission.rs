@@ -258,7 +258,8 @@ impl Admission {
             | Command::ChangePhase { .. }
             | Command::Protect { .. }
             | Command::Unprotect { .. }
-            | Command::EndAuction => Ok(()),
+            | Command::EndAuction
+            | Command::FollowCalendar { .. } => Ok(()),
             Command::CreateAccount { account, balance } => self.account(engine, bounds, account, balance),
             Command::CreateSymbol { symbol } | Command::CreateOldSymbol { symbol } => {
                 self.symbol(engine, bounds, symbol)

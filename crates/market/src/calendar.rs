@@ -1,7 +1,7 @@
 //! A calendar: at which times of the day symbols are put into which phases, what of it is due, and when the days of
 //! symbols end. It reads no file and no clock.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 use engine::{Command, Deadline, Engine, Phase, Symbol, SymbolIndex, SymbolPhase, Time};
@@ -10,7 +10,7 @@ use crate::day_ends::{DAY_US, DayEnds};
 
 /// The most lines of a calendar that say something.
 pub const LINES_MAX: usize = 10_000;
-/// Commands of a turn, at most: a line may be about every symbol that there is.
+/// Phases that a turn changes, at most: a line may be about every symbol that there is.
 const COMMANDS_MAX: usize = 1_000;
 const SECOND_US: u64 = 1_000_000;
 
@@ -131,7 +131,8 @@ fn second_of_day(time: &str) -> Result<u64, String> {
     Ok(second)
 }
 
-/// A calendar, and how far it was followed.
+/// A calendar, and how far it was followed. The market's state says that, too: a server that ends while it follows it, or
+/// cannot because its disk is full, goes on from there when it starts.
 #[derive(Debug)]
 pub(crate) struct Scheduled {
     calendar: Calendar,
@@ -140,6 +141,8 @@ pub(crate) struct Scheduled {
     /// When something is to be done behind that: no turn has to look through the lines.
     next: Option<Time>,
     due: VecDeque<Step>,
+    /// To be noted when nothing is due any more.
+    to_note: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -151,10 +154,14 @@ struct Step {
 }
 
 impl Scheduled {
-    /// Of a market whose last command was at this time. What was to be done since then is due.
-    pub(crate) fn new(calendar: Calendar, last: Time, now: Time) -> Scheduled {
-        let through = if last == Time::ZERO { now } else { last };
-        Scheduled { next: calendar.next(through), calendar, through, due: VecDeque::new() }
+    /// That of a market which starts at `now`. What was to be done since its calendar was followed last is due. One whose
+    /// calendar never was begins behind its last command.
+    pub(crate) fn new(calendar: Calendar, engine: &Engine, now: Time) -> Scheduled {
+        let last = if engine.time() == Time::ZERO { now } else { engine.time() };
+        let through = engine.calendar_followed().unwrap_or(last);
+        let is_first = engine.calendar_followed().is_none() && !calendar.lines.is_empty();
+        let to_note = is_first.then_some(through);
+        Scheduled { next: calendar.next(through), calendar, through, due: VecDeque::new(), to_note }
     }
 
     /// The server knew nothing of the market behind this time: what was to be done since then is due.
@@ -170,7 +177,7 @@ impl Scheduled {
     }
 
     pub(crate) fn is_due(&self, now: Time) -> bool {
-        !self.due.is_empty() || self.next.is_some_and(|next| next <= now)
+        self.to_note.is_some() || self.next.is_some_and(|next| next <= now)
     }
 
     /// When something is due next; now, if it is.
@@ -178,36 +185,62 @@ impl Scheduled {
         if self.is_due(now) { Some(now) } else { self.next }
     }
 
-    /// The commands that do the next of what is due. What is at the same time comes one line a turn: a line is about
-    /// what the one before made. Where several nodes share a log each has a calendar: a line is left out where one of
-    /// them did it, or somebody changed the phase since it was due, and else says when it was due, so that the same is
-    /// seen to where the command is applied.
+    /// The commands that do the next of what is due, and note behind the last of it how far that is.
     pub(crate) fn take(&mut self, engine: &Engine, now: Time) -> Vec<Command> {
         if self.next.is_some_and(|next| next <= now) {
-            self.due.extend(self.calendar.between(self.through, now).map(|(due, line)| Step { line, due, next: 0 }));
+            // Another node of a cluster may have done some of it, and somebody something else behind that.
+            let from = engine.calendar_followed().map_or(self.through, |through| through.max(self.through));
+            for (due, line) in self.calendar.between(from, now) {
+                self.due.push_back(Step { line, due, next: 0 });
+                self.to_note = Some(due);
+            }
             (self.through, self.next) = (now, self.calendar.next(now));
         }
-        let Some(Step { line, due, next }) = self.due.pop_front() else { return Vec::new() };
-        let Line { symbol, phase, .. } = line;
-        let (asked, log) = (SymbolPhase { phase, until: None }, engine.shared_log());
-        let is_shared = log.position() > 0;
-        let is_left = |at: &SymbolIndex| match is_shared {
-            true => !log.has_phase_since(*at, due),
-            false => engine.phase(*at) != asked,
-        };
-        let found: Vec<SymbolIndex> = match symbol {
-            Some(name) => engine.symbol_named(name).into_iter().filter(is_left).collect(),
-            None => {
-                let all = next..u32::try_from(engine.symbol_count()).unwrap_or(u32::MAX);
-                all.map(SymbolIndex).filter(is_left).take(COMMANDS_MAX).collect()
+        // A line is about what the ones before it made.
+        let mut asked = HashMap::new();
+        let mut commands = Vec::new();
+        while let Some(step) = self.due.front_mut() {
+            step.take(engine, &mut asked, &mut commands);
+            if commands.len() == COMMANDS_MAX {
+                return commands;
             }
-        };
-        if let Some(last) = found.last().filter(|_| found.len() == COMMANDS_MAX) {
-            self.due.push_front(Step { line, due, next: last.0 + 1 });
+            self.due.pop_front();
         }
-        let names = found.into_iter().filter_map(|at| engine.symbol_name(at));
-        let due = is_shared.then_some(due);
-        names.map(|symbol| Command::ChangePhase { symbol, phase, due }).collect()
+        let followed = engine.calendar_followed();
+        let to_note = self.to_note.take().filter(|through| followed.is_none_or(|followed| *through > followed));
+        commands.extend(to_note.map(|through| Command::FollowCalendar { through }));
+        commands
+    }
+}
+
+impl Step {
+    /// Adds the commands of a line, up to `COMMANDS_MAX` in all. `asked` has the phases that commands before it ask for. Where
+    /// several nodes share a log each has a calendar: a line is left out where one of them did it, or somebody changed the phase
+    /// since it was due, and else says when it was due, so that the same is seen to where the command is applied.
+    fn take(&mut self, engine: &Engine, asked: &mut HashMap<SymbolIndex, Phase>, commands: &mut Vec<Command>) {
+        let Line { symbol, phase, .. } = self.line;
+        let log = engine.shared_log();
+        let due = (log.position() > 0).then_some(self.due);
+        let symbols = match symbol {
+            Some(name) => engine.symbol_named(name).map_or(0..0, |at| at.0..at.0.saturating_add(1)),
+            None => 0..u32::try_from(engine.symbol_count()).unwrap_or(u32::MAX),
+        };
+        for at in (symbols.start.max(self.next)..symbols.end).map(SymbolIndex) {
+            if commands.len() == COMMANDS_MAX {
+                return;
+            }
+            self.next = at.0.saturating_add(1);
+            let stands = SymbolPhase { phase, until: None };
+            let is_so = match (due, asked.get(&at)) {
+                (Some(due), _) => log.has_phase_since(at, due),
+                (None, Some(before)) => *before == phase,
+                (None, None) => engine.phase(at) == stands,
+            };
+            if let Some(symbol) = engine.symbol_name(at).filter(|_| !is_so) {
+                asked.insert(at, phase);
+                commands.push(Command::ChangePhase { symbol, phase, due });
+            }
+        }
     }
 }
 
@@ -260,32 +293,49 @@ mod tests {
         assert_eq!(Calendar::parse("# nothing\n").unwrap(), Calendar::default());
     }
 
+    fn change(name: &str, phase: Phase) -> Command {
+        Command::ChangePhase { symbol: symbol(name), phase, due: None }
+    }
+
+    fn through(time: Time) -> Command {
+        Command::FollowCalendar { through: time }
+    }
+
+    /// All that is due, a turn after the other.
+    fn follow(scheduled: &mut Scheduled, engine: &mut Engine, now: Time) -> Vec<Vec<Command>> {
+        let mut turns = Vec::new();
+        while scheduled.is_due(now) {
+            let told = scheduled.take(engine, now);
+            told.iter().for_each(|command| apply(engine, *command));
+            turns.push(told);
+        }
+        turns
+    }
+
     #[test]
     fn what_is_due_is_done_once_and_what_was_missed_up_to_a_day_back() {
         let calendar =
             Calendar::parse("17:30 * halted # the end\n08:00 * auction\n09:00 SPY open\n09:00 NONE open").unwrap();
         let mut engine = with_symbols(&["SPY", "IBM"]);
-        let mut scheduled = Scheduled::new(calendar.clone(), Time::ZERO, at(3, 7, 0));
+        let mut scheduled = Scheduled::new(calendar.clone(), &engine, at(3, 7, 0));
+        // Whatever happens from now on, what is due behind that is done.
+        assert_eq!(follow(&mut scheduled, &mut engine, at(3, 7, 0)), [[through(at(3, 7, 0))]]);
         assert_eq!((scheduled.is_due(at(3, 7, 59)), scheduled.next(at(3, 7, 59))), (false, Some(at(3, 8, 0))));
         assert!(scheduled.take(&engine, at(3, 7, 59)).is_empty());
-        let change = |name: &str, phase| Command::ChangePhase { symbol: symbol(name), phase, due: None };
-        let told = scheduled.take(&engine, at(3, 8, 0));
-        assert_eq!(told, [change("SPY", Phase::Auction), change("IBM", Phase::Auction)]);
-        told.into_iter().for_each(|command| apply(&mut engine, command));
+        let told = follow(&mut scheduled, &mut engine, at(3, 8, 0));
+        assert_eq!(told, [[change("SPY", Phase::Auction), change("IBM", Phase::Auction), through(at(3, 8, 0))]]);
         assert!(!scheduled.is_due(at(3, 8, 1)));
-        // Two lines at one time: one a turn. One is about a symbol that there is not.
-        assert_eq!(scheduled.take(&engine, at(3, 9, 0)), [change("SPY", Phase::Open)]);
-        let next = Time(at(3, 9, 0).0 + 1);
-        assert!(!scheduled.is_due(at(3, 9, 0)) && scheduled.is_due(next) && scheduled.take(&engine, next).is_empty());
+        // One is about a symbol that there is not.
+        let told = follow(&mut scheduled, &mut engine, at(3, 9, 1));
+        assert_eq!(told, [[change("SPY", Phase::Open), through(Time(at(3, 9, 0).0 + 1))]]);
         assert_eq!(scheduled.next(at(3, 18, 0)), Some(at(3, 18, 0)), "the end is due");
-        // A server that was away for a week does what the last day has.
-        let mut scheduled = Scheduled::new(calendar, at(3, 9, 1), at(10, 8, 30));
-        let mut turns = 0;
-        while scheduled.is_due(at(10, 8, 30)) {
-            scheduled.take(&engine, at(10, 8, 30)).into_iter().for_each(|command| apply(&mut engine, command));
-            turns += 1;
-        }
-        assert_eq!((turns, engine.phase(SymbolIndex(1)).phase), (4, Phase::Auction));
+        // A server that was away for a week does what the last day has: a line is about what the one before it makes.
+        let mut scheduled = Scheduled::new(calendar, &engine, at(10, 8, 30));
+        let told = follow(&mut scheduled, &mut engine, at(10, 8, 30));
+        let [halted, auction] =
+            [Phase::Halted, Phase::Auction].map(|phase| ["SPY", "IBM"].map(|name| change(name, phase)));
+        assert_eq!(told, [[&halted[..], &auction, &[through(at(10, 8, 0))]].concat()]);
+        assert_eq!(engine.phase(SymbolIndex(1)).phase, Phase::Auction);
     }
 
     /// A node that was asleep at nine did what its calendar had for nine when it woke, whatever an operator had done
@@ -296,26 +346,26 @@ mod tests {
         let message = LogMessage { position: 1, node: NodeId::new(1).unwrap(), epoch: 1, number: 0 };
         apply(&mut engine, Command::TakeMessage(message));
         let calendar = Calendar::parse("09:00 * open\n09:00 SPY auction\n09:00 SPY open").unwrap();
-        let [mut first, mut late] = [(); 2].map(|()| Scheduled::new(calendar.clone(), at(3, 8, 0), at(3, 8, 0)));
+        let [mut first, mut late] = [(); 2].map(|()| Scheduled::new(calendar.clone(), &engine, at(3, 8, 0)));
         let nine = |line: u64| Time(at(3, 9, 0).0 + line);
         let due = |name: &str, phase, line| Command::ChangePhase { symbol: symbol(name), phase, due: Some(nine(line)) };
         let spoken = |phase| Command::ChangePhase { symbol: symbol("SPY"), phase, due: None };
         apply_at(&mut engine, at(3, 8, 30), spoken(Phase::Halted));
         // Also a line that changes nothing is taken note of.
         let told = first.take(&engine, nine(0));
-        assert_eq!(told, [due("SPY", Phase::Open, 0), due("IBM", Phase::Open, 0)]);
+        assert_eq!(told, [due("SPY", Phase::Open, 0), due("IBM", Phase::Open, 0), through(nine(0))]);
         told.into_iter().for_each(|command| apply_at(&mut engine, nine(5), command));
         assert!(late.take(&engine, nine(0)).is_empty(), "the other node's calendar says the same");
         // Lines of one time are told from each other.
         for (line, phase) in [(1, Phase::Auction), (2, Phase::Open)] {
-            assert_eq!(first.take(&engine, nine(line)), [due("SPY", phase, line)]);
+            assert_eq!(first.take(&engine, nine(line)), [due("SPY", phase, line), through(nine(line))]);
             apply_at(&mut engine, nine(5), due("SPY", phase, line));
             assert_eq!(engine.phase(SymbolIndex(0)).phase, phase);
         }
         apply_at(&mut engine, nine(5), due("SPY", Phase::Auction, 1));
         assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Open, "it was done");
         apply_at(&mut engine, at(3, 10, 0), spoken(Phase::Halted));
-        assert!(late.take(&engine, at(3, 10, 1)).is_empty());
+        assert_eq!(late.take(&engine, at(3, 10, 1)), [through(nine(2))]);
         for line in 0..3 {
             apply_at(&mut engine, at(3, 10, 1), due("SPY", Phase::Open, line));
             assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted, "somebody halted it since");
@@ -335,21 +385,56 @@ mod tests {
     }
 
     #[test]
-    fn a_line_about_every_symbol_takes_as_many_turns_as_it_needs() {
+    fn a_line_about_every_symbol_takes_as_many_turns_as_it_needs_and_a_start_between_them_loses_none() {
         let names: Vec<String> = (0..2_500).map(|number| format!("S{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut engine = with_symbols(&names);
         let calendar = Calendar::parse("00:00:01 * halted").unwrap();
-        let mut scheduled = Scheduled::new(calendar, at(1, 0, 0), at(1, 0, 0));
-        let mut turns = Vec::new();
-        while scheduled.is_due(at(1, 0, 1)) {
+        for starts_again in [false, true] {
+            let mut engine = with_symbols(&names);
+            let mut scheduled = Scheduled::new(calendar.clone(), &engine, at(1, 0, 0));
+            follow(&mut scheduled, &mut engine, at(1, 0, 0));
             let told = scheduled.take(&engine, at(1, 0, 1));
-            turns.push(told.len());
+            assert_eq!(told.len(), 1_000);
             told.into_iter().for_each(|command| apply(&mut engine, command));
+            if starts_again {
+                apply(&mut engine, Command::CreateSymbol { symbol: symbol("LATER") });
+                scheduled = Scheduled::new(calendar.clone(), &engine, at(1, 0, 2));
+            }
+            let told = follow(&mut scheduled, &mut engine, at(1, 0, 2));
+            let counts: Vec<usize> = told.iter().map(Vec::len).collect();
+            assert_eq!(counts, [1_000, 501 + usize::from(starts_again)]);
+            assert!((0..2_500).all(|at| engine.phase(SymbolIndex(at)).phase == Phase::Halted));
+            assert_eq!(engine.calendar_followed(), Some(Time(at(1, 0, 0).0 + SECOND_US)));
+            assert!(!Scheduled::new(calendar.clone(), &engine, at(1, 0, 2)).is_due(at(1, 0, 2)), "it is done");
         }
-        assert_eq!(turns, [1_000, 1_000, 500]);
-        assert!((0..2_500).all(|at| engine.phase(SymbolIndex(at)).phase == Phase::Halted));
     }
+
+    #[test]
+    fn what_another_node_has_done_is_not_done_again() {
+        let mut engine = with_symbols(&["SPY"]);
+        let calendar = Calendar::parse("09:00 * open\n10:00 * auction").unwrap();
+        let mut late = Scheduled::new(calendar, &engine, at(1, 8, 0));
+        follow(&mut late, &mut engine, at(1, 8, 0));
+        // The other one's clock is a minute ahead, and then an operator halts the market.
+        apply(&mut engine, through(at(1, 9, 0)));
+        apply(&mut engine, change("SPY", Phase::Halted));
+        assert!(follow(&mut late, &mut engine, at(1, 9, 0)).concat().is_empty());
+        assert_eq!(engine.phase(SymbolIndex(0)).phase, Phase::Halted);
+        assert_eq!(late.next(at(1, 9, 0)), Some(at(1, 10, 0)));
+    }
+
+    /// 3,000 lines took a turn each, so a disk's sync, and for 16 s orders were taken in symbols that were closed.
+    #[test]
+    fn lines_about_one_symbol_each_go_together() {
+        let names: Vec<String> = (0..1_500).map(|number| format!("S{number}")).collect();
+        let mut engine = with_symbols(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let lines: String = names.iter().map(|name| format!("09:00 {name} halted\n")).collect();
+        let mut scheduled = Scheduled::new(Calendar::parse(&lines).unwrap(), &engine, at(1, 8, 0));
+        follow(&mut scheduled, &mut engine, at(1, 8, 0));
+        let counts: Vec<usize> = follow(&mut scheduled, &mut engine, at(1, 9, 1)).iter().map(Vec::len).collect();
+        assert_eq!(counts, [1_000, 501]);
+    }
+
     #[test]
     fn a_day_ends_at_the_next_time_of_its_symbol_or_of_every_one() {
         let calendar =
@@ -367,8 +452,10 @@ mod tests {
         assert_eq!(end("SPY", at(3, 23, 59)), Some(at(4, 17, 0)));
         let none = Calendar::parse("21:00 SPY day-ends\n17:00 * halted").unwrap();
         assert_eq!(none.day_ends().next(symbol("IBM"), at(3, 0, 0)), None);
-        let mut scheduled = Scheduled::new(calendar, Time::ZERO, at(3, 20, 0));
+        let mut engine = with_symbols(&["SPY"]);
+        let mut scheduled = Scheduled::new(calendar, &engine, at(3, 20, 0));
+        follow(&mut scheduled, &mut engine, at(3, 20, 0));
         assert_eq!(scheduled.next(at(3, 20, 0)), Some(at(4, 9, 0)), "the end of a day is no phase");
-        assert!(scheduled.take(&with_symbols(&["SPY"]), at(3, 22, 0)).is_empty());
+        assert!(scheduled.take(&engine, at(3, 22, 0)).is_empty());
     }
 }

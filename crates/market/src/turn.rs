@@ -89,7 +89,7 @@ impl<L: Ledger> Turn<L> {
         let TurnOptions { limits, bounds, metrics, clock, clock_leap_max, calendar, audit } = options;
         let mut timekeeper = Timekeeper::new(clock, engine.time(), clock_leap_max);
         let now = ledger.now(&engine, timekeeper.now(Time::ZERO));
-        let scheduled = Scheduled::new(calendar, engine.time(), now);
+        let scheduled = Scheduled::new(calendar, &engine, now);
         note_market(&metrics, &engine);
         let admission = Admission::at_start(&engine, timekeeper.passed());
         let (budget, disconnected) = (TurnBudget::default(), 0);
@@ -113,13 +113,19 @@ impl<L: Ledger> Turn<L> {
         &self.ledger
     }
 
-    /// Takes all of `batches`, in order and as many at once as the ledger has room for, and gives them to the ledger
-    /// with their answers. Errors: the ledger's; batches that are left were not answered.
+    /// Takes all of `batches`, in order and as many at once as the ledger has room for, and gives them to the ledger with their
+    /// answers. All that the calendar has due comes before them: nothing is placed in a symbol that it has closed.
+    /// Errors: the ledger's; batches that are left were not answered.
     pub fn step(&mut self, batches: &mut Vec<Box<Batch>>) -> Result<(), L::Error> {
         while !batches.is_empty() {
-            match self.ledger.room() {
-                Some(room) => self.turn(batches, room.for_first_of(batches))?,
-                None => batches.drain(..).for_each(|batch| self.refuse(batch)),
+            let Some(room) = self.ledger.room() else {
+                batches.drain(..).for_each(|batch| self.refuse(batch));
+                break;
+            };
+            let time = next_turn(self.now(), self.engine.time());
+            match self.follows_calendar(time) {
+                true => self.turn(&mut Vec::new(), 0, time)?,
+                false => self.turn(batches, room.for_first_of(batches), time)?,
             }
         }
         self.ledger.tend(&mut self.engine, self.timekeeper.passed())
@@ -172,6 +178,11 @@ impl<L: Ledger> Turn<L> {
         self.engine.has_auctions_to_end(now) && !self.ledger.is_nearly_full()
     }
 
+    /// Whether the calendar has something for a turn at this time. While the disk is nearly full it waits.
+    fn follows_calendar(&self, now: Time) -> bool {
+        self.writes() && self.scheduled.is_due(now) && !self.ledger.is_nearly_full()
+    }
+
     /// What a turn at this time does by itself. To end orders frees something.
     fn own_commands(&self, now: Time) -> impl Iterator<Item = Command> + use<L> {
         let expires = self.engine.has_orders_to_end(now).then_some(Command::ExpireOrders);
@@ -196,9 +207,10 @@ impl<L: Ledger> Turn<L> {
         let now = self.now();
         let is_due = self.own_commands(now).next().is_some()
             || self.admission.presence.is_due(self.timekeeper.passed())
-            || (self.scheduled.is_due(now) && !self.ledger.is_nearly_full());
+            || self.follows_calendar(now);
         if self.writes() && is_due && self.ledger.room().is_some() {
-            self.turn(&mut Vec::new(), 0)?;
+            let time = next_turn(self.now(), self.engine.time());
+            self.turn(&mut Vec::new(), 0, time)?;
         }
         self.ledger.idle(&mut self.engine, self.timekeeper.passed())
     }
@@ -220,9 +232,8 @@ impl<L: Ledger> Turn<L> {
     /// Orders, applies and answers the first `count` of `batches`, and leaves the others. What the loop does by itself
     /// comes first.
     #[expect(clippy::vec_box, reason = "a batch is handed over by its pointer")]
-    fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize) -> Result<(), L::Error> {
+    fn turn(&mut self, batches: &mut Vec<Box<Batch>>, count: usize, time: Time) -> Result<(), L::Error> {
         let begun = Instant::now();
-        let time = next_turn(self.now(), self.engine.time());
         let own_commands = if self.writes() { self.take_own_commands(time) } else { Vec::new() };
         let Turn { engine, ledger, admission, .. } = self;
         let conditions =

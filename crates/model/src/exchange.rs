@@ -65,6 +65,8 @@ pub struct Model {
     pub(crate) phase_changes: Vec<(SymbolIndex, Time)>,
     /// The limits of the accounts that have any.
     pub(crate) limits: BTreeMap<AccountIndex, AccountLimits>,
+    /// The time up to which all was done that the calendar has; zero before the first time.
+    pub(crate) calendar: Time,
     /// The first order of a pair while the second one is placed, to be linked with it.
     pub(crate) linking: Option<OrderId>,
     /// The most executions of commands, those that the current command has left, and those of all commands of its time.
@@ -224,6 +226,7 @@ impl Model {
             messages: Vec::new(),
             phase_changes: Vec::new(),
             limits: BTreeMap::new(),
+            calendar: Time::ZERO,
             linking: None,
             execution_bounds: ExecutionBounds::ALL,
             executions_left: 0,
@@ -370,6 +373,13 @@ impl Model {
             Command::ChangeTier { account, tier } => self.change_tier(account, tier, events),
             Command::ChangeGroup { account, group } => self.change_group(account, group, events),
             Command::ChangePhase { symbol, phase, due } => self.change_phase(symbol, (phase, due), events),
+            Command::FollowCalendar { through } => {
+                if through > self.calendar {
+                    self.calendar = through;
+                    events.push(Event::CalendarFollowed { through });
+                }
+                Ok(Reply::Created)
+            }
             Command::EndAuction => {
                 self.end_auction(events);
                 Ok(Reply::Created)

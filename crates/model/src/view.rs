@@ -199,12 +199,18 @@ impl Model {
         let protections = self.protections().into_iter();
         items.extend(protections.map(|(account, grace)| StateItem::Protection { account, grace }));
         items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
+        items.extend(self.calendar_followed().map(|through| StateItem::Calendar { through }));
         items.extend(self.last_messages().into_iter().map(StateItem::Message));
         items.extend((0..self.symbols.len() as u32).map(SymbolIndex).filter_map(|symbol| {
             let of_symbol = self.phase_changes.iter().filter(|(of, _)| *of == symbol);
             of_symbol.map(|(_, at)| *at).max().map(|at| StateItem::PhaseChanged { symbol, at })
         }));
         items
+    }
+
+    /// The time up to which the calendar was followed; none before the first time.
+    pub fn calendar_followed(&self) -> Option<Time> {
+        (self.calendar > Time::ZERO).then_some(self.calendar)
     }
 
     /// The time of the last command.

@@ -174,6 +174,7 @@ pub fn describe(command: &Command) -> String {
             format!("phase of {symbol}: {phase}, as the calendar had due at {due}")
         }
         Command::EndAuction => "end the auction whose time came".to_owned(),
+        Command::FollowCalendar { through } => format!("the calendar was followed through {}", through.0),
         Command::ActivateReached => "activate orders whose stop was reached".to_owned(),
         Command::ExpireOrders => "end orders whose deadline came, or that a kill left".to_owned(),
         Command::PlaceIceberg { display, .. } if command.unconditional().is_none() => {
@@ -312,7 +313,7 @@ fn kind(command: &Command) -> usize {
         Command::ChangeRules { .. } => 8,
         Command::FreeClientOrderId { .. } => 9,
         Command::ChangeFees { .. } | Command::ChangeTier { .. } => 10,
-        Command::ChangePhase { .. } | Command::EndAuction => 11,
+        Command::ChangePhase { .. } | Command::EndAuction | Command::FollowCalendar { .. } => 11,
         Command::ChangeGroup { .. } => 12,
         Command::Kill { .. } | Command::Release { .. } => 13,
         Command::Protect { .. } | Command::Unprotect { .. } => 14,

@@ -37,6 +37,7 @@ pub fn account_of(command: &Command) -> Option<AccountId> {
         | Command::ChangeRules { .. }
         | Command::ChangePhase { .. }
         | Command::EndAuction
+        | Command::FollowCalendar { .. }
         | Command::Kill { scope: KillScope::Symbol(_) | KillScope::Everything }
         | Command::Release { scope: KillScope::Symbol(_) | KillScope::Everything }
         | Command::TakeMessage(_) => None,

@@ -538,6 +538,7 @@ impl Gathered {
             StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
             StateItem::Kill { .. }
             | StateItem::Limits { .. }
+            | StateItem::Calendar { .. }
             | StateItem::Message(_)
             | StateItem::PhaseChanged { .. } => {}
             StateItem::Pending { order, account, placed, working, .. } => {

@@ -213,7 +213,9 @@ impl Oracle {
                 return;
             }
             Command::Protect { .. } | Command::Unprotect { .. } => unreachable!("this workload protects nobody"),
-            Command::EndAuction => unreachable!("this workload draws no commands of the market's loop"),
+            Command::EndAuction | Command::FollowCalendar { .. } => {
+                unreachable!("this workload draws no commands of the market's loop")
+            }
             Command::PlaceOrder { .. }
             | Command::PlaceByFunds { .. }
             | Command::PlaceIceberg { .. }
@@ -335,7 +337,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::ChangeLimits { .. }
             | Command::TakeMessage(_)
             | Command::ChangePhase { .. }
-            | Command::EndAuction,
+            | Command::EndAuction
+            | Command::FollowCalendar { .. },
         ) => None,
     }
 }
@@ -465,7 +468,8 @@ fn compare_state(state: &Value, model: &Model) {
             | StateItem::Deadline { .. }
             | StateItem::Link { .. }
             | StateItem::Message(_)
-            | StateItem::PhaseChanged { .. } => {}
+            | StateItem::PhaseChanged { .. }
+            | StateItem::Calendar { .. } => {}
             StateItem::Protection { account, grace } => {
                 let told = &state["accounts"][account.0 as usize]["cancel_on_disconnect"];
                 assert_eq!(*told, grace.to_string(), "account {}", account.0);

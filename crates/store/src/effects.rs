@@ -81,6 +81,8 @@ pub struct Effects {
     pub(crate) groups: Vec<GroupRow>,
     pub(crate) kills: Vec<KillRow>,
     pub(crate) protections: Vec<ProtectionRow>,
+    /// Up to where the calendar was followed, if it was.
+    pub(crate) calendar: Option<Time>,
     pub(crate) limits: Vec<LimitsRow>,
     pub(crate) audit: AuditRows,
     /// Where in the lists above an account's balance, an account's position and an older order are.
@@ -233,6 +235,7 @@ impl Effects {
             groups: Vec::new(),
             kills: Vec::new(),
             protections: Vec::new(),
+            calendar: None,
             limits: Vec::new(),
             audit: AuditRows::default(),
             balance_at: RowsByKey::default(),
@@ -277,6 +280,7 @@ impl Effects {
         self.groups.clear();
         self.kills.clear();
         self.protections.clear();
+        self.calendar = None;
         self.limits.clear();
         self.audit.clear();
         self.balance_at.clear();
@@ -303,6 +307,7 @@ impl Effects {
             Event::TierChanged { account, tier } => self.fees.move_to(account, tier),
             Event::GroupChanged { account, group } => group_rows::change(&mut self.groups, account, group),
             Event::KillChanged { scope, is_killed } => kill_rows::change(&mut self.kills, scope, is_killed),
+            Event::CalendarFollowed { through } => self.calendar = Some(through),
             Event::ProtectionChanged { account, grace } => {
                 protection_rows::change(&mut self.protections, account, grace);
             }

@@ -100,6 +100,7 @@ const KILLS: &str = "
     INSERT INTO pricetime.kills (scope, account, symbol) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])";
 const PROTECTIONS: &str =
     "INSERT INTO pricetime.protections (account, grace_ms) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
+const CALENDAR: &str = "INSERT INTO pricetime.calendar (followed) VALUES ($1)";
 const TIERS: &str =
     "INSERT INTO pricetime.account_tiers (account, tier) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const CANCELLATIONS: &str = "
@@ -174,6 +175,7 @@ struct Rows {
     groups: Vec<GroupRow>,
     kills: Vec<KillRow>,
     protections: Vec<ProtectionRow>,
+    calendar: Option<Time>,
     limits: Vec<LimitsRow>,
     /// What done orders asked for, and when they were to end, as far as their client order ids tell.
     asked: HashMap<OrderId, (NewOrder<SymbolIndex>, Option<Deadline>)>,
@@ -335,6 +337,7 @@ impl Rows {
             StateItem::Tier { account, tier } => self.tiers.push(TierRow { account, tier }),
             StateItem::Group { account, group } => self.groups.push(GroupRow { account, group }),
             StateItem::Kill { scope } => self.kills.push(KillRow { scope, is_killed: true }),
+            StateItem::Calendar { through } => self.calendar = Some(through),
             StateItem::Protection { account, grace } => {
                 self.protections.push(ProtectionRow { account, grace: Some(grace) });
             }
@@ -463,6 +466,9 @@ impl Rows {
         execute(session, KILLS, kills).await?;
         let protections = columns!(&self.protections, row => row.account.0, row.millis());
         execute(session, PROTECTIONS, protections).await?;
+        if let Some(through) = self.calendar.take() {
+            execute(session, CALENDAR, [Box::new(Single(through)) as Parameter<'_>]).await?;
+        }
         let limits = columns!(&self.limits, row => row.account.0, row.open_orders(), row.order_shares(), row.order_value(),
             row.position(), row.limits.collar);
         execute(session, LIMITS, limits).await?;

@@ -120,6 +120,7 @@ const FEES: &str = "SELECT symbol, tier::bigint, maker, taker, account FROM pric
 const KILLS: &str = "
     SELECT account, symbol FROM pricetime.kills ORDER BY scope <> 'everything', scope, account, symbol";
 const PROTECTIONS: &str = "SELECT account, grace_ms FROM pricetime.protections ORDER BY account";
+const CALENDAR: &str = "SELECT followed FROM pricetime.calendar";
 const LIMITS: &str = "SELECT account, COLUMNS FROM pricetime.account_limits ORDER BY account";
 const GROUPS: &str = "SELECT account, group_number FROM pricetime.account_groups ORDER BY account";
 const TIERS: &str = "SELECT account, tier::bigint FROM pricetime.account_tiers ORDER BY account";
@@ -204,6 +205,7 @@ pub(crate) async fn visit_state(
         visit(StateItem::Limits { account: AccountIndex(fields.next()?), limits: limits_rows::take_limits(fields)? })
     })
     .await?;
+    each_row(session, CALENDAR, &mut |fields| visit(StateItem::Calendar { through: fields.next()? })).await?;
     Ok(standing)
 }
 

@@ -45,6 +45,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 24, name: "0024_audit.sql", sql: include_str!("../migrations/0024_audit.sql") },
     Migration { version: 25, name: "0025_under_way.sql", sql: include_str!("../migrations/0025_under_way.sql") },
     Migration { version: 26, name: "0026_delayed.sql", sql: include_str!("../migrations/0026_delayed.sql") },
+    Migration { version: 27, name: "0027_calendar.sql", sql: include_str!("../migrations/0027_calendar.sql") },
 ];
 
 /// What `migrate` did.

@@ -89,7 +89,9 @@ impl Ledger for SqlLedger {
 
     fn command(&mut self, command: &Command) {
         match command {
-            Command::ActivateReached | Command::ExpireOrders | Command::EndAuction => self.has_own_command = true,
+            Command::ActivateReached | Command::ExpireOrders | Command::EndAuction | Command::FollowCalendar { .. } => {
+                self.has_own_command = true
+            }
             Command::CreateAccount { .. }
             | Command::CreateSymbol { .. }
             | Command::CreateOldSymbol { .. }

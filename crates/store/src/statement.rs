@@ -12,7 +12,7 @@ use crate::standing::Epoch;
 use crate::stop_rows::{Delayed, StopRows, WaitingRow};
 
 /// The functions, in the order in which they are executed, and how many parameters each has.
-const FUNCTIONS: [(&str, usize); 20] = [
+const FUNCTIONS: [(&str, usize); 21] = [
     ("write_batch", 47),
     ("write_client_orders", 6),
     ("write_stops", 29),
@@ -33,6 +33,7 @@ const FUNCTIONS: [(&str, usize); 20] = [
     ("write_limits", 6),
     ("write_delays", 8),
     ("write_audit", 11),
+    ("write_calendar", 1),
 ];
 
 fn parameter_count() -> usize {
@@ -73,6 +74,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
         audit,
         limits,
         protections,
+        calendar,
         ..
     } = effects;
     let StopRows { activated, canceled, reached, waiting, watched, .. } = stops;
@@ -183,6 +185,7 @@ pub(crate) fn parameters(effects: &Effects, epoch: Epoch) -> Vec<Parameter<'_>> 
     all.extend(columns!(&audit.commands, row => row.time, row.caller, row.what.as_str()));
     all.extend(columns!(&audit.callers, row => row.id, row.protocol.as_str(), row.session, row.member.as_str(),
         row.key.as_str(), row.address.as_str()));
+    all.push(Box::new(Single(*calendar)));
     assert!(all.len() == parameter_count(), "invariant: so many parameters as the functions have");
     all
 }

@@ -313,6 +313,7 @@ impl Maker {
             | Event::KillChanged { .. }
             | Event::LimitsChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::PhaseChanged { .. }
             | Event::Uncrossed { .. }
             | Event::OrderTriggered { .. }

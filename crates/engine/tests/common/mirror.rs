@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{
     AccountIndex, AccountLimits, CancelReason, ClientOrderId, Deadline, Event, Fees, Groups, Kills, Money, NewOrder,
-    OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Trail, Trigger,
+    OrderId, Phase, Position, Price, Protections, Shares, Side, SymbolIndex, SymbolRules, Tier, Time, Trail, Trigger,
 };
 use model::Model;
 
@@ -41,6 +41,8 @@ pub struct Mirror {
     groups: Groups,
     kills: Kills,
     protections: Protections,
+    /// Up to where the calendar was followed.
+    calendar: Option<Time>,
     /// Those that were told.
     limits: BTreeMap<AccountIndex, AccountLimits>,
     /// Symbols that are not open, and of all orders the symbols.
@@ -76,6 +78,7 @@ impl Mirror {
                 assert_ne!(self.kills.is_killed(scope), is_killed, "what is told has changed");
                 self.kills.set(scope, is_killed);
             }
+            Event::CalendarFollowed { through } => self.calendar = Some(through),
             Event::ProtectionChanged { account, grace } => {
                 assert_ne!(self.protections.of(account), grace, "what is told has changed");
                 self.protections.set(account, grace);
@@ -234,6 +237,7 @@ impl Mirror {
         assert_eq!(self.balances.len(), model.accounts().count(), "accounts heard of");
         assert!(self.kills.all().eq(model.kills().iter().copied()), "what is killed");
         assert!(self.protections.all().eq(model.protections()), "who is protected");
+        assert_eq!(self.calendar, model.calendar_followed(), "how far the calendar was followed");
         for (&account, &balance) in &self.balances {
             assert_eq!(balance, model.balance(account), "the balance of {account:?} as events told it");
             assert_eq!(self.tiers.get(&account).copied().unwrap_or_default(), model.tier(account), "its tier");

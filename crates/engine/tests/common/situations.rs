@@ -429,6 +429,7 @@ impl Situations {
             Command::ChangeRules { .. }
             | Command::ChangePhase { .. }
             | Command::EndAuction
+            | Command::FollowCalendar { .. }
             | Command::ChangeFees { .. }
             | Command::ChangeTier { .. }
             | Command::ChangeGroup { .. }

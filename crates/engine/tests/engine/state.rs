@@ -259,6 +259,7 @@ fn different(item: StateItem, random: &mut Random) -> StateItem {
             0 => StateItem::Group { account: engine::AccountIndex(account.0 + 1), group },
             _ => StateItem::Group { account, group: Group::new(group.number() ^ 1).unwrap() },
         },
+        StateItem::Calendar { through } => StateItem::Calendar { through: Time(through.0 + 1) },
         StateItem::Protection { account, grace } => match which {
             0 => StateItem::Protection { account: engine::AccountIndex(account.0 + 1), grace },
             _ => StateItem::Protection { account, grace: Grace::from_millis((grace.millis() + 1) % 60_000).unwrap() },

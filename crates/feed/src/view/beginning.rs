@@ -135,7 +135,7 @@ impl View {
             StateItem::Group { account, group } => self.groups.set(account, group),
             StateItem::Kill { scope } => self.kills.set(scope, true),
             StateItem::Protection { account, grace } => self.protections.set(account, Some(grace)),
-            StateItem::Message(_) | StateItem::PhaseChanged { .. } => {}
+            StateItem::Message(_) | StateItem::PhaseChanged { .. } | StateItem::Calendar { .. } => {}
             StateItem::Limits { account, limits } => self.set_limits(account, limits),
             StateItem::Rules { symbol, rules } => self.listings[symbol.0 as usize].rules = rules,
             StateItem::Deadline { order, until } => {

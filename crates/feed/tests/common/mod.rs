@@ -291,6 +291,7 @@ impl Market {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }

@@ -503,6 +503,7 @@ fn expected_reports(market: &Market, account: AccountIndex, from: Sequence) -> u
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::LimitsChanged { .. }
             | Event::FeesTaken { .. }
             | Event::PhaseChanged { .. }

@@ -136,6 +136,7 @@ fn command() -> impl Strategy<Value = Command> {
         }),
         1 => (account(), limits()).prop_map(|(account, limits)| Command::ChangeLimits { account, limits }),
         1 => Just(Command::EndAuction),
+        1 => any::<u64>().prop_map(|time| Command::FollowCalendar { through: Time(time) }),
         1 => (account(), 0..=Grace::MAX_MILLIS).prop_map(|(account, millis)| Command::Protect {
             account,
             grace: Grace::from_millis(millis).unwrap(),

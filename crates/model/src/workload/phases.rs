@@ -12,6 +12,11 @@ pub(super) fn draw(workload: &mut Workload, model: &Model) -> Command {
     if workload.has_own_commands && workload.random.percent(if ends { 40 } else { 3 }) {
         return Command::EndAuction;
     }
+    if workload.has_own_commands && workload.random.percent(3) {
+        // Now and then it was followed further by somebody else.
+        let through = model.time().0.saturating_sub(workload.random.below(1_000) as u64);
+        return Command::FollowCalendar { through: Time(through) };
+    }
     let linked = model.resting().find(|order| model.partner(order.id).is_some() && model.is_open(order.symbol));
     if let Some(order) = linked.filter(|_| workload.random.percent(35)) {
         let symbol = model.symbols().nth(order.symbol.0 as usize).expect("an order's symbol exists");

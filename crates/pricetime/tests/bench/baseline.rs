@@ -104,9 +104,9 @@ impl Both {
         use engine::Command::{
             ActivateReached, AmendOrder, CancelAll, CancelOrder, ChangeFees, ChangeGroup, ChangeLimits, ChangePhase,
             ChangeRules, ChangeTier, CreateAccount, CreateOldSymbol, CreateSymbol, EndAuction, ExpireOrders,
-            FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, PlaceByFunds, PlaceByFundsIfCanceled,
-            PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending, PlaceTrailing, PlaceWorking, Protect,
-            Release, TakeMessage, Unprotect,
+            FollowCalendar, FreeClientOrderId, FundAccount, GiveShares, IssueShares, Kill, PlaceByFunds,
+            PlaceByFundsIfCanceled, PlaceIceberg, PlaceIfCanceled, PlaceLinked, PlaceOrder, PlacePending,
+            PlaceTrailing, PlaceWorking, Protect, Release, TakeMessage, Unprotect,
         };
         let mut events = Vec::new();
         let reply = self.model.apply(entry, &mut Vec::new(), &mut events);
@@ -138,6 +138,7 @@ impl Both {
             | ActivateReached
             | ExpireOrders
             | EndAuction
+            | FollowCalendar { .. }
             | ChangePhase { .. }
             | PlaceIfCanceled { .. }
             | PlaceByFundsIfCanceled { .. }

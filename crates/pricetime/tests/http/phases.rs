@@ -252,3 +252,63 @@ fn a_market_that_its_calendar_closes_takes_cancels_and_no_orders_until_it_opens(
     assert_eq!(http.read(&format!("/api/v1/orders/{stays}?account=1"))["status"], "executed");
     server.stop();
 }
+
+/// What was due stood in memory while the disk was nearly full, and a stop lost it. A start took orders in symbols whose lines were
+/// due: it did a line a turn, with requests in between.
+#[test]
+fn what_a_calendar_had_due_is_done_before_the_first_request_of_a_start() {
+    const SYMBOLS: usize = 700;
+    let folder = Folder::new("phases-due");
+    let calendar = folder.path().join("calendar");
+    let (at, names) = (in_seconds(6), || (0..SYMBOLS).map(|number| format!("S{number}")));
+    std::fs::write(&calendar, names().map(|name| format!("{at} {name} halted\n")).collect::<String>()).unwrap();
+    let launch = || Launch::new(&folder.data()).with(&format!("--calendar {}", calendar.display()));
+    let server = launch().start();
+    let symbols: String = names().map(|name| format!("<symbol sym=\"{name}\"/>")).collect();
+    server.ask(&format!("<create><account id=\"1\" balance=\"1000\"/>{symbols}</create>"));
+    let buy =
+        |name: &str| format!("<transactions id=\"1\"><order sym=\"{name}\" amount=\"1\" limit=\"1\"/></transactions>");
+    server.ask(&buy("S0"));
+    let last = format!("S{}", SYMBOLS - 1);
+    server.stop();
+    // While its disk is nearly full it waits with its calendar, and cancels go on.
+    let server = launch().with("--disk-low 1000000GiB").start();
+    let http = Http::new(server.http);
+    wait_until("the line to be due", PATIENCE, || in_seconds(0) > at);
+    assert!(server.ask(r#"<transactions id="1"><cancel id="1"/></transactions>"#).contains("<canceled"));
+    assert_eq!(http.read(&format!("/api/v1/symbols/{last}")).get("phase"), None);
+    server.stop();
+    let server = launch().start();
+    let told = server.ask(&buy(&last));
+    assert!(told.contains("Trading is halted"), "{told}");
+    server.stop();
+}
+
+/// Of 3,000 orders that ended with their auction 1,000 ended before it, and 2,000 executed in it.
+#[test]
+fn orders_that_end_with_an_auction_take_no_part_in_it() {
+    const ORDERS: usize = 2_500;
+    let folder = Folder::new("phases-ended");
+    let server = Launch::new(&folder.data()).start();
+    server.ask(MARKET);
+    let http = Http::new(server.http);
+    http.make("/api/v1/orders", &order("2", "sell", "100", "1"));
+    http.make("/api/v1/orders", &order("1", "buy", "100", "1"));
+    http.make("/api/v1/orders", &order("2", "sell", "150", "1"));
+    server.ask(r#"<create><rules sym="SPY" band-up="10" band-down="10" interruption="5"/></create>"#);
+    // It begins the auction.
+    http.make("/api/v1/orders", &order("1", "buy", "160", "1"));
+    let shown = http.read("/api/v1/symbols/SPY")["phase"].clone();
+    let until = shown["until"].as_u64().unwrap_or_else(|| panic!("{shown}"));
+    let second = format!("{}.{:06}", until / 1_000_000, until % 1_000_000);
+    let one = format!("<order sym=\"SPY\" amount=\"0.01\" limit=\"155\" until=\"{second}\"/>");
+    let told = server.ask(&format!("<transactions id=\"1\">{}</transactions>", one.repeat(ORDERS)));
+    assert_eq!(told.matches("<opened").count(), ORDERS, "{}", &told[..told.len().min(500)]);
+    http.make("/api/v1/orders", &order("2", "sell", "150", "30"));
+    let phase = || http.read("/api/v1/symbols/SPY").get("phase").cloned();
+    wait_until("the auction to end", PATIENCE, || phase().is_none());
+    let shown = http.read("/api/v1/symbols/SPY");
+    // The first trade, and the order that began the auction.
+    assert_eq!(shown["volume_24h"], "2", "{shown}");
+    server.stop();
+}

@@ -91,6 +91,7 @@ impl Past {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::BalanceChanged { .. }

@@ -251,7 +251,8 @@ fn account_of(op: &Op) -> Option<AccountId> {
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction,
+            | Command::EndAuction
+            | Command::FollowCalendar { .. },
         ) => None,
     }
 }
@@ -309,6 +310,7 @@ fn push_create(body: &mut String, op: &Op) {
             | Command::ExpireOrders
             | Command::FreeClientOrderId { .. }
             | Command::EndAuction
+            | Command::FollowCalendar { .. }
             | Command::FundAccount { .. }
             | Command::GiveShares { .. }
             | Command::CreateOldSymbol { .. },
@@ -361,7 +363,8 @@ fn push_transaction(body: &mut String, op: &Op) {
             | Command::Unprotect { .. }
             | Command::ChangeLimits { .. }
             | Command::ChangePhase { .. }
-            | Command::EndAuction,
+            | Command::EndAuction
+            | Command::FollowCalendar { .. },
         ) => {
             unreachable!("what is created is no transaction")
         }

@@ -52,6 +52,7 @@ pub(super) struct Rows {
     groups: Groups,
     kills: Kills,
     protections: Protections,
+    calendar: Option<Time>,
     limits: BTreeMap<AccountIndex, AccountLimits>,
     phases: BTreeMap<SymbolIndex, SymbolPhase>,
 }
@@ -83,6 +84,7 @@ impl Rows {
             groups: Groups::new(),
             kills: Kills::new(),
             protections: Protections::new(),
+            calendar: None,
             limits: BTreeMap::new(),
             phases: BTreeMap::new(),
         }
@@ -139,6 +141,7 @@ impl Rows {
         self.limits.extend(effects.limits.iter().map(|row| (row.account, row.limits)));
         self.limits.retain(|_, limits| *limits != AccountLimits::NONE);
         effects.kills.iter().for_each(|row| self.kills.set(row.scope, row.is_killed));
+        self.calendar = effects.calendar.or(self.calendar);
         effects.protections.iter().for_each(|row| self.protections.set(row.account, row.grace));
         self.head = effects.after;
         assert_eq!(self.head.next_execution, self.executions.len() as u64 + 1, "executions are counted wrongly");
@@ -305,6 +308,7 @@ impl Rows {
         items.extend(self.kills.all().map(|scope| StateItem::Kill { scope }));
         items.extend(self.protections.all().map(|(account, grace)| StateItem::Protection { account, grace }));
         items.extend(self.limits.iter().map(|(&account, &limits)| StateItem::Limits { account, limits }));
+        items.extend(self.calendar.map(|through| StateItem::Calendar { through }));
         items
     }
 

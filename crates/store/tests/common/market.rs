@@ -293,6 +293,7 @@ impl Market {
             | Event::GroupChanged { .. }
             | Event::KillChanged { .. }
             | Event::ProtectionChanged { .. }
+            | Event::CalendarFollowed { .. }
             | Event::LimitsChanged { .. }
             | Event::PhaseChanged { .. }
             | Event::TriggerReached { .. }

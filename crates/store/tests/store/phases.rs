@@ -5,7 +5,7 @@ use crate::common::postgres::database;
 use crate::common::simple::goes_in_and_comes_out;
 use engine::{
     AccountId, Command, DOLLAR, Distance, DoneOrders, IcebergOrder, Money, NewOrder, Pause, Phase, Position, Price,
-    Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules,
+    Shares, Side, StateItem, Symbol, SymbolIndex, SymbolRules, Time,
 };
 
 const ONE: i64 = 100_000_000;
@@ -51,6 +51,10 @@ fn market() -> Market {
     market.apply(Command::ChangeRules { symbol: symbol("BAND"), rules });
     place(&mut market, "BAND", Side::Buy, 100, 1);
     place(&mut market, "BAND", Side::Buy, 150, 1);
+    // The last one counts, and none goes back.
+    for through in [1_000, 3_000_000, 2_000_000] {
+        market.apply(Command::FollowCalendar { through: Time(through) });
+    }
     market
 }
 

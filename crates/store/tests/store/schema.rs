@@ -184,6 +184,7 @@ const UNDO: &[(i64, &str)] = &[
         "DROP VIEW pricetime.fee_schedule, pricetime.open_orders, pricetime.order_history, pricetime.book,
             pricetime.trades, pricetime.account_summary",
     ),
+    (27, "DROP TABLE pricetime.calendar; DROP FUNCTION pricetime.write_calendar"),
 ];
 
 /// Puts the rows back of which a database at this version had no table.

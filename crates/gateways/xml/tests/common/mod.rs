@@ -52,7 +52,8 @@ pub fn accept(ops: &[Op]) -> Vec<Answer> {
             | Command::PlacePending { .. }
             | Command::PlaceIceberg { .. }
             | Command::PlaceTrailing { .. }
-            | Command::EndAuction,
+            | Command::EndAuction
+            | Command::FollowCalendar { .. },
         ) => {
             orders += 1;
             Reply::Opened(OrderId(orders))

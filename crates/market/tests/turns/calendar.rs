@@ -1,0 +1,111 @@
+//! The calendar in the loop, over a ledger that keeps its commands in memory: a server that ends while it follows its calendar goes
+//! on where it was, and nothing is placed before all that is due is done.
+
+use std::sync::mpsc::channel;
+
+use engine::{
+    AccountId, BrokenRule, Command, DOLLAR, DoneOrders, Engine, Entry, Money, NewOrder, Op, Phase, Price, Reject,
+    Reply, Shares, Side, Symbol, SymbolIndex, SymbolPhase, Time,
+};
+use exchange::{Answer, Batch};
+use market::calendar::Calendar;
+use market::memory_ledger::MemoryLedger;
+use market::turn::Turn;
+
+use crate::turn_options::options;
+
+const SECOND: u64 = 1_000_000;
+/// More than a turn changes.
+const SYMBOLS: u32 = 2_500;
+
+type Market = Turn<MemoryLedger>;
+
+fn symbol(number: u32) -> Symbol {
+    Symbol::parse(format!("S{number}").as_bytes()).unwrap()
+}
+
+fn account() -> AccountId {
+    AccountId::parse(b"1").unwrap()
+}
+
+/// A market that stands where these commands bring it, and its server, which starts at this second.
+fn start(kept: &[Entry], calendar: &str, second: u64) -> Market {
+    let mut engine = Engine::new(7, DoneOrders::Drop);
+    for entry in kept {
+        engine.apply(entry, &mut Vec::new(), &mut |_| {});
+    }
+    let calendar = Calendar::parse(calendar).unwrap();
+    let options = market::turn::TurnOptions { calendar, ..options(move || Time(second * SECOND)) };
+    Turn::new(engine, MemoryLedger::keeping(kept.to_vec()), options)
+}
+
+fn ask(market: &mut Market, commands: impl IntoIterator<Item = Command>) -> Vec<Answer> {
+    let (back, answers) = channel();
+    let mut batch = Batch::detached(back);
+    commands.into_iter().for_each(|command| batch.requests.push(&[Op::Command(command)]));
+    market.step(&mut vec![batch]).unwrap();
+    answers.recv().unwrap().answers
+}
+
+fn buy(number: u32) -> Command {
+    let limit = Price::from_units(i64::try_from(DOLLAR / 100_000_000).unwrap()).unwrap();
+    let order = NewOrder::limit(symbol(number), Side::Buy, limit, Shares::from_units(1).unwrap());
+    Command::PlaceOrder { account: account(), order, client_id: None, until: None }
+}
+
+/// Of a market that ends at this second what it kept.
+fn kept_of_a_market(calendar: &str, second: u64) -> Vec<Entry> {
+    let mut market = start(&[], calendar, second);
+    let account = Command::CreateAccount { account: account(), balance: Money::from_units(1_000 * DOLLAR) };
+    let symbols = (0..SYMBOLS).map(|number| Command::CreateSymbol { symbol: symbol(number) });
+    ask(&mut market, [account].into_iter().chain(symbols));
+    market.ledger().kept().to_vec()
+}
+
+fn are_all(market: &Market, phase: Phase) -> bool {
+    (0..SYMBOLS).all(|at| market.engine().phase(SymbolIndex(at)) == SymbolPhase { phase, until: None })
+}
+
+/// Orders were taken in symbols that the calendar had closed while no server ran.
+#[test]
+fn what_comes_first_after_a_start_finds_all_done_that_was_due() {
+    let lines: String = (0..SYMBOLS).map(|number| format!("00:01:00 S{number} halted\n")).collect();
+    for calendar in ["00:01:00 * halted", &lines] {
+        let kept = kept_of_a_market(calendar, 1);
+        let mut market = start(&kept, calendar, 61);
+        let halted = Answer::Reply(Reply::Rejected(Reject::BreaksRule(BrokenRule::Halted)));
+        assert_eq!(ask(&mut market, [buy(SYMBOLS - 1)]), [halted]);
+        assert!(are_all(&market, Phase::Halted));
+    }
+}
+
+/// What was due stood in memory: whatever a server that was killed at the time of a line had not done yet was not done that day.
+#[test]
+fn a_server_that_ends_while_it_follows_its_calendar_goes_on_where_it_was() {
+    let calendar = "00:01:00 * auction\n00:01:30 * halted";
+    let before = kept_of_a_market(calendar, 1);
+    let mut market = start(&before, calendar, 91);
+    ask(&mut market, [buy(0)]);
+    let all = market.ledger().kept().to_vec();
+    assert_eq!(all.len(), before.len() + 2 * SYMBOLS as usize + 2, "each symbol twice, the note, and the order");
+    for end in (before.len()..all.len()).step_by(397) {
+        let mut market = start(&all[..end], calendar, 92);
+        ask(&mut market, [buy(0)]);
+        assert!(are_all(&market, Phase::Halted), "of {} commands {end} were kept", all.len());
+        assert_eq!(market.engine().calendar_followed(), Some(Time(90 * SECOND)));
+    }
+}
+
+#[test]
+fn a_start_does_not_do_again_what_was_done() {
+    let calendar = "00:01:00 * halted";
+    let mut market = start(&kept_of_a_market(calendar, 1), calendar, 61);
+    let opens =
+        (0..SYMBOLS).map(|number| Command::ChangePhase { symbol: symbol(number), phase: Phase::Open, due: None });
+    ask(&mut market, opens);
+    let kept = market.ledger().kept().to_vec();
+    let mut market = start(&kept, calendar, 62);
+    ask(&mut market, [buy(0)]);
+    assert!(are_all(&market, Phase::Open), "who opened it behind its line knew why");
+    assert_eq!(market.ledger().kept().len(), kept.len() + 1);
+}
