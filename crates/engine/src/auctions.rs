@@ -70,6 +70,12 @@ impl Engine {
         let asked = SymbolPhase { phase, until: None };
         match (self.phase(symbol) == asked, phase) {
             (true, _) => {}
+            (false, Phase::Open) if self.has_passed_deadlines(self.time) && self.auction_price(symbol).is_some() => {
+                // Orders that have ended are taken out before.
+                if !self.phase(symbol).ends_by(self.time) {
+                    self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
+                }
+            }
             (false, Phase::Open) => self.open(symbol, events),
             (false, Phase::Halted | Phase::Auction) => self.enter(symbol, asked, events),
         }
@@ -106,15 +112,9 @@ impl Engine {
     }
 
     /// A symbol is open again: what gathered executes, and then what was reached is activated. If that is more than one
-    /// command executes, or orders that have ended are still to be taken out, the auction goes on, and is over at once: another
-    /// command ends it, at the price of what gathers then.
+    /// command executes the auction goes on, and is over at once: another command ends it, at the price of what gathers
+    /// then.
     fn open(&mut self, symbol: SymbolIndex, events: &mut impl FnMut(Event)) {
-        if self.has_passed_deadlines(self.time) && self.auction_price(symbol).is_some() {
-            if !self.instruments.phase(symbol).ends_by(self.time) {
-                self.enter(symbol, SymbolPhase { phase: Phase::Auction, until: Some(self.time) }, events);
-            }
-            return;
-        }
         let reached_before = self.stops.reached_orders();
         self.instruments.set_phase(symbol, SymbolPhase::OPEN);
         self.stops.let_go(symbol);

@@ -3,7 +3,7 @@
 use crate::amount::Shares;
 use crate::book::Level;
 use crate::command::{CancelReason, Condition, NewOrder, Side};
-use crate::engine::Engine;
+use crate::engine::{CANCELS_MAX, Engine};
 use crate::event::Event;
 use crate::executed::Execution;
 use crate::ids::{AccountId, AccountIndex, ClientOrderId, Deadline, OrderId, Sequence, SymbolIndex, Time};
@@ -19,7 +19,12 @@ impl Engine {
 
     /// Whether orders are left that have ended by this time when an `ExpireOrders` has taken out as many as it does.
     pub(crate) fn outlasts_an_expiry(&self, now: Time) -> bool {
-        self.deadlines.has_passed_more_than(EXPIRED_MAX, now)
+        self.deadlines.has_passed_more_than(CANCELS_MAX, now)
+    }
+
+    /// Whether open orders are left whose deadlines came by this time.
+    pub(crate) fn has_passed_deadlines(&self, now: Time) -> bool {
+        self.deadlines.next_passed(now).is_some()
     }
 
     /// When the next order ends that is open now; none if no open order has a deadline.
