@@ -1,6 +1,6 @@
-//! The sums, differences and products of the crates that clients' bytes come in by: `+`, `-`, `*` and `<<`, which end
-//! what they are part of where they have no room. `proof/additions.tsv` says of each file how many it has, and why they
-//! have room whatever a client sends.
+//! The sums, differences and products of the crates that read clients' bytes: `+`, `-`, `*` and `<<`, which panic when
+//! they overflow. `proof/additions.tsv` says how many each file has, and why they cannot overflow whatever a client
+//! sends.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const DOORS: [&str; 5] =
     ["crates/access/", "crates/exchange/", "crates/gateways/fix/", "crates/gateways/xml/", "crates/web/"];
 const OPERATORS: [&str; 8] = [" + ", " - ", " * ", " << ", " += ", " -= ", " *= ", " <<= "];
 
-/// A line without the texts and the comment in it, and without the bounds of types (`+ Send`, `+ 'static`).
+/// A line without its texts and its comment, and without bounds of types (`+ Send`, `+ 'static`).
 fn code_of(line: &str) -> String {
     let mut code = String::new();
     for (at, part) in line.replace("\\\"", "").split('"').enumerate() {

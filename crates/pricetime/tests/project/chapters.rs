@@ -1,4 +1,4 @@
-//! The commands of documents that are more than a session: each document's in their order, as a shell runs them.
+//! The commands of documents that are longer than a session: each document's commands run in their order, in a shell.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,8 @@ use crate::common::http::Http;
 use crate::common::port;
 use crate::common::server::Launch;
 
-/// `pricetime serve` goes on in the background once it serves, and ends the one before; a request that is refused ends the script.
+/// `pricetime serve` continues in the background once it serves, and ends the server before it. A request that is
+/// refused ends the script.
 const PRELUDE: &str = r#"
 set -euo pipefail
 trap 'kill $(jobs -p)' EXIT
@@ -27,13 +28,13 @@ pricetime() {
 }
 "#;
 
-/// Blocks of a kind, in a document.
+/// The blocks of a kind in a document.
 fn of(name: &str, kind: &str) -> Vec<String> {
     let all = blocks(&document(name)).into_iter();
     all.filter(|(found, _)| found == kind).map(|(_, text)| text).collect()
 }
 
-/// Runs a script in a folder, with these addresses for whoever names none. Gives what it told.
+/// Runs a script in a folder; commands that name no address use these. Returns what the script printed.
 fn run(folder: &Path, script: &str, [xml, http]: [&str; 2], settings: &[(&str, &str)]) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_pricetime")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
@@ -46,7 +47,7 @@ fn run(folder: &Path, script: &str, [xml, http]: [&str; 2], settings: &[(&str, &
     told
 }
 
-/// Runs the commands of a document in a folder of their own, after some and with these words put in place of others.
+/// Runs the commands of a document in a folder of their own, after the commands `before`, with these replacements.
 fn run_document(name: &str, before: &str, replaced: &[(&str, &str)], settings: &[(&str, &str)]) -> String {
     let folder = Folder::new("document");
     let (xml, http) = (format!("127.0.0.1:{}", port::free()), format!("127.0.0.1:{}", port::free()));
@@ -60,7 +61,7 @@ fn run_document(name: &str, before: &str, replaced: &[(&str, &str)], settings: &
 #[test]
 fn a_class_is_run_by_the_commands_of_its_chapter() {
     let folder = Folder::new("class");
-    // An address of this test alone, of which it may have the usual ports.
+    // An address that only this test uses, so that the usual ports are free.
     let number = std::process::id();
     let own = format!("127.{}.{}.{}", 64 + (number >> 16) % 64, number >> 8 & 255, 1 + number % 254);
     let [xml, http] = ["12345", "8080"].map(|port| format!("{own}:{port}"));
@@ -89,7 +90,7 @@ fn keys_members_and_modes_are_made_by_their_commands() {
     let told = run_document("docs/BINANCE.md", &before, &[], &[]);
     assert!(told.contains("secret"), "{told}");
 
-    // Who makes keys knows the operator's; the mode is that of a server.
+    // Only somebody who knows the operator's key can make keys, and the mode is a running server's.
     let key = r#""$(awk '$1 == "key" { key = $2 } $1 == "secret" { print key ":" $2 }' root.txt)""#;
     let replaced = [
         ("--member root --role operator", "--member root --role operator > root.txt"),
@@ -130,7 +131,8 @@ fn the_error_and_the_subscriptions_in_the_document_of_the_api_are_those_of_a_ser
     let mut socket = http.listen();
     for line in subscriptions.lines() {
         let id = serde_json::from_str::<Value>(line).unwrap()["id"].clone();
-        // One that comes a second time replaces the first; this market has fewer commands than the document's.
+        // A subscription that comes a second time replaces the first; this market has fewer commands than the
+        // document's.
         socket.send_text(&line.replace("\"from\":1042", "\"from\":1"));
         let answer = std::iter::repeat_with(|| socket.next()).find(|told| told["id"] == id).unwrap();
         assert_ne!(answer["type"], "error", "{line} {answer}");

@@ -1,5 +1,6 @@
-//! `deploy/cluster/compose.yaml` with a Docker daemon of the test's own: three servers of the log and three nodes. The image of the log's
-//! servers is made here of the `nats-server` that the tests install, under the name that the file gives: no registry is asked.
+//! `deploy/cluster/compose.yaml` with a Docker daemon of the test's own: three servers of the log and three nodes. The
+//! test makes the image of the log's servers from the `nats-server` that the tests install, under the name in the file,
+//! so no registry is asked.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +9,7 @@ use super::deploy::{deploy, said};
 use super::image::{Daemon, PATIENCE, not_tried};
 use crate::common::wait::wait_until;
 
-/// By node.
+/// The port of each node.
 const PORTS: [u16; 3] = [12345, 12346, 12347];
 
 fn nats_server() -> Option<PathBuf> {
@@ -42,7 +43,7 @@ fn the_clusters_compose_file_serves_one_market_on_three_nodes_and_goes_on_withou
     answers(PORTS[2], r#"<create><account id="2" balance="100"/></create>"#, "already exists");
 }
 
-/// Makes the image of the log's servers of this program.
+/// Makes the image of the log's servers from this program.
 fn import(daemon: &Daemon, server: &Path) {
     let name = std::fs::read_to_string(deploy("cluster/compose.yaml")).unwrap();
     let name =

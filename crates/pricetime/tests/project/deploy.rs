@@ -1,5 +1,5 @@
-//! What `deploy/` holds, as far as it can be tried without Docker, which `image.rs` has: the steps of the image's build, the load that ends with
-//! the server, the compose file, the unit. A tool that is not there is named on standard error.
+//! The parts of `deploy/` that can be tried without Docker (`image.rs` has those with Docker): the steps of the image's
+//! build, the load that ends with the server, the compose file, the unit. A missing tool is named on standard error.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -23,31 +23,31 @@ pub(super) fn said(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Whether a tool is there; says so when it is not.
+/// Whether a tool is available. If it is not, says so.
 pub(super) fn is_there(tool: &str, arguments: &[&str]) -> bool {
     let there = Command::new(tool).args(arguments).output().is_ok_and(|output| output.status.success());
     if !there {
-        // Not by eprintln!, which is shown of failed tests only.
+        // Not by eprintln!, whose output is shown for failed tests only.
         let line = format!("not tried: `{tool} {}` does not work here\n", arguments.join(" "));
         std::io::stderr().write_all(line.as_bytes()).unwrap();
     }
     there
 }
 
-/// Installs the programs of this test below `root`.
+/// Installs this test's programs below `root`.
 fn install(root: &Path) -> Output {
     crate::common::bench::binary();
     Command::new(deploy("install")).arg(root).env("BINARY", BINARY).output().unwrap()
 }
 
-/// Calls the load, by a program of this name, and gives its exit code and what it said.
+/// Calls the load with this program. Returns its exit code and its output.
 fn load_until_done(program: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     crate::common::bench::binary();
     let load = Command::new(deploy("load-until-done")).args(arguments).env("PRICETIME", program).output().unwrap();
     (load.status.code(), said(&load))
 }
 
-/// A started program, ended when dropped.
+/// A started program, which is ended when dropped.
 struct Started(Child);
 
 impl Drop for Started {
@@ -64,7 +64,7 @@ fn what_the_images_build_installs_serves_and_stops() {
     let installed = install(&root);
     assert!(installed.status.success(), "{}", said(&installed));
     let binary = root.join("usr/local/bin/pricetime");
-    // As the image runs it, by its environment alone, but for the ports.
+    // Started by its environment alone, as in the image, but for the ports.
     let child = Command::new(&binary)
         .args(["serve", "--config"])
         .arg(root.join("etc/pricetime.toml"))
@@ -106,7 +106,7 @@ fn a_stack_trace_finds_names_in_the_file_beside_the_program() {
     let program = root.join("usr/local/bin/pricetime");
     let beside = root.join("usr/local/bin/.debug/pricetime.debug");
     assert!(std::fs::metadata(&program).unwrap().len() < std::fs::metadata(BINARY).unwrap().len() * 9 / 10);
-    // Nowhere to say how many files it wrote: that is a panic.
+    // The program cannot write how many files it wrote, and panics.
     let stack_trace = || {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut panics = Command::new(&program);
@@ -163,12 +163,12 @@ fn a_load_that_cannot_start_is_no_server_that_has_ended() {
     let (code, said) = load_until_done(Path::new(BINARY), &[&address, "--workload", "none-of-these"]);
     assert_eq!(code, Some(2), "{said}");
     server.stop();
-    // Nobody is there any more, and nobody had a number.
+    // No server is there any more, and none had a number.
     let (code, said) = load_until_done(Path::new(BINARY), &[&address]);
     assert!(code == Some(2) && said.contains("no load could start"), "{said}");
 }
 
-/// A program whose `send` does as told, beside a benchmark that fails.
+/// A program whose `send` runs the given commands, beside a benchmark that fails.
 fn stand_in(folder: &Folder, send: &str) -> PathBuf {
     let file = folder.path().join("stand-in");
     for (file, does) in [(file.clone(), send), (folder.path().join("stand-in-bench"), "exit 1")] {
@@ -185,8 +185,8 @@ fn a_load_that_fails_while_the_server_answers_is_told() {
     assert!(code == Some(1) && said.contains("still answers"), "{said}");
 }
 
-// From another machine every connection comes from one address, whose ports ran out at 28,000 of 100,000 requests: then
-// no connection could be made, and the server was said to have ended.
+// From another machine all connections come from one address, whose ports ran out after 28,000 of 100,000 requests.
+// Then no connection could be made, and the load reported that the server had ended.
 #[test]
 fn a_load_without_free_ports_is_no_server_that_has_ended() {
     let folder = Folder::new("deploy");
@@ -195,7 +195,7 @@ fn a_load_without_free_ports_is_no_server_that_has_ended() {
     assert!(code == Some(1) && said.contains("no port is free"), "{said}");
 }
 
-/// As much of a compose file as ours uses; anything else in it is refused.
+/// The part of compose files that ours uses; anything else is refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Compose {
@@ -253,7 +253,7 @@ fn the_compose_file_publishes_on_this_machine_alone_and_keeps_data_in_a_volume()
     let server = &compose.services["server"];
     assert!(!server.ports.is_empty() && server.ports.iter().all(|port| port.starts_with("127.0.0.1:")), "{server:?}");
     let (volume, at) = server.volumes[0].split_once(':').unwrap();
-    // The name that it always had; without one the compose file's folder would be in it.
+    // The name that the volume always had. Without it the compose file's folder would be part of the name.
     assert_eq!(compose.volumes[volume]["name"], "pricetime_data");
     let dockerfile = deploy(&server.build.as_ref().unwrap()["dockerfile"].replace("deploy/", ""));
     let dockerfile = std::fs::read_to_string(dockerfile).unwrap();
@@ -268,7 +268,7 @@ fn the_compose_file_publishes_on_this_machine_alone_and_keeps_data_in_a_volume()
     assert_eq!((load.profiles.as_slice(), &load.image), (["load".to_owned()].as_slice(), &server.image));
     assert_eq!(load.depends_on["server"]["condition"], "service_healthy");
     assert_eq!(load.entrypoint.as_ref().unwrap()[0], "pricetime-load");
-    // Every setting in the environment is one that the server knows.
+    // The server knows every setting in the environment.
     let help = said(&Command::new(BINARY).args(["serve", "--help"]).output().unwrap());
     let in_dockerfile =
         dockerfile.split_whitespace().filter_map(|word| word.strip_prefix("PRICETIME_")?.split_once('='));
@@ -276,10 +276,10 @@ fn the_compose_file_publishes_on_this_machine_alone_and_keeps_data_in_a_volume()
     for name in named {
         assert!(help.contains(&format!("[env: {name}=")), "{name}");
     }
-    // The image's check would ask the load for a server.
+    // The image's health check would look for a server in the load's container.
     assert_eq!(load.healthcheck.get("disable"), Some(&true));
     assert_eq!(load.sysctls.get("net.ipv4.tcp_tw_reuse").map(String::as_str), Some("1"));
-    // And the load takes its flags: what it misses is a server.
+    // The load accepts its flags: all that it misses is a server.
     let nobody = format!("127.0.0.1:{}", port::free());
     let refused = Command::new(crate::common::bench::binary())
         .args(["run", "--target", &nobody])
@@ -309,14 +309,14 @@ fn systemd_takes_the_unit() {
     }
     let folder = Folder::new("deploy");
     assert!(install(folder.path()).status.success());
-    // The files stand elsewhere here than the unit says.
+    // The files are in another place here than the unit says.
     let root = folder.path().to_str().unwrap();
     let unit = std::fs::read_to_string(folder.path().join("etc/systemd/system/pricetime.service")).unwrap();
     let unit = unit.replace("/usr/local/", &format!("{root}/usr/local/")).replace(" /etc/", &format!(" {root}/etc/"));
     let file = folder.path().join("pricetime.service");
     std::fs::write(&file, &unit).unwrap();
     let verified = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&file).output().unwrap();
-    // What it says of other units of the machine does not matter.
+    // Messages about other units of the machine do not matter.
     let ours: Vec<String> =
         said(&verified).lines().filter(|line| line.contains("pricetime")).map(str::to_owned).collect();
     assert!(ours.is_empty(), "{ours:?}");
@@ -324,7 +324,7 @@ fn systemd_takes_the_unit() {
     let printed = Command::new(command.next().unwrap()).args(command).arg("--print-config").output().unwrap();
     assert!(said(&printed).contains(r#"data = "/var/lib/pricetime""#), "{}", said(&printed));
     if is_there("systemd-analyze", &["security", "--offline=true", "--threshold=100", file.to_str().unwrap()]) {
-        // 14 of 100 with systemd 252; without the hardening it is 96.
+        // The exposure is 14 of 100 with systemd 252, and 96 without the hardening.
         let exposure = ["security", "--offline=true", "--threshold=25", "--no-pager"];
         let exposed = Command::new("systemd-analyze").args(exposure).arg(&file).output().unwrap();
         assert!(exposed.status.success(), "{}", said(&exposed));

@@ -1,4 +1,5 @@
-//! The documents say what is true: their examples are sent to a fresh server and their sessions are run, top to bottom.
+//! The documents tell the truth: their examples are sent to a fresh server, and their sessions are run from top to
+//! bottom.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,12 +8,12 @@ use crate::common::client::Client;
 use crate::common::folder::Folder;
 use crate::common::server::Launch;
 
-/// Fenced blocks of a document, each with what stands behind its opening fence.
+/// The fenced blocks of a document, each with the words after its opening fence.
 pub(super) fn blocks(document: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in document.lines() {
-        // One within a list is moved in.
+        // A block within a list is indented.
         match (&mut open, line.trim_start().strip_prefix("```")) {
             (None, Some(kind)) => open = Some((kind.to_string(), String::new())),
             (Some(_), Some(_)) => blocks.extend(open.take()),
@@ -24,7 +25,7 @@ pub(super) fn blocks(document: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// Times are never the same twice.
+/// Removes times, which are never the same twice.
 fn without_times(reply: &str) -> String {
     let mut parts = reply.split("time=\"");
     let mut text = parts.next().unwrap().to_string();
@@ -138,7 +139,7 @@ fn the_document_of_settings_lists_each_with_its_default() {
         let (name, value) = line.split_once(" = ").unwrap();
         let row = settings.lines().find(|line| line.starts_with(&format!("| `--{name}")));
         let row = row.unwrap_or_else(|| panic!("docs/SETTINGS.md has no row for --{name}"));
-        // The number of workers is that of this machine's cores.
+        // The number of workers depends on this machine's cores.
         assert!(
             name == "workers" || row.contains(value.trim_matches('"')),
             "docs/SETTINGS.md says another default: {row} {value}"

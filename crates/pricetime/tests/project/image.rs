@@ -1,5 +1,6 @@
-//! The image and `deploy/compose.yaml`, with a Docker daemon of the test's own: in namespaces that end with it, so that it changes nothing of
-//! the machine and leaves nothing behind. Where none can be started, that is said on standard error.
+//! The image and `deploy/compose.yaml`, with a Docker daemon of the test's own. It runs in namespaces that end with it,
+//! so that it changes nothing on the machine and leaves nothing behind. If it cannot be started, the test says so on
+//! standard error.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,7 +14,8 @@ use tempfile::TempDir;
 use super::deploy::{BINARY, deploy, said};
 use crate::common::wait::{wait_for, wait_until};
 
-/// Ends, and with it all in its namespace, when told to or when the test process is gone: then its end of the pipe closes.
+/// Ends, with all processes of its namespace, when it is told to or when the test process ends and its end of the pipe
+/// closes.
 const KEEPER: &str = r#"
 ip link set lo up
 dockerd --data-root "$1/data" --exec-root "$1/exec" --pidfile "$1/pid" --host "unix://$1/sock" 2>&1 &
@@ -27,12 +29,12 @@ pub(super) struct Daemon {
     keeper: Child,
     pipe: Option<ChildStdin>,
     compose: Vec<&'static str>,
-    /// Of a project's containers, where this has started it.
+    /// The compose file of the project whose containers this has started.
     file: PathBuf,
 }
 
 impl Daemon {
-    /// None, and a line that says why, where it takes what is not here.
+    /// None, and a line that says why, if it needs something that is missing here.
     pub(super) fn start(file: PathBuf) -> Option<Daemon> {
         let works =
             |words: &[&str]| Command::new(words[0]).args(&words[1..]).output().is_ok_and(|ran| ran.status.success());
@@ -49,7 +51,7 @@ impl Daemon {
         let (None, Some(compose)) = (&missing, compose) else {
             return not_tried(&missing.unwrap_or("there is no docker compose".to_owned()));
         };
-        // The paths of its sockets may have 108 bytes.
+        // The path of a socket may have at most 108 bytes.
         let folder = tempfile::Builder::new().prefix("image-").tempdir().unwrap();
         let log = File::create(folder.path().join("log")).unwrap();
         let mut keeper = Command::new("unshare")
@@ -79,9 +81,9 @@ impl Daemon {
     pub(super) fn with_it(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("DOCKER_HOST", format!("unix://{}/sock", self.folder.path().display()));
-        // Not this user's settings.
+        // The user's own Docker settings are not used.
         command.env("DOCKER_CONFIG", self.folder.path()).env("BINARY", BINARY);
-        // As many files as may be given here.
+        // As many files as this process may open.
         let files = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX).min(1 << 20);
         command.env("FILES", files.to_string()).env("REQUESTS", "0");
         command
@@ -91,7 +93,7 @@ impl Daemon {
         self.with_it("docker").args(words).output().unwrap()
     }
 
-    /// The image that the compose files name, of the programs as they are.
+    /// Builds the image that the compose files name from these programs.
     pub(super) fn build(&self) {
         crate::common::bench::binary();
         let built = self.with_it(deploy("image").to_str().unwrap()).output().unwrap();
@@ -104,7 +106,7 @@ impl Daemon {
         command
     }
 
-    /// Starts the server of the compose file, and gives its container once it is healthy.
+    /// Starts the server of the compose file. Returns its container once it is healthy.
     fn serve(&self) -> String {
         let up = self.compose().args(["up", "--detach", "server"]).output().unwrap();
         assert!(up.status.success(), "{}", said(&up));
@@ -115,13 +117,13 @@ impl Daemon {
         container
     }
 
-    /// Asks the server by the port that it publishes, as a program on its machine does.
+    /// Asks the server over its published port, as a program on the same machine does.
     pub(super) fn ask(&self, port: u16, request: &str) -> String {
         let mut asking = Command::new("nsenter");
         asking.arg(format!("--net=/proc/{}/ns/net", self.keeper.id()));
         asking.args([BINARY, "send", "--to", &format!("127.0.0.1:{port}")]);
         let mut asking = asking.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // One that reaches nobody does not read it.
+        // A program that reaches no server does not read the request.
         let _ = asking.stdin.take().unwrap().write_all(request.as_bytes());
         said(&asking.wait_with_output().unwrap())
     }
@@ -136,7 +138,7 @@ impl Drop for Daemon {
 }
 
 pub(super) fn not_tried(why: &str) -> Option<Daemon> {
-    // Not by eprintln!, which is shown of failed tests only.
+    // Not by eprintln!, whose output is shown for failed tests only.
     std::io::stderr().write_all(format!("not tried: the image and its compose files: {why}\n").as_bytes()).unwrap();
     None
 }
@@ -145,7 +147,7 @@ pub(super) fn not_tried(why: &str) -> Option<Daemon> {
 fn the_image_is_built_takes_its_load_and_finds_everything_again_when_it_is_killed() {
     let Some(daemon) = Daemon::start(deploy("compose.yaml")) else { return };
     daemon.build();
-    // It is little larger than the programs are, with the names of the server's functions beside it.
+    // The image is little larger than the programs together with the names of the server's functions.
     let size = said(&daemon.docker(&["image", "inspect", "--format", "{{.Size}} {{.Config.User}}", "pricetime"]));
     let (size, user) = size.trim().split_once(' ').unwrap();
     let programs =

@@ -1,14 +1,15 @@
-//! Modules of a crate import each other in one direction: whoever reads one module reads downward, and never comes back.
+//! Modules of a crate import each other in one direction only: a reader of one module reads downward, and never comes
+//! back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::mutants::root;
 
-/// What each module imports of its crate. Names are paths: `load::drive`.
+/// The modules that each module of a crate imports. Names are paths such as `load::drive`.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// Files with Rust in a folder, and in those below it.
+/// The Rust files in a folder and below it.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let within = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
@@ -18,7 +19,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn imports_of(src: &Path) -> Imports {
     let texts = files(src).into_iter().map(|file| {
         let name = file.strip_prefix(src).unwrap().with_extension("").to_str().unwrap().replace('/', "::");
-        // What only tests import is not the crate's order.
+        // Imports for tests alone do not count.
         let text = std::fs::read_to_string(&file).unwrap();
         (name, text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_string())
     });
@@ -43,7 +44,7 @@ fn imports_in(texts: BTreeMap<String, String>) -> Imports {
             found.flatten().map(|path| format!("{prefix}{path}").trim_start_matches("::").to_string()).collect()
         };
         let paths = [from("crate::", ""), from("super::", &format!("{above}::"))].into_iter();
-        // A folder's own module may use what it is made of, and is not an import of it.
+        // The module of a folder may use its parts, which do not count as imports.
         let modules = paths.flatten().filter_map(|path| module_of(&path));
         modules.filter(|module| module != own && !own.starts_with(&format!("{module}::"))).collect()
     };
@@ -51,7 +52,7 @@ fn imports_in(texts: BTreeMap<String, String>) -> Imports {
     all.collect()
 }
 
-/// The path that a text begins with, with all that stands in its braces.
+/// The path at the beginning of a text, with everything in its braces.
 fn path_at(text: &str) -> &str {
     let mut depth = 0;
     let end = text.find(|letter: char| {
@@ -67,7 +68,7 @@ fn paths(import: &str) -> Vec<String> {
         return vec![import.trim().split(" as ").next().unwrap().to_string()];
     };
     let mut depth = 0;
-    // Closing braces that nothing follows need not be counted.
+    // Closing braces at the end need not be counted.
     let items = items.trim().trim_end_matches('}').split(|letter| {
         depth += i32::from(letter == '{') - i32::from(letter == '}');
         letter == ',' && depth == 0
@@ -76,7 +77,7 @@ fn paths(import: &str) -> Vec<String> {
     items.flat_map(paths).map(|path| format!("{}{path}", prefix.trim_start())).collect()
 }
 
-/// A way from a module back to itself.
+/// A chain of imports that leads from a module back to itself.
 fn circle(imports: &Imports) -> Option<Vec<&str>> {
     fn walk<'a>(imports: &'a Imports, way: &mut Vec<&'a str>, done: &mut BTreeSet<&'a str>) -> bool {
         let at = *way.last().unwrap();

@@ -1,10 +1,10 @@
-//! The patches of `proof/mutants` stay what they are said to be: each applies to this tree and names tests that exist.
-//! Whether those tests see the planted bugs is what `proof/mutants/run` says, which builds each of them.
+//! The patches of `proof/mutants` remain what they claim to be: each applies to this tree and names tests that exist.
+//! Whether those tests notice the planted bugs is checked by `proof/mutants/run`, which builds each of them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Fewer are not worth the name of a proof.
+/// Fewer patches than this would prove little.
 const PATCHES_MIN: usize = 40;
 
 pub fn root() -> PathBuf {
@@ -17,7 +17,7 @@ fn patches() -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|extension| extension == "patch")).collect()
 }
 
-/// The values of a header's lines.
+/// The values of this header's lines.
 fn header<'a>(patch: &'a str, name: &str) -> Vec<&'a str> {
     let start = format!("# {name}: ");
     patch.lines().take_while(|line| line.starts_with('#')).filter_map(|line| line.strip_prefix(&start)).collect()
@@ -53,7 +53,7 @@ fn every_mutant_says_what_it_is_and_names_tests_that_exist() {
     }
 }
 
-/// Whether `-p CRATE --test TARGET -- name::of::it` or `-p CRATE --lib -- name::of::it` is the name of a test.
+/// Whether `-p CRATE --test TARGET -- name::of::it` or `-p CRATE --lib -- name::of::it` names a test.
 fn exists(test: &str) -> bool {
     let Some((words, name)) = test.split_once(" -- ") else { return false };
     let mut modules: Vec<&str> = name.split("::").collect();
@@ -66,19 +66,19 @@ fn exists(test: &str) -> bool {
     files(&root, &modules).iter().any(|file| std::fs::read_to_string(file).is_ok_and(|file| file.contains(&function)))
 }
 
-/// Where the code of a module may be, in a crate whose first file is `root.rs` or, of tests, `root/main.rs`.
+/// The files that may contain a module's code, in a crate whose first file is `root.rs` or, for tests, `root/main.rs`.
 fn files(root: &Path, modules: &[&str]) -> Vec<PathBuf> {
     let Some((last, before)) = modules.split_last() else {
         return vec![root.with_extension("rs"), root.join("main.rs")];
     };
     let folders = [root.to_owned(), root.parent().unwrap().to_owned()].map(|folder| folder.join(before.join("/")));
     let own = folders.iter().flat_map(|folder| [folder.join(format!("{last}.rs")), folder.join(last).join("mod.rs")]);
-    // Unit tests stand in the file of what they test.
+    // Unit tests are in the file of the code that they test.
     let above = if *last == "tests" { files(root, before) } else { Vec::new() };
     own.chain(above).collect()
 }
 
-/// Where a package of this workspace stands. A folder is named after what its package is to this project.
+/// The folder of a package of this workspace.
 fn folder(package: &str) -> PathBuf {
     let (crates, name) = (root().join("crates"), package.strip_prefix("pricetime-").unwrap_or(package));
     let gateway = crates.join("gateways").join(name);

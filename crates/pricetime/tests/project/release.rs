@@ -1,4 +1,4 @@
-//! What `deploy/release` makes of the programs that these tests run.
+//! The files that `deploy/release` makes from the programs that these tests run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use super::deploy::{BINARY, deploy, is_there, said};
 use crate::common::folder::Folder;
 
-/// Installs the package, takes it away, installs it again and purges it, in a copy of this machine's files that nobody else sees.
+/// Installs the package, removes it, installs it again and purges it, in a copy of this machine's files that nothing
+/// else sees.
 const TRIED: &str = r#"
 set -e
 top=$1
@@ -44,7 +45,7 @@ fn release(to: &Path, program_mb: &str) -> Output {
     crate::common::bench::binary();
     let mut command = Command::new(deploy("release"));
     command.arg(to).env("BINARY", BINARY).env("COMPRESSION", "none").env("MAINTAINER", "Tests <tests@debian.org>");
-    // No daemon: the image has a test of its own.
+    // No Docker daemon is used: the image has a test of its own.
     command.env("DOCKER_HOST", "unix:///nowhere/docker.sock").env("PROGRAM_MB", program_mb).output().unwrap()
 }
 

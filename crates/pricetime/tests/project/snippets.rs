@@ -1,5 +1,5 @@
-//! Every fenced block of every document is run by a test, or named below with the reason why not. Of those that are not run the commands,
-//! their options and the files that they name are looked up.
+//! Every fenced block of every document is run by a test, or named below with the reason why it is not. In blocks that
+//! are not run, the commands, their options and the files that they name are checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::Command;
 use super::deploy::BINARY;
 use super::documents::{blocks, document};
 
-/// Documents, what kind of blocks in them is run, and where.
+/// Documents, the kinds of their blocks that are run, and the file that runs them.
 const RUN: [(&str, &str, &str); 19] = [
     ("README.md", "console", "documents.rs"),
     ("docs/FIRST_SESSION.md", "console", "documents.rs"),
@@ -29,11 +29,11 @@ const RUN: [(&str, &str, &str); 19] = [
     ("docs/SETTINGS.md", "calendar", "chapters.rs"),
     // The programs, each in its language.
     ("docs/FIRST_BOT.md", "python js go rust", "../strangers/first_bot.rs"),
-    // Questions to the database alone, which begin with psql.
+    // Queries to the database alone, which begin with psql.
     ("docs/POSTGRES.md", "sh psql", "../../../store/tests/store/rows.rs"),
 ];
 
-/// Documents, how blocks in them begin, and why no test runs them.
+/// Documents, the beginnings of their blocks, and the reasons why no test runs these.
 const NOT_RUN: [(&str, &str, &str); 27] = [
     ("README.md", "cargo run --release", "builds for minutes; the tests run the same program, built otherwise"),
     ("README.md", "cargo build --release && cargo run", "measures for minutes"),
@@ -72,7 +72,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The documents of the project, where somebody would look for one.
+/// The project's documents, in the places where a reader would look for them.
 fn documents() -> Vec<String> {
     let mut found = Vec::new();
     for folder in [".", "docs", "deploy", "deploy/cluster", "web", "clients", "bench", "proof"] {
@@ -84,7 +84,7 @@ fn documents() -> Vec<String> {
     found
 }
 
-/// What a block is, of those that are run.
+/// Whether a block is run.
 fn is_run(name: &str, kind: &str, text: &str) -> bool {
     RUN.iter().any(|(document, kinds, _)| {
         *document == name
@@ -104,7 +104,7 @@ fn every_block_of_every_document_is_run_or_named_with_the_reason_why_not() {
             let listed =
                 NOT_RUN.iter().position(|(document, begins, _)| *document == name && text.trim().starts_with(begins));
             used.extend(listed);
-            // Drawings, output and forms of messages: nothing that somebody would enter.
+            // Drawings, output and forms of messages, which nobody would enter.
             let is_shown = kind == "text";
             let first = text.lines().next().unwrap_or_default();
             assert!(
@@ -112,7 +112,7 @@ fn every_block_of_every_document_is_run_or_named_with_the_reason_why_not() {
                 "{name} has a block `{kind}` that no test runs: {first:?}. Let one run it, or name it above with the reason"
             );
             let looks_entered = ["pricetime", "$ ", "curl ", "cargo ", "psql ", "echo ", "docker ", "npm ", "pip "];
-            // What a server prints begins with its name.
+            // Output of a server begins with its name.
             let is_entered = looks_entered.iter().any(|begins| first.starts_with(begins)) && !first.ends_with("0.1.0");
             assert!(!is_shown || !is_entered, "{name} calls a command text: {first:?}");
         }
@@ -127,12 +127,12 @@ fn every_block_of_every_document_is_run_or_named_with_the_reason_why_not() {
     }
 }
 
-/// What each command says of itself.
+/// The help of each command.
 #[derive(Default)]
 struct Helps(BTreeMap<String, Option<String>>);
 
 impl Helps {
-    /// None if there is no such command.
+    /// The help of a command. None if there is no such command.
     fn of(&mut self, program: &str, words: &[&str]) -> Option<String> {
         let path = Path::new(BINARY).with_file_name(program);
         let asked = || Command::new(path).args(words).arg("--help").output().unwrap();
@@ -168,7 +168,7 @@ fn what_the_documents_enter_is_there() {
             let Some(place) = words.iter().position(|word| ["pricetime", "pricetime-bench"].contains(word)) else {
                 continue;
             };
-            // Not where it is the name of a package.
+            // Except if it is the name of a package.
             if place > 0 && words[place - 1] == "-p" || words.len() == place + 1 {
                 continue;
             }

@@ -1,19 +1,20 @@
-//! The sums of amounts outside of the engine: `plus`, `minus` and `less` panic where a sum has no room, so that each
-//! file with one stands here with its bound. What clients can have done again and again, such as trading, has none:
-//! `Turnover` is for that.
+//! The sums of amounts outside of the engine: `plus`, `minus` and `less` panic when they overflow, so each file that
+//! uses one is listed here with its bound. Sums of things that clients can repeat without end, such as trading, have no
+//! bound: `Turnover` is for those.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The shares and the money of one order: at most 2^63 units of shares, and the highest price for each, 2^126 units of
-/// money.
+/// The shares and the money of one order are at most 2^63 units of shares, and the highest price for each of them,
+/// 2^126 units of money.
 const OF_ONE_ORDER: &str = "the shares, or the money, of one order";
-/// A level, a book or a position: orders are counted in 64 bits, and 2^63 units each have room in 128 bits.
+/// A level, a book or a position: the number of orders fits into 64 bits, and 2^63 units for each of them fit into 128
+/// bits.
 const OF_OPEN_ORDERS: &str = "the shares of orders that are open at once";
 /// All accounts together have at most 10^20 dollars, and as many shares of a symbol.
 const OF_WHAT_THERE_IS: &str = "dollars and shares that accounts have, or hold, at once: capped when they are created";
 
-/// Files with such sums, and what bounds them.
+/// Files with such sums, and their bounds.
 const REVIEWED: [(&str, &str); 29] = [
     ("crates/feed/src/book.rs", OF_OPEN_ORDERS),
     ("crates/feed/src/market.rs", OF_OPEN_ORDERS),
@@ -45,7 +46,7 @@ const REVIEWED: [(&str, &str); 29] = [
     ("crates/web/src/binance/rolling.rs", "as of candles, which it joins"),
     ("crates/web/src/shapes/order.rs", OF_ONE_ORDER),
 ];
-/// The engine has its own invariants, with a test of each command; the others are tests, benches and models.
+/// The engine has its own invariants, tested after each command; the others are tests, benches and models.
 const NOT_LOOKED_AT: [&str; 4] = ["crates/engine/", "crates/model/", "crates/bench/", "crates/store/src/simulation"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -59,7 +60,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The name and the text of each source of the crates, without their tests and benches.
+/// The names and texts of the crates' sources, without their tests and benches.
 pub fn rust_sources(root: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for folder in ["crates", "crates/gateways"] {

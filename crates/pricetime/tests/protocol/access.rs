@@ -1,4 +1,4 @@
-//! Who may do what, over a real socket: logins, roles, and keys that are gone, have expired or are guessed.
+//! Permissions over a real socket: logins, roles, and keys that are removed, have expired or are guessed.
 
 use std::fs;
 use std::io::Write;
@@ -16,13 +16,13 @@ use crate::common::members::basic;
 use crate::common::server::{Launch, PATIENCE, Server};
 use crate::common::wait::wait_until;
 
-/// Of every key here.
+/// The secret of every key in these tests.
 pub(super) const SECRET: &str = "sesame-sesame-sesame";
 const UNKNOWN: &str = "Unknown account";
 const OTHER_ROLE: &str = "not permitted: this is for members of another role";
 const WRONG: &str = "<results><error>login refused: no valid key is proven by this</error></results>\n";
 
-/// A member of this name with a key of this name, and further lines of the key.
+/// A member with this name and one key of this name, and further lines of the key.
 fn member(name: &str, role: &str, accounts: &str, key: &str) -> String {
     let proof = if key.is_empty() { format!("secret = \"{SECRET}\"\n") } else { key.to_owned() };
     format!(
@@ -42,7 +42,7 @@ fn all_roles() -> String {
     roles.iter().map(|(name, role, accounts)| member(name, role, accounts, "")).collect()
 }
 
-/// A server whose data folder holds this access file, and the file's path.
+/// A server whose data folder has this access file. Returns the file's path, too.
 pub(super) fn started(purpose: &str, text: &str) -> (Folder, Server, PathBuf) {
     started_with(purpose, text, "")
 }
@@ -57,7 +57,7 @@ pub(super) fn started_with(purpose: &str, text: &str, settings: &str) -> (Folder
     (folder, server, path)
 }
 
-/// In one step, as editors should.
+/// Replaces the file in one step, as editors should.
 fn write(path: &Path, text: &str) {
     let new = path.with_extension("new");
     let file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new);
@@ -79,7 +79,7 @@ pub(super) fn logged_in(server: &Server, key: &str) -> Client {
 pub(super) const MARKET: &str = "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"1000\"/><symbol sym=\"S\">\
     <account id=\"1\">100</account><account id=\"2\">100</account></symbol></create>";
 
-/// What can be asked of an account: everything that there is but for `create`.
+/// All requests about an account. Only `create` is left out.
 const ASKED: [&str; 18] = [
     "<order sym=\"S\" amount=\"1\" limit=\"5\"/>",
     "<order sym=\"S\" amount=\"-1\" limit=\"5\" client-id=\"mine\"/>",
@@ -285,7 +285,7 @@ fn who_guesses_waits_and_learns_nothing_and_nobody_else_does() {
     }
     let waits = guesser.ask(&format!("<login key=\"trader\" secret=\"{SECRET}\"/>"));
     assert!(waits.contains("too many wrong ones came for this key from this address; try again in 1 s"), "{waits}");
-    // Whoever has another key does not wait for those of the same address who guess.
+    // A client with another key does not wait, although clients at its address guess.
     log_in(&mut server.client(), "hashed");
     assert!(!ask(&mut trader, "1", "<query id=\"1\"/>").is_empty(), "who is logged in goes on");
     let mut elsewhere = from("127.0.0.3", &server);
@@ -348,8 +348,8 @@ fn secrets_are_shown_nowhere() {
     server.stop();
 }
 
-/// A program that takes core dumps from a pipe is not bound by the limit of their size, and whoever acts as the
-/// server's user could read its memory: what is no longer to be dumped belongs to root.
+/// A program that receives core dumps through a pipe is not bound by the limit of their size, and another process of
+/// the server's user could read its memory. A process that may not be dumped belongs to root.
 #[test]
 fn the_memory_of_a_server_that_holds_secrets_belongs_to_root() {
     const NOBODY: u32 = 65_534;
@@ -404,7 +404,7 @@ fn without_an_access_file_nobody_logs_in() {
     assert!(refused.stderr.contains("its mode is 644") && refused.stderr.contains("chmod 600"), "{}", refused.stderr);
 }
 
-/// `pricetime access` with these words and this standard input: what it prints, and whether it went well.
+/// Runs `pricetime access` with these words and this standard input. Returns what it prints, and whether it succeeded.
 fn tool(words: &[&str], input: &str) -> (String, bool) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_pricetime"))
         .arg("access")

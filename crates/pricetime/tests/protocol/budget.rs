@@ -1,4 +1,4 @@
-//! Issuers with a budget, over the wire: they pay from an account of the venue, and nothing gives them more.
+//! Issuers with a budget, over the wire: they pay from an account of the venue, and nothing refills it.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn members() -> String {
         .concat()
 }
 
-/// As in docs/PROTOCOL.md.
+/// As docs/PROTOCOL.md describes.
 #[test]
 fn an_issuer_gives_what_its_budget_holds_and_no_more() {
     let (folder, server, path) = started("issuer-budget", &members());
@@ -50,7 +50,7 @@ fn an_issuer_gives_what_its_budget_holds_and_no_more() {
     );
     let before = server.state()["state_hash"].clone();
     drop((issuer, operator));
-    // What is left is what the account holds, so a crash forgets nothing of it.
+    // The rest of the budget is the account's balance, so a crash forgets nothing of it.
     server.kill();
     let server = Launch::new(&folder.data()).start();
     assert_eq!(server.state()["state_hash"], before);
@@ -59,7 +59,7 @@ fn an_issuer_gives_what_its_budget_holds_and_no_more() {
     assert_eq!(issuer.ask(&create("68", "400")), "<results><created id=\"68\"/></results>\n");
     assert!(issuer.ask(&create("69", "0.00000001")).contains("0 available"));
     assert_eq!(issuer.ask(&create("69", "0")), "<results><created id=\"69\"/></results>\n");
-    // An operator makes what it creates, whatever others may.
+    // An operator may create money, whatever budgets others have.
     let mut operator = logged_in(&server, "operator");
     assert_eq!(operator.ask(&create("71", "5000")), "<results><created id=\"71\"/></results>\n");
     drop(path);
@@ -87,7 +87,7 @@ fn over_rest_an_issuer_has_the_same_budget() {
     let shares = json!({"account": "67", "shares": "1"});
     let (status, refused) = send("issuer", "POST", "/api/v1/symbols/SPY/shares", &shares);
     assert_eq!((status, &refused["code"]), (422, &json!("insufficient-shares")), "{refused}");
-    // Operators see budgets and change them, and they count at once.
+    // Operators see and change budgets, and changes count at once.
     let budget = json!({"from": "660", "accounts": "71-72"});
     let asked = json!({"roles": ["issuer"], "accounts": [], "budget": budget});
     let (status, member) = send("operator", "PUT", "/api/v1/members/issuer", &asked);

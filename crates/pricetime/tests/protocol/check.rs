@@ -1,5 +1,6 @@
-//! The client's commands against the real server: `check`, which must find nothing wrong with ours in any of its ways to
-//! reply, and `send`, whose exit codes scripts rely on. That `check` notices wrong servers is tested beside its cases.
+//! The client's commands against the real server: `check`, which must find nothing wrong with any of our server's ways
+//! to reply, and `send`, on whose exit codes scripts rely. That `check` notices wrong servers is tested beside its
+//! cases.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -17,12 +18,13 @@ fn pricetime(arguments: &[&str], input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pricetime"));
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A program that fails at once does not read it.
+    // A program that fails at once does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// Runs the check against a server started with these arguments and compares the names of what does not hold.
+/// Runs the check against a server that was started with these arguments, and compares the names of the rules that do
+/// not hold.
 fn check(arguments: &str, not_holding: &[&str]) {
     let (_folder, server) = start(arguments);
     let output = pricetime(&["check", &server.xml.to_string(), "--json"], "");
@@ -40,7 +42,7 @@ fn our_server_keeps_every_rule() {
     let output = pricetime(&["check", &server.xml.to_string(), "--strict", "--verbose"], "");
     let report = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{report}");
-    // Once more: a server with a past passes as well.
+    // A server with a past passes as well.
     let output = pricetime(&["check", &server.xml.to_string(), "--strict", "--filter", "match"], "");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
 }

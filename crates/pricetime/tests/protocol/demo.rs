@@ -1,4 +1,4 @@
-//! `pricetime demo`: a market that is alive at once, and gone afterwards.
+//! `pricetime demo`: a market that trades at once, and is removed afterwards.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn a_demo_trades_by_itself_and_with_whoever_comes_and_leaves_nothing() {
     let http = Http::new(server.http);
     let status = http.read("/api/v1/status");
     assert_eq!((&status["demo"], &status["symbols"], &status["status"]), (&json!(true), &json!(4), &json!("ready")));
-    // Its traders are not the sandbox's, which is said and is no fault.
+    // The demo's traders are not the sandbox's, and the server says so without an error.
     let sandbox = http.read("/api/v1/sandbox");
     assert_eq!((&sandbox["possible"], &sandbox["running"]), (&json!(false), &json!(false)));
     assert!(sandbox["why"].as_str().unwrap().contains("this is a demo"), "{sandbox}");
@@ -44,7 +44,7 @@ fn a_demo_trades_by_itself_and_with_whoever_comes_and_leaves_nothing() {
             orders["orders"].as_array().unwrap().iter().map(|order| order["kind"].as_str().unwrap()).collect();
         assert_eq!(placed, kinds.iter().copied().collect(), "{account}");
     }
-    // Others leave what waits, shows a part, cancels another one, never takes or ends by itself.
+    // The others place orders that wait for a price, show a part, are linked with another order, or have a deadline.
     let mut of_kinds = [0; 6];
     for account in [401, 402] {
         for status in ["open", "all"] {
@@ -57,7 +57,7 @@ fn a_demo_trades_by_itself_and_with_whoever_comes_and_leaves_nothing() {
         }
     }
     assert!(of_kinds.iter().all(|count| *count > 0), "{of_kinds:?}");
-    // A bid above all others is taken.
+    // A bid above all others is executed.
     let best: f64 = http.read("/api/v1/symbols/ACME")["best_ask"].as_str().unwrap().parse().unwrap();
     let order =
         json!({"account": "1", "symbol": "ACME", "side": "buy", "limit": format!("{:.2}", best + 1.0), "shares": "3"});
@@ -92,7 +92,7 @@ fn a_demo_has_a_key_of_its_own_and_a_past_for_clients_of_the_compatible_interfac
             let shown = shown.as_array().unwrap().iter();
             shown.map(|kline| (kline[0].as_u64().unwrap(), kline[8].to_string())).collect()
         };
-        // The last one is still traded in.
+        // The last candles still change.
         let done = &all[..all.len() - 2];
         assert!(done.len() >= 4, "{interval}");
         for from in [0, 1, done.len() / 2] {
@@ -103,10 +103,10 @@ fn a_demo_has_a_key_of_its_own_and_a_past_for_clients_of_the_compatible_interfac
             assert_eq!(klines(&format!("endTime={end}&limit={few}")), done[from..from + few], "{interval}");
             let many = klines(&format!("startTime={}", start - millis + 1));
             assert_eq!(many[..few], done[from..from + few], "{interval}");
-            // A page has 500 unless more are asked for.
+            // A page has 500 candles unless more are requested.
             assert!(many.len() >= (done.len() - from).min(500), "{interval}");
         }
-        // Three days have more minutes than a page.
+        // Three days have more minutes than fit into a page.
         if all.len() < 1000 {
             assert_eq!(klines("startTime=0&limit=2"), done[..2], "from the beginning of all time");
         }
@@ -136,7 +136,7 @@ fn the_same_seed_gives_the_same_past() {
             .map(|trade| format!("{} {}", trade["price"], trade["shares"]))
             .collect();
         server.stop();
-        // The last ones may be of the time after the start.
+        // The last prices may be from after the start.
         prices[prices.len() - 500..].to_vec()
     };
     let (one, same, other) = (shown("demo-one", "5"), shown("demo-same", "5"), shown("demo-other", "6"));

@@ -1,5 +1,5 @@
-//! Where one request ends and the next begins, over a real socket, and the settings that bound requests, replies and the
-//! lives of connections: the decided edges of docs/PROTOCOL.md, framing.
+//! The ends of requests in the bytes of a real socket, and the settings that bound requests, replies and the lives of
+//! connections: the edge cases that docs/PROTOCOL.md decides under framing.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ fn requests_are_framed_by_their_length_however_they_arrive() {
     // A published example: CRLF throughout, 173 bytes announced and 176 sent.
     let body = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n<create>\r\n  <symbol sym=\"SPY\"/>\r\n</create>";
     check(format!("{}\r\n{body}\r\n\0", body.len()).as_bytes(), 1);
-    // A byte at a time.
+    // The request is sent byte by byte.
     for byte in b"9\n<create/>\n" {
         check(&[*byte], 0);
     }
@@ -40,7 +40,7 @@ fn requests_are_framed_by_their_length_however_they_arrive() {
     for id in 0..500 {
         assert_eq!(client.reply().unwrap(), format!("<results><created id=\"{id}\"/></results>\n"));
     }
-    // Whoever ends its sending half still gets every reply, and then the end; of a request that is not whole it is told.
+    // A client that ends its sending half still gets every reply, an error for an incomplete request, and then the end.
     client.send(b"9\n<create/>9\n<create/>9\n<creat").unwrap();
     client.end_sending();
     let cut = "<results><error>incomplete: 6 of 9 bytes came</error></results>\n";
@@ -62,7 +62,8 @@ fn a_length_that_cannot_be_trusted_is_answered_after_the_earlier_replies_and_clo
         ("9999999999\n", "the request is 9999999999 bytes long; at most 1048576"),
     ] {
         let mut client = server.client();
-        // Half a MiB behind it is discarded, so that the client is not reset before it has read.
+        // The half MiB after it is read and discarded, so that the connection is not reset before the client has read
+        // the reply.
         client.send(format!("9\n<create/>{line}{}", "x".repeat(1 << 19)).as_bytes()).unwrap();
         let all = client.rest().unwrap_or_else(|error| panic!("{line}: {error}"));
         let expected = format!("<results></results>\n<results><error>{why}</error></results>\n");
@@ -75,7 +76,7 @@ fn a_length_that_cannot_be_trusted_is_answered_after_the_earlier_replies_and_clo
 fn the_limits_of_requests_and_replies_are_settings() {
     let (_folder, server) = started("limits", "--max-request 1000 --max-children 10 --max-reply 2000");
     let mut talk = Talk::with(&server);
-    // 1000 bytes are taken, 1001 are not.
+    // 1000 bytes are accepted, 1001 are not.
     let create = |length: usize| format!("<create>{}</create>", " ".repeat(length - "<create></create>".len()));
     talk.says(&create(1000), "");
     let mut client = server.client();
@@ -84,7 +85,7 @@ fn the_limits_of_requests_and_replies_are_settings() {
         client.rest().unwrap(),
         "<results><error>the request is 1001 bytes long; at most 1000</error></results>\n"
     );
-    // Ten elements, nested ones and the root counted or not: what is beyond is refused whole.
+    // Ten elements, counting nested ones and the root: a request with more is refused as a whole.
     talk.creates(
         "<account id=\"1\" balance=\"1000\"/><symbol sym=\"S\"><account id=\"1\">100</account></symbol>",
         "<created id=\"1\"/><created sym=\"S\" id=\"1\"/>",
@@ -95,7 +96,7 @@ fn the_limits_of_requests_and_replies_are_settings() {
     );
     talk.refuses(&format!("<create>{}</create>", "<symbol sym=\"U\"><account id=\"1\">1</account></symbol>".repeat(6)));
     talk.trades("1", &order("U", "1", "1"), &refused("U", "1", "1", "Unknown symbol"));
-    // A status of 20 executions is some 1,050 bytes: a second one does not fit, and only queries are cut.
+    // A status with 20 executions has about 1,050 bytes: a second one does not fit, and only queries are cut.
     talk.trades("1", &order("S", "20", "1"), &opened("S", "20", "1", 1));
     for id in 0..4 {
         let sells = order("S", "-1", "1").repeat(5);
@@ -138,13 +139,13 @@ fn one_request_a_connection_when_asked_for() {
 fn an_idle_connection_is_closed_after_the_time_that_is_set() {
     const TIMEOUT: Duration = Duration::from_millis(700);
     let (_folder, server) = started("idle", "--idle-timeout 700ms");
-    // Since before it did the last thing. On a busy machine the server may act late, but not so early: it counts from the
-    // beginning of the turn in which it reads.
+    // The time counts from before the connection's last action. On a busy machine the server may act late, but never
+    // early, because it counts from the beginning of the turn in which it reads.
     let ends_after = |since: Instant, client: &mut Client, told: &str| {
         assert_eq!(client.rest().expect("an end, not a reset"), told);
         assert!(since.elapsed() >= TIMEOUT / 2, "closed after {:?}", since.elapsed());
     };
-    // Never asked anything; asked once; sent half a request.
+    // A connection without any request, one after a request, and one with half a request.
     let now = Instant::now();
     ends_after(now, &mut server.client(), "");
     let (now, mut once) = (Instant::now(), server.client());
@@ -153,7 +154,7 @@ fn an_idle_connection_is_closed_after_the_time_that_is_set() {
     let (now, mut half) = (Instant::now(), server.client());
     half.send(b"100\n<create>").unwrap();
     ends_after(now, &mut half, "<results><error>incomplete: 8 of 100 bytes came</error></results>\n");
-    // Whoever asks now and then is not idle.
+    // A client that asks now and then is not idle.
     let (mut busy, mut asked, mut rounds) = (server.client(), Instant::now(), 0);
     while rounds < 4 {
         std::thread::sleep(TIMEOUT / 3);
@@ -161,7 +162,7 @@ fn an_idle_connection_is_closed_after_the_time_that_is_set() {
             rounds += 1;
         } else {
             assert!(asked.elapsed() >= TIMEOUT / 2, "closed {:?} after it asked", asked.elapsed());
-            // The machine was busy for so long that it was idle: once more.
+            // The machine was so busy that the connection was idle: the test tries again.
             (busy, rounds) = (server.client(), 0);
         }
         asked = Instant::now();

@@ -1,5 +1,5 @@
-//! Orders that show a part of their shares at a time, over a real socket: who executes first, what is told of them, and what is left of
-//! them after crashes.
+//! Orders that show a part of their shares at a time, over a real socket: who executes first, what is told of them, and
+//! what remains of them after crashes.
 
 use crate::common::folder::Folder;
 use crate::common::server::Launch;
@@ -14,7 +14,7 @@ fn opened(talk: &mut Talk, account: &str, order: &str, id: u64) {
     talk.trades(account, &format!("<order {order}/>"), &format!("<opened {order} id=\"{id}\"/>"));
 }
 
-/// Other engines let the next part of such an order keep the place of the one before.
+/// Other exchanges let the next part of such an order keep the place of the part before.
 #[test]
 fn an_icebergs_tip_does_not_jump_the_line_whenever_the_server_dies() {
     let folder = Folder::new("icebergs");
@@ -24,7 +24,7 @@ fn an_icebergs_tip_does_not_jump_the_line_whenever_the_server_dies() {
     talk.creates(MARKET, MADE);
     opened(&mut talk, "1", "sym=\"S\" amount=\"-30\" limit=\"5\" client-id=\"berg\" display=\"10\"", 1);
     opened(&mut talk, "2", "sym=\"S\" amount=\"-10\" limit=\"5\"", 2);
-    // The buys take four, six, five, and then what is left and more.
+    // The buys take four, six and five shares, and then the rest and more.
     let bought = ["4", "6", "5", "25"];
     let berg = [("26", "6"), ("20", "10"), ("20", "10"), ("0", "0")];
     let plain = ["10", "10", "5", "0"];
@@ -32,7 +32,7 @@ fn an_icebergs_tip_does_not_jump_the_line_whenever_the_server_dies() {
     for (nth, (bought, ((open, shown), plain))) in bought.into_iter().zip(berg.into_iter().zip(plain)).enumerate() {
         server.kill();
         server = launch.start();
-        // The same talk goes on: what it hears of happened before the kill.
+        // The same talk continues, so it expects replies about what happened before the kill.
         talk.client = server.client();
         opened(&mut talk, "3", &format!("sym=\"S\" amount=\"{bought}\" limit=\"5\""), nth as u64 + 3);
         executed += [
@@ -54,7 +54,7 @@ fn an_icebergs_tip_does_not_jump_the_line_whenever_the_server_dies() {
         let open = orders.iter().find(|order| order["id"] == 2).map_or("0", |order| order["open"].as_str().unwrap());
         assert_eq!(open, plain, "of the order that was shown second, after {nth}");
     }
-    // The last one took five of the other order before it came to the tips.
+    // The last buy executed five shares of the other order before it reached the tips.
     talk.trades(
         "3",
         "<query id=\"6\"/>",

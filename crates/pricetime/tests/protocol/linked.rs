@@ -1,4 +1,5 @@
-//! Two orders of which one cancels the other, over a real socket: what is answered, and what is left of them after crashes.
+//! Pairs of orders that cancel each other, over a real socket: what is answered, and what remains of them after
+//! crashes.
 
 use crate::common::folder::Folder;
 use crate::common::server::Launch;
@@ -26,13 +27,13 @@ fn a_pair_outlives_crashes_and_one_of_it_cancels_the_other() {
     let mut talk = Talk::with(&server);
     talk.creates(MARKET, MADE);
     talk.trades("1", &oco(ABOVE, BELOW), &opened(ABOVE, BELOW, 1));
-    // What they hold is held once, and nothing of it is free.
+    // What both orders hold is held once, and none of it is free.
     let one = "sym=\"S\" amount=\"-1\" limit=\"9\"";
     let short = format!("<error {one}>Insufficient shares: 1 needed, 0 available</error>");
     talk.trades("1", &format!("<order {one}/>"), &short);
     drop(talk);
     server.kill();
-    // Once from the journal, and once from the snapshot of a stop.
+    // The server restarts from its journal first, and then from the snapshot of a stop.
     launch.start().stop();
     let server = launch.start();
     let mut talk = Talk::with(&server);
@@ -66,7 +67,7 @@ fn of_two_that_cannot_both_be_placed_there_is_none() {
     let server = Launch::new(&folder.data()).start();
     let mut talk = Talk::with(&server);
     talk.creates(MARKET, MADE);
-    // The first one is refused, or the second one.
+    // The first order is refused, or the second one.
     let crossing = "sym=\"S\" amount=\"-10\" limit=\"5\" post-only=\"true\"";
     let why = "Post-only order would execute at once, at 5: choose a limit that does not cross";
     talk.trades(
@@ -76,7 +77,7 @@ fn of_two_that_cannot_both_be_placed_there_is_none() {
     );
     talk.trades("1", &oco(crossing, BELOW), &format!("<error {crossing}>{why}</error>"));
     talk.trades("1", &oco(BELOW, crossing), &format!("<error {crossing}>{why}</error>"));
-    // The order that came first has an id, and nothing open; what it held is free.
+    // The order that came first has an id and nothing open, and what it held is free.
     talk.trades("1", "<query id=\"2\"/>", "<status id=\"2\"><canceled shares=\"10\" time=\"T\"/></status>");
     talk.trades("1", &oco(ABOVE, BELOW), &opened(ABOVE, BELOW, 3));
     talk.trades(

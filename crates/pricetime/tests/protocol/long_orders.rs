@@ -1,5 +1,5 @@
-//! Orders with more executions than the server keeps in memory, and than a reply holds: they are told in order, up to
-//! the place of the question, and nobody makes a reply that is too long.
+//! Orders with more executions than the server keeps in memory, and than fit into a reply: the executions are told in
+//! order, up to the moment of the question, and no reply becomes too long.
 
 use crate::common::fix::Fix;
 use crate::common::folder::Folder;
@@ -14,18 +14,18 @@ fn sells(shares: impl Iterator<Item = usize>) -> String {
     shares.map(|shares| format!("<order sym=\"SPY\" amount=\"-{shares}\" limit=\"10\"/>")).collect()
 }
 
-/// Has account 1 do these in one request.
+/// Lets account 1 do these things in one request.
 fn trade(server: &Server, children: &str) -> String {
     server.ask(&format!("<transactions id=\"1\">{children}</transactions>"))
 }
 
-/// The executed shares that a part of a reply tells, in its order.
+/// The executed shares that a part of a reply tells, in order.
 fn executed(part: &str) -> Vec<usize> {
     let shares = part.split("<executed shares=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
     shares.map(|shares| shares.parse().unwrap()).collect()
 }
 
-/// Once all executions of an open order stayed in memory: 94 bytes each.
+/// All executions of an open order once stayed in memory, with 94 bytes each.
 #[test]
 fn executions_of_an_open_order_are_told_in_order_and_those_alone_that_were_before_the_question() {
     let folder = Folder::new("long-orders");
@@ -33,7 +33,7 @@ fn executions_of_an_open_order_are_told_in_order_and_those_alone_that_were_befor
     let server = launch.start();
     server.ask(MARKET);
     trade(&server, &format!("<order sym=\"SPY\" amount=\"100000\" limit=\"10\"/>{}", sells(1..=40)));
-    // More executions come in the same request, behind the question, and at last the order is canceled.
+    // More executions come in the same request, after the question, and at last the order is canceled.
     let request = format!(
         "<query id=\"1\"/>{}<query id=\"1\"/>{}<cancel id=\"1\"/><query id=\"1\"/>",
         sells(41..=60),
@@ -50,7 +50,7 @@ fn executions_of_an_open_order_are_told_in_order_and_those_alone_that_were_befor
         assert_eq!(executed(told), (1..=61).collect::<Vec<_>>());
         assert!(told.starts_with("<canceled shares=\"98109\""), "{told}");
     }
-    // Another one stays open. What is told of it is the same after a crash, and from a snapshot.
+    // Another order stays open. What is told of it is the same after a crash, and from a snapshot.
     trade(&server, &format!("<order sym=\"SPY\" amount=\"1000\" limit=\"10\"/>{}", sells(1..=30)));
     let question = "<query id=\"63\"/><query id=\"1\"/>";
     let before = trade(&server, question);
@@ -74,7 +74,7 @@ fn executions_of_an_open_order_are_told_in_order_and_those_alone_that_were_befor
     assert_eq!((&view["executed"], &view["open"]), (&"496".into(), &"504".into()), "{view}");
 }
 
-/// A server whose replies have 4 KiB at most, with four orders of 300 executions each. Gives their ids.
+/// A server whose replies have at most 4 KiB, with four orders of 300 executions each. Returns their ids.
 fn with_long_orders(launch: &Launch) -> (Server, [u64; 4]) {
     let server = launch.start();
     server.ask(MARKET);
@@ -87,8 +87,8 @@ fn with_long_orders(launch: &Launch) -> (Server, [u64; 4]) {
     (server, orders)
 }
 
-/// Once a cancel told all executions of its order, however many: of 1.8 million its connection was closed without an
-/// answer, and others waited for two seconds.
+/// A cancel once told all executions of its order, however many: with 1.8 million its connection was closed without an
+/// answer, and other clients waited for two seconds.
 #[test]
 fn a_cancel_is_answered_within_the_bound_of_replies_and_says_what_it_leaves_out() {
     let folder = Folder::new("long-cancels");
@@ -106,8 +106,8 @@ fn a_cancel_is_answered_within_the_bound_of_replies_and_says_what_it_leaves_out(
     assert!(reply.contains(&canceled) && reply.contains(left_out), "{reply}");
     assert_eq!(reply.matches("reply too large").count(), 2, "{reply}");
     assert_eq!(reply.matches("Order has nothing open to cancel").count(), 1, "{reply}");
-    // An order whose executions fit is told whole on the same connection, and of one that comes behind others as much
-    // as there is room for.
+    // An order whose executions fit into the rest of the reply is told completely on the same connection, and of later
+    // orders as much as fits.
     let few = format!(
         "<order sym=\"SPY\" amount=\"100\" limit=\"5000\"/>{}",
         "<order sym=\"SPY\" amount=\"-1\" limit=\"5000\"/>".repeat(20)
@@ -116,7 +116,7 @@ fn a_cancel_is_answered_within_the_bound_of_replies_and_says_what_it_leaves_out(
     assert!(reply.contains(" id=\"1205\"/>"), "{reply}");
     let reply = client.ask("<transactions id=\"1\"><cancel id=\"1205\"/></transactions>");
     assert_eq!(executed(&reply), [1; 20], "{reply}");
-    // By their number these could fit, and by their bytes they do not.
+    // Counted by executions these would fit, but by bytes they do not.
     let many = format!(
         "<order sym=\"SPY\" amount=\"100\" limit=\"5000\"/>{}",
         "<order sym=\"SPY\" amount=\"-1\" limit=\"5000\"/>".repeat(90)

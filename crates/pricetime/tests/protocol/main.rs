@@ -1,5 +1,5 @@
-//! What the XML protocol answers, over a real socket: requests and their replies, framing, the client's commands, and how a server
-//! starts, ends and shares an address.
+//! The XML protocol over a real socket: requests and their replies, framing, the client's commands, and how servers
+//! start, end and share an address.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 #[path = "../common/mod.rs"]

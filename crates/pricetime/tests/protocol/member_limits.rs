@@ -1,10 +1,10 @@
-//! What bounds a member: its limits, and that it may stop itself.
+//! The limits of a member, and the stop that a member may call for itself.
 
 use std::fmt::Write as _;
 
 use super::access::{MARKET, SECRET, ask, logged_in, started};
 
-/// An operator, and a trader with these limits who has two keys.
+/// An operator, and a trader with these limits and two keys.
 fn members(limits: &str) -> String {
     let mut text = format!(
         "[[member]]\nname = \"operator\"\nroles = [\"operator\"]\n[[member.key]]\nid = \"operator\"\nsecret = \"{SECRET}\"\n\
@@ -16,7 +16,7 @@ fn members(limits: &str) -> String {
     text
 }
 
-/// With keys that are not the member's name, a login says the member.
+/// The keys' names differ from the member's, and the login tells the member's name.
 fn trader(server: &crate::common::server::Server, key: &str) -> crate::common::client::Client {
     let mut client = server.client();
     let reply = client.ask(&format!("<login key=\"{key}\" secret=\"{SECRET}\"/>"));
@@ -37,12 +37,12 @@ fn an_order_past_a_members_limits_is_refused_with_the_bound() {
         ("<order sym=\"S\" amount=\"21\" limit=\"1\"/>", Some(shares)),
         ("<order sym=\"S\" amount=\"-21\" type=\"market\"/>", Some(shares)),
         ("<order sym=\"S\" amount=\"20\" limit=\"5.01\"/>", Some(value)),
-        // Its shares are known when it executes, which once was past the bound.
+        // The number of its shares is known only when it executes, and once exceeded the bound.
         (
             "<order sym=\"S\" funds=\"1\" type=\"market\"/>",
             Some("an order of this member may have 20, and one for money has no number before it executes"),
         ),
-        // One that moves up once was worth more than it may be.
+        // An order that moves up once was worth more than allowed.
         ("<order sym=\"S\" amount=\"1\" limit=\"1\" post-only=\"move\"/>", None),
         (
             "<order sym=\"S\" amount=\"-1\" limit=\"1\" post-only=\"move\"/>",
@@ -78,7 +78,7 @@ fn an_order_past_a_members_limits_is_refused_with_the_bound() {
         assert_eq!(reply, format!("<results><error {}>{why}</error></results>\n", orders[at]));
     }
     assert!(ask(&mut client, "1", "<cancel-all/>").contains("<canceled-all orders=\"2\""));
-    // What another key of another member asks is not bounded.
+    // Orders with a key of another member are not bounded.
     let mut operator = logged_in(&server, "operator");
     assert!(ask(&mut operator, "1", "<order sym=\"S\" amount=\"21\" limit=\"5\"/>").contains("<opened"));
     server.stop();
@@ -93,9 +93,9 @@ fn orders_a_second_are_counted_over_all_keys_and_connections_of_a_member() {
     let replies = [ask(&mut one, "1", &order), ask(&mut two, "1", &order)].concat();
     let (opened, refused) =
         (replies.matches("<opened").count(), replies.matches("this member may place 3 a second").count());
-    // Whoever is slow gets a few more.
+    // A slow machine lets a few more through.
     assert!((3..20).contains(&opened) && opened + refused == 40, "{opened} {refused}: {replies}");
-    // Its cancels and queries go on, and so does everybody else.
+    // The member's cancels and queries go on, and so do all requests of other members.
     assert!(ask(&mut one, "1", "<query id=\"1\"/><cancel-all/>").contains("<canceled-all"));
     let mut operator = logged_in(&server, "operator");
     assert_eq!(ask(&mut operator, "2", &order).matches("<opened").count(), 20);
@@ -112,13 +112,13 @@ fn a_message_too_many_ends_orders_and_does_nothing_else() {
     let why = "too many messages: this member may send 3 a second; try again";
     let refused = replies.iter().filter(|reply| reply.contains(why)).count();
     let opened = replies.iter().filter(|reply| reply.contains("<opened")).count();
-    // The login was the first message. Whoever is slow gets a few more.
+    // The login was the first message. A slow machine lets a few more through.
     assert!((2..20).contains(&opened) && opened + refused == 20, "{opened} {refused}: {replies:?}");
     let many = "<query id=\"1\"/><cancel id=\"1\"/><cancel-all/>";
     let reply = (0..20).map(|_| ask(&mut client, "1", many)).find(|reply| reply.contains(why));
     let reply = reply.expect("queries count");
     assert!(reply.contains("<canceled-all"), "{reply}");
-    // Nobody else waits for that.
+    // Other members do not wait for that.
     let mut operator = logged_in(&server, "operator");
     assert!((0..20).all(|_| ask(&mut operator, "2", order).contains("<opened")));
     server.stop();
@@ -163,10 +163,10 @@ fn a_login_is_refused_on_a_connection_too_many() {
     let why = "login refused: too many connections: this member may have 2 open; close one";
     assert!(reply.contains(why), "{reply}");
     assert!(ask(&mut third, "1", "<cancel-all/>").contains("Unknown account"), "it is nobody's");
-    // Who is there may log in again.
+    // A connection that counts already may log in again.
     assert!(one.ask(&login).contains("<logged-in"));
     drop(two);
-    // The server sees that a little later.
+    // The server notices the end of the connection a little later.
     let again = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
         third.ask(&login).contains("<logged-in")

@@ -1,4 +1,5 @@
-//! Orders that wait until another one is executed, over a real socket: what is answered, and what is left of them after crashes.
+//! Orders that wait until another one is executed, over a real socket: what is answered, and what remains of them after
+//! crashes.
 
 use crate::common::folder::Folder;
 use crate::common::server::Launch;
@@ -34,7 +35,7 @@ fn what_was_bought_is_sold_by_orders_that_waited_through_crashes() {
         <status id=\"3\"><open shares=\"10\" pends-on=\"1\"/></status>";
     let queries = "<query id=\"1\"/><query id=\"2\"/><query id=\"3\"/>";
     talk.trades("1", queries, waits);
-    // It has no shares yet, and cannot have fewer.
+    // The waiting order's shares are not fixed yet, so it cannot be reduced.
     talk.trades(
         "1",
         "<amend id=\"2\" shares=\"5\"/>",
@@ -43,7 +44,7 @@ fn what_was_bought_is_sold_by_orders_that_waited_through_crashes() {
     );
     drop(talk);
     server.kill();
-    // Once from the journal, and once from the snapshot of a stop.
+    // The server restarts from its journal first, and then from the snapshot of a stop.
     launch.start().stop();
     let server = launch.start();
     let mut talk = Talk::with(&server);
@@ -62,7 +63,7 @@ fn what_was_bought_is_sold_by_orders_that_waited_through_crashes() {
     let server = launch.start();
     let mut talk = Talk::with(&server);
     talk.trades("1", "<query id=\"2\"/><query id=\"3\"/>", placed);
-    // From now on one of them cancels the other.
+    // From now on each of the two cancels the other.
     let buy = "sym=\"S\" amount=\"1\" limit=\"7\"";
     talk.trades("2", &format!("<order {buy}/>"), &format!("<opened {buy} id=\"6\"/>"));
     talk.trades("1", "<query id=\"3\"/>", "<status id=\"3\"><canceled shares=\"10\" time=\"T\"/></status>");
@@ -81,7 +82,7 @@ fn orders_that_wait_end_with_what_they_wait_for_and_with_each_other() {
     talk.trades("1", "<cancel id=\"1\"/>", &canceled(1));
     talk.trades("1", &oto(&[BUY, ABOVE]), &opened(&[BUY, ABOVE], 4));
     talk.trades("1", "<cancel id=\"4\"/><query id=\"5\"/>", &format!("{}{}", canceled(4), ended(5)));
-    // One that cannot be placed when its turn comes ends, too: the working order sells, and there is too little money.
+    // An order that cannot be placed at its turn ends, too: the working order sells, and there is too little money.
     let (sell, dear) = ("sym=\"S\" amount=\"-1\" limit=\"5\"", "sym=\"S\" amount=\"50\" limit=\"9\"");
     talk.trades("2", &oto(&[sell, dear]), &opened(&[sell, dear], 6));
     let buy = "sym=\"S\" amount=\"1\" limit=\"5\"";

@@ -1,5 +1,5 @@
-//! The protocol over a real socket: the worked example and the decided edges of docs/PROTOCOL.md, request by request with
-//! the exact reply, and the same answers after a restart and after a crash.
+//! The protocol over a real socket: the worked example and the edge cases that docs/PROTOCOL.md decides, request by
+//! request with the exact reply, and the same answers after a restart and after a crash.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ fn the_worked_example_goes_as_published_and_is_told_the_same_after_restarts() {
         "<status id=\"1\"><open shares=\"100\"/><executed shares=\"200\" price=\"125\" time=\"T\"/></status>\
          <status id=\"6\"><open shares=\"400\"/></status>",
     );
-    // What is canceled of an order that was executed in part, and of one that was not.
+    // The canceled shares of an order that was executed in part, and of one that was not.
     talk.trades(
         "1",
         "<cancel id=\"1\"/><cancel id=\"1\"/><query id=\"1\"/><cancel id=\"3\"/>",
@@ -71,7 +71,7 @@ fn the_worked_example_goes_as_published_and_is_told_the_same_after_restarts() {
     server.kill();
     let server = launch.start();
     assert_eq!(ask_all(&server), before, "after a crash");
-    // The ids go on, and what is open still trades: the rest of 6 is first in the book.
+    // The ids continue, and open orders still trade: the rest of order 6 is first in the book.
     Talk::with(&server).trades("2", &order("SPY", "-1", "125"), &opened("SPY", "-1", "125", 8)).trades(
         "1",
         "<query id=\"6\"/>",
@@ -129,7 +129,8 @@ fn create_answers_each_child_in_its_place() {
          <account id=\"8\" balance=\"-0\"/>",
         "<created id=\" 5 \"/><error>unknown element bad</error><created id=\"6\"/><created id=\"7\"/><created id=\"8\"/>",
     );
-    // Symbols: case counts, accounts must exist, an illegal one gets an error an account, or one.
+    // Symbols: case counts, accounts must exist, and an invalid symbol gets one error for each account, or a single one
+    // without accounts.
     talk.creates(
         &format!("<symbol sym=\"{symbol}\"><account id=\"5\"> 1.5 </account><account id=\"404\">1</account></symbol>"),
         &format!("<created sym=\"{symbol}\" id=\"5\"/><error sym=\"{symbol}\" id=\"404\">Unknown account</error>"),
@@ -151,7 +152,7 @@ fn create_answers_each_child_in_its_place() {
          <error sym=\"SPY\" id=\"5\">shares are missing: they are the text of the account</error>\
          <error sym=\"SPY\" id=\"5\">shares has 9 decimal places; at most 8</error><created sym=\"SPY\" id=\"5\"/>",
     );
-    // 1000 shares in all, and not one more; `spy` is another symbol.
+    // There are 1000 shares in all; `spy` is another symbol.
     talk.trades(
         "5",
         &[order("SPY", "-1000", "1"), order("SPY", "-0.00000001", "1"), order("spy", "-1", "1")].concat(),
@@ -247,7 +248,7 @@ fn orders_are_refused_for_each_of_their_faults_and_spend_no_id() {
          <error sym=\"SPY\" amount=\"1\">order has no limit attribute</error>\
          <error sym=\"SPY\" amount=\"1\" limit=\"1\">order has an unknown attribute color</error>",
     );
-    // What was sent is echoed as it was sent, escaped again.
+    // Attributes are echoed as they were sent, escaped again.
     talk.trades(
         "1",
         "<order sym='A\"&lt;&#9;&amp;&apos;' amount=\"&#13;x\" limit=\"1\"/>",
@@ -269,7 +270,7 @@ fn what_was_sent_is_echoed_and_ids_begin_at_one() {
         "<order limit=' 0001.50 ' amount=\"&#10;1.0\" sym=\" SPY \"/>",
         "<opened sym=\" SPY \" amount=\"&#10;1.0\" limit=\" 0001.50 \" id=\"1\"/>",
     );
-    // A literal line end in an attribute is a blank to XML.
+    // XML turns a literal line end in an attribute into a blank.
     talk.trades(
         "1",
         "<order sym=\"SPY\" amount=\"1\n\" limit=\".5\"/>",
@@ -300,7 +301,7 @@ fn queries_and_cancels_tell_nothing_of_what_is_not_ones_own() {
     }
     let unknown = "<error id=\"1\">Unknown order</error>";
     talk.trades("2", "<query id=\"1\"/><cancel id=\"1\"/>", &[unknown, unknown].concat());
-    // An unknown account: one error a child, with its own attributes.
+    // An unknown account: each child gets an error with its own attributes.
     talk.trades(
         "3",
         &format!("{}<query id=\"1\"/><cancel id=\"1\"/>", order("SPY", "1", "1")),
@@ -340,7 +341,8 @@ fn done_orders_are_told_as_long_as_they_are_kept() {
     let server = launch.start();
     let mut client = server.client();
     client.ask("<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"S\"><account id=\"1\">1000000</account></symbol></create>");
-    // Two hundred pairs that execute with one another, so that both are done at once, and a canceled one each.
+    // Two hundred pairs that execute with each other, so that both orders are done at once, and with each a canceled
+    // order.
     let round = format!("{}{}{}", order("S", "-2", "10"), order("S", "2", "10.5"), order("S", "3", "1"));
     for number in 0..200u64 {
         client.ask(&format!("<transactions id=\"1\">{round}<cancel id=\"{}\"/></transactions>", number * 3 + 3));
@@ -351,10 +353,10 @@ fn done_orders_are_told_as_long_as_they_are_kept() {
     assert_eq!(first.matches("<executed shares=\"2\" price=\"10\"").count(), 400);
     assert_eq!(first.matches("<canceled shares=\"3\"").count(), 200);
     assert_eq!(first.matches("Order has nothing open to cancel").count(), 600);
-    // Whoever does not own them learns nothing, from the history either.
+    // A client that does not own the orders learns nothing, also not from the history.
     client.ask("<create><account id=\"2\" balance=\"0\"/></create>");
     let until = Instant::now() + Duration::from_millis(400);
-    // However often they are asked for.
+    // However often the orders are queried.
     while Instant::now() < until {
         assert_eq!(client.ask(&everything), first);
     }
@@ -368,7 +370,7 @@ fn done_orders_are_told_as_long_as_they_are_kept() {
     assert_eq!(server.ask(&everything), first);
 }
 
-/// Once a query for an order that was archived never ended: the index of those in memory was searched in circles after
+/// A query for an archived order once never ended: the index of the orders in memory was searched in a circle after
 /// some hundreds of orders had come and gone.
 #[test]
 fn every_order_is_found_however_many_came_and_went_before() {
@@ -405,7 +407,7 @@ fn every_order_is_found_however_many_came_and_went_before() {
 fn bad_xml_changes_nothing_and_the_connection_goes_on() {
     let (_folder, server) = started("bad-xml", "");
     let mut talk = Talk::with(&server);
-    // Each would create account 1 with its first child.
+    // Each request would create account 1 with its first child.
     let first = "<account id=\"1\" balance=\"1\"/>";
     for rest in [
         "<account id=\"2\" balance=\"1\">",
@@ -439,7 +441,7 @@ fn bad_xml_changes_nothing_and_the_connection_goes_on() {
     talk.refuses(&format!("<create colour=\"red\">{first}</create>"));
     talk.client.send(b"10\n<create>\xff\xfe").unwrap();
     compare("invalid UTF-8", &talk.client.reply().unwrap(), &format!("<results><error>{ANY}</error></results>\n"));
-    // Nothing of all that took effect; and what is well-formed but unusual is read.
+    // None of these requests took effect; unusual but well-formed ones are read.
     talk.says(
         "<?xml version='1.0' encoding='utf-8' standalone='yes'?>\r\n<!-- one --><?pi two?><create >\r\n\
          <!-- three --><account\tid='1'\r\nbalance=\"1\" ></account >\r\n</create >\r\n<!-- four -->\r\n",

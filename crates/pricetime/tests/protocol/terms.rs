@@ -1,5 +1,5 @@
-//! Orders that end at a time, keep from trading with their own account, or are amended, over a real socket: what is answered, and
-//! what is left of them after crashes.
+//! Orders that end at a time, do not trade with their own account, or are amended, over a real socket: what is
+//! answered, and what remains of them after crashes.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ const MARKET: &str = "<account id=\"1\" balance=\"100\"/><account id=\"2\" balan
     <symbol sym=\"S\"><account id=\"1\">10</account><account id=\"2\">10</account></symbol>";
 const MADE: &str = "<created id=\"1\"/><created id=\"2\"/><created sym=\"S\" id=\"1\"/><created sym=\"S\" id=\"2\"/>";
 
-/// So many seconds from now, as an attribute says it.
+/// A time this many seconds from now, as an attribute has it.
 fn in_seconds(seconds: f64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     format!("{:.3}", now + seconds)
@@ -44,7 +44,7 @@ fn an_order_ends_at_its_time_while_nobody_sends_anything() {
         ),
     );
     assert_eq!(open_orders(&server), 3);
-    // Its files alone are looked at.
+    // Only the server's files are looked at, since a request would wake it.
     wait_until("the two orders whose time has come to end", PATIENCE, || open_orders(&server) == 1);
     talk.trades(
         "1",
@@ -54,7 +54,7 @@ fn an_order_ends_at_its_time_while_nobody_sends_anything() {
          <status id=\"3\"><canceled shares=\"4\" time=\"T\"/></status>\
          <error id=\"3\">Order has nothing open to cancel</error>",
     );
-    // What they held is there again.
+    // What the orders held is free again.
     talk.trades(
         "1",
         "<order sym=\"S\" amount=\"-10\" limit=\"9\"/><order sym=\"S\" amount=\"16\" limit=\"5\"/>",
@@ -78,7 +78,7 @@ fn an_order_whose_time_comes_while_the_server_is_down_ends_when_it_is_back() {
     );
     drop(talk);
     server.kill();
-    // Killed once more before the deadline has come, so that the deadline itself outlives a restart.
+    // The server is killed once more before the deadline, so that the deadline itself survives a restart.
     launch.start().kill();
     wait_until("its time", PATIENCE, || SystemTime::now() > ends);
     let server = launch.start();
@@ -150,7 +150,7 @@ fn an_amended_order_keeps_its_place_and_is_the_same_after_a_crash() {
          <error id=\"1\" shares=\"1\">Amending leaves an order something open: 1 were executed, so choose more, or cancel the order</error>\
          <amended id=\"1\" shares=\"1.5\"><open shares=\"0.5\"/></amended>",
     );
-    // What it held is free: 2.5 and 30 of 95 dollars are held.
+    // What the order no longer needs is free: 2.5 and 30 of 95 dollars are held.
     talk.trades(
         "1",
         "<order sym=\"S\" amount=\"13\" limit=\"5\"/>",
@@ -163,7 +163,7 @@ fn an_order_does_not_trade_with_its_own_account_if_it_says_so() {
     let (_folder, server) = started("self-trade", "");
     let mut talk = Talk::with(&server);
     talk.creates(MARKET, MADE);
-    // The other account's order at the same price is older, and is traded with.
+    // The other account's order at the same price is older, and is executed.
     talk.trades(
         "2",
         "<order sym=\"S\" amount=\"-1\" limit=\"5\"/>",

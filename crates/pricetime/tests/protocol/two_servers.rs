@@ -1,4 +1,5 @@
-//! Two servers that get in each other's way, and how one ends: by a signal, or after the requests it was to answer.
+//! Two servers on the same folder or port, and how a server ends: by a signal, or after the number of requests that it
+//! should answer.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use crate::common::trader::{End, Trader};
 use crate::common::wait::wait_until;
 use rustix::process::Signal;
 
-/// A server that waited for somebody would take until that one's idle timeout, a minute.
+/// A server that waited for a client would take until that client's idle timeout, a minute.
 const LONGEST_STOP: Duration = Duration::from_secs(20);
 
 fn refused(launch: &Launch) -> Ended {
@@ -38,7 +39,7 @@ fn the_second_server_on_a_data_folder_is_told_who_has_it() {
     let first = launch.start();
     first.ask("<create><account id=\"1\" balance=\"1\"/></create>");
     check_refused(&launch, &format!("is in use by process {}", first.process.id()));
-    // The first one did not notice, and a crashed one leaves nothing behind that keeps the next out.
+    // The first server did not notice, and a crashed server leaves nothing behind that keeps the next one out.
     let query = "<transactions id=\"1\"><query id=\"1\"/></transactions>";
     let unknown = "<results><error id=\"1\">Unknown order</error></results>\n";
     assert_eq!(first.ask(query), unknown);
@@ -59,7 +60,7 @@ fn the_second_server_on_a_port_is_told_which_setting_to_change() {
         };
         check_refused(&second().on_xml(first.xml), &in_use(first.xml, "--xml"));
         check_refused(&second().on_http(first.http), &in_use(first.http, "--http"));
-        // Nobody's clients were taken away meanwhile.
+        // The first server kept all of its clients meanwhile.
         for _ in 0..20 {
             assert_eq!(first.ask("<create/>"), "<results></results>\n");
         }
@@ -94,7 +95,8 @@ fn a_signal_under_load_loses_no_reply_and_leaves_a_snapshot() {
         println!("{signal:?}: stopped in {took:?} after {acknowledged} acknowledged commands");
         let server = launch.start();
         assert!(server.banner.contains("0 commands replayed after the snapshot at command "), "{}", server.banner);
-        // Whatever took effect was answered: what was read before the end got its reply, the rest was not read.
+        // Everything that took effect was answered: requests that the server read before its end got their replies, and
+        // the rest was not read.
         let unanswered = audit(&server, &mut traders, &mut KnownOrders::default(), usize::MAX, 1);
         assert_eq!(unanswered.applied, 0, "{unanswered:?}");
         assert_ne!(unanswered, Unanswered::default(), "there was load");
@@ -109,7 +111,7 @@ fn a_stopping_server_does_not_wait_for_those_who_do_nothing() {
     let mut idle: Vec<Client> = (0..50).map(|_| server.client()).collect();
     idle[0].ask("<create/>");
     idle[1].send(b"100\n<create>").unwrap();
-    // Those who still wait to be taken are reset by the system.
+    // The kernel resets connections that still wait to be accepted.
     let http = Http::new(server.http);
     let taken = || Exposition::read(&http.get("/metrics").text).sum("pricetime_connections", &[("gateway", "xml")]);
     wait_until("all are taken", PATIENCE, || taken() == 50.0);
