@@ -295,10 +295,10 @@ impl Model {
             self.executed_in_turn = 0;
         }
         let left = u64::from(turn).saturating_sub(self.executed_in_turn);
-        match entry.command {
-            Command::ActivateReached | Command::EndAuction => command.into(),
-            _ if left < small.into() => small.into(),
-            _ => left.min(command.into()),
+        match matches!(entry.command, Command::ActivateReached | Command::EndAuction) {
+            true => command.into(),
+            false if left < small.into() => small.into(),
+            false => left.min(command.into()),
         }
     }
 
