@@ -1,5 +1,6 @@
-//! The journal, snapshots and history under a market that lives on a simulated disk: every operation of the disk
-//! fails, lies or loses power in turn, and what was acknowledged is there afterwards. The long form: `examples/simulate.rs`.
+//! The journal, snapshots and history of a market on a simulated disk. Each operation of the disk in turn fails, lies
+//! or loses power, and everything that was acknowledged must be there afterwards. The long form is
+//! `examples/simulate.rs`.
 //! Not quick: takes minutes.
 
 #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
@@ -12,11 +13,11 @@ use simulation::point;
 use simulation::process::Sabotage;
 use simulation::tally::{self, Tally};
 
-/// Lives that are tried, and tried at most where something that is drawn has not come up often enough.
+/// How many lives are tried, and the most that are tried until everything drawn has come up often enough.
 const LIVES: u64 = 120;
 const LIVES_MAX: u64 = 480;
 
-/// How often each of these has to come up at least.
+/// How often each of these must come up at least.
 const ENOUGH: [(&str, u64); 14] = [
     (tally::ARCHIVED_ANSWERS, 501),
     (tally::EXECUTIONS_LOOKED_UP, 6),
@@ -69,7 +70,7 @@ fn a_point_comes_out_the_same_every_time() {
 #[test]
 fn whatever_the_disk_does_what_was_acknowledged_is_there_afterwards() {
     let started = std::time::Instant::now();
-    // One scenario with every fault at every operation, and samples of many.
+    // One scenario is tried with every fault at every operation, and many others with samples.
     let every = Density { one_in: 1, second_one_in: 60, of_second_one_in: 4 };
     let sample = Density { one_in: 12, second_one_in: 250, of_second_one_in: 4 };
     let run = |seeds, density| {
@@ -83,7 +84,7 @@ fn whatever_the_disk_does_what_was_acknowledged_is_there_afterwards() {
     assert!(tally.points() > 5_000 && tally.get(tally::SECOND_FAULTS) > 1_000, "too few points:\n{tally}");
 }
 
-/// Runs points on a market that is broken on purpose until one fails, and gives what it said.
+/// Runs points on a market that is broken on purpose until one fails. Returns the failure's message.
 fn notices(sabotage: Sabotage) -> Result<u64, String> {
     let density = Density { one_in: 4, second_one_in: 1000, of_second_one_in: 4 };
     let mut points = 0;

@@ -1,4 +1,4 @@
-//! Everything that must hold of a node that has just started, against the ledger and its model.
+//! All conditions that must hold for a node that has just started, compared with the ledger and its model.
 
 use engine::{DoneOrders, Engine, Executed, Op, Query, Reply, StateItem};
 use journal::{JournalPoint, Storage, snapshot};
@@ -10,27 +10,28 @@ use super::node::Node;
 use super::past::Past;
 use super::process::Process;
 
-/// What an audit found that is no fault of the program, because the disk lied or was damaged.
+/// Audit findings that are no faults of the program, because the disk lied or was damaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Done orders whose record the history refuses as damaged, or as no longer kept.
+    /// Done orders whose record the history refuses, because it is damaged or no longer kept.
     pub refused_rows: u64,
     /// Done orders that the history takes for open.
     pub denied_rows: u64,
-    /// Journal files that a start needs no more are damaged.
+    /// Journal files that no start needs any more are damaged.
     pub damaged_journal: bool,
 }
 
 /// Whether the disk kept its promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// It did, power cuts and errors aside.
+    /// It did, apart from power cuts and errors.
     Honest,
     /// Syncs lied, or bits were flipped.
     Deceived,
 }
 
-/// The engine's state is the model's, item by item, and hashes as that of a fresh engine. Asks nothing of the disk.
+/// Checks that the engine's state is the model's, item by item, and has the hash of a fresh engine. Does not use the
+/// disk.
 pub fn check_state(node: &Node, ledger: &Ledger) -> Result<(), String> {
     let engine = node.engine();
     ensure!(engine.sequence() == ledger.sequence(), "the engine stands at {}", engine.sequence());
@@ -50,7 +51,7 @@ pub fn check_state(node: &Node, ledger: &Ledger) -> Result<(), String> {
     Ok(())
 }
 
-/// All that can be asked: the state, every order there ever was, the journal, the folder.
+/// Checks everything: the state, every order that ever existed, the journal, the folder.
 pub fn check_all(node: &mut Node, ledger: &Ledger, process: &Process, trust: Trust) -> Result<Findings, String> {
     check_state(node, ledger)?;
     let mut findings = Findings::default();
@@ -62,14 +63,14 @@ pub fn check_all(node: &mut Node, ledger: &Ledger, process: &Process, trust: Tru
     Ok(findings)
 }
 
-/// The history tells what the model does. After lies of the disk nothing is asked of it. A new one that begins later is right
-/// only where the machine lost commands. Gives how many orders it has.
+/// Checks that the history tells what the model does. After lies of the disk nothing is checked. A new history that
+/// begins later is right only if the machine lost commands. Returns the number of orders in the history.
 pub fn check_history(node: &Node, ledger: &Ledger, trust: Trust) -> Result<u64, String> {
     let checked = node.follower.look(|scene| Past::of(&ledger.entries).check(scene, trust == Trust::Honest));
     checked.map_err(|error| error.to_string())?
 }
 
-/// What the node answers for an order is what the model says, whether it is open or done.
+/// Checks that the node's answer about an order is the model's, whether the order is open or done.
 fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings: &mut Findings) -> Result<(), String> {
     let owner = model.accounts().nth(order.account.0 as usize).ok_or("an order's account exists")?;
     let query = Query { account: owner, order: order.id.into() };
@@ -114,8 +115,8 @@ fn check_order(node: &Node, model: &Model, order: &Order, trust: Trust, findings
     Ok(())
 }
 
-/// The journal, from where it begins, has every command once, at its sequence, with its time. True if it is damaged,
-/// which only a deceived one may be.
+/// Checks that the journal, from its beginning on, has every command once, with its sequence and time. Returns true if
+/// the journal is damaged, which is allowed only after deceit.
 fn check_journal(ledger: &Ledger, process: &Process, trust: Trust) -> Result<bool, String> {
     let (mut from, mut entries) = (JournalPoint::ZERO, Vec::new());
     let read = journal::oldest_point(process).and_then(|oldest| {
@@ -135,7 +136,7 @@ fn check_journal(ledger: &Ledger, process: &Process, trust: Trust) -> Result<boo
     Ok(false)
 }
 
-/// Nothing lies about that nobody will ever remove.
+/// Checks that there are no files that nothing will ever remove.
 fn check_folder(process: &Process) -> Result<(), String> {
     let names = process.list().map_err(|error| error.to_string())?;
     let snapshots = snapshot::list(process).map_err(|error| error.to_string())?;

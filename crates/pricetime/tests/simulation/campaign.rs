@@ -1,4 +1,4 @@
-//! Many points: which ones, on all cores, and how a failure is told so that it can be run again.
+//! Many points: their choice, their runs on all cores, and the report of a failure, with which it can be repeated.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,15 +15,15 @@ use super::tally::Tally;
 /// Which points of a scenario are tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Density {
-    /// One of so many points.
+    /// One of so many points is tried.
     pub one_in: usize,
-    /// One of so many crash points is struck again at operations of its recovery.
+    /// One of so many crash points gets a second fault during its recovery.
     pub second_one_in: usize,
-    /// Of the second faults there, one in so many.
+    /// One of so many operations of that recovery is tried.
     pub of_second_one_in: usize,
 }
 
-/// What did not hold, and where.
+/// A condition that did not hold, and its point.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub point: Option<Point>,
@@ -47,7 +47,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs one point; what panics is a failure too.
+/// Runs one point. A panic is a failure, too.
 pub fn try_point(point: &Point) -> Result<Tally, Failure> {
     let fail = |what| Failure { point: Some(*point), seed: point.seed, what };
     guarded(|| point::run(point)).map_err(fail)
@@ -84,7 +84,7 @@ fn second_points(first: Point, recovery: &[super::process::Kind], density: Densi
     all.filter(|_| random.below(density.of_second_one_in) == 0).collect()
 }
 
-/// Runs all points on all cores. Errors: the first failure found.
+/// Runs all points on all cores. Returns the first failure that is found as an error.
 pub fn run_all(points: &[Point]) -> Result<Tally, Failure> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -110,7 +110,7 @@ pub fn run_all(points: &[Point]) -> Result<Tally, Failure> {
     result.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Scenarios one after another, each with its points.
+/// Runs scenarios one after another, each with its points.
 pub fn run_scenarios(
     seeds: impl IntoIterator<Item = u64>,
     density: Density,

@@ -1,4 +1,4 @@
-//! The faults that strike a world, by name, and where each makes a difference.
+//! The faults that can strike a world, by name, and the operations at which each makes a difference.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use journal::simulated::{self, PowerCut, SimulatedDisk};
 
 use super::process::{Fate, Kind, Sabotage};
 
-/// What strikes at an operation of the disk.
+/// A fault that strikes at an operation of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
     /// The operation fails.
     Error,
-    /// The operation fails for want of room.
+    /// The operation fails because the disk is full.
     NoSpace,
-    /// From here on no file can get longer, until there is room again.
+    /// From here on no file can grow, until there is space again.
     DiskFull,
-    /// Half of a write is done, and it fails.
+    /// Half of a write is done, and the write fails.
     ShortWrite,
-    /// A sync fails, and what it should have made durable never will be, whatever later syncs say.
+    /// A sync fails, and the data that it should have made durable never will be, whatever later syncs say.
     FailedSync,
-    /// The process is killed; the system goes on with what it holds in memory.
+    /// The process is killed. The system goes on with what it holds in memory.
     Killed,
-    /// Power cut: nothing that was not synced is there.
+    /// The power is cut, and nothing that was not synced is there.
     CrashLost,
-    /// Power cut: of each file a part of what was not synced is there, torn between sectors.
+    /// The power is cut. Of each file a part of the unsynced data is there, torn between sectors.
     CrashTorn,
-    /// Power cut: any sectors that were not synced are there.
+    /// The power is cut, and an arbitrary selection of unsynced sectors is there.
     CrashReordered,
-    /// From here on syncs do nothing; some steps later the power is cut.
+    /// From here on syncs do nothing, and some steps later the power is cut.
     LyingSync,
-    /// Power cut, and one bit of one file flips.
+    /// The power is cut, and one bit of one file flips.
     BitFlip,
 }
 
@@ -49,7 +49,7 @@ impl Fault {
         Fault::BitFlip,
     ];
 
-    /// As the command line names it.
+    /// The name of the fault on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Error => "error",
@@ -66,13 +66,13 @@ impl Fault {
         }
     }
 
-    /// The fault of a name.
+    /// The fault with this name.
     pub fn named(name: &str) -> Option<Fault> {
         Fault::ALL.into_iter().find(|fault| fault.name() == name)
     }
 
-    /// Whether it makes a difference at an operation of this kind: a crash at a read is one at the next change, and a
-    /// disk that lies from a write on lies from the next sync on.
+    /// Whether the fault makes a difference at an operation of this kind. A crash at a read equals one at the next
+    /// change, and a disk that lies from a write on equals one that lies from the next sync on.
     pub fn strikes(self, kind: Kind) -> bool {
         match self {
             Fault::Error => true,
@@ -85,17 +85,17 @@ impl Fault {
         }
     }
 
-    /// Whether a second fault during the recovery from it is worth a try.
+    /// Whether a second fault is worth a try during the recovery from this one.
     pub fn leaves_much_to_recover(self) -> bool {
         matches!(self, Fault::CrashTorn | Fault::CrashReordered | Fault::Killed | Fault::FailedSync | Fault::ShortWrite)
     }
 
-    /// Whether the disk breaks its word.
+    /// Whether the disk breaks its promises.
     pub fn deceives(self) -> bool {
         matches!(self, Fault::LyingSync | Fault::BitFlip)
     }
 
-    /// Lets it strike at an operation.
+    /// The fate in which the fault strikes at this operation.
     pub fn plan(self, disk: &SimulatedDisk, at: u64, sabotage: Sabotage) -> Fate {
         let calm = Fate { sabotage, ..Fate::CALM };
         let on_disk = match self {
@@ -112,7 +112,7 @@ impl Fault {
         calm
     }
 
-    /// How the power is cut; `any` where the fault does not say.
+    /// How the power is cut. Returns `any` if the fault does not determine it.
     pub fn power_cut(self, any: PowerCut) -> PowerCut {
         match self {
             Fault::CrashLost | Fault::BitFlip => PowerCut::LosesAll,

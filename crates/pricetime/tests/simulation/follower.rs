@@ -1,5 +1,5 @@
-//! What the keeper's and the feed's threads do, without threads: a history and a view that follow the node's events when the world lets them,
-//! and may stall. It knows no model and no faults.
+//! The work of the keeper's and the feed's threads, without threads: a history and a view that follow the node's events
+//! when the world lets them, and may stall. The follower does not know the model and the faults.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,16 +10,16 @@ use feed::{History, HistoryError, Listeners, ReadModel, SharedHistory, View};
 use history::Sizes;
 use journal::{Durability, Storage};
 
-/// Small parts, so that many are sealed.
+/// Parts are small, so that many are sealed.
 const PART_RECORDS: u64 = 20;
 const BLOCK_RECORDS: u64 = 6;
-/// How often the history is tended to in a turn.
+/// How often the history is maintained in a turn.
 const TENDED: usize = 4;
 
-/// Nobody watches.
+/// A watcher that ignores everything.
 pub struct Nobody;
 
-/// Clones follow as one.
+/// A follower of a node's events. Clones share their state.
 #[derive(Clone)]
 pub struct Follower(Arc<Mutex<State>>);
 
@@ -27,30 +27,30 @@ struct State {
     scene: ReadModel<Nobody>,
     history: SharedHistory,
     line: VecDeque<EventBatch>,
-    /// Events that wait in the line.
+    /// The number of events that wait in the queue.
     waiting: usize,
     pace: Pace,
-    /// It follows nothing, for now.
+    /// Whether it follows nothing for now.
     is_stalled: bool,
-    /// Events that were left since somebody asked.
+    /// Events that were queued since the last call of `heard`.
     heard: Vec<(Sequence, Event)>,
-    /// How often the loop had to wait for room in the line.
+    /// How often the sequencer had to wait for room in the queue.
     full_lines: u64,
-    /// Why it does not follow any more.
+    /// Why it no longer follows.
     failed: Option<HistoryError>,
 }
 
-/// How far a follower lags behind.
+/// How far a follower may lag behind.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// It follows at once; otherwise when the world lets it.
+    /// Whether it follows at once. Otherwise it follows when the world lets it.
     pub is_prompt: bool,
-    /// When so many events wait, the loop waits until it has followed them.
+    /// When this many events wait, the sequencer waits until they have been followed.
     pub line_max: usize,
 }
 
 impl Follower {
-    /// Follows from an engine's state, with so many bytes of each table that wait to be written.
+    /// Follows from an engine's state on. At most `waiting_max` bytes of each table wait to be written.
     pub fn start<S: Storage>(
         engine: &Engine,
         home: &S,
@@ -81,7 +81,8 @@ impl Follower {
         Arc::new(self.clone())
     }
 
-    /// After a replay that ended where `engine` stands, as the server does. Gives whether the history goes on.
+    /// Fits the history to the end of a replay, where `engine` is now, as the server does. Returns whether the same
+    /// history continues.
     pub fn fit(&self, engine: &Engine) -> Result<bool, HistoryError> {
         let mut state = self.caught_up()?;
         if state.history.fit(engine)? {
@@ -91,17 +92,17 @@ impl Follower {
         Ok(false)
     }
 
-    /// What was left in the line since this was last asked.
+    /// The events that were queued since the last call.
     pub fn heard(&self) -> Vec<(Sequence, Event)> {
         std::mem::take(&mut self.state().heard)
     }
 
-    /// How often the loop had to wait for room in the line.
+    /// How often the sequencer had to wait for room in the queue.
     pub fn full_lines(&self) -> u64 {
         self.state().full_lines
     }
 
-    /// From now on it follows nothing until the line is full, or follows again.
+    /// If stalled, it follows nothing until the queue is full. Otherwise it follows again.
     pub fn stall(&self, is_stalled: bool) {
         self.state().is_stalled = is_stalled;
     }
@@ -110,7 +111,7 @@ impl Follower {
         self.state().is_stalled
     }
 
-    /// Follows so many batches of those that wait.
+    /// Follows up to this many of the waiting batches.
     pub fn follow(&self, batches: usize) {
         let mut state = self.state();
         if !state.is_stalled {
@@ -118,29 +119,30 @@ impl Follower {
         }
     }
 
-    /// Makes durable what it was told, as far as it can be: false if it cannot. Why it cannot follow on is for `check` to tell.
+    /// Makes durable what it was told. Returns false if that fails; the reason is told by `check`.
     pub fn checkpoint(&self) -> bool {
         self.caught_up().is_ok_and(|state| !state.is_stalled && state.history.checkpoint().is_ok())
     }
 
-    /// Follows what is left and makes it durable, when nothing more will come.
+    /// Follows what is left and makes it durable. No more events may come.
     pub fn stop(&self) -> Result<(), HistoryError> {
         self.stall(false);
         self.caught_up()?.history.checkpoint()
     }
 
-    /// Errors: why it does not follow any more, said once.
+    /// Returns the reason why it no longer follows as an error, once.
     pub fn check(&self) -> Result<(), HistoryError> {
         self.unfailed().map(drop)
     }
 
-    /// Looks at what it knows when it has followed all.
+    /// Passes what it knows to `look` when it has followed all events.
     pub fn look<T>(&self, look: impl FnOnce(&ReadModel<Nobody>) -> T) -> Result<T, HistoryError> {
         self.stall(false);
         Ok(look(&self.caught_up()?.scene))
     }
 
-    /// When it has followed all that waits, unless it stalls: as a question, which waits in the same line.
+    /// The state after all waiting events have been followed, unless the follower is stalled, as for a question in the
+    /// same queue.
     fn caught_up(&self) -> Result<MutexGuard<'_, State>, HistoryError> {
         self.follow(usize::MAX);
         self.unfailed()
@@ -177,7 +179,7 @@ impl EventQueue for Follower {
         let state = &mut *self.state();
         state.heard.extend(&batch.events);
         if state.waiting >= state.pace.line_max {
-            // The loop waits until there is room.
+            // The sequencer waits until there is room.
             state.full_lines += 1;
             state.is_stalled = false;
             state.follow(usize::MAX);

@@ -1,36 +1,36 @@
-//! What clients were told: every acknowledged command with its sequence and time, and the naive model that was fed with
-//! the same. It also keeps the turn whose fate is not known. It knows no disk.
+//! What clients were told: every acknowledged command with its sequence and time, and the naive model after these
+//! commands. It also keeps the turn whose result is unknown. It does not know the disk.
 
 use engine::{Entry, Event, Op, Sequence, Time};
 use model::{Model, Told};
 
 use super::ensure;
 
-/// The account of what happened.
+/// The record of what happened.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     /// The market after all entries.
     pub model: Model,
-    /// All commands that are in the journal for sure.
+    /// The commands that are certainly in the journal.
     pub entries: Vec<Entry>,
-    /// Where the units of the journal end.
+    /// The sequences at which the journal's units end.
     pub units: Vec<Sequence>,
     /// The commands of a turn that was neither acknowledged nor seen after a restart.
     pub doubt: Vec<Entry>,
-    /// Up to here, all was acknowledged before the disk began to lie.
+    /// The last command that was acknowledged before the disk began to lie.
     pub safe: Sequence,
-    /// Whether a mark stands behind the last of them.
+    /// Whether the journal has a mark after the last of the commands.
     pub marked: bool,
 }
 
 impl Ledger {
-    /// Nothing happened yet.
+    /// A ledger in which nothing has happened.
     pub fn new() -> Ledger {
         let (entries, units, doubt) = (Vec::new(), Vec::new(), Vec::new());
         Ledger { model: Model::new(), entries, units, doubt, safe: Sequence::ZERO, marked: false }
     }
 
-    /// The last command that is there for sure.
+    /// The sequence of the last command that is certainly there.
     pub fn sequence(&self) -> Sequence {
         Sequence(self.entries.len() as u64)
     }
@@ -40,7 +40,7 @@ impl Ledger {
         self.entries.last().map_or(Time::ZERO, |entry| entry.time)
     }
 
-    /// What the model tells of one op; a command is entered as the next one.
+    /// What the model tells of one op. A command is entered as the next one.
     pub fn tell(&mut self, op: &Op, time: Time, events: &mut Vec<(Sequence, Event)>) -> Told {
         let mut executions = Vec::new();
         let reply = match op {
@@ -57,7 +57,7 @@ impl Ledger {
         Told::of(&reply, &executions)
     }
 
-    /// All entered commands were acknowledged as one unit.
+    /// Notes that all entered commands were acknowledged as one unit.
     pub fn close_unit(&mut self, disk_lies: bool) {
         if self.units.last() != Some(&self.sequence()) && self.sequence() > Sequence::ZERO {
             self.units.push(self.sequence());
@@ -68,8 +68,8 @@ impl Ledger {
         }
     }
 
-    /// A restart found the journal to end at `found`. With a disk that lied since `safe`, what was acknowledged later
-    /// may be gone, in whole units. Returns how many acknowledged commands are gone.
+    /// Takes over the journal's end `found` after a restart. If the disk has lied since `safe`, later acknowledged
+    /// commands may be missing, in whole units. Returns the number of missing acknowledged commands.
     pub fn settle(&mut self, found: Sequence, disk_lied: bool) -> Result<u64, String> {
         let (known, doubt) = (self.sequence(), std::mem::take(&mut self.doubt));
         if found == Sequence(known.0 + doubt.len() as u64) {

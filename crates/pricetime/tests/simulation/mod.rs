@@ -1,6 +1,7 @@
-//! The market as the server runs it, without its sockets and threads, on a simulated disk with a clock that a seed drives: one step
-//! after another, faults at every operation of the disk, and a check of everything against the naive model after each restart.
-//! Shared by `tests/simulation.rs` (the short form) and `examples/simulate.rs` (the long one).
+//! The market as the server runs it, but without sockets and threads, on a simulated disk and with a clock that a seed
+//! controls: one step after another, with faults at every operation of the disk, and with a comparison of everything
+//! with the naive model after each restart. `tests/simulation.rs` (the short form) and `examples/simulate.rs` (the long
+//! one) share this module.
 
 #![allow(dead_code, reason = "each of the two forms uses its part")]
 #![allow(clippy::unwrap_used)]
@@ -26,15 +27,15 @@ use market::recovery::RecoveryError;
 /// Why a world does not go on.
 #[derive(Debug)]
 pub enum Stop {
-    /// The node is dead, as it should be after a fault: what it said.
+    /// The node is dead, as it should be after a fault, with this message.
     Dead(String),
-    /// The folder is not opened.
+    /// The folder was refused.
     Refused(Box<RecoveryError>),
-    /// Something does not hold that must: a fault of the program.
+    /// A condition does not hold that must: this is a fault of the program.
     Wrong(String),
 }
 
-/// Ends with what is wrong unless the condition holds.
+/// Returns a fault of the program unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($what:tt)+) => {
         if !$condition {

@@ -1,5 +1,5 @@
-//! The server in one thread: the loop, the snapshots and who follows are those of the server, and the world takes a step of each when
-//! it likes. It knows no model and no faults.
+//! The server in one thread: the sequencer, the snapshots and the followers are the server's, and the world calls each
+//! of them when it likes. The node does not know the model and the faults.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,7 +29,7 @@ use super::follower::{Follower, Pace};
 use super::process::Process;
 use super::tally::{self, Tally};
 
-/// More than any request here is answered with.
+/// More than any answer here contains.
 const LIMITS: AnswerLimits = AnswerLimits { request_executions_max: 25_000 };
 
 /// A running server.
@@ -40,21 +40,21 @@ pub struct Node {
     snapshots: SnapshotMaker<Process>,
     process: Process,
     disk_low: Arc<AtomicBool>,
-    /// What it did, counted.
+    /// What it has done, counted.
     done: Tally,
 }
 
-/// What a turn told.
+/// The result of a turn.
 pub struct Answered {
-    /// For each batch and each of its ops; none where the conditions refused it.
+    /// The result of each op of each batch. None if the conditions refused the op.
     pub told: Vec<Vec<Option<Told>>>,
     pub events: Vec<(Sequence, Event)>,
-    /// Why the node died when the answers had left.
+    /// Why the node died after its answers had left.
     pub death: Option<String>,
 }
 
 impl Node {
-    /// Opens the folder, as the server does on its start. `clock` shows the time in microseconds.
+    /// Opens the folder as the server does when it starts. `clock` shows the time in microseconds.
     pub fn open(
         process: &Process,
         options: Options,
@@ -107,14 +107,14 @@ impl Node {
         self.turn.engine()
     }
 
-    /// What it did so far.
+    /// What it has done so far.
     pub fn done(&self) -> Tally {
         let mut done = self.done.clone();
         done.count(tally::FULL_LINES, self.follower.full_lines());
         done
     }
 
-    /// One step of the loop, with the history's answers filled in.
+    /// Takes one step of the sequencer, and completes its answers from the history.
     pub fn turn(&mut self, batches: &[Requests], disk_low: bool) -> Result<Answered, Stop> {
         self.disk_low.store(disk_low, Ordering::Relaxed);
         let (back, answered) = channel();
@@ -143,7 +143,7 @@ impl Node {
         Ok(Answered { told, events, death })
     }
 
-    /// What a batch came back with.
+    /// The result of a batch that came back.
     fn told(&mut self, batch: Batch) -> Result<Vec<Option<Told>>, Stop> {
         let Batch { requests, answers, mut executions, .. } = batch;
         let mut told = Vec::new();
@@ -167,7 +167,7 @@ impl Node {
         Ok(told)
     }
 
-    /// A reply with the executions that the engine does not keep, from the history.
+    /// Completes a reply with the executions that only the history keeps.
     fn whole(&mut self, reply: Reply, executions: &mut Vec<Execution>) -> Result<Reply, Stop> {
         let Some((order, executed)) = reply.elsewhere() else { return Ok(reply) };
         self.done.count(tally::EXECUTIONS_LOOKED_UP, 1);
@@ -187,7 +187,7 @@ impl Node {
         }
     }
 
-    /// The executions of an order, open or done, from the history.
+    /// The executions of an open or done order, from the history.
     pub fn executions_so_far(&self, order: OrderId) -> Result<Vec<Execution>, Stop> {
         let read = self.follower.look(|scene| {
             let history = scene.history.as_ref().expect("there is one").read();
@@ -198,7 +198,7 @@ impl Node {
         read.and_then(|read: Result<_, HistoryError>| read).map_err(|error| Stop::Dead(error.to_string()))
     }
 
-    /// What the history says of a done order, behind all that it was told.
+    /// What the history says about a done order, after all events that it was told.
     pub fn done_order(&self, order: OrderId) -> Result<Option<DoneOrder>, HistoryError> {
         self.follower.look(|scene| {
             let history = scene.history.as_ref().expect("there is one").read();
@@ -210,15 +210,15 @@ impl Node {
         })?
     }
 
-    /// Nothing came for a while: the loop does what it has to do by itself, journal files are retired, and the end of the journal is
-    /// marked. Gives what happened.
+    /// Lets time pass without requests: the sequencer does its own work, journal files are removed, and the end of the
+    /// journal is marked. Returns the events.
     pub fn idle(&mut self) -> Result<Vec<(Sequence, Event)>, Stop> {
         self.disk_low.store(false, Ordering::Relaxed);
         self.step(Turn::idle)?;
         Ok(self.follower.heard())
     }
 
-    /// Takes a step of the loop, and counts what became of journal files.
+    /// Takes a step of the sequencer, and counts the changes of journal files.
     fn step(
         &mut self,
         step: impl FnOnce(&mut Turn<JournalLedger<Process>>) -> Result<(), journal::JournalError>,
@@ -232,14 +232,14 @@ impl Node {
         stepped.map_err(|error| self.check_dead(error.to_string()))
     }
 
-    /// Their names, and the last command in a full one.
+    /// The files' names, and the last command in a full file.
     fn journal_files(&self) -> (Vec<String>, Sequence) {
         let segments = self.turn.ledger().journal().segments();
         let closed = segments.iter().filter(|segment| segment.closed).map(|segment| segment.last);
         (segments.iter().map(|segment| segment.name.clone()).collect(), closed.max().unwrap_or(Sequence::ZERO))
     }
 
-    /// After an error of the journal nothing may be taken any more.
+    /// Checks that the node accepts nothing more after an error of the journal.
     fn check_dead(&mut self, error: String) -> Stop {
         let (back, answered) = channel();
         let mut batch = Batch::detached(back);
@@ -253,14 +253,14 @@ impl Node {
         }
     }
 
-    /// Follows so many of the turns that wait.
+    /// Follows up to this many of the waiting turns.
     pub fn follow(&mut self, turns: usize) -> Result<(), Stop> {
         self.follower.follow(turns);
         self.follower.check().map_err(|error| Stop::Dead(error.to_string()))
     }
 
-    /// A replica of all that stands in full journal files, if that is more than the last snapshot has. Its failure is no
-    /// reason to stop.
+    /// Makes a replica of everything in full journal files, if that is more than the last snapshot has. A failure does
+    /// not stop the node.
     pub fn replicate(&mut self) {
         let _ = self.snapshots.replicate();
     }
@@ -281,13 +281,13 @@ impl Node {
         }
     }
 
-    /// An orderly stop: the journal is marked, the history durable, and a snapshot taken.
+    /// Stops orderly: the journal is marked, the history is durable, and a snapshot is taken.
     pub fn stop(self) -> Result<(), Stop> {
         let Node { turn, follower, snapshots, process, .. } = self;
         let (engine, ledger) = turn.close().map_err(|error| Stop::Dead(error.to_string()))?;
         follower.stop().map_err(|error| Stop::Dead(error.to_string()))?;
         drop(snapshots);
-        // Without a snapshot the next start only takes longer.
+        // Without a snapshot the next start merely takes longer.
         let journal: journal::Journal<_> = ledger.into();
         let _ = snapshots::write_if_new(&process, &engine, journal.point());
         process.end();

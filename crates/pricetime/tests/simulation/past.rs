@@ -1,5 +1,5 @@
-//! What was, by the model: every order there ever was and how it ended, every trade, and the candles made of them. A history
-//! has to tell the same. It knows no disk.
+//! The past according to the model: every order that ever existed and how it ended, every trade, and the candles of
+//! these trades. The history must tell the same. It does not know the disk.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use model::Model;
 
 use super::ensure;
 
-/// Lists what happened, and looks for things in it one by one.
+/// A list of what happened, in which things are found one by one.
 pub struct Past {
     model: Model,
     trades: Vec<Trade>,
     placed: BTreeMap<OrderId, (Time, Shares)>,
     named: BTreeMap<OrderId, ClientOrderId>,
-    /// When, and what was canceled.
+    /// The time of each cancellation, and the canceled shares.
     ended: BTreeMap<OrderId, (Time, Shares)>,
-    /// Of the next execution.
+    /// The fees of the next execution.
     fees: [Fee; 2],
 }
 
@@ -107,7 +107,8 @@ impl Past {
         (0..).map(SymbolIndex).take(self.model.symbols().count())
     }
 
-    /// Compares all that a history knows, and that it knows all if it is said to be whole. Gives how many orders it has.
+    /// Compares everything that a history knows, and checks that nothing is missing if it is `whole`. Returns the
+    /// number of its orders.
     pub fn check<W>(&self, scene: &ReadModel<W>, whole: bool) -> Result<u64, String> {
         let history = &*scene.history.as_ref().ok_or("there is no history")?.read();
         ensure!(history.is_whole() || !whole, "the history begins with order {}", history.first_order());

@@ -1,5 +1,5 @@
-//! One point: a world of a seed that is struck by a fault at an operation, and all that must hold afterwards. It can
-//! be struck once more while it recovers. It does not choose the points.
+//! One point: a world with a seed that is struck by a fault at an operation, and all conditions that must hold
+//! afterwards. A second fault may strike while it recovers. The choice of points is made elsewhere.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ use super::tally::{self, Tally};
 use super::world::World;
 use super::{Stop, ensure};
 
-/// Steps between a recovery and the first snapshot after it, and from there to the next.
+/// The number of steps between a recovery and the first snapshot after it, and from there to the next one.
 const STEPS_AFTER: usize = 10;
-/// Steps that a disk lies for, at most, before the power is cut.
+/// The most steps for which a disk lies before the power is cut.
 const STEPS_OF_LIES: usize = 24;
 
-/// Where which fault strikes.
+/// The operations and faults of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     pub seed: u64,
@@ -33,14 +33,14 @@ pub struct Point {
 }
 
 impl Point {
-    /// Whether the disk breaks its word.
+    /// Whether the disk breaks its promises.
     pub fn deceives(&self) -> bool {
         [Some(self.fault), self.then.map(|then| then.1)].into_iter().flatten().any(Fault::deceives)
     }
 }
 
 impl fmt::Display for Point {
-    /// As the long form takes it.
+    /// In the form that the long form of the simulation takes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--seed {} --at {} --fault {}", self.seed, self.at, self.fault)?;
         match self.then {
@@ -57,7 +57,7 @@ struct Found {
     trust: Trust,
 }
 
-/// The operations of a world's life without a fault. Errors: what does not hold even then.
+/// The operations of a world's life without faults. Fails if a condition does not hold even then.
 pub fn calm_life(seed: u64, sabotage: Sabotage) -> Result<(Vec<Kind>, Tally), String> {
     let disk = SimulatedDisk::new();
     let mut world = World::new(seed, &disk, Fate { sabotage, ..Fate::CALM });
@@ -79,7 +79,7 @@ pub fn calm_life(seed: u64, sabotage: Sabotage) -> Result<(Vec<Kind>, Tally), St
     Ok((kinds, tally))
 }
 
-/// Runs a point. Errors: what does not hold.
+/// Runs a point. Fails if a condition does not hold.
 pub fn run(point: &Point) -> Result<Tally, String> {
     let mut tally = Tally::default();
     tally.count_point(point.fault);
@@ -102,7 +102,7 @@ pub fn run(point: &Point) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// The operations of the recovery from a point: where a second fault may strike. None if it is refused.
+/// The operations of the recovery from a point, at which a second fault may strike. None if the folder is refused.
 pub fn recovery_of(point: &Point) -> Result<Vec<Kind>, String> {
     let mut random = Random::new(point.seed ^ (point.at << 20) ^ ((point.fault as u64) << 56));
     let disk = SimulatedDisk::new();
@@ -118,7 +118,7 @@ pub fn recovery_of(point: &Point) -> Result<Vec<Kind>, String> {
     }
 }
 
-/// A life that ends so many steps after the disk began to lie, or at the fault.
+/// Lives until the fault strikes, or for so many steps after the disk began to lie.
 fn live_until_struck(world: &mut World, mut patience: usize) -> Result<(), Stop> {
     world.start()?;
     for _ in 0..super::world::STEPS {
@@ -133,7 +133,7 @@ fn live_until_struck(world: &mut World, mut patience: usize) -> Result<(), Stop>
     Ok(())
 }
 
-/// Looks at how a struck world ended, ends it, and gives the folders that it may leave.
+/// Checks how a struck world ended, ends it, and returns the folders that it may leave.
 fn strike(
     world: &mut World,
     ended: Result<(), Stop>,
@@ -156,14 +156,14 @@ fn strike(
     }
     let how = fault.power_cut(random.pick(&[PowerCut::LosesAll, PowerCut::Tears, PowerCut::Reorders]));
     let (disk, ledger) = (&world.disk, &world.ledger);
-    // What was only written survives the end of the process, and a power cut may take it.
+    // Data that was only written survives the end of the process, and a power cut may remove it.
     let trust = if world.is_synced() { Trust::Honest } else { Trust::Deceived };
     let mut cut = || Found { disk: disk.after_crash(random.any(), how), ledger: ledger.clone(), trust };
-    // A failed sync may take what was only written too, and recovery makes only the last unit durable again.
+    // A failed sync may lose data that was only written, too, and recovery makes only the last unit durable again.
     let trust = if world.is_synced() || fault != Fault::FailedSync { Trust::Honest } else { Trust::Deceived };
     let same = || Found { disk: disk.clone(), ledger: ledger.clone(), trust };
     let found = match fault {
-        // The system stays up, or it goes down too.
+        // The system stays up, or it goes down as well.
         Fault::Error | Fault::NoSpace | Fault::DiskFull | Fault::ShortWrite | Fault::FailedSync => {
             vec![cut(), same()]
         }
@@ -178,7 +178,7 @@ fn strike(
     Ok(found)
 }
 
-/// A server that is started again while the disk is still full starts or says so, and harms nothing.
+/// A server that is started while the disk is still full either starts or refuses with a message, and harms nothing.
 fn start_without_room(world: &mut World, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
     let fate = Fate { full_from: Some(0), ..Fate::CALM };
     let mut still_full = World::resume(random.any(), &world.disk, fate, world.ledger.clone());
@@ -205,7 +205,7 @@ fn check_died_of_it(world: &World, fault: Fault, at: u64, what: &str, tally: &mu
     Ok(())
 }
 
-/// Flips a bit of any file. Where no mark says that it was durable, the last unit cannot be told from a torn one.
+/// Flips a bit of any file. Unless a mark says that the last unit was durable, it cannot be told from a torn one.
 fn flip_a_bit(mut found: Found, random: &mut Random) -> Found {
     let names = journal::Storage::list(&found.disk).unwrap();
     let names: Vec<_> = names.into_iter().filter(|name| !found.disk.contents(name).is_empty()).collect();
@@ -222,7 +222,7 @@ fn flip_a_bit(mut found: Found, random: &mut Random) -> Found {
     found
 }
 
-/// A second fault while the folder is being opened.
+/// Strikes with a second fault while the folder is opened.
 fn strike_recovery(
     found: Found,
     point: &Point,
@@ -238,14 +238,14 @@ fn strike_recovery(
     let ended = world.start_after(found.trust == Trust::Deceived).map(|_| ());
     tally.count(tally::RECOVERIES, 1);
     if disk.operations() <= at && fault != Fault::Killed {
-        // This recovery was shorter than the one that the point was drawn from.
+        // This recovery was shorter than the one from which the point was drawn.
         return Ok(Vec::new());
     }
     if let Err(Stop::Refused(error)) = &ended
         && found.trust == Trust::Deceived
         && refuse(error, found.trust, tally).is_ok()
     {
-        // What the first fault left is refused for the damage that it is, whatever the second one did.
+        // The damage of the first fault is refused, whatever the second one did.
         return Ok(Vec::new());
     }
     let mut after = strike(&mut world, ended, fault, at, random, tally)?;
@@ -255,7 +255,7 @@ fn strike_recovery(
     Ok(after)
 }
 
-/// Opens a folder, checks everything, goes on for a while, stops in some way, and checks everything again.
+/// Opens a folder, checks everything, continues for a while, stops in some way, and checks everything again.
 fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
     let Found { disk, ledger, trust } = found;
     let calm = Fate { sabotage: point.sabotage, ..Fate::CALM };
@@ -275,7 +275,7 @@ fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) ->
             world.end();
             disk
         }
-        // What was only written may go with the power.
+        // Data that was only written may be lost with the power.
         _ if !world.is_synced() => return Ok(()),
         how => {
             world.end();
@@ -287,7 +287,7 @@ fn go_on(found: Found, point: &Point, random: &mut Random, tally: &mut Tally) ->
     Ok(())
 }
 
-/// A node that had no new fault does not stop, unless what it lives on was damaged before.
+/// Checks that a node without a new fault stopped only if its data was damaged before.
 fn after_stop(stop: Stop, trust: Trust, tally: &mut Tally) -> Result<(), String> {
     match stop {
         Stop::Wrong(what) => Err(what),
@@ -300,7 +300,8 @@ fn after_stop(stop: Stop, trust: Trust, tally: &mut Tally) -> Result<(), String>
     }
 }
 
-/// Opens a folder and checks everything. None if it was refused, or more of it is damaged, with a reason to be.
+/// Opens a folder and checks everything. None if the folder was refused, or more of it is damaged, for a reason that is
+/// allowed.
 fn reopen(
     disk: &SimulatedDisk,
     fate: Fate,
@@ -333,7 +334,7 @@ fn reopen(
     Ok((findings == Findings::default()).then_some(world))
 }
 
-/// A refusal is right after deceit alone, and only if it names damage.
+/// Checks that a refusal happened only after deceit, and names damage.
 fn refuse(error: &RecoveryError, trust: Trust, tally: &mut Tally) -> Result<(), String> {
     ensure!(trust == Trust::Deceived, "the folder is refused though the disk kept its promises: {error}");
     let kind = match error {

@@ -1,6 +1,6 @@
 //! The simulated disk as one process sees it: everything ends with the process, while the system and what it holds in
-//! memory go on. It also notes what kind each operation is, and can be broken on purpose.
-//! It does not know what the files hold.
+//! memory go on. It also notes the kind of each operation, and can be broken on purpose. It does not know what the
+//! files contain.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use journal::simulated::{SimulatedDisk, SimulatedFile};
 use journal::{File, Storage};
 
-/// What an operation does: decides which faults make a difference at it.
+/// The kind of an operation, which decides which faults make a difference at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Read,
@@ -20,16 +20,16 @@ pub enum Kind {
     SyncNames,
 }
 
-/// What is broken on purpose, to see that it is noticed.
+/// Something that is broken on purpose, to check that this is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
     /// Nothing.
     Nothing,
-    /// One of so many syncs of files whose name begins so is skipped.
+    /// One of so many syncs is skipped, of files whose name begins with this.
     SkipsSyncsOf(&'static str, u64),
     /// Syncs of the folder are skipped.
     SkipsFolderSyncs,
-    /// One of so many writes to files whose name begins so is skipped.
+    /// One of so many writes is skipped, to files whose name begins with this.
     DropsWritesTo(&'static str, u64),
 }
 
@@ -48,14 +48,14 @@ impl Sabotage {
     ];
 }
 
-/// What the disk does to a process, beside what the disk plans itself.
+/// What the disk does to a process, beside what the simulated disk plans itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
-    /// The process is killed at the operation of this index.
+    /// The process is killed at the operation with this index.
     pub killed_at: Option<u64>,
-    /// From the operation of this index on, syncs lie.
+    /// From the operation with this index on, syncs lie.
     pub lies_from: Option<u64>,
-    /// From the operation of this index on, no file can get longer.
+    /// From the operation with this index on, no file can grow.
     pub full_from: Option<u64>,
     pub sabotage: Sabotage,
 }
@@ -65,7 +65,7 @@ impl Fate {
     pub const CALM: Fate = Fate { killed_at: None, lies_from: None, full_from: None, sabotage: Sabotage::Nothing };
 }
 
-/// A process's disk. Clones are of the same process.
+/// The disk of a process. Clones belong to the same process.
 #[derive(Clone, Debug)]
 pub struct Process {
     disk: SimulatedDisk,
@@ -78,17 +78,17 @@ struct Shared {
     ended: AtomicBool,
     lying: AtomicBool,
     kinds: Mutex<Vec<Kind>>,
-    /// Operations that the sabotage was about.
+    /// The number of operations that the sabotage could break.
     sabotaged: AtomicU64,
 }
 
 impl Process {
-    /// A new process on a disk.
+    /// Starts a new process on a disk.
     pub fn start(disk: &SimulatedDisk, fate: Fate) -> Process {
         Process { disk: disk.clone(), fate, shared: Arc::default() }
     }
 
-    /// Another process on the same disk with the same fate, after this one has ended.
+    /// Starts another process on the same disk with the same fate, after this one has ended.
     pub fn restart(&self) -> Process {
         self.end();
         let shared = Shared::default();
@@ -97,17 +97,17 @@ impl Process {
         Process { disk: self.disk.clone(), fate: self.fate, shared: Arc::new(shared) }
     }
 
-    /// Ends the process: what it still tries to do is not done.
+    /// Ends the process: what it still tries is not done.
     pub fn end(&self) {
         self.shared.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether syncs lie by now.
+    /// Whether syncs already lie.
     pub fn is_lied_to(&self) -> bool {
         self.shared.lying.load(Ordering::Relaxed)
     }
 
-    /// What the operations were so far, those of the processes before included.
+    /// The kinds of all operations so far, including those of earlier processes.
     pub fn kinds(&self) -> Vec<Kind> {
         self.shared.kinds.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -128,13 +128,13 @@ impl Process {
         Ok(())
     }
 
-    /// Ends an operation that needs room when there is none.
+    /// Fails an operation that needs space when there is none.
     fn need_room(&self, file: &SimulatedFile, length: u64) -> io::Result<()> {
         let full = self.fate.full_from.is_some_and(|from| self.disk.operations() >= from);
         if full && length > file.len()? { Err(io::Error::from(io::ErrorKind::StorageFull)) } else { Ok(()) }
     }
 
-    /// What a skipped operation costs: it counts, so that indexes stay those of the kinds.
+    /// Counts a skipped operation, so that indexes stay those of the kinds.
     fn skip(&self) -> io::Result<()> {
         self.disk.free_bytes().map(|_| ())
     }
@@ -191,7 +191,7 @@ impl Storage for Process {
     }
 }
 
-/// A file that a process has open.
+/// A file that a process has opened.
 #[derive(Debug)]
 pub struct ProcessFile {
     file: SimulatedFile,

@@ -1,5 +1,5 @@
-//! Requests as clients send them: XML drawn from the model's workload, parsed as a gateway does.
-//! It does not know what becomes of them.
+//! Requests as clients send them: XML that is drawn from the model's workload, and parsed as a gateway does. It does
+//! not know what happens to them.
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
@@ -17,11 +17,11 @@ use xml::{Documents, Limits};
 use super::order_xml::{as_on_the_wire, fees_element, placing_attributes, rules_attributes};
 
 const LIMITS: Limits = Limits { children_max: 100 };
-/// Requests of a source before it places an order that follows the market and is reached.
+/// A source makes so many requests before it places an order that follows the market and is reached.
 const UNTIL_TRAIL: u32 = 20;
-/// Requests of a source before it places an order that is executed in very small parts.
+/// A source makes so many requests before it places an order that is executed in very small parts.
 const UNTIL_CRUMBS: u32 = 30;
-/// Money has 16 decimals, a balance over the wire at most 8.
+/// Money has 16 decimals, and a balance over the wire at most 8.
 const BALANCE_STEP: i128 = 100_000_000;
 
 /// A source of requests.
@@ -29,19 +29,19 @@ const BALANCE_STEP: i128 = 100_000_000;
 pub struct Clients {
     workload: Workload,
     random: Random,
-    /// Those who ask, in no order that matters.
+    /// The callers, in no particular order.
     callers: Vec<Arc<Caller>>,
-    /// Requests so far.
+    /// The number of requests so far.
     requests: u32,
     /// Whether orders follow the market.
     trails: bool,
 }
 
 impl Clients {
-    /// Those of a seed.
+    /// The clients of a seed.
     pub fn new(seed: u64) -> Clients {
         let workload = Workload::with_client_orders(seed).with_all_kinds();
-        // Under rules little is traded.
+        // With rules there is little trade.
         let workload = match seed % 12 {
             0 | 3 | 6 | 9 => {
                 let workload = workload.with_rules().with_fees().with_groups().with_phases().with_mass_cancels();
@@ -58,7 +58,7 @@ impl Clients {
         Clients { workload, random: Random::new(!seed), callers, requests: 0, trails: matches!(seed % 12, 4 | 5 | 10) }
     }
 
-    /// One to three gateway batches of one to four requests each.
+    /// One to three gateway batches with one to four requests each.
     pub fn turn(&mut self, model: &Model) -> Vec<Requests> {
         let batches = 1 + self.random.below(3);
         (0..batches).map(|_| self.batch(model)).collect()
@@ -108,7 +108,7 @@ impl Clients {
         })
     }
 
-    /// What XML cannot say.
+    /// Requests that XML cannot express.
     fn client_orders(&mut self, model: &Model, first: Op) -> Request {
         let more: Vec<Op> = (0..self.random.below(4)).map(|_| self.workload.next_op(model)).collect();
         let more = more.into_iter().filter(names_client_order);
@@ -140,7 +140,7 @@ impl Clients {
     }
 }
 
-/// An open order that executes more often than the engine keeps, and a query for it.
+/// An open order that executes more often than the engine keeps singly, and a query for it.
 fn crumbs() -> Vec<Op> {
     let own = Own::of(b"7770001", b"CRUMBS");
     let (price, name) = (100_000_000, ClientOrderId::parse(b"crumbs").unwrap());
@@ -150,7 +150,7 @@ fn crumbs() -> Vec<Op> {
     placed.chain(executed).map(Op::Command).chain([query]).collect()
 }
 
-/// A sell that waits behind the market. A new high moves its trigger, and what executes below reaches it.
+/// A sell whose stop follows the market. A new high moves its trigger, and an execution below reaches it.
 fn trail() -> Vec<Op> {
     let own = Own::of(b"7770002", b"TRAIL");
     let (last, high, low, distance) = (100_000_000, 120_000_000, 105_000_000, 10_000_000);
@@ -164,7 +164,7 @@ fn trail() -> Vec<Op> {
     own.create().into_iter().chain(traded).chain(reached).map(Op::Command).collect()
 }
 
-/// An account that has a symbol for itself.
+/// An account that is the only one with its symbol.
 struct Own {
     account: AccountId,
     symbol: Symbol,
@@ -191,7 +191,7 @@ impl Own {
     }
 }
 
-/// One request, in XML or as another protocol would hand it in.
+/// One request, as XML or as another protocol would hand it in.
 enum Request {
     Xml(String),
     Ops(Vec<Op>),
@@ -212,7 +212,7 @@ fn names_client_order(op: &Op) -> bool {
     }
 }
 
-/// Whose transaction an op is; none for what is created.
+/// The account of a transaction. None for an op that creates something.
 fn account_of(op: &Op) -> Option<AccountId> {
     match op {
         Op::Query(query) => Some(query.account),

@@ -1,5 +1,4 @@
-//! What was tried and what came of it, counted by name. It can be written as text and read back, from one process to
-//! another.
+//! Counts of what was tried and what happened, by name. They can be written as text and read by another process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,14 +7,14 @@ use super::faults::Fault;
 
 /// Worlds that were run without a fault first.
 pub const SCENARIOS: &str = "scenarios";
-/// Operations of the disk that faults could strike at.
+/// Operations of the disk at which faults could strike.
 pub const OPERATIONS: &str = "operations";
-/// Points with a second fault while recovering from the first.
+/// Points with a second fault during the recovery from the first.
 pub const SECOND_FAULTS: &str = "second faults";
 pub const POWER_CUTS: &str = "power cuts";
-/// Folders opened, or refused.
+/// Folders that were opened or refused.
 pub const RECOVERIES: &str = "recoveries";
-/// Recoveries that cut an unfinished unit.
+/// Recoveries that cut off an unfinished unit.
 pub const CUTS: &str = "cuts";
 /// Recoveries that began with a snapshot.
 pub const FROM_SNAPSHOTS: &str = "from snapshots";
@@ -23,20 +22,20 @@ pub const FROM_SNAPSHOTS: &str = "from snapshots";
 pub const WHOLE: &str = "whole";
 /// Nodes that stopped at the fault.
 pub const DEATHS: &str = "deaths";
-/// Faults that a node survived: they struck a snapshot, or a read that had another way.
+/// Faults that a node survived: they struck a snapshot, or a read that had an alternative.
 pub const SURVIVED: &str = "survived";
-/// Commands acknowledged in all lives.
+/// Commands that were acknowledged in all lives.
 pub const COMMANDS: &str = "commands";
-/// Acknowledged commands that a disk which lied, or a flipped bit, took.
+/// Acknowledged commands that were lost by a lying disk or a flipped bit.
 pub const LOST: &str = "lost";
-/// Done orders refused as damaged, after deceit.
+/// Done orders that were refused as damaged, after deceit.
 pub const REFUSED_ROWS: &str = "refused rows";
-/// Done orders denied, after deceit.
+/// Done orders that were denied, after deceit.
 pub const DENIED_ROWS: &str = "denied rows";
-/// Journal files that a start did not need found damaged, after deceit.
+/// Journal files that were found damaged and that no start needed, after deceit.
 pub const DAMAGED_JOURNALS: &str = "damaged journals";
 
-/// Parts of orders that came on show behind the first.
+/// Parts of orders that were shown after the first part.
 pub const SHOWN: &str = "parts shown";
 /// Triggers that followed the market, and were moved and then reached.
 pub const TRAILS_REACHED: &str = "trails reached";
@@ -44,31 +43,31 @@ pub const TRAILS_REACHED: &str = "trails reached";
 pub const LINKED: &str = "linked";
 /// Orders that waited for others and were placed.
 pub const RELEASED: &str = "released";
-/// What the loop did by itself.
+/// Commands of the sequencer itself.
 pub const OWN_COMMANDS: &str = "own commands";
 /// Answers that came from the history.
 pub const ARCHIVED_ANSWERS: &str = "archived answers";
 pub const EXECUTIONS_LOOKED_UP: &str = "executions looked up";
-/// Journal files filled.
+/// Journal files that were filled.
 pub const ROTATIONS: &str = "rotations";
 pub const SNAPSHOTS: &str = "snapshots";
-/// Snapshots given up, most of them because the history was behind.
+/// Snapshots that were given up, mostly because the history was behind.
 pub const SNAPSHOTS_GIVEN_UP: &str = "snapshots given up";
-/// Journal files removed.
+/// Journal files that were removed.
 pub const RETIRED: &str = "retired";
-/// Orders placed again under their client order ids.
+/// Orders that were placed again under their client order ids.
 pub const REPEATS: &str = "repeats";
-/// Others refused under them.
+/// Different orders that were refused under such ids.
 pub const CONFLICTS: &str = "conflicts";
-/// Snapshots in which client order ids stand for done orders.
+/// Snapshots in which client order ids name done orders.
 pub const SNAPSHOTS_WITH_CLIENT_ORDERS: &str = "snapshots with client orders";
-/// Histories set aside for new ones.
+/// Histories that were set aside for new ones.
 pub const HISTORIES_SET_ASIDE: &str = "histories set aside";
-/// How often the loop waited for room in the line to who follows.
+/// How often the sequencer waited for room in the followers' queue.
 pub const FULL_LINES: &str = "full lines";
-/// Histories compared with the model, record by record.
+/// Histories that were compared with the model, record by record.
 pub const HISTORIES: &str = "histories";
-/// Orders in them.
+/// Orders in these histories.
 pub const PAST_ORDERS: &str = "past orders";
 const POINT: &str = "point: ";
 const REFUSAL: &str = "refusal: ";
@@ -80,7 +79,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts so many more of something.
+    /// Adds to a count.
     pub fn count(&mut self, what: &str, more: u64) {
         if more > 0 {
             *self.counts.entry(what.to_owned()).or_default() += more;
@@ -92,22 +91,22 @@ impl Tally {
         self.count(&format!("{POINT}{fault}"), 1);
     }
 
-    /// Counts a folder that was not opened, after a fault that allows it, by what was said.
+    /// Counts a folder that was refused, after a fault that allows it, by the refusal's message.
     pub fn count_refusal(&mut self, what: &str) {
         self.count(&format!("{REFUSAL}{what}"), 1);
     }
 
-    /// How many there were.
+    /// The value of a count.
     pub fn get(&self, what: &str) -> u64 {
         self.counts.get(what).copied().unwrap_or_default()
     }
 
-    /// Points tried.
+    /// The number of points that were tried.
     pub fn points(&self) -> u64 {
         self.named(POINT).map(|(_, count)| count).sum()
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Tally) {
         for (what, count) in &other.counts {
             self.count(what, *count);

@@ -1,5 +1,5 @@
-//! A market that lives: a disk, a clock, clients, and a node that is driven step by step in an order that a seed decides.
-//! It checks every reply and event against the model, and the state after each restart.
+//! A market with a disk, a clock, clients, and a node that is driven step by step in an order that a seed decides. It
+//! compares every reply and event with the model, and the state after each restart.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use super::requests::Clients;
 use super::tally::{self, Tally};
 use super::{Stop, ensure};
 
-/// How many steps a world's life has.
+/// The number of steps of a world's life.
 pub const STEPS: usize = 90;
 /// 2026 in microseconds.
 const CLOCK_START: u64 = 1_790_000_000_000_000;
 
-/// A clock that stands still, runs and jumps, also back. Its node reads it.
+/// A clock that stands still, runs, and jumps, also backward. The node reads it.
 #[derive(Clone, Debug)]
 struct Clock(Arc<AtomicU64>);
 
@@ -35,7 +35,7 @@ impl Clock {
         Time(self.0.load(Ordering::Relaxed))
     }
 
-    /// Moves it on. Gives what it shows.
+    /// Moves the clock. Returns what it shows.
     fn tick(&mut self, random: &mut Random) -> Time {
         let now = self.0.load(Ordering::Relaxed);
         let now = match random.below(100) {
@@ -58,7 +58,7 @@ pub struct World {
     pub process: Process,
     pub ledger: Ledger,
     pub node: Option<Node>,
-    /// What the nodes before this one did, counted.
+    /// What the nodes before this one have done, counted.
     done: Tally,
     pub options: Options,
     pace: Pace,
@@ -68,12 +68,12 @@ pub struct World {
 }
 
 impl World {
-    /// A world of a seed on an empty disk, with a plan for its processes. Nothing runs yet.
+    /// A world with this seed on an empty disk, and a plan for its processes. Nothing runs yet.
     pub fn new(seed: u64, disk: &SimulatedDisk, fate: Fate) -> World {
         World::resume(seed, disk, fate, Ledger::new())
     }
 
-    /// A world that goes on with what a ledger says, on a disk that should hold it.
+    /// A world that continues from a ledger, on a disk that should contain the same.
     pub fn resume(seed: u64, disk: &SimulatedDisk, fate: Fate, ledger: Ledger) -> World {
         let mut random = Random::new(seed);
         let durability = if random.percent(12) { Durability::Written } else { Durability::Synced };
@@ -92,12 +92,12 @@ impl World {
         }
     }
 
-    /// Whether what is acknowledged survives a power cut.
+    /// Whether acknowledged commands survive a power cut.
     pub fn is_synced(&self) -> bool {
         self.options.durability == Durability::Synced
     }
 
-    /// The whole life: a start, and all steps.
+    /// Lives the whole life: a start, and all steps.
     pub fn live(&mut self) -> Result<(), Stop> {
         self.start()?;
         for _ in 0..STEPS {
@@ -106,12 +106,12 @@ impl World {
         Ok(())
     }
 
-    /// Starts a node on the folder and checks that it stands where the ledger does.
+    /// Starts a node on the folder, and checks that its state is the ledger's.
     pub fn start(&mut self) -> Result<(), Stop> {
         self.start_after(self.process.is_lied_to()).map(|_| ())
     }
 
-    /// As `start`, after deceit or not. Gives how many acknowledged commands the deceit took.
+    /// The same as `start`, possibly after deceit. Returns the number of acknowledged commands that the deceit lost.
     pub fn start_after(&mut self, deceived: bool) -> Result<u64, Stop> {
         let opened = Node::open(&self.process, self.options, &self.clock.0, self.pace);
         let node = opened.map_err(|error| Stop::Refused(Box::new(error)))?;
@@ -125,7 +125,7 @@ impl World {
         Ok(lost)
     }
 
-    /// One step, of any kind.
+    /// Takes one step of any kind.
     pub fn step(&mut self) -> Result<(), Stop> {
         let what = self.random.below(100);
         let node = self.node.as_mut().expect("a node is running");
@@ -144,7 +144,7 @@ impl World {
         Ok(())
     }
 
-    /// Clients ask, and are told the same as by the model.
+    /// Clients send requests, and their answers must be the model's.
     pub fn turn(&mut self) -> Result<(), Stop> {
         let batches = self.clients.turn(&self.ledger.model);
         let time = self.clock.tick(&mut self.random).max(self.ledger.time());
@@ -187,7 +187,7 @@ impl World {
         answered.death.map_or(Ok(()), |what| Err(Stop::Dead(what)))
     }
 
-    /// Nobody asks for a while.
+    /// No requests come for a while.
     fn idle(&mut self) -> Result<(), Stop> {
         let time = self.clock.shows().max(self.ledger.time());
         let (own, mut expected) = (self.own(time, false), Vec::new());
@@ -207,7 +207,7 @@ impl World {
         Ok(())
     }
 
-    /// What a turn does by itself, before it does anything else.
+    /// The commands of a turn that the sequencer gives by itself, before anything else.
     fn own(&self, time: Time, disk_low: bool) -> Vec<Command> {
         let model = &self.ledger.model;
         let activates = (model.reached_orders() > 0).then_some(Command::ActivateReached);
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// What of it is seldom.
+    /// Counts the events that are rare.
     fn count(&mut self, events: &[(Sequence, Event)]) {
         for (_, event) in events {
             match event {
@@ -235,12 +235,12 @@ impl World {
         }
     }
 
-    /// Which of the ops of a turn are let in. It is decided before any of them is applied.
+    /// Which ops of a turn are let in. This is decided before any of them is applied.
     fn let_in(&self, ops: &[Op], disk_low: bool) -> Vec<bool> {
         let mut canceled = HashSet::new();
         let decided = ops.iter().map(|op| match below_low_water(&self.ledger.model, op).filter(|_| disk_low) {
             None => true,
-            // After all of an account, those of one symbol are none.
+            // After a cancel for the whole account, cancels for one symbol find nothing.
             Some(LowWater::Cancels(Frees::OfAccount(account, symbol))) => {
                 !canceled.contains(&Frees::OfAccount(account, None))
                     && canceled.insert(Frees::OfAccount(account, symbol))
@@ -260,7 +260,7 @@ impl World {
         numbered.collect()
     }
 
-    /// All that makes the folder forget: a snapshot is taken, journal files go.
+    /// Removes everything that the folder can forget: a snapshot is taken, and journal files are removed.
     pub fn snapshot_now(&mut self) -> Result<(), Stop> {
         let node = self.node.as_mut().expect("a node is running");
         node.follower.stall(false);
@@ -285,14 +285,14 @@ impl World {
         self.start()
     }
 
-    /// The process ends, whatever it was doing.
+    /// Ends the process, whatever it is doing.
     pub fn end(&mut self) {
         self.done = self.done();
         self.process.end();
         self.node = None;
     }
 
-    /// What all its nodes did.
+    /// What all of its nodes have done.
     pub fn done(&self) -> Tally {
         let mut done = self.done.clone();
         self.node.iter().for_each(|node| done.add(&node.done()));
@@ -300,19 +300,19 @@ impl World {
     }
 }
 
-/// What becomes of a command while the disk is low.
+/// What happens to a command while the disk is low.
 enum LowWater {
-    /// It cancels this.
+    /// It is let in, since it cancels this.
     Cancels(Frees),
-    /// A cancel of nothing: it is told why, and not counted.
+    /// It cancels nothing: it is answered with the reason, and not counted.
     Vain(Reject),
-    /// The same of one that may find nothing.
+    /// It cancels many orders and may find none. It is answered, and not counted.
     VainOfMany,
-    /// It is not for the engine.
+    /// It does not reach the engine.
     Refused,
 }
 
-/// What a command ends.
+/// The orders that a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Frees {
     Order(OrderId),

@@ -1,5 +1,5 @@
-//! Clients written for Binance, as they come from PyPI, npm, crates.io and as a Go module, trade here against users of XML: the
-//! programs of clients/, and the snippets of docs/BINANCE.md.
+//! Clients written for Binance, as they come from PyPI, npm, crates.io and as a Go module, trade here with users of
+//! XML: the programs of clients/, and the examples of docs/BINANCE.md.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,7 +18,7 @@ const MARKET: &str = r#"<create><account id="1" balance="100000"/><account id="2
     <account id="3">100000</account></symbol><symbol sym="QQQ"><account id="2">100000</account>
     <account id="3">100000</account></symbol></create>"#;
 
-/// Somebody bids and offers, and somebody else takes a little of both.
+/// One account bids and offers, and another one takes a little of both.
 const QUOTES: &str = r#"<transactions id="2"><order sym="SPY" amount="-1000" limit="145.67"/>
     <order sym="SPY" amount="1000" limit="140"/></transactions>"#;
 const TRADES: &str = r#"<transactions id="3"><order sym="SPY" amount="0.01" limit="145.67"/>
@@ -28,7 +28,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a program of clients/, from where it stands; panics with what it said unless it ends well.
+/// Runs a program of clients/ in its folder. Panics with its output unless it succeeds.
 fn run(program: &mut Command, server: &Server, keys: &KeyFile) -> String {
     let ran = program
         .env("PRICETIME_HTTP", server.http.to_string())
@@ -49,7 +49,7 @@ fn python(arguments: &[&str], server: &Server, keys: &KeyFile) -> String {
     run(python.args(arguments).current_dir(&clients).env("PYTHONDONTWRITEBYTECODE", "1"), server, keys)
 }
 
-/// Lets a client trade, and looks at what it left: trades of the key's account with XML users, and an exact market.
+/// Lets a client trade, and checks what it left: trades of the key's account with XML users, and an exact market.
 fn trades_here(name: &str, client: impl FnOnce(&Server, &KeyFile) -> String) {
     let folder = Folder::new(name);
     let keys = KeyFile::new(&folder);
@@ -59,7 +59,7 @@ fn trades_here(name: &str, client: impl FnOnce(&Server, &KeyFile) -> String) {
     let http = Http::new(server.http);
     let its = http.read("/api/v1/accounts/1/executions?symbol=SPY");
     let its = its["executions"].as_array().unwrap();
-    // Whoever takes from account 2 may meet an order of the key's account that is better.
+    // A client that takes from account 2 may meet a better order of the key's account.
     let others: HashSet<u64> = [2, 3].into_iter().flat_map(|account| trades(&http, account)).collect();
     assert!(!its.is_empty(), "{name} traded");
     assert!(
@@ -71,7 +71,8 @@ fn trades_here(name: &str, client: impl FnOnce(&Server, &KeyFile) -> String) {
     server.stop();
 }
 
-/// The ids of all trades in SPY that an account took part in: a slow client leaves more of the others' than a page holds.
+/// The ids of all trades in SPY in which an account took part: a slow client leaves more trades of other accounts than
+/// fit into a page.
 fn trades(http: &Http, account: u32) -> HashSet<u64> {
     let path = format!("/api/v1/accounts/{account}/executions?symbol=SPY&limit=1000");
     let (mut ids, mut page) = (HashSet::new(), http.read(&path));
@@ -82,8 +83,8 @@ fn trades(http: &Http, account: u32) -> HashSet<u64> {
     }
 }
 
-/// Has account 2 quote, and account 3 take a little of it again and again while a client is at work: streams tell something
-/// when something happens.
+/// Lets account 2 quote, and account 3 take a little of it again and again while a client works, since streams tell
+/// something only when something happens.
 fn while_others_trade(server: &Server, client: impl FnOnce() -> String) -> String {
     server.ask(QUOTES);
     let (ended, xml) = (AtomicBool::new(false), server.xml);
@@ -95,7 +96,7 @@ fn while_others_trade(server: &Server, client: impl FnOnce() -> String) -> Strin
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
-        // Whatever fails, the other thread ends.
+        // The other thread ends, whatever fails.
         let ran = catch_unwind(AssertUnwindSafe(client));
         ended.store(true, Ordering::Relaxed);
         ran.unwrap_or_else(|panic| resume_unwind(panic))
@@ -137,7 +138,7 @@ fn go_binance_trades_here() {
     });
 }
 
-/// QuickFIX's own dictionary of FIX 4.4 is what each message is held against.
+/// Each message is checked with QuickFIX's own dictionary of FIX 4.4.
 #[test]
 fn quickfix_go_trades_here() {
     let folder = Folder::new("quickfix-go");
@@ -161,7 +162,7 @@ fn binance_rs_async_trades_here() {
     });
 }
 
-/// web/tests/said.js runs what the page says of orders in code, and compares what they placed.
+/// web/tests/said.js runs the code that the page shows for orders, and compares what the two placed.
 #[test]
 fn what_the_page_says_in_code_does_what_it_says() {
     let folder = Folder::new("clients-said");
@@ -186,7 +187,7 @@ fn what_the_page_says_in_code_does_what_it_says() {
     server.stop();
 }
 
-/// Each snippet stands by itself, on a market in which somebody offers and bids.
+/// Each example works by itself, on a market with offers and bids.
 #[test]
 fn snippets_of_the_document_run() {
     let document = std::fs::read_to_string(root().join("docs/BINANCE.md")).unwrap();

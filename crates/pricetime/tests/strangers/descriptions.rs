@@ -1,4 +1,5 @@
-//! The descriptions for programs: OpenAPI beside what REST answers, AsyncAPI beside what the WebSocket sends.
+//! Machine-readable descriptions: OpenAPI is compared with the answers of REST, and AsyncAPI with the messages of the
+//! WebSocket.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A program of the Python environment of the clients; panics with what it said unless it ends well.
+/// Runs a program of the clients' Python environment. Panics with its output unless it succeeds.
 fn run(program: &str, arguments: &[String]) -> String {
     let ran = Command::new(root().join("clients/.venv/bin").join(program))
         .args(arguments)
@@ -37,7 +38,7 @@ fn run(program: &str, arguments: &[String]) -> String {
     said
 }
 
-/// Set to write the descriptions into docs/ instead of comparing them.
+/// If this is set, the descriptions are written into docs/ instead of compared.
 const WRITE: &str = "PRICETIME_WRITE_DESCRIPTIONS";
 
 #[test]
@@ -89,7 +90,7 @@ fn schemathesis_finds_no_fault_and_nothing_that_is_not_described() {
     server.stop();
 }
 
-/// AsyncAPI beside a server: what is said must be described, and what is described must be said.
+/// AsyncAPI and a server: every message must be described, and every described message must come.
 struct Described {
     document: Value,
     messages: Vec<(String, Validator)>,
@@ -101,7 +102,7 @@ impl Described {
         let document = http.read("/api/v1/asyncapi.json");
         let listed = document["components"]["messages"].as_object().unwrap();
         let messages = listed.keys().map(|name| {
-            // The payload, in a document of its own where its references lead somewhere.
+            // The payload's schema, in a document of its own in which its references lead somewhere.
             let schema = json!({
                 "$ref": format!("#/components/messages/{}/payload", name.replace('/', "~1")),
                 "components": document["components"],
@@ -112,7 +113,8 @@ impl Described {
         Described { messages: messages.collect(), seen: BTreeSet::new(), document }
     }
 
-    /// A message is of just one described kind, and of its channel.
+    /// Checks that a message matches exactly one description, and that it is one of the message's channel. Returns its
+    /// name.
     fn check(&mut self, message: &Value) -> String {
         let fitting: Vec<&String> =
             self.messages.iter().filter(|(_, validator)| validator.is_valid(message)).map(|(name, _)| name).collect();
@@ -139,7 +141,7 @@ impl Described {
     }
 }
 
-/// Requests of every shape, for an account that trades.
+/// Requests of every form, for an account that trades.
 fn requests() -> Vec<Value> {
     let mut all = vec![json!({"op": "ping"}), json!({"op": "ping", "id": {"any": ["thing"]}})];
     let channels = [
@@ -203,7 +205,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Random orders of both accounts, some canceled, some named, until told to stop.
+/// Sends random orders of both accounts, some of which are canceled or named, until told to stop.
 fn trade(http: &Http, stop: &AtomicBool) {
     let mut random = 0x5EED_u64;
     let mut next = |below: u64| {
@@ -240,7 +242,7 @@ fn the_description_of_the_websocket_is_valid_asyncapi() {
     let faults: Vec<String> =
         validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path)).collect();
     assert!(faults.is_empty(), "{faults:#?}");
-    // It would have found one.
+    // The check would have found a fault.
     document["operations"]["book.tell"]["action"] = "sing".into();
     assert!(!validator.is_valid(&document));
     server.stop();

@@ -1,4 +1,4 @@
-//! The bots of docs/FIRST_BOT.md, as they stand there.
+//! The bots of docs/FIRST_BOT.md, exactly as the document shows them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,14 +11,14 @@ use crate::common::wait::wait_until;
 
 const DOCUMENT: &str = include_str!("../../../../docs/FIRST_BOT.md");
 
-/// What the document shows in a language.
+/// The program that the document shows in a language.
 fn program(language: &str) -> &'static str {
     let begins = format!("```{language}\n");
     let from = DOCUMENT.find(&begins).unwrap_or_else(|| panic!("nothing in {language}")) + begins.len();
     &DOCUMENT[from..from + DOCUMENT[from..].find("```").unwrap()]
 }
 
-/// Whether a language's tool is here. Where it is not its bot is left out, and that is said.
+/// Whether the tool of a language is available. If it is not, its bot is left out, and the test says so.
 fn has(tool: &str, version: &str) -> bool {
     let is_there = Command::new(tool)
         .arg(version)
@@ -38,7 +38,7 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// Runs a bot, trades with both of its offers, and looks at what it told and left.
+/// Runs a bot, trades with both of its offers, and checks its output and what it left.
 fn trade_with(server: &Server, mut bot: Command) {
     let http = Http::new(server.http);
     let open = || http.read("/api/v1/accounts/1/orders?status=open&symbol=ACME")["orders"].as_array().unwrap().len();

@@ -1,4 +1,4 @@
-//! What others wrote talks to the server: clients written for Binance, a tester of descriptions, a browser.
+//! Software of others uses the server: clients written for Binance, a tester of descriptions, a browser.
 //! Not quick: needs Python, Go and a browser.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

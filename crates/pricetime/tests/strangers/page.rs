@@ -1,4 +1,4 @@
-//! The live page in real browsers, on a real server: scripts of web/tests click through it and look at it.
+//! The live page in real browsers, with a real server. Scripts of web/tests operate it.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,14 +11,14 @@ use crate::common::server::{Launch, Server};
 use flate2::read::GzDecoder;
 use ureq::http::HeaderMap as Headers;
 
-/// What a person looks at the page with. The scripts of `web/tests` are the same for both.
+/// The browser that shows the page. The scripts of `web/tests` are the same for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Browser {
     Chromium,
     Firefox,
 }
 
-/// web/tests/browser.js: somebody trades, the connection is lost, a page of others tries what it can.
+/// web/tests/browser.js: a user trades, the connection is lost, a page of another origin tries what it can.
 #[test]
 fn a_browser_trades_on_the_page() {
     trade(Browser::Chromium);
@@ -38,7 +38,7 @@ fn trade(browser: Browser) {
     server.stop();
 }
 
-/// web/tests/widths.js: at no size has anything to be scrolled sideways, in any view.
+/// web/tests/widths.js: no view must be scrolled sideways, at any size of the window.
 #[test]
 fn nothing_on_the_page_has_to_be_scrolled_sideways() {
     run("widths", Browser::Chromium);
@@ -55,7 +55,7 @@ fn an_order_can_be_sent_at_every_size_of_a_window_of_firefox() {
     run("sizes", Browser::Firefox);
 }
 
-/// web/tests/flows.js: what somebody does on the page, and what it does in return.
+/// web/tests/flows.js: a user's actions on the page, and the page's reactions.
 #[test]
 fn the_page_does_in_return_what_it_should() {
     run("flows", Browser::Chromium);
@@ -107,7 +107,7 @@ fn the_market_of_the_past_is_played_in_firefox() {
     run("replays", Browser::Firefox);
 }
 
-/// web/tests/members.js signs in, trades and signs out, and tries as a page of others.
+/// web/tests/members.js signs in, trades and signs out, and tries the same from a page of another origin.
 #[test]
 fn a_member_signs_in_on_the_page() {
     sign_in(Browser::Chromium);
@@ -141,9 +141,9 @@ fn run(script: &str, browser: Browser) {
     server.stop();
 }
 
-/// Runs a script of web/tests on a server; its screenshots go to a folder of its name.
+/// Runs a script of web/tests on a server. Its screenshots go into a folder with its name.
 fn browse(server: &Server, script: &str, browser: Browser, settings: &[(&str, &str)]) {
-    // Where no Firefox can be installed ./test says so.
+    // If no Firefox can be installed, ./test says so.
     if browser == Browser::Firefox && std::env::var_os("PRICETIME_WITHOUT_FIREFOX").is_some() {
         println!("{script}.js was not run in Firefox: there is none here");
         return;
@@ -187,7 +187,7 @@ fn files_of_the_page_come_with_their_policy_and_nothing_else_is_there() {
     server.stop();
 }
 
-/// Files in gzip, for those who take it: all the page's, with the same bytes inside, and tags of their own.
+/// Files in gzip, for clients that accept it: all files of the page, with the same content, and with tags of their own.
 fn compressed_files_are_what_they_are(http: &Http) {
     let (mut plain, mut sent) = (0, 0);
     for path in

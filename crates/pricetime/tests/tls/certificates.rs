@@ -1,4 +1,4 @@
-//! Certificates of servers and of clients: who trusts whom.
+//! Certificates of servers and clients, and which of them are trusted.
 
 use rcgen::ExtendedKeyUsagePurpose;
 use rustls::HandshakeKind;
@@ -13,7 +13,7 @@ fn asking(pki: &Pki, folder: &Folder, more: &str) -> Launch {
     pki.launch(folder).with(&format!("--tls-client-ca {} --log-level debug {more}", authorities.display()))
 }
 
-/// Whether a client is answered on both gateways, and never on one of them alone.
+/// Whether a client is answered on both gateways. Panics if it is on one of them alone.
 fn is_let_in(server: &Server, start: &Start) -> bool {
     let xml = start.ask(server.xml, SELL).is_ok();
     let web = start.connect(server.http).and_then(|mut peer| {
@@ -44,7 +44,7 @@ fn a_required_certificate_must_be_there_and_sound() {
     for version in BOTH {
         let with = |own| Start::with(&pki.authority, &[version], own);
         assert!(is_let_in(&server, &with(Some(&own))));
-        // Again, which must not take up where the one before ended.
+        // The second connection must not resume the session of the first one.
         assert!(is_let_in(&server, &with(Some(&own))));
         assert!(!is_let_in(&server, &with(None)), "no certificate");
         let foreign = Authority::new("another").client("trader 7");

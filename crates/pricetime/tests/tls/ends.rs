@@ -1,4 +1,5 @@
-//! How connections end, and what is cut off: every reply of a whole request comes, and then the end, said over TLS.
+//! The ends of connections, and truncated data: every reply to a complete request comes, and then the end, as TLS tells
+//! it.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -19,7 +20,7 @@ fn market(folder: &Folder, more: &str) -> (Server, Start) {
     (server, start)
 }
 
-/// How many orders are open.
+/// The number of open orders.
 fn open_orders(server: &Server, start: &Start) -> usize {
     let queries: String = (1..=300).map(|id| format!("<query id=\"{id}\"/>")).collect();
     let reply = start.ask(server.xml, &format!("<transactions id=\"2\">{queries}</transactions>")).unwrap();
@@ -37,7 +38,8 @@ fn a_client_that_ends_sending_gets_its_replies_and_the_end() {
         peer.send(&frame(SELL).repeat(20)).unwrap();
         peer.end_sending();
         assert_eq!(peer.rest().unwrap().matches("<opened ").count(), 20);
-        // The request and the end over TLS come at once, and the socket stays open for sending: no kernel tells of an end.
+        // The request and the end in TLS come together, and the socket stays open for sending, so no end is told by the
+        // kernel.
         let mut peer = Start::with(&pki.authority, &[version], None).connect(server.xml).unwrap();
         peer.stream.conn.writer().write_all(&frame(SELL)).unwrap();
         peer.stream.conn.send_close_notify();
@@ -47,7 +49,7 @@ fn a_client_that_ends_sending_gets_its_replies_and_the_end() {
     server.stop();
 }
 
-/// Where a request ends stands in the request, so nobody can cut one short by ending the stream.
+/// The length of a request is in the request, so nobody can shorten one by ending the stream.
 #[test]
 fn what_is_cut_in_the_middle_is_not_done_and_what_came_whole_is() {
     let folder = Folder::new("tls-cut");
@@ -59,7 +61,7 @@ fn what_is_cut_in_the_middle_is_not_done_and_what_came_whole_is() {
     let replies = peer.rest().unwrap();
     assert_eq!((replies.matches("<opened ").count(), replies.matches("<results>").count()), (1, 2), "{replies}");
     assert_eq!(open_orders(&server, &start), 1);
-    // The middle of a record.
+    // This is the middle of a record.
     let mut peer = start.connect(server.xml).unwrap();
     peer.send(&whole).unwrap();
     peer.reply().unwrap();

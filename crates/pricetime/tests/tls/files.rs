@@ -1,4 +1,4 @@
-//! What keeps a server from starting with TLS, and the command that makes a certificate for a start on one machine.
+//! Files that keep a server with TLS from starting, and the command that makes a certificate for use on one machine.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -16,7 +16,7 @@ fn pricetime(arguments: &[&str]) -> (Option<i32>, String) {
     (ran.status.code(), said)
 }
 
-/// A start that ends with these words.
+/// Checks that a start fails with these words.
 fn refused(folder: &Folder, pki: &Pki, fault: &str) {
     let ended = pki.launch(folder).try_start().err().unwrap();
     assert!(ended.stderr.contains(fault), "{fault}: {}", ended.stderr);

@@ -1,4 +1,4 @@
-//! Handshakes that do not end, many at once: who trades goes on, and who comes later gets in.
+//! Many handshakes at once that never end: trading goes on, and new clients still get in.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::pki::Pki;
 use crate::reload::metrics;
 
 const FLOOD: usize = 500;
-/// Handshakes of one address: more than a gateway goes on with.
+/// Handshakes of one address: more than a gateway works on at a time.
 const HALVES: usize = 300;
 
 #[test]
@@ -48,7 +48,7 @@ fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
     }
     let flooded = slowest(&mut trader, 200);
     assert!(flooded < alone * 20 + Duration::from_millis(500), "{flooded:?} with the flood, {alone:?} without it");
-    // Those beyond the bound wait, and places come free soon, for somebody waits.
+    // Those beyond the bound wait, and places become free soon, because somebody waits.
     let asked = Instant::now();
     assert!(start.ask(server.xml, SELL).unwrap().contains("<opened "));
     assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
@@ -71,7 +71,8 @@ fn a_flood_of_handshakes_that_never_end_holds_up_nobody_who_trades() {
     server.stop();
 }
 
-/// 750 halves of handshakes over HTTPS, from one address, and others were answered when these had timed out.
+/// With 750 half handshakes over HTTPS from one address, other clients once were answered only when these had timed
+/// out.
 #[test]
 fn half_handshakes_of_one_address_hold_up_no_other_address() {
     let folder = Folder::new("tls-halves");
@@ -85,7 +86,7 @@ fn half_handshakes_of_one_address_hold_up_no_other_address() {
     for address in [server.xml, server.http, server.fix.unwrap()] {
         for _ in 0..HALVES {
             let mut stream = connect_from([127, 0, 0, 2], address);
-            // Over FIX those beyond the places are gone already.
+            // Over FIX the connections beyond the bound are closed already.
             let _ = stream.write_all(&hello[..hello.len() / 2]);
             flood.push(stream);
         }

@@ -1,5 +1,5 @@
-//! TLS on every address of the real server, over the real wire: versions, certificates of both sides and their reload, ends
-//! and cuts, members by their certificates, floods of handshakes, and clients that others wrote.
+//! TLS on every address of the real server, over the real wire: versions, certificates of both sides and their
+//! reloading, ends and truncations, members with certificates, floods of handshakes, and clients of others.
 //! Not quick: needs openssl, curl and Python.
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 

@@ -1,4 +1,4 @@
-//! Members over TLS: known by their certificates, and with secrets and cookies that nobody reads.
+//! Members over TLS: they are known by their certificates, and their secrets and cookies are encrypted.
 
 use access::hash_of_secret;
 use rustls::pki_types::CertificateDer;
@@ -18,7 +18,7 @@ fn fingerprint(signed: &Signed) -> String {
     Sha256::digest(&certificate).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An operator with a secret, and a trader of account 2 whose certificate this is.
+/// An operator with a secret, and a trader of account 2 with this certificate.
 fn access(trader: &Signed) -> String {
     format!(
         "[[member]]\nname = \"operator\"\nroles = [\"operator\"]\n\

@@ -1,5 +1,5 @@
-//! A blocking TLS client of the tests: bytes in and out over one connection, with the version and the certificate that a
-//! test asks for.
+//! A blocking TLS client for the tests: bytes in and out over one connection, with the version and the certificate that
+//! a test chooses.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -21,12 +21,12 @@ pub const MARKET: &str = r#"<create><account id="1" balance="1000000"/><account 
 /// A sell that stays open.
 pub const SELL: &str = r#"<transactions id="2"><order sym="SPY" amount="-1" limit="100"/></transactions>"#;
 
-/// What a client begins with.
+/// The configuration of a client.
 #[derive(Clone)]
 pub struct Start(pub Arc<ClientConfig>);
 
 impl Start {
-    /// Trusts an authority.
+    /// A client that trusts an authority.
     pub fn trusting(authority: &Authority) -> Start {
         Start::with(authority, BOTH, None)
     }
@@ -60,7 +60,7 @@ impl Start {
         hello
     }
 
-    /// Connects. Errors: the handshake fails, as far as the client sees that.
+    /// Connects. Fails if the handshake fails, as far as the client notices.
     pub fn connect(&self, address: SocketAddr) -> io::Result<Peer> {
         let mut socket = TcpStream::connect(address)?;
         socket.set_nodelay(true)?;
@@ -73,7 +73,7 @@ impl Start {
         Ok(Peer { stream: StreamOwned::new(session, socket), buffer: Vec::new() })
     }
 
-    /// Asks one request on a connection of its own.
+    /// Sends one request on a connection of its own. Returns the reply.
     pub fn ask(&self, address: SocketAddr, body: &str) -> io::Result<String> {
         self.connect(address)?.ask(body)
     }
@@ -114,14 +114,14 @@ impl Peer {
         self.reply()
     }
 
-    /// Says that nothing more comes, over TLS and below.
+    /// Tells the end of sending, in TLS and on the socket.
     pub fn end_sending(&mut self) {
         self.stream.conn.send_close_notify();
         self.stream.flush().unwrap();
         self.stream.sock.shutdown(Shutdown::Write).unwrap();
     }
 
-    /// All that comes until the server says over TLS that nothing more comes; an end without that is an error.
+    /// Everything that comes until the server tells the end in TLS. An end without that is an error.
     pub fn rest(&mut self) -> io::Result<String> {
         self.stream.read_to_end(&mut self.buffer)?;
         Ok(String::from_utf8(std::mem::take(&mut self.buffer)).unwrap())

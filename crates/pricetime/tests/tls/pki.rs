@@ -1,4 +1,4 @@
-//! Authorities and certificates of tests, and a server that has one.
+//! Authorities and certificates for tests, and a server that has one.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use rcgen::{
 use crate::common::folder::Folder;
 use crate::common::server::Launch;
 
-/// Signs certificates.
+/// An authority that signs certificates.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pub pem: String,
@@ -32,7 +32,7 @@ impl Authority {
         Authority { issuer: Issuer::new(params, key), pem }
     }
 
-    /// For a server on this machine.
+    /// Signs a certificate for a server on this machine.
     pub fn server(&self, name: &str) -> Signed {
         self.sign(
             named(name, vec!["localhost".to_owned(), "127.0.0.1".to_owned()]),
@@ -44,7 +44,7 @@ impl Authority {
         self.sign(named(name, Vec::new()), ExtendedKeyUsagePurpose::ClientAuth)
     }
 
-    /// One that has ended.
+    /// Signs a certificate that has expired.
     pub fn expired(&self, name: &str, usage: ExtendedKeyUsagePurpose) -> Signed {
         let mut params = named(name, vec!["localhost".to_owned()]);
         params.not_before = date_time_ymd(2020, 1, 1);
@@ -66,7 +66,7 @@ fn named(name: &str, hosts: Vec<String>) -> CertificateParams {
     params
 }
 
-/// Files of a server: its certificate and key, and the authority that signed it.
+/// A server's files: its certificate and key, and the authority that signed it.
 pub struct Pki {
     pub authority: Authority,
     pub folder: PathBuf,
@@ -81,7 +81,7 @@ impl Pki {
         pki
     }
 
-    /// Puts a certificate in the server's place for one, as programs do that renew them.
+    /// Replaces the server's certificate at once, as programs that renew certificates do.
     pub fn place(&self, signed: &Signed) {
         self.write("cert.pem", &signed.cert);
         self.write("key.pem", &signed.key);

@@ -44,7 +44,7 @@ fn new_connections_get_the_new_certificate_and_open_ones_go_on() {
     wait_until("the files are read again", SOON, || shown() == [der(&second), der(&second)]);
     assert!(open.ask(SELL).unwrap().contains("<opened "));
 
-    // A key that does not fit, a certificate that is none, and nothing at all leave the second one in force.
+    // A key that does not match, an invalid certificate, and an empty file leave the second certificate in use.
     let third = pki.authority.server("third");
     let refused = |count: f64| {
         wait_until("a refusal", SOON, || {
@@ -68,7 +68,7 @@ fn new_connections_get_the_new_certificate_and_open_ones_go_on() {
     server.stop();
 }
 
-/// Whatever the times of files say: the signal has them read.
+/// The signal makes the server read the files, whatever their times are.
 #[test]
 fn a_signal_has_the_files_read() {
     let folder = Folder::new("tls-signal");
@@ -82,7 +82,7 @@ fn a_signal_has_the_files_read() {
     server.stop();
 }
 
-/// An authority that is taken out of its file is asked for no longer.
+/// An authority that is removed from its file is no longer trusted.
 #[test]
 fn authorities_of_clients_are_read_again() {
     let folder = Folder::new("tls-authorities");

@@ -1,4 +1,4 @@
-//! Clients that others wrote: openssl, curl and Python's ssl, as they come.
+//! Clients of others: openssl, curl and Python's ssl, without changes.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use crate::common::folder::Folder;
 use crate::peer::MARKET;
 use crate::pki::Pki;
 
-/// What a program says, and whether it ended well, with this on its standard input.
+/// Runs a program with this standard input. Returns its output, and whether it succeeded.
 fn run(program: &str, arguments: &[&str], input: &[u8]) -> (bool, String) {
     let mut child = Command::new(program)
         .args(arguments)
@@ -18,7 +18,7 @@ fn run(program: &str, arguments: &[&str], input: &[u8]) -> (bool, String) {
         .spawn()
         .unwrap_or_else(|error| panic!("{program}: {error}; ./test installs what the tests need"));
     let mut stdin = child.stdin.take().unwrap();
-    // Whoever is refused does not read.
+    // A program that is refused does not read its input.
     let _ = stdin.write_all(input);
     drop(stdin);
     let ran = child.wait_with_output().unwrap();

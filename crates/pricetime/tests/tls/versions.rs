@@ -1,4 +1,4 @@
-//! Which versions are spoken, and what those are told who speak another one or none.
+//! The versions of TLS that are spoken, and the answers to clients with other versions or none.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,11 +10,11 @@ use crate::common::server::{Launch, PATIENCE};
 use crate::peer::{MARKET, SELL, Start};
 use crate::pki::Pki;
 
-/// A first message of TLS 1.1, as a client sends it that speaks nothing newer.
+/// The first message of a client that speaks nothing newer than TLS 1.1.
 fn hello_of_tls_1_1() -> Vec<u8> {
     let mut body = vec![3, 2];
     body.extend([7; 32]);
-    // No session; two suites; no compression.
+    // No session, two suites, no compression.
     body.extend([0, 0, 4, 0xc0, 0x13, 0x00, 0x2f, 1, 0]);
     let mut message = vec![1, 0, 0, body.len() as u8];
     message.extend(&body);
@@ -42,7 +42,7 @@ fn both_versions_are_spoken_and_older_ones_are_refused() {
         let start = Start::with(&pki.authority, &[version], None);
         let mut peer = start.connect(server.xml).unwrap();
         assert_eq!(peer.stream.conn.protocol_version(), Some(version.version), "{name}");
-        // All at once: they are answered one by one, in their order.
+        // All requests come at once, and are answered one by one in their order.
         peer.send(&frame(SELL).repeat(500)).unwrap();
         for _ in 0..500 {
             let reply = peer.reply().unwrap();
@@ -55,7 +55,7 @@ fn both_versions_are_spoken_and_older_ones_are_refused() {
     }
     for address in [server.xml, server.http] {
         let alert = answer_to(address, &hello_of_tls_1_1());
-        // A fatal alert: handshake_failure or protocol_version, whichever is looked at first.
+        // A fatal alert: handshake_failure or protocol_version, whichever the server checks first.
         assert!(alert[0] == 21 && [[2, 40], [2, 70]].contains(&[alert[5], alert[6]]), "{alert:?}");
     }
     server.stop();

@@ -28,7 +28,7 @@ fn every_http_address_speaks_tls_and_requests_may_follow_each_other() {
     peer.send(format!("{}{last}", ask.repeat(49)).as_bytes()).unwrap();
     let answers = peer.rest().unwrap();
     assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 50, "{answers}");
-    // HTTP/2 is not agreed upon, even with a client that would rather speak it.
+    // HTTP/2 is not negotiated, even with a client that prefers it.
     let mut config = (*start.0).clone();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let peer = Start(config.into()).connect(server.http).unwrap();
@@ -58,7 +58,7 @@ fn a_long_answer_and_a_long_request_pass() {
     server.stop();
 }
 
-/// Bytes that are written over TLS wait in a buffer of their own, so a client that read nothing was never found idle,
+/// Bytes that are written over TLS wait in a separate buffer, so a client that read nothing once was never found idle,
 /// and kept its place for ever.
 #[test]
 fn a_client_that_reads_nothing_loses_its_place() {
@@ -69,7 +69,7 @@ fn a_client_that_reads_nothing_loses_its_place() {
     let mut unread: Vec<Peer> = (0..10).map(|_| start.connect(server.http).unwrap()).collect();
     for peer in &mut unread {
         peer.stream.sock.set_nonblocking(true).unwrap();
-        // As much as the system takes; it is answered until the system takes no more of the answers.
+        // It writes as much as the system takes; requests are answered until the system takes no more of the answers.
         while peer.send(&b"GET /api/v1/asyncapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100)).is_ok() {}
     }
     wait_until("all of them are left", Duration::from_secs(30), || {
